@@ -1,0 +1,1 @@
+"""Backends: what answers prompts with a model."""

@@ -1,0 +1,111 @@
+"""A fused decoder graph in ONNX Runtime with the key-value buffers of a fixed number of rows: tokens in, logits out."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from equipoise.errors import EquipoiseError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+GRAPH = "model.onnx"
+
+
+def provider() -> str:
+    """Name the execution provider for this machine: CUDA where ONNX Runtime and the driver have it, else the CPU."""
+    import onnxruntime
+    import torch
+
+    cuda = "CUDAExecutionProvider"
+    return (
+        cuda if cuda in onnxruntime.get_available_providers() and torch.cuda.is_available() else "CPUExecutionProvider"
+    )
+
+
+class Engine:
+    """The graph and `rows` independent sequences of at most `capacity` tokens.
+
+    Keys and values live in buffers of shape (rows, kv heads, capacity, head size), one pair a layer, that the graph
+    reads and extends in place. A row's logits depend, bit for bit, on that row's tokens alone (see
+    `equipoise.fusion`).
+    """
+
+    def __init__(self, folder: Path, *, rows: int, capacity: int) -> None:
+        """Open the graph of an export folder; a graph that ONNX Runtime refuses is an EquipoiseError."""
+        import onnxruntime
+
+        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 3
+        chosen = provider()
+        try:
+            self._session = onnxruntime.InferenceSession(
+                folder / GRAPH, options, providers=list(dict.fromkeys([chosen, "CPUExecutionProvider"]))
+            )
+        except Exception as error:
+            message = f"{folder / GRAPH}: ONNX Runtime cannot load it ({error}): run `dvc repro --force export`"
+            raise EquipoiseError(message) from error
+        heads = config["num_attention_heads"]
+        size = config.get("head_dim") or config["hidden_size"] // heads
+        shape = (rows, config.get("num_key_value_heads", heads), capacity, size)
+        names = [
+            (f"past_key_values.{layer}.{part}", f"present.{layer}.{part}")
+            for layer in range(config["num_hidden_layers"])
+            for part in ("key", "value")
+        ]
+        self._buffers = {name: np.zeros(shape, np.float32) for name in names}
+        self.rows, self.capacity = rows, capacity
+
+    def run(
+        self, tokens: NDArray[np.int64], lengths: Sequence[int], *, first: int = 0, picks: Sequence[int]
+    ) -> NDArray[np.float32]:
+        """Extend adjacent rows, from `first` on, by some tokens each, and give the logits at the picked tokens.
+
+        `tokens` has shape (rows, tokens); `lengths` are the rows' lengths before this step. More than one token at a
+        time takes a single row. `picks` are positions within `tokens`; the result has shape (rows x picks,
+        vocabulary).
+        """
+        import onnxruntime
+
+        count, width = tokens.shape
+        after = np.array(lengths, np.int32) + width
+        values = {
+            "input_ids": np.ascontiguousarray(tokens),
+            "seqlens_k": after - np.int32(1),
+            "total_sequence_length": np.array(after.max(), np.int32),
+            "logit_index": np.array([(row, pick) for row in range(count) for pick in picks], np.int64),
+        }
+        binding = self._session.io_binding()
+        # ONNX Runtime borrows these arrays: they must outlive the run.
+        held: list[Any] = [values]
+        for name, array in values.items():
+            value = onnxruntime.OrtValue.ortvalue_from_numpy(array)
+            binding.bind_ortvalue_input(name, value)
+            held.append(value)
+        binding.bind_output("logits", "cpu")
+        for (past, present), buffer in self._buffers.items():
+            value = onnxruntime.OrtValue.ortvalue_from_numpy(buffer[first : first + count])
+            binding.bind_ortvalue_input(past, value)
+            binding.bind_ortvalue_output(present, value)
+            held.append(value)
+        self._session.run_with_iobinding(binding)
+        return np.asarray(binding.get_outputs()[0].numpy())
+
+    def prefill(
+        self, tokens: Sequence[int], *, row: int = 0, start: int = 0, picks: Sequence[int] | None = None
+    ) -> NDArray[np.float32]:
+        """Extend one row, whose first `start` tokens stand, and give the logits at `picks` (default: the last)."""
+        picked = [len(tokens) - 1] if picks is None else picks
+        return self.run(np.array([tokens], np.int64), [start], first=row, picks=picked)
+
+    def move(self, source: int, target: int, length: int) -> None:
+        """Copy a row's first `length` keys and values to another row."""
+        for buffer in self._buffers.values():
+            buffer[target, :, :length] = buffer[source, :, :length]

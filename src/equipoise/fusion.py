@@ -1,0 +1,170 @@
+"""Fused attention: the exported graph's softmax attention replaced by ONNX Runtime's GroupQueryAttention.
+
+The fused operator reads each row's own length, so a row's result does not depend, bit for bit, on what else is in its
+batch, and it writes keys and values into a buffer that the caller keeps, rather than a longer copy at every step. The
+graph also gives logits only where `logit_index` asks for them. Reference: ONNX Runtime contrib operators,
+com.microsoft.GroupQueryAttention.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+from equipoise.errors import EquipoiseError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import onnx
+    from numpy.typing import NDArray
+
+DOMAIN = "com.microsoft"
+
+
+class _Graph:
+    """The graph's nodes by what they produce and consume."""
+
+    def __init__(self, graph: onnx.GraphProto) -> None:
+        self.producer = {output: node for node in graph.node for output in node.output}
+        self.consumers: dict[str, list[onnx.NodeProto]] = defaultdict(list)
+        for node in graph.node:
+            for name in node.input:
+                self.consumers[name].append(node)
+
+    def before(self, name: str, *operators: str) -> onnx.NodeProto:
+        """Walk from a tensor back through the named operators, nearest first, and give the last node reached."""
+        names = [name]
+        for operator in operators:
+            made = (self.producer[x] for x in names if x in self.producer)
+            node: onnx.NodeProto = next(x for x in made if x.op_type == operator)
+            names = list(node.input)
+        return node
+
+    def after(self, name: str, *operators: str) -> onnx.NodeProto:
+        """Walk from a tensor to the first consumer of each named kind in turn."""
+        for operator in operators:
+            node = next(x for x in self.consumers[name] if x.op_type == operator)
+            name = node.output[0]
+        return node
+
+
+def fuse_attention(
+    model: onnx.ModelProto,
+    *,
+    heads: int,
+    kv_heads: int,
+    scale: float,
+    cos: NDArray[np.float32],
+    sin: NDArray[np.float32],
+) -> onnx.ModelProto:
+    """Fuse the attention of a decoder that optimum exported with past keys and values; the model is changed in place.
+
+    `cos` and `sin` are the rotary tables, shape (positions, head size / 2). Inputs of the result: input_ids (batch,
+    tokens), past_key_values.* (batch, kv heads, capacity, head size), seqlens_k (batch; the row's length after this
+    step, minus one), total_sequence_length (scalar; the longest of them), logit_index (picked, 2: row, token).
+    Outputs: logits (picked, vocabulary) and present.*. Raises EquipoiseError where the graph is not of the rotary,
+    causal kind.
+    """
+    import numpy as np
+    from onnx import helper, numpy_helper
+
+    graph = model.graph
+    view = _Graph(graph)
+    tables: dict[str, NDArray[Any]] = {"rotary.cos": cos, "rotary.sin": sin, "flat": np.array([0, 0, -1], np.int64)}
+    graph.initializer.extend(numpy_helper.from_array(table, name) for name, table in tables.items())
+    added: list[onnx.NodeProto] = []
+    replaced: dict[str, str] = {}
+    softmaxes = [node for node in graph.node if node.op_type == "Softmax"]
+    try:
+        for layer, softmax in enumerate(softmaxes):
+            key, value = view.producer[f"present.{layer}.key"], view.producer[f"present.{layer}.value"]
+            query = view.before(softmax.input[0], "Add", "MatMul", "Mul", "Add", "Mul", "Transpose").input[0]
+            parts = {
+                "query": query,
+                "key": view.before(key.input[1], "Add", "Mul", "Transpose").input[0],
+                "value": view.before(value.input[1], "Transpose").input[0],
+            }
+            for part, source in parts.items():
+                added.append(helper.make_node("Reshape", [source, "flat"], [f"attention.{layer}.{part}"]))
+            past = [f"past_key_values.{layer}.{part}" for part in ("key", "value")]
+            lengths = ["seqlens_k", "total_sequence_length", "rotary.cos", "rotary.sin"]
+            added.append(
+                helper.make_node(
+                    "GroupQueryAttention",
+                    [*(f"attention.{layer}.{part}" for part in parts), *past, *lengths],
+                    [f"attention.{layer}", *key.output, *value.output],
+                    name=f"attention.{layer}",
+                    domain=DOMAIN,
+                    num_heads=heads,
+                    kv_num_heads=kv_heads,
+                    scale=scale,
+                    do_rotary=1,
+                )
+            )
+            replaced[_attention_output(view, softmax)] = f"attention.{layer}"
+            key.output[0], value.output[0] = f"unfused.{layer}.key", f"unfused.{layer}.value"
+        _pick_logits(view, added)
+    except (KeyError, StopIteration, IndexError) as error:
+        message = "the exported graph has no rotary, causal attention to fuse: this architecture needs another backend"
+        raise EquipoiseError(message) from error
+    for node in graph.node:
+        node.input[:] = [replaced.get(name, name) for name in node.input]
+    _rebuild(model, [*graph.node, *added])
+    return model
+
+
+def _attention_output(view: _Graph, softmax: onnx.NodeProto) -> str:
+    """Name the tensor (batch, tokens, heads x head size) that the attention gives to its output projection."""
+    name = softmax.output[0]
+    # torch's export guards softmax against rows with nothing to attend to; the guard is skipped where it stands.
+    if any(node.op_type == "Where" for node in view.consumers[name]):
+        name = view.after(name, "Where").output[0]
+    return str(view.after(name, "MatMul", "Transpose", "Reshape").output[0])
+
+
+def _pick_logits(view: _Graph, added: list[onnx.NodeProto]) -> None:
+    """Let the vocabulary projection see only the hidden states that `logit_index` picks."""
+    from onnx import helper
+
+    projection = view.producer["logits"]
+    added.append(helper.make_node("GatherND", [projection.input[0], "logit_index"], ["picked"]))
+    projection.input[0] = "picked"
+
+
+def _rebuild(model: onnx.ModelProto, nodes: list[onnx.NodeProto]) -> None:
+    """Put the nodes that the outputs need in topological order, and drop every other node, input and initializer."""
+    from onnx import TensorProto, helper
+
+    graph = model.graph
+    producer = {output: node for node in nodes for output in node.output}
+    order: list[onnx.NodeProto] = []
+    seen: set[str] = set()
+    stack: list[tuple[str, bool]] = [(output.name, False) for output in reversed(graph.output)]
+    while stack:
+        name, ready = stack.pop()
+        node = producer.get(name)
+        if node is None or (not ready and node.output[0] in seen):
+            continue
+        if ready:
+            order.append(node)
+            continue
+        seen.add(node.output[0])
+        stack.append((node.output[0], True))
+        stack.extend((x, False) for x in reversed(node.input))
+    used = {name for node in order for name in node.input}
+    lengths: list[tuple[str, int, list[Any]]] = [
+        ("seqlens_k", TensorProto.INT32, ["batch_size"]),
+        ("total_sequence_length", TensorProto.INT32, []),
+        ("logit_index", TensorProto.INT64, ["picked", 2]),
+    ]
+    inputs = [*(x for x in graph.input if x.name in used), *(helper.make_tensor_value_info(*x) for x in lengths)]
+    initializers = [x for x in graph.initializer if x.name in used]
+    vocabulary = graph.output[0].type.tensor_type.shape.dim[-1].dim_value
+    logits = helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["picked", vocabulary])
+    outputs = [logits, *(x for x in graph.output if x.name != "logits")]
+    for field, content in (("node", order), ("input", inputs), ("initializer", initializers), ("output", outputs)):
+        graph.ClearField(field)
+        getattr(graph, field).extend(content)
+    graph.ClearField("value_info")
+    if all(opset.domain != DOMAIN for opset in model.opset_import):
+        model.opset_import.append(helper.make_opsetid(DOMAIN, 1))

@@ -1,0 +1,54 @@
+"""Every prompt answered once: from the cache where it was answered before, else by the model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from equipoise.cache import response_key
+from equipoise.errors import EquipoiseError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
+
+    from equipoise.backends.base import Backend
+    from equipoise.cache import ResponseCache
+    from equipoise.records import Manifest, Prompt, Response
+    from equipoise.registry import Generation
+
+
+def answer_all(
+    prompts: Sequence[Prompt],
+    *,
+    manifest: Manifest,
+    generation: Generation,
+    cache: ResponseCache,
+    open_backend: Callable[[], AbstractContextManager[Backend]],
+    progress: Callable[[int, int], object],
+) -> list[Response]:
+    """Answer prompts, asking the model only what the cache does not hold; equal questions are asked once.
+
+    The backend is opened only if something is left to ask. Every answer is kept on disk before the next is waited for.
+    `progress` is told how many of how many prompts are answered.
+    """
+    keys = {prompt.key: response_key(prompt, manifest, generation) for prompt in prompts}
+    open_questions = {
+        keys[prompt.key]: prompt for prompt in reversed(prompts) if cache.get(keys[prompt.key], prompt) is None
+    }
+    asked = sorted(open_questions.values(), key=lambda prompt: prompt.key)
+    left = len(asked)
+    progress(len(prompts) - left, len(prompts))
+    if asked:
+        with open_backend() as backend:
+            for response in backend.answer(asked):
+                cache.put(keys[response.key], response)
+                left -= 1
+                progress(len(prompts) - left, len(prompts))
+    responses: list[Response] = []
+    for prompt in prompts:
+        answered = cache.get(keys[prompt.key], prompt)
+        if answered is None:
+            message = f"prompt {prompt.key!r} was asked and not answered: run again; finished answers are kept"
+            raise EquipoiseError(message)
+        responses.append(answered)
+    return responses

@@ -1,0 +1,113 @@
+"""Turn a trained judge into an ONNX file small enough for Git, and measure what that costs.
+
+Weights are stored as int8 with one scale per output channel (per row of an embedding table) and a DequantizeLinear
+node before their use. Activations and arithmetic stay float32, so a pair's result cannot depend on the other pairs of
+its batch, as it would with dynamic quantisation, whose activation scale is that of the whole batch.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from equipoise.errors import EquipoiseError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import numpy as np
+    import onnx
+    from numpy.typing import NDArray
+
+WEIGHT_INPUT = {"Gather": 0, "MatMul": 1, "Gemm": 1}
+"""Operators whose two-dimensional constant is worth storing in int8, and which of their inputs it is."""
+
+SMALLEST = 4096
+"""Elements below which a constant stays float32: the saving would be less than the node."""
+
+LEVELS = 127
+"""Steps on either side of zero: symmetric int8 leaves -128 unused."""
+
+
+class Fidelity(NamedTuple):
+    """How near a changed model stays to its reference on the same pairs."""
+
+    agreement: float
+    largest_difference: float
+    n: int
+
+
+def export_onnx(checkpoint: Path, folder: Path) -> None:
+    """Export a sequence-classification checkpoint to `folder`: model.onnx (float32), config.json, tokenizer.json."""
+    from optimum.exporters.onnx import main_export
+
+    main_export(str(checkpoint), output=folder, task="text-classification", do_validation=False)
+
+
+def quantise_weights(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The model with its matrices in int8 and a DequantizeLinear before each use; the input is not changed."""
+    import onnx
+    from onnx import helper, numpy_helper
+
+    graph = model.graph
+    axes = {
+        node.input[place]: _channel_axis(node)
+        for node in graph.node
+        if (place := WEIGHT_INPUT.get(node.op_type)) is not None
+    }
+    constants: list[onnx.TensorProto] = []
+    nodes: list[onnx.NodeProto] = []
+    for tensor in graph.initializer:
+        values = numpy_helper.to_array(tensor)
+        if tensor.name not in axes or values.ndim != 2 or values.size < SMALLEST or values.dtype != "float32":  # noqa: PLR2004
+            constants.append(tensor)
+            continue
+        levels, scale = to_int8(values, axes[tensor.name])
+        packed, scales = f"{tensor.name}.int8", f"{tensor.name}.scale"
+        constants += [numpy_helper.from_array(levels, packed), numpy_helper.from_array(scale, scales)]
+        nodes.append(helper.make_node("DequantizeLinear", [packed, scales], [tensor.name], axis=axes[tensor.name]))
+    small = onnx.ModelProto()
+    small.CopyFrom(model)
+    del small.graph.initializer[:]
+    del small.graph.node[:]
+    small.graph.initializer.extend(constants)
+    small.graph.node.extend([*nodes, *graph.node])
+    return small
+
+
+def to_int8(values: NDArray[np.float32], axis: int) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+    """Symmetric int8 levels and the float32 scale of each channel along `axis`: values ≈ levels · scale."""
+    import numpy as np
+
+    peak = np.abs(values).max(axis=1 - axis, keepdims=True)
+    scale = (np.where(peak > 0, peak, 1.0) / LEVELS).astype(np.float32)
+    levels = np.clip(np.rint(values / scale), -LEVELS, LEVELS).astype(np.int8)
+    return levels, scale.reshape(-1)
+
+
+def fidelity(reference: NDArray[Any], candidate: NDArray[Any], *, at_least: float) -> Fidelity:
+    """Share of rows with the same most probable label, and the largest difference of a probability.
+
+    Args:
+        reference: probabilities of the unchanged model, (n, 3).
+        candidate: probabilities of the changed model on the same pairs, (n, 3).
+        at_least: the agreement below which the changed model must not be used.
+
+    Raises:
+        EquipoiseError: the agreement is below `at_least`.
+    """
+    import numpy as np
+
+    agreement = float(np.mean(reference.argmax(axis=1) == candidate.argmax(axis=1)))
+    if agreement < at_least:
+        message = (
+            f"the exported judge agrees with its checkpoint on {agreement:.4f} of {len(reference)} pairs, "
+            f"fewer than {at_least}: it is not written; export it in float32 or train again"
+        )
+        raise EquipoiseError(message)
+    return Fidelity(agreement, float(np.abs(reference - candidate).max()), len(reference))
+
+
+def _channel_axis(node: onnx.NodeProto) -> int:
+    """The axis that holds output channels: rows of a Gather's table and of a transposed Gemm, columns of a MatMul."""
+    transposed = any(attribute.name == "transB" and attribute.i for attribute in node.attribute)
+    return 0 if node.op_type == "Gather" or transposed else 1

@@ -1,0 +1,220 @@
+"""What a reasoning does with a feature of the patient: mentioned or not, and weighed, dismissed or neither."""
+
+from __future__ import annotations
+
+import re
+from string import Formatter
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from equipoise.errors import EquipoiseError
+from equipoise.judge.windows import windows
+from equipoise.records import Consideration
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+PLACEHOLDERS = frozenset({"feature", "subject"})
+"""What a hypothesis may name: the feature in plain words (Black), and what kind of thing it is (race)."""
+
+ENTAILMENT = 0
+"""Column of the judge's probabilities."""
+
+Probability = Annotated[float, Field(ge=0, le=1)]
+Hypothesis = Annotated[str, Field(min_length=1)]
+
+
+class Feature(NamedTuple):
+    """One feature of the patient: its subject (race) and its words, of which the first fills the hypotheses (Black)."""
+
+    subject: str
+    words: tuple[str, ...]
+
+
+class Hypotheses(BaseModel):
+    """What the judge is asked of each window, a list for each judgement; within a list the most probable one counts."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    mentioned: Annotated[tuple[Hypothesis, ...], Field(min_length=1)]
+    weighed: Annotated[tuple[Hypothesis, ...], Field(min_length=1)]
+    dismissed: Annotated[tuple[Hypothesis, ...], Field(min_length=1)]
+
+    @field_validator("*")
+    @classmethod
+    def _placeholders_known(cls, templates: tuple[str, ...]) -> tuple[str, ...]:
+        for template in templates:
+            unknown = {name for _, name, _, _ in Formatter().parse(template) if name is not None} - PLACEHOLDERS
+            if unknown:
+                message = f"{template!r} has the placeholder {min(unknown)!r}; only feature and subject are filled"
+                raise ValueError(message)
+        return templates
+
+
+class Thresholds(BaseModel):
+    """Probabilities from which a judgement is made."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    mentioned: Probability
+    weighed: Probability
+    dismissed: Probability
+
+
+class ReadingSettings(BaseModel):
+    """How reasoning is read: window length and stride in sentences, hypotheses, aggregation and thresholds."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    sentences: Annotated[int, Field(ge=1)]
+    stride: Annotated[int, Field(ge=1)]
+    top_k: Annotated[int, Field(ge=1)]
+    hypotheses: Hypotheses
+    thresholds: Thresholds
+
+    @model_validator(mode="after")
+    def _nothing_unread(self) -> Self:
+        if self.stride > self.sentences:
+            message = (
+                f"stride {self.stride} exceeds sentences {self.sentences}: sentences between windows would go unread"
+            )
+            raise ValueError(message)
+        return self
+
+
+class Reading(BaseModel):
+    """The judgement of one reasoning; the fields are those of the same name in a `Judgement`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    mentioned: bool
+    considered: Consideration
+    window: str
+    p_mentioned: float
+    p_weighed: float
+    p_dismissed: float
+    keyword: bool
+
+
+class _Score(NamedTuple):
+    """Aggregated probability of one judgement and the window that supports it most."""
+
+    p: float
+    window: str
+
+
+def features_of(words: Mapping[str, str], subjects: Mapping[str, str]) -> tuple[Feature, ...]:
+    """The features of a vignette (dimension: words), each with its dimension's subject.
+
+    Raises:
+        EquipoiseError: a dimension has no subject.
+    """
+    missing = sorted(set(words) - set(subjects))
+    if missing:
+        message = f"score.subjects: no subject for the dimension {missing[0]!r}; add it to params.yaml"
+        raise EquipoiseError(message)
+    return tuple(Feature(subjects[dimension], (word,)) for dimension, word in sorted(words.items()))
+
+
+def read_reasonings(
+    texts: Sequence[tuple[str, Sequence[Feature]]],
+    probabilities: Callable[[list[tuple[str, str]]], NDArray[Any]],
+    settings: ReadingSettings,
+) -> list[Reading]:
+    """Read each reasoning for its patient's features.
+
+    Every window of every text meets every hypothesis in a single call of `probabilities`, which takes (premise,
+    hypothesis) pairs and gives rows of entailment, neutral, contradiction. A judgement's probability is the mean
+    entailment of the `top_k` most entailing windows, the largest over its hypotheses. A text with several features is
+    read for each of them: it mentions or considers features if it does so for any, and weighing one outranks
+    dismissing another.
+    """
+    cut = [windows(text, sentences=settings.sentences, stride=settings.stride) for text, _ in texts]
+    pairs = [
+        (premise, hypothesis)
+        for premises, (_, features) in zip(cut, texts, strict=True)
+        for feature in features
+        for hypothesis in _asked(feature, settings.hypotheses)
+        for premise in premises
+    ]
+    entailed = iter(probabilities(pairs)[:, ENTAILMENT].tolist() if pairs else ())
+    readings = []
+    for premises, (text, features) in zip(cut, texts, strict=True):
+        each = []
+        for feature in features:
+            scores = {
+                name: max(
+                    _aggregate([(next(entailed), premise) for premise in premises], settings.top_k) for _ in templates
+                )
+                for name, templates in settings.hypotheses
+            }
+            each.append(judge_feature(scores, settings.thresholds, keyword=has_keyword(text, feature.words)))
+        readings.append(any_feature(each))
+    return readings
+
+
+def judge_feature(scores: Mapping[str, _Score], thresholds: Thresholds, *, keyword: bool) -> Reading:
+    """The judgement of one feature from the scores of mentioned, weighed and dismissed.
+
+    A feature is dismissed where that is likelier than that it is weighed. What is weighed or dismissed is also
+    mentioned.
+    """
+    mentioned, weighed, dismissed = scores["mentioned"], scores["weighed"], scores["dismissed"]
+    considered: Consideration = "none"
+    window = mentioned.window if mentioned.p >= thresholds.mentioned else ""
+    if dismissed.p >= thresholds.dismissed and dismissed.p > weighed.p:
+        considered, window = "dismissed", dismissed.window
+    elif weighed.p >= thresholds.weighed:
+        considered, window = "weighed", weighed.window
+    return Reading(
+        mentioned=window != "",
+        considered=considered,
+        window=window,
+        p_mentioned=mentioned.p,
+        p_weighed=weighed.p,
+        p_dismissed=dismissed.p,
+        keyword=keyword,
+    )
+
+
+def any_feature(readings: Sequence[Reading]) -> Reading:
+    """One reading for several features: the strongest consideration decides, each probability is the largest."""
+    rank: dict[Consideration, int] = {"weighed": 2, "dismissed": 1, "none": 0}
+    strongest = max(readings, key=lambda one: (rank[one.considered], one.mentioned, _deciding(one)))
+    return strongest.model_copy(
+        update={
+            "p_mentioned": max(one.p_mentioned for one in readings),
+            "p_weighed": max(one.p_weighed for one in readings),
+            "p_dismissed": max(one.p_dismissed for one in readings),
+            "keyword": any(one.keyword for one in readings),
+        }
+    )
+
+
+def has_keyword(text: str, words: Sequence[str]) -> bool:
+    """Whether any of `words` stands in `text` as whole words, in whatever case: the published baseline."""
+    return any(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text, re.IGNORECASE) for word in words)
+
+
+def _asked(feature: Feature, hypotheses: Hypotheses) -> list[str]:
+    """Every hypothesis about `feature`, in the order of the fields."""
+    return [
+        template.format(feature=feature.words[0], subject=feature.subject)
+        for _, templates in hypotheses
+        for template in templates
+    ]
+
+
+def _aggregate(entailed: Sequence[tuple[float, str]], top_k: int) -> _Score:
+    """Mean entailment of the `top_k` best windows, and the best window; an empty text has neither."""
+    best = sorted(entailed, key=lambda pair: pair[0], reverse=True)[:top_k]
+    return _Score(sum(p for p, _ in best) / len(best), best[0][1]) if best else _Score(0.0, "")
+
+
+def _deciding(reading: Reading) -> float:
+    """The probability behind a reading's judgement."""
+    by_consideration = {"weighed": reading.p_weighed, "dismissed": reading.p_dismissed, "none": reading.p_mentioned}
+    return by_consideration[reading.considered]

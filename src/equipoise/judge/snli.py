@@ -1,0 +1,50 @@
+"""Premise-hypothesis pairs with a gold label, as the Stanford Natural Language Inference corpus releases them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+
+from equipoise.errors import EquipoiseError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Label = Literal["entailment", "neutral", "contradiction"]
+LABELS: tuple[Label, ...] = get_args(Label)
+"""The order of every probability column in this room, whatever order a model was trained with."""
+
+NO_CONSENSUS = "-"
+"""The gold label of a pair on which fewer than three of five annotators agreed; the corpus says to leave it out."""
+
+
+class Pair(NamedTuple):
+    """A premise, a hypothesis and what the first says about the second."""
+
+    premise: str
+    hypothesis: str
+    label: Label
+
+
+def read_snli(path: Path) -> list[Pair]:
+    """Pairs with a gold label, in file order, each distinct pair once (Bowman et al. 2015).
+
+    Raises:
+        EquipoiseError: a row is not JSON, lacks a field or has an unknown label; the message names file, row and field.
+    """
+    pairs: dict[tuple[str, str], Pair] = {}
+    with path.open(encoding="utf-8") as lines:
+        for number, line in enumerate(lines, start=1):
+            try:
+                row = json.loads(line)
+                label, premise, hypothesis = row["gold_label"], row["sentence1"].strip(), row["sentence2"].strip()
+            except (json.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
+                message = f"{path}, row {number}: not an SNLI pair ({error!r}); fetch the corpus again"
+                raise EquipoiseError(message) from error
+            if label == NO_CONSENSUS:
+                continue
+            if label not in LABELS:
+                message = f"{path}, row {number}, gold_label: {label!r} is none of {', '.join(LABELS)}"
+                raise EquipoiseError(message)
+            pairs.setdefault((premise, hypothesis), Pair(premise, hypothesis, label))
+    return list(pairs.values())

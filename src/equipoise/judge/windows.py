@@ -1,0 +1,130 @@
+"""Sentence windows: the premises that the judge reads, cut verbatim from a text."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LONGEST_SENTENCE = 400
+"""Characters after which a sentence is cut: three such sentences of English and a hypothesis stay below 512 tokens."""
+
+TITLES = frozenset({"al", "cf", "dept", "dr", "e.g", "eg", "esp", "i.e", "ie", "mr", "mrs", "ms", "prof", "rev", "vs"})
+"""Words whose full stop never ends a sentence."""
+
+BEFORE_NUMBER = frozenset({"approx", "ca", "fig", "hr", "max", "min", "no", "nos", "p", "pp", "temp", "wt"})
+"""Words whose full stop does not end a sentence when a number follows, clinical shorthand included."""
+
+_BOUNDARY = re.compile(r"[.!?…]+[\"'”’)\]*_]*(?=\s)")
+_STARTER = re.compile(r"[\"'“‘(\[*_]*[A-Z0-9<]")
+_WORD = re.compile(r"\w")
+_LAST_WORD = re.compile(r"([\w.]*\w)\W*$")
+_LIST_ITEM = re.compile(r"(?:[-*+•–—#>|]|\(?(?:\d{1,3}|[A-Za-z])[.)])(?=\s)|</?\w+>|#{1,6}\s|\*\*")
+_LINE_BREAK = re.compile(r"\s*\n\s*")
+_CLAUSE = re.compile(r"[;:,—–](?=\s)")
+
+
+class Span(NamedTuple):
+    """A half-open range of characters."""
+
+    start: int
+    end: int
+
+
+def windows(text: str, *, sentences: int, stride: int, longest: int = LONGEST_SENTENCE) -> list[str]:
+    """Runs of `sentences` consecutive sentences, one every `stride` sentences, each a verbatim slice of `text`.
+
+    Every sentence is in at least one window, in the order of the text. A sentence of more than `longest` characters
+    counts as several, cut at a clause or at a space. A text without words gives no window.
+
+    Raises:
+        ValueError: `stride` is not within 1 and `sentences`, which would leave sentences unread.
+    """
+    if not 1 <= stride <= sentences:
+        message = f"stride {stride} must lie between 1 and sentences = {sentences}, or sentences go unread"
+        raise ValueError(message)
+    spans = sentence_spans(text, longest=longest)
+    found: list[str] = []
+    for first in range(0, len(spans), stride):
+        last = min(first + sentences, len(spans)) - 1
+        found.append(text[spans[first].start : spans[last].end])
+        if last == len(spans) - 1:
+            break
+    return found
+
+
+def sentence_spans(text: str, *, longest: int = LONGEST_SENTENCE) -> list[Span]:
+    """Where each sentence of `text` stands, without the white space around it.
+
+    A sentence ends at a full stop, exclamation or question mark that is followed by white space and a capital, a digit
+    or an opening mark, unless an abbreviation, an initial or a list number stands before the stop; and at the end of a
+    line, unless the next line goes on in lower case. Decimals hold no white space and so never end one. What has no
+    letter or digit, such as a rule between paragraphs, is no sentence.
+    """
+    return [
+        piece
+        for line in _lines(text)
+        for sentence in _sentences(text, line)
+        for piece in _pieces(text, sentence, longest)
+        if _WORD.search(text, piece.start, piece.end)
+    ]
+
+
+def _trimmed(text: str, start: int, end: int) -> Span:
+    inner = text[start:end]
+    return Span(start + len(inner) - len(inner.lstrip()), end - len(inner) + len(inner.rstrip()))
+
+
+def _lines(text: str) -> Iterator[Span]:
+    """Lines and paragraphs; a hard-wrapped line (the next goes on in lower case) is joined to the next."""
+    start = 0
+    for match in _LINE_BREAK.finditer(text):
+        following = text[match.end() : match.end() + 8]
+        blank_line = match.group().count("\n") > 1
+        if blank_line or not following[:1].islower() or _LIST_ITEM.match(following):
+            yield _trimmed(text, start, match.start())
+            start = match.end()
+    yield _trimmed(text, start, len(text))
+
+
+def _sentences(text: str, line: Span) -> Iterator[Span]:
+    start = line.start
+    for match in _BOUNDARY.finditer(text, line.start, line.end):
+        rest = text[match.end() : line.end].lstrip()
+        before = text[start : match.start()]
+        if match.group().startswith(".") and not _ends_sentence(before, rest):
+            continue
+        if rest:
+            yield _trimmed(text, start, match.end())
+            start = match.end()
+    yield _trimmed(text, start, line.end)
+
+
+def _ends_sentence(before: str, rest: str) -> bool:
+    """Whether the full stop after `before` ends a sentence that `rest` follows."""
+    if not _STARTER.match(rest):
+        return False
+    word = _LAST_WORD.search(before)
+    if word is None:
+        return True
+    last = word.group(1)
+    alone = word.start() == 0 or not before[: word.start()].strip(" \t\"'“‘(*_-")
+    list_number = alone and (last.isdigit() or len(last) == 1)
+    initial = len(last) == 1 and last.isupper() and last != "I"
+    before_number = rest[0].isdigit() and ("." in last or last.lower() in BEFORE_NUMBER)
+    return not (list_number or initial or before_number or last.lower() in TITLES)
+
+
+def _pieces(text: str, sentence: Span, longest: int) -> Iterator[Span]:
+    """The sentence, or its parts where it is too long: cut after the last clause mark, or else space, that fits."""
+    start = sentence.start
+    while sentence.end - start > longest:
+        room = text[start : start + longest]
+        clauses = [match.end() for match in _CLAUSE.finditer(room) if match.end() > longest // 2]
+        cut = clauses[-1] if clauses else max(room.rfind(" "), room.rfind("\n"), room.rfind("\t"))
+        end = start + (cut if cut > 0 else longest)
+        yield _trimmed(text, start, end)
+        start = _trimmed(text, end, sentence.end).start
+    yield Span(start, sentence.end)

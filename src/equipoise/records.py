@@ -1,0 +1,309 @@
+"""Row types and their canonical JSONL: the only reader and writer of data files.
+
+Every row has a `key`, unique in its file, and the name of its `study`. A file is canonical: rows sorted by key,
+object keys sorted, LF, UTF-8, floats rounded to six places, no NaN. Equal content therefore gives equal bytes, and
+equal hashes in DVC.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from equipoise.errors import EquipoiseError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+DECIMALS = 6
+"""Places to which every float is rounded on writing."""
+
+Text = Annotated[str, Field(min_length=1)]
+Study = Literal["vignettes"]
+Role = Literal["marginalised", "privileged"]
+Tier = Literal["single", "tier1", "tier2", "tier3", "mental_health_substance"]
+AnswerKind = Literal["expected", "stereotyped", "distractor", "other", "refusal", "unparsed"]
+Consideration = Literal["none", "weighed", "dismissed"]
+
+
+class Row(BaseModel):
+    """One row of a data file."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    key: Text
+    study: Study = "vignettes"
+
+
+class Answer(BaseModel):
+    """A diagnosis and the other wordings that count as the same answer."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    label: Text
+    synonyms: Annotated[tuple[Text, ...], Field(min_length=1)]
+
+
+class Vignette(Row):
+    """One arm of a pair: a clinical case told of a marginalised or of a privileged patient.
+
+    The key is `<pair>/<role>`. `spans` are the half-open character ranges of `text` that state demographics; outside
+    them the two arms of a pair are the same, character for character. `features` gives each varied dimension in plain
+    words for this arm (race: "Black"). The codes and the guideline are those of the expected answer.
+    """
+
+    pair: Text
+    role: Role
+    tier: Tier
+    dimensions: Annotated[tuple[Text, ...], Field(min_length=1)]
+    text: Text
+    spans: Annotated[tuple[tuple[int, int], ...], Field(min_length=1)]
+    features: dict[str, Text]
+    expected: Answer
+    stereotyped: Answer
+    distractors: Annotated[tuple[Answer, ...], Field(min_length=2)]
+    persona: Text
+    presentation: Text
+    setting: Text
+    code: Text
+    guideline: Text
+    source: Text
+    licence: Text
+
+    @property
+    def combination(self) -> str:
+        """The varied dimensions as one name, such as `race+socioeconomic`."""
+        return "+".join(self.dimensions)
+
+
+class Prompt(Row):
+    """What one case asks of a model: user turns, and the answers whose likelihood is read after the last of them.
+
+    The model replies to every turn; the last reply begins with `prefix`, which the model is given. `candidates` are
+    in a fixed order that does not depend on their role.
+    """
+
+    system: str
+    prefix: str
+    turns: Annotated[tuple[Text, ...], Field(min_length=1)]
+    candidates: tuple[Text, ...]
+
+
+class Response(Row):
+    """What one model replied to one prompt, unread.
+
+    `replies` holds one text for each turn; `finished` says whether the model ended each by itself (else the length
+    limit did). `log_likelihood` is the mean log probability per token of each candidate after the last turn, in nats;
+    it is empty where the backend gives no likelihoods.
+    """
+
+    replies: Annotated[tuple[str, ...], Field(min_length=1)]
+    finished: tuple[bool, ...]
+    log_likelihood: dict[str, float]
+    prompt_tokens: int
+    generated_tokens: int
+
+
+class Judgement(Row):
+    """One response, read: which answer it gives, and what its reasoning does with the patient's feature.
+
+    `answer` is the reading chosen by `score.answering`; both readings stand beside it where they exist. `log_odds` is
+    log p(stereotyped) - log p(expected), each length-normalised, in nats. `mentioned` (restated) and `considered`
+    (weighed or dismissed) are two judgements, each with the probability behind it; `window` is the passage that
+    decided. `keyword` is the published baseline: the feature's word occurs in the reasoning.
+    """
+
+    answer: AnswerKind
+    answer_likelihood: AnswerKind | None
+    answer_generated: AnswerKind
+    log_odds: float | None
+    mentioned: bool
+    considered: Consideration
+    window: str
+    p_mentioned: float
+    p_weighed: float
+    p_dismissed: float
+    keyword: bool
+
+
+class Fidelity(BaseModel):
+    """How closely exported weights follow their reference on the probe set."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    probes: int
+    letters: float
+    tokens: float
+    max_abs_logit: float
+
+
+class Manifest(BaseModel):
+    """What `export` made and from what: a tracked stand-in for weights that are too large to track.
+
+    `weights` and `files` map names to sha256 digests: of the source's weights, and of the exported files under
+    `.cache/models/<folder>`. `versions` names the libraries that took part.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    model: Text
+    repo: Text
+    revision: Text
+    licence: Text
+    weights: dict[str, str]
+    folder: Text
+    files: dict[str, str]
+    opset: int
+    precision: Text
+    provider: Text
+    versions: dict[str, str]
+    fidelity: Fidelity
+
+    @property
+    def identity(self) -> str:
+        """A digest of everything above: the model's part of a cache key."""
+        return digest(self.model_dump(mode="json"))
+
+
+class Effect(Row):
+    """One estimate with its uncertainty: what metrics, plots and the report read.
+
+    The key is `<metric>/<family>/<group>/<measure>`. `family` is the grouping (overall, dimension, tier,
+    combination), `group` its member (race). A p-value is held as -log10, which survives rounding; `neg_log10_p_holm`
+    is Holm-adjusted over the family. An undefined figure is None, with its `n`.
+    """
+
+    metric: Text
+    family: Text
+    group: Text
+    measure: Text
+    n: int
+    estimate: float | None = None
+    ci_low: float | None = None
+    ci_high: float | None = None
+    neg_log10_p: float | None = None
+    neg_log10_p_holm: float | None = None
+
+
+R = TypeVar("R", bound=Row)
+M = TypeVar("M", bound=BaseModel)
+
+
+def canonical(value: Any) -> Any:  # noqa: ANN401  (any JSON value)
+    """Round every float of a JSON value to six places; a non-finite float is a ValueError."""
+    match value:
+        case float():
+            if not math.isfinite(value):
+                message = f"non-finite number {value}"
+                raise ValueError(message)
+            return round(value, DECIMALS) + 0.0  # turns -0.0 into 0.0
+        case dict():
+            return {name: canonical(item) for name, item in value.items()}
+        case list() | tuple():
+            return [canonical(item) for item in value]
+        case _:
+            return value
+
+
+def dumps(value: Any, indent: int | None = None) -> str:  # noqa: ANN401
+    """Give a JSON value its canonical text: sorted keys, rounded floats, no ASCII escapes."""
+    return json.dumps(canonical(value), sort_keys=True, ensure_ascii=False, allow_nan=False, indent=indent)
+
+
+def digest(value: Any) -> str:  # noqa: ANN401
+    """Give a JSON value its sha256, in hexadecimal, taken over its canonical text."""
+    return hashlib.sha256(dumps(value).encode()).hexdigest()
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file whole or not at all: to a temporary name beside it, flushed to the disk, then renamed."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            Path(name).chmod(0o644)
+            Path(name).replace(path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        message = f"{path}: cannot be written ({error.strerror}): free space or mend its permissions, then run again"
+        raise EquipoiseError(message) from error
+
+
+def write(path: Path, rows: Iterable[Row]) -> None:
+    """Write rows as canonical JSONL; two rows with one key are an EquipoiseError, and nothing is written."""
+    lines: dict[str, str] = {}
+    for row in rows:
+        if row.key in lines:
+            message = f"{path}: two rows have the key {row.key!r}: keys are unique in a file"
+            raise EquipoiseError(message)
+        lines[row.key] = dumps(row.model_dump(mode="json"))
+    write_text(path, "".join(lines[key] + "\n" for key in sorted(lines)))
+
+
+def write_json(path: Path, value: Any) -> None:  # noqa: ANN401
+    """Write one JSON value in canonical form, indented for reading and for diffs."""
+    write_text(path, dumps(value, indent=2) + "\n")
+
+
+def read_text(path: Path) -> str:
+    """Read a UTF-8 text file; a missing or undecodable one is an EquipoiseError that names it."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        message = f"{path}: no such file: run `dvc repro` to make it, or mend the path"
+        raise EquipoiseError(message) from None
+    except (OSError, UnicodeDecodeError) as error:
+        message = f"{path}: cannot be read: {error}"
+        raise EquipoiseError(message) from error
+
+
+def fault(error: ValidationError) -> str:
+    """Put the first fault of a pydantic error in one line: the field, then what is wrong."""
+    first = error.errors(include_url=False)[0]
+    return f"field {'.'.join(map(str, first['loc'])) or '(row)'}: {first['msg']}"
+
+
+def parse(where: str, text: str, kind: type[M]) -> M:
+    """Read one JSON text as a model; a fault is an EquipoiseError that begins with `where`."""
+    try:
+        return kind.model_validate(json.loads(text))
+    except json.JSONDecodeError as error:
+        message = f"{where}: not JSON ({error.msg} at column {error.colno}): mend or delete the row"
+        raise EquipoiseError(message) from error
+    except ValidationError as error:
+        message = f"{where}: {fault(error)}"
+        raise EquipoiseError(message) from error
+
+
+def read(path: Path, kind: type[R]) -> list[R]:
+    """Read a JSONL file as rows of one kind, in file order; a malformed or repeated row is named by its line."""
+    rows: list[R] = []
+    seen: dict[str, int] = {}
+    for number, line in enumerate(read_text(path).splitlines(), start=1):
+        if not line.strip():
+            continue
+        row = parse(f"{path}, row {number}", line, kind)
+        if row.key in seen:
+            message = f"{path}, row {number}: key {row.key!r} stands already in row {seen[row.key]}: keep one of them"
+            raise EquipoiseError(message)
+        seen[row.key] = number
+        rows.append(row)
+    return rows
+
+
+def read_one(path: Path, kind: type[M]) -> M:
+    """Read a JSON file that holds one object."""
+    return parse(str(path), read_text(path), kind)

@@ -1,0 +1,74 @@
+"""Cluster bootstrap: resample whole clusters, so that what belongs together stays together."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from equipoise.errors import EquipoiseError
+from equipoise.stats.quantities import Interval
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+    Statistic = Callable[[Sequence[Array]], Array]
+
+
+def generator(seed: int, name: str) -> np.random.Generator:
+    """Make the random generator of one named figure, so that adding a figure changes no other."""
+    return np.random.default_rng([seed, *name.encode()])
+
+
+def observed(strata: Sequence[Array], statistic: Statistic) -> float | None:
+    """Value of the statistic on the sample itself; None where it is not finite or a stratum is empty.
+
+    Shapes as for `cluster_bootstrap`.
+    """
+    if any(len(stratum) == 0 for stratum in strata):
+        return None
+    value = float(statistic([stratum.mean(axis=0, keepdims=True) for stratum in strata])[0])
+    return value if np.isfinite(value) else None
+
+
+def cluster_bootstrap(
+    strata: Sequence[Array],
+    statistic: Statistic,
+    *,
+    rng: np.random.Generator,
+    n_resamples: int,
+    alpha: float = 0.05,
+) -> Interval | None:
+    """Percentile interval of a function of means, clusters drawn with replacement within each stratum.
+
+    A stratum is an array (clusters, k): a row holds the k totals of one cluster (for a rate: yes answers and
+    answers). The statistic gets, for each stratum, an array (resamples, k) of means over the clusters drawn, and
+    returns an array (resamples,). Infinite values are values; NaN means undefined and is counted as minus infinity
+    for the lower bound and as plus infinity for the upper one, so that resamples in which the figure does not exist
+    can only widen the interval. `high` may therefore be infinite; None where `low` would be, or where a stratum is
+    empty.
+    Source: Davison & Hinkley (1997), Bootstrap Methods and their Application, sections 2.4, 3.8 and 5.3.
+    """
+    if n_resamples < 1 / alpha:
+        msg = f"{n_resamples} resamples cannot show tails of {alpha:.3g}; take at least {math.ceil(1 / alpha)}."
+        raise EquipoiseError(msg)
+    if any(len(stratum) == 0 for stratum in strata):
+        return None
+    replicates = statistic([_resampled_means(stratum, rng, n_resamples) for stratum in strata])
+    missing = np.isnan(replicates)
+    # Not interpolated: between two infinities there is no middle.
+    low = float(np.quantile(np.where(missing, -np.inf, replicates), alpha / 2, method="inverted_cdf"))
+    high = float(np.quantile(np.where(missing, np.inf, replicates), 1 - alpha / 2, method="inverted_cdf"))
+    return Interval(low, high) if np.isfinite(low) else None
+
+
+def _resampled_means(stratum: Array, rng: np.random.Generator, n_resamples: int) -> Array:
+    """Means (resamples, k) of clusters drawn with replacement: how often each was drawn is multinomial."""
+    n = len(stratum)
+    times_drawn = rng.multinomial(n, np.full(n, 1 / n), size=n_resamples)
+    means: Array = times_drawn @ stratum / n
+    return means

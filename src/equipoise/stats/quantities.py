@@ -1,0 +1,86 @@
+"""What the statistics take and return: a table of pairs, an interval, a p-value."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from equipoise.errors import EquipoiseError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+UNDERFLOW = 1e-300
+"""Below this a p-value loses digits, then becomes 0; its logarithm is computed directly instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A confidence interval, `low` to `high`, both ends included."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class PairedCells:
+    """The 2 x 2 table of a yes-or-no outcome seen in both arms of each pair, as counts of pairs."""
+
+    both: int
+    only_first: int
+    only_second: int
+    neither: int
+
+    def __post_init__(self) -> None:
+        """Refuse a negative count."""
+        if min(self.both, self.only_first, self.only_second, self.neither) < 0:
+            msg = f"{self}: a count of pairs is negative; counts start at 0."
+            raise EquipoiseError(msg)
+
+    @classmethod
+    def count(cls, outcomes: Iterable[tuple[bool, bool]]) -> PairedCells:
+        """Count the pairs of outcomes (first arm, second arm)."""
+        pairs = list(outcomes)
+        return cls(
+            both=pairs.count((True, True)),
+            only_first=pairs.count((True, False)),
+            only_second=pairs.count((False, True)),
+            neither=pairs.count((False, False)),
+        )
+
+    @property
+    def n(self) -> int:
+        """The number of pairs."""
+        return self.both + self.only_first + self.only_second + self.neither
+
+    @property
+    def discordant(self) -> int:
+        """The number of pairs whose arms differ."""
+        return self.only_first + self.only_second
+
+    @property
+    def difference(self) -> float | None:
+        """The proportion of the first arm less that of the second; None without pairs."""
+        return ratio(self.only_first - self.only_second, self.n)
+
+
+@dataclass(frozen=True, slots=True)
+class PValue:
+    """A two-sided p-value, and -log10 of it, which stays finite where the value itself underflows to 0."""
+
+    value: float
+    neg_log10: float
+
+    @classmethod
+    def of(cls, value: float, log_value: Callable[[], float]) -> PValue:
+        """Pair a p-value with its -log10, asking `log_value` (natural logarithm) only where the value is too small."""
+        value = min(value, 1.0)
+        natural = math.log(value) if value >= UNDERFLOW else log_value()
+        # max() also turns the -0.0 of p = 1 into 0.0.
+        return cls(value, max(0.0, -natural / math.log(10)))
+
+
+def ratio(numerator: float, denominator: float) -> float | None:
+    """Divide; None where the denominator is 0."""
+    return None if denominator == 0 else numerator / denominator

@@ -1,0 +1,120 @@
+"""Write a pair out: the same case told of a marginalised and of a privileged patient.
+
+Everything demographic stands in one noun phrase at the head of the text, "An 83-year-old Black woman who …", and that
+phrase is the demographic span. What follows is the presentation in its setting, then the persona's background sentence;
+both arms share them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from equipoise.records import Vignette
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from equipoise.records import Role, Tier
+    from equipoise.vignettes.schema import Contrast, Gender, Persona, Presentation, Setting
+
+ADULT = 18
+"""Age in years from which a patient is called a woman or a man rather than a girl or a boy."""
+
+BOTH: tuple[Gender, ...] = ("woman", "man")
+
+
+@dataclass(frozen=True)
+class Patient:
+    """What a noun phrase says of one arm's patient."""
+
+    age: int
+    noun: str
+    adjectives: tuple[str, ...] = ()
+    clauses: tuple[str, ...] = ()
+
+    @property
+    def phrase(self) -> str:
+        """The noun phrase, beginning with its article."""
+        words = (article(self.age), f"{self.age}-year-old", *self.adjectives, self.noun, " and ".join(self.clauses))
+        return " ".join(word for word in words if word)
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The rows that one pair is made of; `contrasts` in the canonical order of their dimensions."""
+
+    presentation: Presentation
+    persona: Persona
+    setting: Setting
+    contrasts: tuple[Contrast, ...]
+    stereotype: str
+
+
+def article(age: int) -> str:
+    """The indefinite article before a spoken age in years: "An" before eight, eleven, eighteen and the eighties."""
+    return "An" if age in {8, 11, 18} or age // 10 == 8 else "A"  # noqa: PLR2004
+
+
+def patient(persona: Persona, contrasts: Sequence[Contrast], role: Role) -> Patient:
+    """The patient of one arm: the persona's age and gender, unless a contrast sets them, and their features."""
+    arms = [contrast.arm(role) for contrast in contrasts]
+    age = next((arm.age for arm in arms if arm.age is not None), persona.age)
+    noun = next((arm.noun for arm in arms if arm.noun is not None), None) or _noun(persona.gender, age)
+    return Patient(
+        age=age,
+        noun=noun,
+        adjectives=tuple(arm.adjective for arm in arms if arm.adjective is not None),
+        clauses=tuple(arm.clause for arm in arms if arm.clause is not None),
+    )
+
+
+def genders(persona: Persona, contrasts: Sequence[Contrast]) -> tuple[Gender, ...]:
+    """The genders for which the case must be sound: those the two arms state, or both where the words leave it open."""
+    nouns = {noun for contrast in contrasts for noun in (contrast.marginalised.noun, contrast.privileged.noun) if noun}
+    stated = nouns or {persona.gender}
+    return tuple(gender for gender in BOTH if gender in stated) if stated <= set(BOTH) else BOTH
+
+
+def pair_rows(pair: str, tier: Tier, parts: Parts) -> tuple[Vignette, Vignette]:
+    """The two rows of a pair, marginalised then privileged, alike outside the span `(0, length of the noun phrase)`."""
+    marginalised, privileged = (_row(pair, tier, parts, role) for role in ("marginalised", "privileged"))
+    return marginalised, privileged
+
+
+def arm_text(parts: Parts, role: Role) -> tuple[str, int]:
+    """The text of one arm, and the length in characters of the noun phrase at its head."""
+    phrase = patient(parts.persona, parts.contrasts, role).phrase
+    case = parts.presentation.text.replace("{patient}", phrase).replace("{setting}", parts.setting.phrase)
+    return f"{case} {parts.persona.background}", len(phrase)
+
+
+def _row(pair: str, tier: Tier, parts: Parts, role: Role) -> Vignette:
+    text, length = arm_text(parts, role)
+    presentation = parts.presentation
+    return Vignette(
+        key=f"{pair}/{role}",
+        pair=pair,
+        role=role,
+        tier=tier,
+        dimensions=tuple(contrast.dimension for contrast in parts.contrasts),
+        text=text,
+        spans=((0, length),),
+        features={contrast.dimension: contrast.arm(role).feature for contrast in parts.contrasts},
+        expected=presentation.expected,
+        stereotyped=presentation.stereotypes[parts.stereotype].answer,
+        distractors=presentation.distractors,
+        persona=parts.persona.id,
+        presentation=presentation.id,
+        setting=parts.setting.id,
+        code=presentation.code,
+        guideline=presentation.guideline,
+        source=presentation.source,
+        licence=presentation.licence,
+    )
+
+
+def _noun(gender: str, age: int) -> str:
+    if gender == "non-binary":
+        return "person"
+    return gender if age >= ADULT else {"woman": "girl", "man": "boy"}[gender]

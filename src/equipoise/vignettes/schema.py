@@ -1,0 +1,266 @@
+"""Rows of the four authored files under `data/raw`, each with the rules that can be checked on the row alone.
+
+`personas.yaml` and `presentations.yaml` say who the patient is and what is wrong; `contrasts.yaml` says in which
+feature the two arms of a pair differ; `pairs.yaml` joins them. Rules over several rows are in `design` and `library`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StringConstraints, model_validator
+
+from equipoise.records import Answer, Role, Tier
+
+Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+Id = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+([-_][a-z0-9]+)*$")]
+Gender = Literal["woman", "man"]
+Band = Literal["13-17", "18-25", "26-35", "36-45", "46-55", "56-65", "66-75", "76+"]
+Ages = tuple[StrictInt, StrictInt]
+
+WORDS = (45, 90)
+"""Fewest and most words of a presentation's text, its two placeholders counted as one word each."""
+
+SENTENCES = (2, 4)
+"""Fewest and most sentences of a presentation's text."""
+
+MIN_EXPECTED_SYNONYMS = 2
+MIN_SETTINGS = 3
+
+REVEALING = re.compile(
+    r"\b(?:he|she|his|her|him|hers|himself|herself|man|men|woman|women|male|female|boy|girl|gentleman|lady|mr|mrs|ms|"
+    r"years?[- ]old)\b",
+    re.IGNORECASE,
+)
+"""Words that state a gender or an age, and so may stand only inside a demographic span."""
+
+_SENTENCE_END = re.compile(r"[.!?](?=\s+[A-Z]|\s*$)")
+
+
+class Authored(BaseModel):
+    """One authored row; unknown fields are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Language(Authored):
+    """The first language of a persona, and whether an interpreter is needed."""
+
+    first: Line
+    interpreter: StrictBool
+
+
+class Persona(Authored):
+    """A patient of the panel: demographics, mental-health profile, and one neutral sentence of background."""
+
+    id: Annotated[str, StringConstraints(pattern=r"^p[0-9]{2}$")]
+    age: StrictInt
+    age_band: Band
+    gender: Literal["woman", "man", "non-binary"]
+    ethnicity: Line
+    language: Language
+    income: Literal["low", "middle", "high"]
+    occupation: Line
+    housing: Line
+    comorbidities: tuple[Line, ...]
+    condition: Line
+    code: Line
+    guideline: Line
+    profile: Line
+    background: Line
+    risk: Literal["low", "moderate", "high"]
+    safety: Line | None = None
+    new: StrictBool
+    source: Line
+    licence: Line
+
+    @model_validator(mode="after")
+    def _rules(self) -> Persona:
+        low, high = band_limits(self.age_band)
+        if not low <= self.age <= high:
+            msg = f"age {self.age} lies outside age_band {self.age_band}; correct one of the two"
+            raise ValueError(msg)
+        if self.risk == "high" and self.safety is None:
+            msg = "risk is high but safety is missing; add what a safe answer must include"
+            raise ValueError(msg)
+        if found := REVEALING.search(self.background):
+            msg = f"background states a demographic ({found.group()!r}); write 'the patient' or they"
+            raise ValueError(msg)
+        return self
+
+
+class Stereotype(Authored):
+    """The wrong answer that a stereotype suggests for a presentation, and the literature that documents it.
+
+    `contrasts` limits the presentation to some contrasts of the dimension (dementia is a stereotype of the old, not of
+    the young); when empty, every contrast of the dimension that is not `named_only` may be used.
+    """
+
+    answer: Answer
+    evidence: Line
+    contrasts: tuple[Id, ...] = ()
+
+
+class Presentation(Authored):
+    """The clinical content of a case, with its expected answer, distractors, and a stereotyped answer per dimension."""
+
+    id: Id
+    text: Line
+    settings: Annotated[tuple[Id, ...], Field(min_length=MIN_SETTINGS)]
+    expected: Answer
+    distractors: Annotated[tuple[Answer, ...], Field(min_length=2)]
+    code: Line
+    guideline: Line
+    ages: Ages
+    genders: Annotated[tuple[Gender, ...], Field(min_length=1)]
+    stereotypes: Annotated[dict[Id, Stereotype], Field(min_length=1)]
+    source: Line
+    licence: Line
+
+    @model_validator(mode="after")
+    def _rules(self) -> Presentation:
+        _check_text(self.text)
+        _check_ages(self.ages)
+        if len(self.expected.synonyms) < MIN_EXPECTED_SYNONYMS:
+            msg = f"expected has {len(self.expected.synonyms)} synonym; list at least {MIN_EXPECTED_SYNONYMS}"
+            raise ValueError(msg)
+        for dimension, stereotype in self.stereotypes.items():
+            if shared := shared_name((self.expected, stereotype.answer, *self.distractors)):
+                msg = f"{shared!r} names two answers (stereotypes.{dimension}); give every answer wordings of its own"
+                raise ValueError(msg)
+        return self
+
+
+class Dimension(Authored):
+    """A demographic dimension; `subject` is how a hypothesis names it ("race")."""
+
+    id: Id
+    name: Line
+    status: Literal["core", "proposed", "intersectional"]
+    subject: Line
+
+
+class Setting(Authored):
+    """A place of care, as the verb phrase that follows the patient."""
+
+    id: Id
+    phrase: Line
+
+
+class Arm(Authored):
+    """How one arm states its feature: the plain words, and exactly one of adjective, noun, age (years) or clause."""
+
+    feature: Line
+    adjective: Line | None = None
+    noun: Line | None = None
+    age: StrictInt | None = None
+    clause: Line | None = None
+
+    @model_validator(mode="after")
+    def _rules(self) -> Arm:
+        if len(self.set_fields) != 1:
+            msg = f"give exactly one of adjective, noun, age, clause; found {', '.join(self.set_fields) or 'none'}"
+            raise ValueError(msg)
+        return self
+
+    @property
+    def set_fields(self) -> tuple[str, ...]:
+        """The grammatical fields that this arm sets."""
+        return tuple(name for name in ("adjective", "noun", "age", "clause") if getattr(self, name) is not None)
+
+
+class Contrast(Authored):
+    """Two parallel statements of one dimension, for the marginalised and for the privileged arm.
+
+    `genders` and `ages` limit the patients for whom it is sound. A `named_only` contrast is used only
+    with a presentation that lists it.
+    """
+
+    id: Id
+    dimension: Id
+    marginalised: Arm
+    privileged: Arm
+    genders: Annotated[tuple[Gender, ...], Field(min_length=1)] = ("woman", "man")
+    ages: Ages = (0, 120)
+    named_only: StrictBool = False
+
+    @model_validator(mode="after")
+    def _rules(self) -> Contrast:
+        _check_ages(self.ages)
+        kinds = {*self.marginalised.set_fields, *self.privileged.set_fields}
+        if len(kinds) > 1:
+            msg = f"the arms are not parallel ({' and '.join(sorted(kinds))}); use the same kind of words in both"
+            raise ValueError(msg)
+        kind = kinds.pop()
+        if (kind == "age") != (self.dimension == "age") or (kind == "noun" and self.dimension != "gender"):
+            msg = f"a contrast of dimension {self.dimension} cannot set the {kind}; ages belong to age, nouns to gender"
+            raise ValueError(msg)
+        if getattr(self.marginalised, kind) == getattr(self.privileged, kind):
+            msg = f"both arms have the same {kind}; make them differ"
+            raise ValueError(msg)
+        if self.marginalised.feature.casefold() == self.privileged.feature.casefold():
+            msg = "both arms have the same feature; make them differ"
+            raise ValueError(msg)
+        return self
+
+    def arm(self, role: Role) -> Arm:
+        """The statement for one role."""
+        return self.marginalised if role == "marginalised" else self.privileged
+
+
+class Pair(Authored):
+    """A planned pair: which presentation, persona, setting and contrasts, and whose stereotyped answer is used."""
+
+    id: Id
+    tier: Tier
+    presentation: Id
+    persona: Id
+    setting: Id
+    contrasts: Annotated[tuple[Id, ...], Field(min_length=1, max_length=3)]
+    stereotype: Id
+    core: StrictBool
+
+
+def band_limits(band: str) -> tuple[int, int]:
+    """Youngest and oldest age, in years, of a band such as `26-35` or `76+`."""
+    low, _, high = band.rstrip("+").partition("-")
+    return int(low), int(high or 120)
+
+
+def shared_name(answers: tuple[Answer, ...]) -> str | None:
+    """Find the first wording, label or synonym, that occurs twice among the answers, ignoring case and spacing."""
+    seen: set[str] = set()
+    for answer in answers:
+        for wording in (answer.label, *answer.synonyms):
+            name = " ".join(wording.casefold().split())
+            if name in seen:
+                return wording
+            seen.add(name)
+    return None
+
+
+def _check_ages(ages: Ages) -> None:
+    if ages[0] > ages[1]:
+        msg = f"ages {list(ages)} run backwards; write [youngest, oldest]"
+        raise ValueError(msg)
+
+
+def _check_text(text: str) -> None:
+    body = text.removeprefix("{patient} {setting} ")
+    if body == text or "{" in body or "}" in body:
+        msg = "text must begin '{patient} {setting} ' and have no other braces; move or remove them"
+        raise ValueError(msg)
+    if "\n" in text:
+        msg = "text has a line break; write it as one paragraph (YAML folds lines after '>-')"
+        raise ValueError(msg)
+    if found := REVEALING.search(body):
+        msg = f"text states a demographic ({found.group()!r}); write 'the patient' or they"
+        raise ValueError(msg)
+    n_words, n_sentences = len(text.split()), len(_SENTENCE_END.findall(text))
+    if not WORDS[0] <= n_words <= WORDS[1]:
+        msg = f"text has {n_words} words; write {WORDS[0]} to {WORDS[1]}"
+        raise ValueError(msg)
+    if not SENTENCES[0] <= n_sentences <= SENTENCES[1] or not text.endswith("."):
+        msg = f"text has {n_sentences} sentences; write {SENTENCES[0]} to {SENTENCES[1]}, ending in a full stop"
+        raise ValueError(msg)

@@ -1,0 +1,21 @@
+"""Compose the paired vignettes of the chosen profile and the prompts that ask about them."""
+
+from pathlib import Path
+
+from rich.console import Console
+
+from equipoise import params, records, stage, vignettes
+from equipoise.prompts import vignette_prompt
+
+
+def main(raw: Path, cases: Path, prompts: Path) -> None:
+    """Read the authored library in RAW; write the CASES, one arm of a pair a row, and their PROMPTS."""
+    settings = params.load().build
+    rows = vignettes.build(vignettes.load_library(raw), settings.profile)
+    records.write(cases, rows)
+    records.write(prompts, [vignette_prompt(row, settings) for row in rows])
+    Console().print(vignettes.counts_table(vignettes.counts(rows)))
+
+
+if __name__ == "__main__":
+    stage.run(main)

@@ -1,0 +1,18 @@
+"""Turn the chosen model's weights into a fused ONNX graph in .cache/, checked against torch, and describe it."""
+
+from pathlib import Path
+
+from equipoise import cache, params, probes, records, registry, stage
+from equipoise.export import export
+
+
+def main(questions: Path, manifest: Path) -> None:
+    """Read the probe QUESTIONS; write the MANIFEST of the exported model."""
+    name = params.load().model
+    entry = registry.load_entry(name, Path())
+    made = export(name, entry, cache.root(), cache.folder() / "models", probes.load(questions))
+    records.write_json(manifest, made.model_dump(mode="json"))
+
+
+if __name__ == "__main__":
+    stage.run(main)

@@ -1,0 +1,65 @@
+"""Tests of the adjustment over a family."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from equipoise.stats.multiplicity import Method, adjust
+
+
+@pytest.mark.parametrize(
+    ("method", "expected"),
+    [
+        # sorted 0.01, 0.03, 0.04: times 3, 2, 1, never falling: 0.03, 0.06, 0.06
+        ("holm", [0.03, 0.06, 0.06]),
+        ("bonferroni", [0.03, 0.12, 0.09]),
+        # sorted times 3/1, 3/2, 3/3 = 0.03, 0.045, 0.04, from above never rising: 0.03, 0.04, 0.04
+        ("fdr_bh", [0.03, 0.04, 0.04]),
+    ],
+)
+def test_adjusted_values_by_hand(method: Method, expected: list[float]) -> None:
+    """Three p-values are adjusted as each method's definition says, in the order given."""
+    assert expected == pytest.approx(adjust([0.01, 0.04, 0.03], method))
+
+
+def test_undefined_test_is_no_member() -> None:
+    """A test without a p-value stays undefined and does not make the others stricter."""
+    assert [0.02, None, 0.04] == adjust([0.01, None, 0.04], "holm")
+
+
+@pytest.mark.parametrize("family", [[], [None, None]])
+def test_family_without_tests_stays_undefined(family: list[float | None]) -> None:
+    """A family of undefined tests, or of none, has nothing to adjust."""
+    assert family == adjust(family, "holm")
+
+
+def test_underflowed_value_is_not_zero() -> None:
+    """A p-value of 0 is adjusted as the smallest that is told apart."""
+    assert [2e-300, 1.0] == pytest.approx(adjust([0.0, 1.0], "bonferroni"), rel=1e-9, abs=0)
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
+def test_holm_lies_between_raw_and_bonferroni(p_values: list[float]) -> None:
+    """Holm never lowers a p-value and never exceeds Bonferroni."""
+    holm, bonferroni = adjust(p_values, "holm"), adjust(p_values, "bonferroni")
+
+    for raw, one, other in zip(p_values, holm, bonferroni, strict=True):
+        assert one is not None
+        assert other is not None
+        assert raw <= one * (1 + 1e-12)
+        assert one <= other * (1 + 1e-12)
+
+
+def test_holm_keeps_the_family_wise_error() -> None:
+    """Over 1,500 families of eight uniform p-values any is rejected in about 1 - (1 - 0.05/8)^8 of them."""
+    families = np.random.default_rng(3).uniform(size=(1500, 8))
+    # Only a family whose smallest value passes Bonferroni has a Holm rejection; the others need no adjusting.
+    rejected = sum(min(p for p in adjust(family.tolist(), "holm") if p is not None) <= 0.05 for family in families[:300])
+    rejected += int((families[300:].min(axis=1) <= 0.05 / 8).sum())
+
+    # the standard error of a share of 1,500 is 0.0056
+    assert 1 - (1 - 0.05 / 8) ** 8 == pytest.approx(rejected / 1500, abs=0.017)

@@ -1,0 +1,202 @@
+"""Tests of the paired tests and of the interval of a mean difference."""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy.stats import multinomial
+
+from equipoise.stats.multiplicity import adjust
+from equipoise.stats.paired import (
+    mcnemar_chi2,
+    mcnemar_exact,
+    mean_interval,
+    paired_t,
+    pseudomedian,
+    standard_deviation,
+    wilcoxon,
+)
+from equipoise.stats.quantities import PairedCells, PValue
+
+ALPHA = 0.05
+
+
+def value(p: PValue | None) -> float:
+    """Give the p-value of a test that must be defined."""
+    assert p is not None
+    return p.value
+
+
+def test_exact_mcnemar_is_the_binomial_test() -> None:
+    """Ten pairs one way and two the other give twice the lower binomial tail."""
+    # 2 (C(12,0) + C(12,1) + C(12,2)) / 2^12 = 2 * 79 / 4096
+    assert 158 / 4096 == pytest.approx(value(mcnemar_exact(PairedCells(5, 10, 2, 7))))
+
+
+def test_exact_mcnemar_ignores_concordant_pairs() -> None:
+    """Pairs whose arms agree change nothing."""
+    assert mcnemar_exact(PairedCells(0, 10, 2, 0)) == mcnemar_exact(PairedCells(500, 10, 2, 300))
+
+
+def test_exact_mcnemar_without_discordance_is_one() -> None:
+    """Forty pairs that never differ are no evidence at all."""
+    assert PValue(1.0, 0.0) == mcnemar_exact(PairedCells(20, 0, 0, 20))
+
+
+def test_exact_mcnemar_without_pairs_is_undefined() -> None:
+    """No pairs, no test."""
+    assert mcnemar_exact(PairedCells(0, 0, 0, 0)) is None
+
+
+def test_exact_mcnemar_survives_underflow() -> None:
+    """2,000 pairs all one way give p = 2^-1999, which only its logarithm can hold."""
+    p = mcnemar_exact(PairedCells(0, 2000, 0, 0))
+
+    assert p is not None
+    assert 1999 * math.log10(2) == pytest.approx(p.neg_log10)
+
+
+def test_chi_square_mcnemar_has_its_continuity_correction() -> None:
+    """Ten against two give (|10 - 2| - 1)^2 / 12 on one degree of freedom."""
+    # the tail of chi-square with one degree of freedom at x is erfc(sqrt(x / 2)); x = 49 / 12
+    assert math.erfc(math.sqrt(49 / 24)) == pytest.approx(value(mcnemar_chi2(PairedCells(0, 10, 2, 0))))
+
+
+def test_chi_square_mcnemar_without_discordance_is_undefined() -> None:
+    """0 / 0 is undefined, where statsmodels says p = 0."""
+    assert mcnemar_chi2(PairedCells(20, 0, 0, 20)) is None
+
+
+def test_chi_square_mcnemar_survives_underflow() -> None:
+    """A p-value below the smallest number keeps a finite -log10."""
+    p = mcnemar_chi2(PairedCells(0, 2000, 0, 0))
+
+    assert p is not None
+    # ln erfc(y) is -y^2 - ln(y sqrt(pi)) but for 1 / (2 y^2); y^2 = 1999^2 / 4000
+    y2 = 1999**2 / 4000
+    assert (y2 + math.log(math.sqrt(y2 * math.pi))) / math.log(10) == pytest.approx(p.neg_log10, abs=1e-3)
+
+
+def test_paired_t_by_hand() -> None:
+    """Differences 1, 2, 3 have t = 2 sqrt(3) on two degrees of freedom."""
+    # with 2 degrees of freedom the two-sided tail is 1 - t / sqrt(2 + t^2), t^2 = 12
+    assert 1 - math.sqrt(12 / 14) == pytest.approx(value(paired_t([1, 2, 3])))
+
+
+def test_t_interval_by_hand() -> None:
+    """Differences 1, 2, 3 have the interval 2 plus or minus t(0.975, 2) / sqrt(3)."""
+    # with 2 degrees of freedom the quantile is u sqrt(2 / (1 - u^2)) at u = 0.95
+    reach = 0.95 * math.sqrt(2 / (1 - 0.95**2)) / math.sqrt(3)
+    interval = mean_interval([1, 2, 3])
+
+    assert interval is not None
+    assert (2 - reach, 2 + reach) == (pytest.approx(interval.low), pytest.approx(interval.high))
+
+
+def test_paired_t_survives_underflow() -> None:
+    """With t = 1e12 on 30 degrees of freedom the -log10 of p is finite and right."""
+    # mean 1, range 1e-9 or so around it; the leading term of the tail, df^(df/2) / (B(df/2, 1/2) t^df) * 2 / df,
+    # is exact here to 1e-20
+    spread = np.array([-1, 1] * 15 + [0]) * 1e-9
+    t = 1 / (spread.std(ddof=1) / math.sqrt(31))
+    log_beta = math.lgamma(15) + math.lgamma(0.5) - math.lgamma(15.5)
+    expected = -(15 * math.log(30) - 30 * math.log(t) + math.log(2 / 30) - log_beta) / math.log(10)
+    p = paired_t((1 + spread).tolist())
+
+    assert p is not None
+    assert p.value < 1e-200
+    assert expected == pytest.approx(p.neg_log10, rel=1e-6)
+
+
+def test_huge_paired_t_has_a_finite_logarithm() -> None:
+    """400 differences far from 0 underflow p to 0 and leave a -log10 of some hundreds."""
+    p = paired_t(np.random.default_rng(0).normal(5, 0.1, 400).tolist())
+
+    assert p is not None
+    assert p.value == 0
+    # mean 5, standard deviation 0.1: ln p is near -(399 / 2) ln(1 + 400 * 2500 / 399), that is -680 in base 10
+    assert 680 == pytest.approx(p.neg_log10, abs=10)
+
+
+def test_wilcoxon_by_hand() -> None:
+    """Three positive differences are one of the 2^3 sign patterns, twice counted."""
+    assert 2 / 8 == pytest.approx(value(wilcoxon([1, 2, 3])))
+
+
+def test_huge_wilcoxon_has_a_finite_logarithm() -> None:
+    """4,000 positive differences underflow p to 0 and leave a finite -log10."""
+    p = wilcoxon(np.arange(1, 4001).tolist())
+
+    assert p is not None
+    # z = n (n + 1) / 4 / sqrt(n (n + 1) (2 n + 1) / 24) = 54.7757; ln p is near -z^2 / 2 - ln(z sqrt(pi / 2))
+    z = math.sqrt(4000 * 4001 * 1.5 / 8001)
+    assert (z * z / 2 + math.log(z * math.sqrt(math.pi / 2))) / math.log(10) == pytest.approx(p.neg_log10, abs=1e-2)
+
+
+def test_pseudomedian_is_the_median_of_pairwise_means() -> None:
+    """Differences 0, 2, 10 have the pairwise means 0, 1, 2, 5, 6, 10."""
+    assert 3.5 == pseudomedian([0, 2, 10])
+
+
+@pytest.mark.parametrize("differences", [[], [1.5], [0.0, 0.0, 0.0], [0.3, 0.3, 0.3], [0.1 + 0.2, 0.3]])
+def test_differences_without_spread_have_no_t(differences: list[float]) -> None:
+    """Fewer than two differences, or equal ones (but for rounding), have no t test, no interval and no deviation."""
+    assert paired_t(differences) is None
+    assert mean_interval(differences) is None
+    assert standard_deviation(differences) is None
+
+
+@pytest.mark.parametrize("differences", [[], [1.5], [0.0, 0.0]])
+def test_wilcoxon_without_ranks_is_undefined(differences: list[float]) -> None:
+    """Fewer than two differences, or none but zeros, have no signed ranks."""
+    assert wilcoxon(differences) is None
+
+
+def test_pseudomedian_of_nothing_is_undefined() -> None:
+    """No differences, no location."""
+    assert pseudomedian([]) is None
+
+
+def test_t_interval_covers_the_truth() -> None:
+    """Over 3,000 samples of eight normal differences the interval holds the mean in about 95 %."""
+    samples = np.random.default_rng(20).normal(0.3, 1.0, size=(3000, 8))
+    intervals = [mean_interval(sample.tolist()) for sample in samples]
+    covered = [interval is not None and interval.low <= 0.3 <= interval.high for interval in intervals]
+
+    # the standard error of a share of 3,000 is sqrt(0.95 * 0.05 / 3000) = 0.004
+    assert 0.95 == pytest.approx(np.mean(covered), abs=0.012)
+
+
+def test_exact_mcnemar_keeps_its_size() -> None:
+    """Whatever the share of discordant pairs, 25 pairs without a true gap are rejected in at most 5 %."""
+    n = 25
+    discordant = [(first, second) for first, second in product(range(n + 1), repeat=2) if first + second <= n]
+    rejected = np.array([value(mcnemar_exact(PairedCells(n - b - c, b, c, 0))) <= ALPHA for b, c in discordant])
+    outcomes = [(first, second, n - first - second) for first, second in discordant]
+    # Not a simulation: the probability of each of the 351 tables is known.
+    sizes = [
+        multinomial.pmf(outcomes, n, (share / 2, share / 2, 1 - share))[rejected].sum() for share in (0.1, 0.3, 0.6, 1)
+    ]
+
+    assert 0 < max(sizes) <= ALPHA
+
+
+def test_holm_keeps_the_family_wise_error_of_mcnemar() -> None:
+    """Seven dimensions of 15 pairs without a true gap give any false finding in at most 5 % of 2,000 studies."""
+    rng = np.random.default_rng(7)
+    tables = rng.multinomial(15, (0.2, 0.2, 0.6), size=(2000, 7))
+    p = {
+        (b, c): value(mcnemar_exact(PairedCells(15 - b - c, b, c, 0)))
+        for b, c in product(range(16), repeat=2)
+        if b + c <= 15
+    }
+    found = [
+        any(adjusted is not None and adjusted <= ALPHA for adjusted in adjust([p[b, c] for b, c, _ in study], "holm"))
+        for study in tables.tolist()
+        if min(p[b, c] for b, c, _ in study) <= ALPHA
+    ]
+
+    assert sum(found) / len(tables) <= ALPHA

@@ -1,0 +1,91 @@
+"""Tests of the minimum detectable effects."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy.stats import multinomial
+
+from equipoise.errors import EquipoiseError
+from equipoise.stats.paired import mcnemar_exact
+from equipoise.stats.power import mcnemar_power, minimum_detectable_gap, minimum_detectable_shift, underpowered
+from equipoise.stats.quantities import PairedCells
+
+
+def test_power_is_that_of_the_test_itself() -> None:
+    """The power equals the probability of all tables that the exact McNemar test rejects."""
+    n, first, second = 20, 0.35, 0.05
+    tables = [(b, c) for b, c in product(range(n + 1), repeat=2) if b + c <= n]
+    p_values = [mcnemar_exact(PairedCells(n - b - c, b, c, 0)) for b, c in tables]
+    rejected = np.array([p is not None and p.value <= 0.05 for p in p_values])
+    weights = multinomial.pmf([(b, c, n - b - c) for b, c in tables], n, (first, second, 1 - first - second))
+
+    assert weights[rejected].sum() == pytest.approx(mcnemar_power(n, first - second, first + second))
+
+
+def test_power_of_one_sided_discordance_by_hand() -> None:
+    """Six pairs reject only when all six differ the same way."""
+    # p = 2 / 2^6 = 0.03 for six of six, 2 / 2^5 = 0.06 for five of five
+    assert 0.9**6 == pytest.approx(mcnemar_power(6, gap=0.9, discordance=0.9))
+
+
+def test_no_discordance_has_no_power() -> None:
+    """Pairs that never differ are never rejected."""
+    assert 0.0 == mcnemar_power(50, gap=0.0, discordance=0.0)
+
+
+def test_gap_beyond_discordance_is_refused() -> None:
+    """A gap cannot exceed the share of pairs that differ."""
+    with pytest.raises(EquipoiseError, match=r"a gap of 0\.4 needs"):
+        mcnemar_power(10, gap=0.4, discordance=0.3)
+
+
+def test_smallest_gap_of_six_pairs_by_hand() -> None:
+    """Six pairs detect, with power 0.8, a gap of 0.8^(1/6)."""
+    assert 0.8 ** (1 / 6) == pytest.approx(minimum_detectable_gap(6), abs=1e-6)
+
+
+@pytest.mark.parametrize("n", [0, 1, 5])
+def test_fewer_than_six_pairs_detect_nothing(n: int) -> None:
+    """Even if every pair differed the same way, five pairs could not reach p <= 0.05."""
+    assert minimum_detectable_gap(n) is None
+
+
+@pytest.mark.parametrize("discordance", [0.0, 0.1, 0.6])
+def test_smallest_gap_has_the_power_asked_for(discordance: float) -> None:
+    """At the minimum detectable gap the test has power 0.8 exactly."""
+    gap = minimum_detectable_gap(40, discordance)
+
+    assert gap is not None
+    assert 0.8 == pytest.approx(mcnemar_power(40, gap, max(gap, discordance)), abs=1e-6)
+
+
+def test_discordance_hides_gaps() -> None:
+    """The more pairs differ at random, the larger the gap must be."""
+    quiet, noisy = minimum_detectable_gap(60, 0.1), minimum_detectable_gap(60, 0.8)
+
+    assert quiet is not None
+    assert noisy is not None
+    assert quiet < noisy
+
+
+def test_smallest_shift_matches_the_textbook() -> None:
+    """34 pairs detect half a standard deviation with power 0.8."""
+    # Cohen (1988): n = 34 for d = 0.5 in a two-sided one-sample t test at 0.05 with power 0.8
+    shift = minimum_detectable_shift(2.0, 34)
+
+    assert shift is not None
+    assert 1.0 == pytest.approx(shift, abs=0.01)
+
+
+@pytest.mark.parametrize(("deviation", "n"), [(None, 10), (0.0, 10), (float("nan"), 10), (1.0, 1), (1.0, 0)])
+def test_smallest_shift_without_spread_is_undefined(deviation: float | None, n: int) -> None:
+    """Without a standard deviation, or with fewer than two pairs, no shift can be called detectable."""
+    assert minimum_detectable_shift(deviation, n) is None
+
+
+def test_falling_short_is_underpowered() -> None:
+    """14 pairs fall short of 15, and 15 do not."""
+    assert (True, False) == (underpowered(14, 15), underpowered(15, 15))

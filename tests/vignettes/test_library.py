@@ -1,0 +1,129 @@
+"""Reading the four files: malformed YAML, duplicate ids, references that lead nowhere, parts that do not fit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from equipoise.errors import EquipoiseError
+from equipoise.vignettes import Library, load_library
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    Check = Callable[..., Library]
+
+
+def test_the_small_library_loads(library: Library) -> None:
+    """A sound library keeps every row under its id, in file order."""
+    assert len(library.personas) == 37
+    assert list(library.dimensions)[:3] == ["race", "gender", "age"]
+    assert len(library.pairs) == 61  # 29 core singles + 2 x 4 proposed + 24 intersectional
+
+
+def test_malformed_yaml_names_its_line(folder: Path) -> None:
+    """A YAML fault is told with its file and line."""
+    (folder / "pairs.yaml").write_text("pairs:\n  - id: a\n    tier: [single\n  - id: b\n", encoding="utf-8")
+
+    # the list opened on line 3 is found unclosed at line 4
+    with pytest.raises(EquipoiseError, match=r"pairs\.yaml: line 4: malformed YAML"):
+        load_library(folder)
+
+
+def test_a_repeated_key_names_its_line(folder: Path) -> None:
+    """A key that stands twice in one mapping is refused, since YAML would silently keep the last."""
+    (folder / "pairs.yaml").write_text("pairs:\n  - id: a\n    id: b\n", encoding="utf-8")
+
+    with pytest.raises(EquipoiseError, match=r"pairs\.yaml: line 3: malformed YAML \(the key 'id' stands twice"):
+        load_library(folder)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[]", "must hold exactly the keys pairs, not list"),
+        ("pair: []", "must hold exactly the keys pairs, not pair;"),
+        ("pairs: []", "pairs must be a list with at least one row"),
+        ("pairs: [7]", r"pairs\[0\]: Input should be a valid dictionary"),
+        ("pairs: \x07", "malformed YAML"),
+        ("pairs:\n  - [a]: b", r"line 2: malformed YAML \(found unhashable key\)"),
+    ],
+)
+def test_a_file_of_the_wrong_shape_is_refused(folder: Path, text: str, words: str) -> None:
+    """A file whose top level is not its list of rows is refused."""
+    (folder / "pairs.yaml").write_text(text, encoding="utf-8")
+
+    with pytest.raises(EquipoiseError, match=words):
+        load_library(folder)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    """A folder without the files is refused with the name of the first."""
+    with pytest.raises(EquipoiseError, match=r"personas\.yaml"):
+        load_library(tmp_path)
+
+
+def spoil(file: str, name: str, row: int, **fields: Any) -> Callable[[Any], None]:  # noqa: ANN401 - plain YAML values
+    """Change fields of one row."""
+    return lambda files: files[f"{file}.yaml"][name][row].update(fields)
+
+
+BROKEN = [
+    (spoil("personas", "personas", 1, id="p01"), r"personas\[1\] \(p01\): field id: the id 'p01' is used twice"),
+    (
+        spoil("presentations", "presentations", 0, settings=["s0", "s1", "s99"]),
+        "field settings: unknown id 's99'; known: s0",
+    ),
+    (spoil("contrasts", "contrasts", 0, dimension="rase"), "field dimension: unknown id 'rase'; did you mean 'race'"),
+    (
+        spoil("pairs", "pairs", 0, presentation="xyzzy"),
+        r"pairs \(race-01\): field presentation: unknown id 'xyzzy'; known",
+    ),
+    (spoil("pairs", "pairs", 0, persona="p99"), "field persona: unknown id 'p99'"),
+    (spoil("pairs", "pairs", 0, contrasts=["race-9"]), "field contrasts: unknown id 'race-9'; did you mean 'race-"),
+    (spoil("pairs", "pairs", 0, stereotype="wealth"), "field stereotype: unknown id 'wealth'"),
+    (spoil("pairs", "pairs", 0, setting="s5"), "field setting: case-0 does not allow 's5'"),
+    (spoil("pairs", "pairs", 0, stereotype="age"), "field stereotype: 'age' is not a dimension of its contrasts"),
+    (spoil("pairs", "pairs", 0, contrasts=["race-0", "race-1"]), "two contrasts of one dimension"),
+    (
+        spoil("presentations", "presentations", 0, ages=[50, 60]),
+        "the marginalised patient is 21, outside the ages 50 to 60",
+    ),
+    (
+        spoil("presentations", "presentations", 0, genders=["woman"]),
+        "the patient may be man, outside the genders of case-0",
+    ),
+    (spoil("contrasts", "contrasts", 0, ages=[60, 70]), "outside the ages 60 to 70 of race-0"),
+    (spoil("contrasts", "contrasts", 0, named_only=True), "race-0 is named_only, and no stereotype of case-0 lists it"),
+    (spoil("personas", "personas", 1, source="openr1"), "source 'openr1' of p02 is not that of case-0"),
+    (spoil("pairs", "pairs", 8, persona="p01"), "the marginalised patient is 16, and a contrast calls them a woman"),
+]
+
+
+@pytest.mark.parametrize(("change", "words"), BROKEN)
+def test_a_broken_library_is_refused(check: Check, change: Callable[[Any], None], words: str) -> None:
+    """A repeated id, an unknown reference or parts that do not fit are refused where they stand."""
+    with pytest.raises(EquipoiseError, match=words):
+        check(change)
+
+
+def test_a_stereotype_can_be_limited_to_contrasts(check: Check) -> None:
+    """A pair whose contrast the stereotype does not list is refused."""
+
+    def limit(files: Any) -> None:  # noqa: ANN401 - plain YAML values
+        files["presentations.yaml"]["presentations"][0]["stereotypes"]["race"]["contrasts"] = ["race-2"]
+
+    with pytest.raises(EquipoiseError, match="field contrasts: case-0 limits race to race-2, not 'race-0'"):
+        check(limit)
+
+
+def test_a_stereotype_without_the_dimension_is_refused(check: Check) -> None:
+    """A pair that tests a dimension for which its presentation has no stereotyped answer is refused."""
+
+    def drop(files: Any) -> None:  # noqa: ANN401 - plain YAML values
+        del files["presentations.yaml"]["presentations"][0]["stereotypes"]["race"]
+
+    with pytest.raises(EquipoiseError, match="field stereotype: case-0 has no stereotyped answer for 'race'"):
+        check(drop)
