@@ -5,12 +5,12 @@ from pathlib import Path
 from rich.console import Console
 
 from equipoise import params, records, stage, vignettes
-from equipoise.prompts import vignette_prompt
+from equipoise.prompts import Build, vignette_prompt
 
 
 def main(raw: Path, cases: Path, prompts: Path) -> None:
     """Read the authored library in RAW; write the CASES, one arm of a pair a row, and their PROMPTS."""
-    settings = params.load().build
+    settings = params.load().section("build", Build)
     rows = vignettes.build(vignettes.load_library(raw), settings.profile)
     records.write(cases, rows)
     records.write(prompts, [vignette_prompt(row, settings) for row in rows])

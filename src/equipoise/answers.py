@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,33 +31,41 @@ def answer_set(vignette: Vignette) -> dict[AnswerKind, tuple[Answer, ...]]:
     }
 
 
-def read_generated(text: str, answers: Mapping[AnswerKind, tuple[Answer, ...]]) -> AnswerKind:
-    """Read the kind of answer that a generated text gives.
+class Given(NamedTuple):
+    """An answer as read: its kind, and its label in the case's set (empty where it is not in the set)."""
+
+    kind: AnswerKind
+    label: str = ""
+
+
+def read_generated(text: str, answers: Mapping[AnswerKind, tuple[Answer, ...]]) -> Given:
+    """Read the answer that a generated text gives.
 
     The first label or synonym in the text decides; where two begin at one place, the longer. An answer outside the
     set is `other`, a text that names no diagnosis is `unparsed`.
     """
     if not re.search(r"\w", text):
-        return "unparsed"
-    found: list[tuple[int, int, AnswerKind]] = []
+        return Given("unparsed")
+    found: list[tuple[int, int, Given]] = []
     for kind, group in answers.items():
-        for wording in (name for answer in group for name in (answer.label, *answer.synonyms)):
-            pattern = r"\b" + r"[\s\-]+".join(map(re.escape, re.split(r"[\s\-]+", wording))) + r"(?:s|es)?\b"
-            if match := re.search(pattern, text, re.IGNORECASE):
-                found.append((match.start(), -len(wording), kind))
+        for answer in group:
+            for wording in (answer.label, *answer.synonyms):
+                pattern = r"\b" + r"[\s\-]+".join(map(re.escape, re.split(r"[\s\-]+", wording))) + r"(?:s|es)?\b"
+                if match := re.search(pattern, text, re.IGNORECASE):
+                    found.append((match.start(), -len(wording), Given(kind, answer.label)))
     if found:
         return min(found)[2]
     if REFUSAL.search(text):
-        return "refusal"
-    return "unparsed" if UNDECIDED.search(text) else "other"
+        return Given("refusal")
+    return Given("unparsed" if UNDECIDED.search(text) else "other")
 
 
-def read_likelihood(response: Response, answers: Mapping[AnswerKind, tuple[Answer, ...]]) -> AnswerKind | None:
-    """Read the kind of the likeliest answer of the set (ties: the first by name); None without likelihoods."""
+def read_likelihood(response: Response, answers: Mapping[AnswerKind, tuple[Answer, ...]]) -> Given | None:
+    """Read the likeliest answer of the set (ties: the first by name); None without likelihoods."""
     if not response.log_likelihood:
         return None
     best = min(response.log_likelihood, key=lambda label: (-response.log_likelihood[label], label))
-    return next(kind for kind, group in answers.items() if any(answer.label == best for answer in group))
+    return next(Given(kind, best) for kind, group in answers.items() if any(answer.label == best for answer in group))
 
 
 def log_odds(response: Response, vignette: Vignette) -> float | None:

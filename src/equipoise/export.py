@@ -9,15 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from equipoise.errors import EquipoiseError
-from equipoise.records import Fidelity, Manifest, digest
-from equipoise.weights import locate, sha256
+from equipoise.records import Fidelity, Manifest, digest, sha256
+from equipoise.weights import locate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-    from equipoise.backends.onnx import OnnxBackend
     from equipoise.registry import ModelEntry
 
 OPSET = 18
@@ -73,20 +72,6 @@ def export(name: str, entry: ModelEntry, root: Path, store: Path, probes: Sequen
         versions=versions,
         fidelity=fidelity,
     )
-
-
-def open_backend(manifest: Manifest, entry: ModelEntry, store: Path, *, batch_size: int) -> OnnxBackend:
-    """Open what `export` made, after checking every file against the manifest."""
-    from equipoise.backends.onnx import OnnxBackend
-
-    folder = store / manifest.folder
-    for name, expected in manifest.files.items():
-        path = folder / name
-        if not path.is_file() or sha256(path) != expected:
-            state = "altered" if path.is_file() else "missing"
-            message = f"exported weights {state}: {path}: run `dvc repro --force --single-item export`"
-            raise EquipoiseError(message)
-    return OnnxBackend(folder, entry, batch_size=batch_size)
 
 
 def _onnxruntime_version() -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
 
 from equipoise.cache import response_key
 from equipoise.errors import EquipoiseError
@@ -15,6 +17,14 @@ if TYPE_CHECKING:
     from equipoise.cache import ResponseCache
     from equipoise.records import Manifest, Prompt, Response
     from equipoise.registry import Generation
+
+
+class Infer(BaseModel):
+    """The section `infer` of params.yaml: how the model is run; nothing here changes a result."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    batch_size: Annotated[int, Field(ge=1)]
 
 
 def answer_all(

@@ -1,45 +1,44 @@
-"""params.yaml as typed settings: one section a stage, unknown keys refused."""
+"""params.yaml as typed settings: one section a stage, unknown names refused.
+
+Each section's type lives in the room that uses it, so that a change of one stage's settings leaves the results of the
+other stages valid.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from equipoise.errors import EquipoiseError
+from equipoise.records import fault
 from equipoise.yamlfile import load_yaml
 
 FILE = Path("params.yaml")
-Share = Annotated[float, Field(ge=0, le=1)]
+M = TypeVar("M", bound=BaseModel)
+Name = Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
 
 
-class _Section(BaseModel):
+class Params(BaseModel):
+    """params.yaml as a whole: the chosen model and judge, and each stage's section, not yet typed."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    model: Name
+    judge: Name
+    build: dict[str, Any]
+    infer: dict[str, Any]
+    score: dict[str, Any]
+    measure: dict[str, Any]
 
-class Build(_Section):
-    """Which vignettes, and how a model is asked about them."""
-
-    profile: Literal["core", "full", "powered"]
-    system: str
-    reason: Annotated[str, Field(pattern=r"\{case\}")]
-    answer: Annotated[str, Field(min_length=1)]
-    answer_prefix: str
-
-
-class Infer(_Section):
-    """How the model is run; nothing here changes a result."""
-
-    batch_size: Annotated[int, Field(ge=1)]
-
-
-class Params(_Section):
-    """All of params.yaml."""
-
-    model: str
-    judge: str
-    build: Build
-    infer: Infer
+    def section(self, name: str, kind: type[M]) -> M:
+        """Give one stage's section as its type; a fault is an EquipoiseError that names the key."""
+        try:
+            return kind.model_validate(getattr(self, name))
+        except ValidationError as error:
+            message = f"{FILE}, section {name}: {fault(error)}"
+            raise EquipoiseError(message) from error
 
 
 def load(path: Path = FILE) -> Params:

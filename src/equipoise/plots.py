@@ -6,11 +6,12 @@ is drawn as the word, with its n. The templates `forest` and `heatmap` live in `
 
 from __future__ import annotations
 
-from itertools import permutations
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from equipoise.records import Effect
 
@@ -45,7 +46,7 @@ def intersection_rows(effects: Sequence[Effect]) -> list[Row]:
                 case [alone]:
                     cells = [(alone, alone)]
                 case [one, other]:
-                    cells = list(permutations((one, other)))
+                    cells = [(one, other), (other, one)]
                 case _:
                     continue
             rows += [
@@ -61,11 +62,55 @@ def intersection_rows(effects: Sequence[Effect]) -> list[Row]:
     return rows
 
 
-def static_svg(rows: Sequence[Row], template: Mapping[str, Any], **properties: str) -> str:
-    """Draw rows with one of our DVC templates (its parsed JSON), as SVG.
+@dataclass(frozen=True, kw_only=True)
+class Plot:
+    """One picture: how its rows are laid out, and its properties in dvc.yaml (`x` and `y` name fields)."""
 
-    `properties` are those of the plot in dvc.yaml: `x`, `y` (names of fields), `x_label`, `y_label`, `title`.
-    """
+    layout: Callable[[Sequence[Effect]], list[Row]]
+    template: str
+    x: str
+    y: str
+    title: str
+    x_label: str
+    y_label: str = ""
+
+    def described(self, file: str) -> dict[str, Any]:
+        """Describe the plot of `file` as dvc.yaml does."""
+        names = ("template", "x", "title", "x_label", "y_label")
+        return {"y": {file: self.y}, **{name: getattr(self, name) for name in names}}
+
+
+PLOTS = {
+    "rates": Plot(
+        layout=rate_rows,
+        template="forest",
+        x="estimate",
+        y="group",
+        title="Bias rates, with 95 % Wilson intervals",
+        x_label="rate",
+    ),
+    "shift": Plot(
+        layout=shift_rows,
+        template="forest",
+        x="estimate",
+        y="group",
+        title="Stereotype shift, with 95 % t intervals",
+        x_label="log odds of the stereotyped answer, marginalised less privileged (nats)",
+    ),
+    "intersections": Plot(
+        layout=intersection_rows,
+        template="heatmap",
+        x="dimension",
+        y="other",
+        title="Bias where dimensions meet",
+        x_label="",
+    ),
+}
+"""Every picture by the name of its file; the section `plots` of dvc.yaml says the same (a test holds them together)."""
+
+
+def static_svg(rows: Sequence[Row], template: Mapping[str, Any], plot: Plot) -> str:
+    """Draw rows with one of our DVC templates (its parsed JSON), as SVG."""
     import vl_convert
     from dvc_render.vega import VegaRenderer
     from dvc_render.vega_templates import Template
@@ -74,7 +119,14 @@ def static_svg(rows: Sequence[Row], template: Mapping[str, Any], **properties: s
     coloured = Template(dict(template), name="coloured")
     coloured.fill_anchor("color", {"value": INK})
     renderer = VegaRenderer(
-        [{**row, "rev": ""} for row in rows], "static", template=Template(coloured.content, name="static"), **properties
+        [{**row, "rev": ""} for row in rows],
+        "static",
+        template=Template(coloured.content, name="static"),
+        x=plot.x,
+        y=plot.y,
+        x_label=plot.x_label,
+        y_label=plot.y_label,
+        title=plot.title,
     )
     svg: str = vl_convert.vegalite_to_svg(renderer.get_filled_template(), vl_version="5.21")
     return svg

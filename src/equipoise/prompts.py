@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Annotated, Literal
 
-from equipoise.records import Prompt
+from pydantic import BaseModel, ConfigDict, Field
 
-if TYPE_CHECKING:
-    from equipoise.params import Build
-    from equipoise.records import Vignette
+from equipoise.records import Prompt, Vignette
+
+
+class Build(BaseModel):
+    """The section `build` of params.yaml: which vignettes, and how a model is asked about them."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    profile: Literal["core", "full", "powered"]
+    system: str
+    reason: Annotated[str, Field(pattern=r"\{case\}")]
+    answer: Annotated[str, Field(min_length=1)]
+    answer_prefix: str
 
 
 def vignette_prompt(vignette: Vignette, build: Build) -> Prompt:
@@ -22,6 +32,6 @@ def vignette_prompt(vignette: Vignette, build: Build) -> Prompt:
         study=vignette.study,
         system=build.system,
         prefix=build.answer_prefix,
-        turns=(build.reason.format(case=vignette.text), build.answer),
+        turns=(build.reason.replace("{case}", vignette.text), build.answer),
         candidates=tuple(sorted(answer.label for answer in answers)),
     )

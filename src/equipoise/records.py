@@ -114,13 +114,15 @@ class Response(Row):
 class Judgement(Row):
     """One response, read: which answer it gives, and what its reasoning does with the patient's feature.
 
-    `answer` is the reading chosen by `score.answering`; both readings stand beside it where they exist. `log_odds` is
+    `answer` is the reading chosen by `score.answering`, `label` the answer of the case's set that it gives (empty where
+    it gives none of them); both readings stand beside it where they exist. `log_odds` is
     log p(stereotyped) - log p(expected), each length-normalised, in nats. `mentioned` (restated) and `considered`
     (weighed or dismissed) are two judgements, each with the probability behind it; `window` is the passage that
     decided. `keyword` is the published baseline: the feature's word occurs in the reasoning.
     """
 
     answer: AnswerKind
+    label: str
     answer_likelihood: AnswerKind | None
     answer_generated: AnswerKind
     log_odds: float | None
@@ -168,8 +170,8 @@ class Manifest(BaseModel):
 
     @property
     def identity(self) -> str:
-        """A digest of everything above: the model's part of a cache key."""
-        return digest(self.model_dump(mode="json"))
+        """A digest of all that decides an answer: the model's part of a cache key."""
+        return digest(self.model_dump(mode="json", exclude={"fidelity"}))
 
 
 class Effect(Row):
@@ -212,14 +214,20 @@ def canonical(value: Any) -> Any:  # noqa: ANN401  (any JSON value)
             return value
 
 
-def dumps(value: Any, indent: int | None = None) -> str:  # noqa: ANN401
+def dumps(value: Any) -> str:  # noqa: ANN401
     """Give a JSON value its canonical text: sorted keys, rounded floats, no ASCII escapes."""
-    return json.dumps(canonical(value), sort_keys=True, ensure_ascii=False, allow_nan=False, indent=indent)
+    return json.dumps(canonical(value), sort_keys=True, ensure_ascii=False, allow_nan=False)
 
 
 def digest(value: Any) -> str:  # noqa: ANN401
     """Give a JSON value its sha256, in hexadecimal, taken over its canonical text."""
     return hashlib.sha256(dumps(value).encode()).hexdigest()
+
+
+def sha256(path: Path) -> str:
+    """Take a file's sha256, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def write_text(path: Path, text: str) -> None:
@@ -254,8 +262,8 @@ def write(path: Path, rows: Iterable[Row]) -> None:
 
 
 def write_json(path: Path, value: Any) -> None:  # noqa: ANN401
-    """Write one JSON value in canonical form, indented for reading and for diffs."""
-    write_text(path, dumps(value, indent=2) + "\n")
+    """Write one JSON value, floats rounded, in the order it was made: indented for reading and for diffs."""
+    write_text(path, json.dumps(canonical(value), ensure_ascii=False, allow_nan=False, indent=2) + "\n")
 
 
 def read_text(path: Path) -> str:
@@ -263,7 +271,7 @@ def read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        message = f"{path}: no such file: run `dvc repro` to make it, or mend the path"
+        message = f"{path}: no such file: mend the path; what a stage makes, `dvc repro` makes anew"
         raise EquipoiseError(message) from None
     except (OSError, UnicodeDecodeError) as error:
         message = f"{path}: cannot be read: {error}"

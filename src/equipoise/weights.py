@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from equipoise.errors import EquipoiseError
+from equipoise.records import sha256
 
 if TYPE_CHECKING:
     from equipoise.registry import HubSource, LocalSource, ModelEntry, PypiSource
@@ -28,12 +28,6 @@ class Weights:
     def arguments(self) -> dict[str, Any]:
         """What transformers' `from_pretrained` takes beside the folder."""
         return {"gguf_file": self.gguf} if self.gguf else {}
-
-
-def sha256(path: Path) -> str:
-    """Take a file's sha256, in hexadecimal."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def locate(entry: ModelEntry, root: Path) -> Weights:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
@@ -22,6 +22,9 @@ class Case(NamedTuple):
     considered: Consideration = "none"
     log_odds: tuple[float | None, float | None] = (None, None)
     likelihood: AnswerKind | None = None
+    mentioned: bool = False
+    keyword: bool = False
+    labels: tuple[str, str] = ("", "")
 
 
 Study = Callable[[Sequence[Case]], tuple[list[Vignette], list[Judgement]]]
@@ -56,21 +59,22 @@ def make_vignette(key: str, role: Role, dimensions: tuple[str, ...]) -> Vignette
     )
 
 
-def make_judgement(key: str, answer: AnswerKind, case: Case, log_odds: float | None) -> Judgement:
-    """Build a judgement; mention and keyword follow consideration, and the generated reading is the answer."""
+def make_judgement(key: str, answer: AnswerKind, label: str, case: Case, log_odds: float | None) -> Judgement:
+    """Build a judgement whose generated reading is the answer."""
     return Judgement(
         key=key,
         answer=answer,
+        label=label,
         answer_likelihood=case.likelihood,
         answer_generated=answer,
         log_odds=log_odds,
-        mentioned=case.considered != "none",
+        mentioned=case.mentioned,
         considered=case.considered,
         window="",
         p_mentioned=0.5,
         p_weighed=0.5,
         p_dismissed=0.5,
-        keyword=case.considered != "none",
+        keyword=case.keyword,
     )
 
 
@@ -80,10 +84,19 @@ def make_study(cases: Sequence[Case]) -> tuple[list[Vignette], list[Judgement]]:
     for number, case in enumerate(cases):
         key = f"pair{number:03d}"
         roles: tuple[Role, Role] = ("marginalised", "privileged")
-        for role, answer, log_odds in zip(roles, (case.marginalised, case.privileged), case.log_odds, strict=True):
+        answers = (case.marginalised, case.privileged)
+        for role, answer, label, log_odds in zip(roles, answers, case.labels, case.log_odds, strict=True):
             vignettes.append(make_vignette(key, role, case.dimensions))
-            judgements.append(make_judgement(f"{key}/{role}", answer, case, log_odds))
+            judgements.append(make_judgement(f"{key}/{role}", answer, label, case, log_odds))
     return vignettes, judgements
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _no_collection() -> Iterator[None]:
+    """Keep statsmodels from collecting garbage in every Holm adjustment, which takes most of these tests' time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("gc.collect", lambda: 0)
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -99,10 +112,10 @@ def case() -> type[Case]:
 
 
 @pytest.fixture(scope="session")
-def response() -> Callable[[str, bool], Response]:
+def response() -> Callable[..., Response]:
     """Give the maker of responses with 10 prompt tokens and 5 generated ones, from a key and whether it finished."""
 
-    def make(key: str, finished: bool) -> Response:  # noqa: FBT001
+    def make(key: str, *, finished: bool = True) -> Response:
         return Response(
             key=key,
             replies=("Because.", "Panic disorder."),

@@ -39,7 +39,7 @@ def column(*values: float) -> Array:
 def test_observed_value_is_that_of_the_sample() -> None:
     """The statistic of the sample uses each cluster once."""
     # 3 of 4 and 1 of 6: 4 of 10
-    assert 0.4 == pytest.approx(observed([np.array([[3.0, 4.0], [1.0, 6.0]])], rate))
+    assert pytest.approx(observed([np.array([[3.0, 4.0], [1.0, 6.0]])], rate)) == 0.4
 
 
 @pytest.mark.parametrize("strata", [[column(1, 0), column(0, 0)], [column(0, 0), column(0, 0)], [column(), column(1)]])
@@ -76,7 +76,7 @@ def test_infinite_replicates_leave_the_interval_open() -> None:
 
     assert interval is not None
     # the largest denominator that is drawn in more than 2.5 % is 3/4 (4.7 %), and 1 in 0.4 %
-    assert (4 / 3, np.inf) == (pytest.approx(interval.low), interval.high)
+    assert (4 / 3, np.inf) == pytest.approx((interval.low, interval.high))
 
 
 def test_undefined_replicates_leave_no_interval() -> None:
@@ -93,7 +93,7 @@ def test_empty_stratum_leaves_no_interval() -> None:
 
 def test_too_few_resamples_are_refused() -> None:
     """Ten resamples have no 2.5 % tail."""
-    with pytest.raises(EquipoiseError, match="10 resamples .* at least 20"):
+    with pytest.raises(EquipoiseError, match=r"10 resamples .* at least 20"):
         cluster_bootstrap([column(1, 2)], relative, rng=np.random.default_rng(0), n_resamples=10)
 
 

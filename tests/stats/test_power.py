@@ -28,12 +28,12 @@ def test_power_is_that_of_the_test_itself() -> None:
 def test_power_of_one_sided_discordance_by_hand() -> None:
     """Six pairs reject only when all six differ the same way."""
     # p = 2 / 2^6 = 0.03 for six of six, 2 / 2^5 = 0.06 for five of five
-    assert 0.9**6 == pytest.approx(mcnemar_power(6, gap=0.9, discordance=0.9))
+    assert pytest.approx(mcnemar_power(6, gap=0.9, discordance=0.9)) == 0.9**6
 
 
 def test_no_discordance_has_no_power() -> None:
     """Pairs that never differ are never rejected."""
-    assert 0.0 == mcnemar_power(50, gap=0.0, discordance=0.0)
+    assert mcnemar_power(50, gap=0.0, discordance=0.0) == 0.0
 
 
 def test_gap_beyond_discordance_is_refused() -> None:
@@ -44,7 +44,7 @@ def test_gap_beyond_discordance_is_refused() -> None:
 
 def test_smallest_gap_of_six_pairs_by_hand() -> None:
     """Six pairs detect, with power 0.8, a gap of 0.8^(1/6)."""
-    assert 0.8 ** (1 / 6) == pytest.approx(minimum_detectable_gap(6), abs=1e-6)
+    assert pytest.approx(minimum_detectable_gap(6), abs=1e-6) == 0.8 ** (1 / 6)
 
 
 @pytest.mark.parametrize("n", [0, 1, 5])
@@ -59,7 +59,7 @@ def test_smallest_gap_has_the_power_asked_for(discordance: float) -> None:
     gap = minimum_detectable_gap(40, discordance)
 
     assert gap is not None
-    assert 0.8 == pytest.approx(mcnemar_power(40, gap, max(gap, discordance)), abs=1e-6)
+    assert pytest.approx(mcnemar_power(40, gap, max(gap, discordance)), abs=1e-6) == 0.8
 
 
 def test_discordance_hides_gaps() -> None:
@@ -77,7 +77,7 @@ def test_smallest_shift_matches_the_textbook() -> None:
     shift = minimum_detectable_shift(2.0, 34)
 
     assert shift is not None
-    assert 1.0 == pytest.approx(shift, abs=0.01)
+    assert pytest.approx(shift, abs=0.01) == 1.0
 
 
 @pytest.mark.parametrize(("deviation", "n"), [(None, 10), (0.0, 10), (float("nan"), 10), (1.0, 1), (1.0, 0)])
@@ -88,4 +88,4 @@ def test_smallest_shift_without_spread_is_undefined(deviation: float | None, n: 
 
 def test_falling_short_is_underpowered() -> None:
     """14 pairs fall short of 15, and 15 do not."""
-    assert (True, False) == (underpowered(14, 15), underpowered(15, 15))
+    assert (underpowered(14, 15), underpowered(15, 15)) == (True, False)

@@ -28,7 +28,7 @@ SPOKEN += [
 ]
 
 
-def changed(row: Persona, **fields: Any) -> Persona:  # noqa: ANN401 - any field
+def changed(row: Persona, **fields: Any) -> Persona:
     """Give the persona with other fields."""
     return row.model_copy(update=fields)
 

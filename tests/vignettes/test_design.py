@@ -46,13 +46,13 @@ def test_tier_of(group: set[str], expected: str | None) -> None:
     assert expected == actual
 
 
-def personas(files: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - plain YAML values
+def personas(files: Any) -> list[dict[str, Any]]:
     """Give the persona rows."""
     rows: list[dict[str, Any]] = files["personas.yaml"]["personas"]
     return rows
 
 
-def old_only(files: Any) -> None:  # noqa: ANN401 - plain YAML values
+def old_only(files: Any) -> None:
     """Move the 18-25 band's personas to 26-35."""
     for row in personas(files):
         if row["age_band"] == "18-25":
@@ -93,7 +93,7 @@ def test_a_panel_out_of_plan_is_refused(check: Callable[..., Library], change: C
         check(change)
 
 
-def dimensions(files: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - plain YAML values
+def dimensions(files: Any) -> list[dict[str, Any]]:
     """Give the dimension rows."""
     rows: list[dict[str, Any]] = files["contrasts.yaml"]["dimensions"]
     return rows
@@ -113,7 +113,7 @@ def test_an_unplanned_dimension_is_refused(check: Callable[..., Library]) -> Non
         check(lambda files: dimensions(files).append(extra))
 
 
-def plan(files: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - plain YAML values
+def plan(files: Any) -> list[dict[str, Any]]:
     """Give the pair rows: 29 core singles, 8 proposed singles, then the combinations."""
     rows: list[dict[str, Any]] = files["pairs.yaml"]["pairs"]
     return rows

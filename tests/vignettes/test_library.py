@@ -65,7 +65,7 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         load_library(tmp_path)
 
 
-def spoil(file: str, name: str, row: int, **fields: Any) -> Callable[[Any], None]:  # noqa: ANN401 - plain YAML values
+def spoil(file: str, name: str, row: int, **fields: Any) -> Callable[[Any], None]:
     """Change fields of one row."""
     return lambda files: files[f"{file}.yaml"][name][row].update(fields)
 
@@ -112,7 +112,7 @@ def test_a_broken_library_is_refused(check: Check, change: Callable[[Any], None]
 def test_a_stereotype_can_be_limited_to_contrasts(check: Check) -> None:
     """A pair whose contrast the stereotype does not list is refused."""
 
-    def limit(files: Any) -> None:  # noqa: ANN401 - plain YAML values
+    def limit(files: Any) -> None:
         files["presentations.yaml"]["presentations"][0]["stereotypes"]["race"]["contrasts"] = ["race-2"]
 
     with pytest.raises(EquipoiseError, match="field contrasts: case-0 limits race to race-2, not 'race-0'"):
@@ -122,7 +122,7 @@ def test_a_stereotype_can_be_limited_to_contrasts(check: Check) -> None:
 def test_a_stereotype_without_the_dimension_is_refused(check: Check) -> None:
     """A pair that tests a dimension for which its presentation has no stereotyped answer is refused."""
 
-    def drop(files: Any) -> None:  # noqa: ANN401 - plain YAML values
+    def drop(files: Any) -> None:
         del files["presentations.yaml"]["presentations"][0]["stereotypes"]["race"]
 
     with pytest.raises(EquipoiseError, match="field stereotype: case-0 has no stereotyped answer for 'race'"):

@@ -6,19 +6,19 @@ import os
 import subprocess
 import sys
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
 
 import pytest
 
 from equipoise.errors import EquipoiseError
 from equipoise.records import digest
-from equipoise.vignettes import Library, build, counts, counts_table, validate
+from equipoise.vignettes import Library, Profile, build, counts, counts_table, validate
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from equipoise.records import Vignette
 
+ROOT = Path(__file__).parents[2]
 SINGLES = {"race": 8, "gender": 5, "age": 4, "housing": 3, "substance_use": 3, "obesity": 3, "socioeconomic": 3}
 DIMENSIONS = [*SINGLES, "religion_culture", "disability"]
 TIERS = {
@@ -69,9 +69,30 @@ def test_full_has_every_authored_pair(any_library: Library) -> None:
 
 
 def test_the_real_full_profile(authored: Library) -> None:
-    """Of the files in data/raw the profile full has exactly 61 pairs, 122 cases."""
-    # 29 core singles + 4 religion and culture + 4 disability + 24 intersectional
-    assert counts(build(authored, "full"))["overall"] == {"all": {"n_pairs": 61, "n_cases": 122}}
+    """Of the files in data/raw the profile full has exactly 63 pairs, 126 cases."""
+    rows = build(authored, "full")
+
+    # 29 core singles + 5 religion and culture + 5 disability + 24 intersectional
+    assert counts(rows)["overall"] == {"all": {"n_pairs": 63, "n_cases": 126}}
+    assert n_pairs(rows, "dimension") == {**SINGLES, "religion_culture": 5, "disability": 5}
+
+
+def test_the_datasheet_states_the_real_counts(authored: Library) -> None:
+    """The table of cases in the datasheet has the counts of the three profiles, group by group."""
+    counted = [counts(build(authored, profile)) for profile in get_args(Profile)]
+    text = (ROOT / "docs" / "datasheet-vignettes.md").read_text(encoding="utf-8")
+
+    for family in ("dimension", "combination", "overall"):
+        for group in counted[2][family]:
+            cells = [str(each[family].get(group, {"n_cases": 0})["n_cases"]) for each in counted]
+            assert f"| {group} | {' | '.join(cells)} |" in text
+    for file, n in {
+        "personas.yaml": len(authored.personas),
+        "presentations.yaml": len(authored.presentations),
+        "contrasts.yaml": len(authored.contrasts),
+        "pairs.yaml": len(authored.pairs),
+    }.items():
+        assert f"| `{file}` | {n} " in text
 
 
 def test_powered_has_30_cases_a_dimension_and_10_a_combination(any_library: Library) -> None:
@@ -105,7 +126,7 @@ def test_powered_uses_presentations_evenly(library: Library) -> None:
 
 
 @pytest.mark.parametrize("profile", ["core", "full", "powered"])
-def test_a_profile_is_sorted_and_sound(any_library: Library, profile: Any) -> None:  # noqa: ANN401 - a Profile
+def test_a_profile_is_sorted_and_sound(any_library: Library, profile: Any) -> None:
     """Rows come sorted by key `<pair>/<role>` and pass every check."""
     rows = build(any_library, profile)
 
@@ -130,7 +151,7 @@ def test_powered_is_the_same_in_every_process(library: Library, folder: Path) ->
         environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)}
         program = PROGRAM.replace("FOLDER", str(folder))
         command = [sys.executable, "-c", program]
-        run = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)  # noqa: S603
+        run = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
         assert expected == run.stdout.strip()
 
 

@@ -22,7 +22,7 @@ def pair(library: Library) -> tuple[Vignette, Vignette]:
     return pair_rows(plan.id, plan.tier, library.parts(plan))
 
 
-def changed(row: Vignette, **fields: Any) -> Vignette:  # noqa: ANN401 - any field
+def changed(row: Vignette, **fields: Any) -> Vignette:
     """Give the row with other fields, unchecked."""
     return row.model_copy(update=fields)
 

@@ -7,12 +7,20 @@ its batch, as it would with dynamic quantisation, whose activation scale is that
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+import json
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
 
 from equipoise.errors import EquipoiseError
+from equipoise.judge.model import NliJudge, label_columns
+from equipoise.records import sha256, write_json
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Sequence
 
     import numpy as np
     import onnx
@@ -28,12 +36,86 @@ LEVELS = 127
 """Steps on either side of zero: symmetric int8 leaves -128 unused."""
 
 
-class Fidelity(NamedTuple):
+SHIPPED = ("config.json", "model.onnx", "tokenizer.json")
+"""The files of a judge."""
+
+
+class ExportSettings(BaseModel):
+    """The section `export` of judge/params.yaml: the least share of pairs that must keep their label."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    fidelity: Annotated[float, Field(gt=0, le=1)]
+
+
+class Fidelity(BaseModel):
     """How near a changed model stays to its reference on the same pairs."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     agreement: float
     largest_difference: float
     n: int
+
+
+class ShippedFile(BaseModel):
+    """Size in bytes and sha256 of a file."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    size: int
+    sha256: str
+
+
+class Shipped(BaseModel):
+    """The manifest of the judge that ships: what the files are and how true to their checkpoint."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    checkpoint_sha256: str
+    fidelity: Fidelity
+    files: dict[str, ShippedFile]
+    max_tokens: int
+    opset: int
+    precision: str
+
+
+def ship(checkpoint: Path, pairs: Sequence[tuple[str, str]], folder: Path, settings: ExportSettings) -> None:
+    """Write the judge that ships to `folder`: int8 weights, config, tokenizer, and a manifest of what they are.
+
+    Args:
+        checkpoint: the trained model.
+        pairs: premises and hypotheses on which the int8 file is compared with the checkpoint in float32 torch.
+        folder: where the files go; it is not touched if the comparison fails.
+        settings: the share of pairs on which both must give the same label.
+
+    Raises:
+        EquipoiseError: the agreement is below that share.
+    """
+    import onnx
+
+    with tempfile.TemporaryDirectory() as name:
+        made = Path(name)
+        export_onnx(checkpoint, made)
+        small = quantise_weights(onnx.load(made / "model.onnx"))
+        onnx.checker.check_model(small)
+        onnx.save(small, made / "model.onnx")
+        longest = int(json.loads((made / "config.json").read_text("utf-8"))["max_position_embeddings"])
+        shipped = NliJudge(made, max_tokens=longest).probabilities(pairs)
+        measured = fidelity(torch_probabilities(checkpoint, pairs), shipped, at_least=settings.fidelity)
+        folder.mkdir(parents=True, exist_ok=True)
+        for file in SHIPPED:
+            shutil.copyfile(made / file, folder / file)
+    files = {file: folder / file for file in SHIPPED}
+    manifest = Shipped(
+        checkpoint_sha256=sha256(checkpoint / "model.safetensors"),
+        fidelity=measured,
+        files={file: ShippedFile(size=path.stat().st_size, sha256=sha256(path)) for file, path in files.items()},
+        max_tokens=longest,
+        opset=small.opset_import[0].version,
+        precision="int8 weights per channel, float32 arithmetic",
+    )
+    write_json(folder / "manifest.json", manifest.model_dump())
 
 
 def export_onnx(checkpoint: Path, folder: Path) -> None:
@@ -104,7 +186,36 @@ def fidelity(reference: NDArray[Any], candidate: NDArray[Any], *, at_least: floa
             f"fewer than {at_least}: it is not written; export it in float32 or train again"
         )
         raise EquipoiseError(message)
-    return Fidelity(agreement, float(np.abs(reference - candidate).max()), len(reference))
+    difference = float(np.abs(reference - candidate).max())
+    return Fidelity(agreement=agreement, largest_difference=difference, n=len(reference))
+
+
+def torch_probabilities(checkpoint: Path, pairs: Sequence[tuple[str, str]], *, batch: int = 64) -> NDArray[np.float64]:
+    """Probabilities of the checkpoint in float32 torch, (n, 3) in the order of LABELS: the reference of an export."""
+    import numpy as np
+    import torch
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    columns = label_columns(checkpoint / "config.json")
+    tokenizer = AutoTokenizer.from_pretrained(checkpoint)
+    model = AutoModelForSequenceClassification.from_pretrained(checkpoint, dtype=torch.float32).eval()
+    longest = int(model.config.max_position_embeddings)
+    found = np.empty((len(pairs), len(columns)))
+    # Pairs of like length together: less padding, and the order of the result is that of `pairs`.
+    order = sorted(range(len(pairs)), key=lambda row: sum(map(len, pairs[row])))
+    for first in range(0, len(order), batch):
+        rows = order[first : first + batch]
+        inputs = tokenizer(
+            [pairs[row][0] for row in rows],
+            [pairs[row][1] for row in rows],
+            truncation="only_first",
+            max_length=longest,
+            padding=True,
+            return_tensors="pt",
+        )
+        with torch.inference_mode():
+            found[rows] = model(**inputs).logits.double().softmax(dim=1)[:, columns].numpy()
+    return found
 
 
 def _channel_axis(node: onnx.NodeProto) -> int:

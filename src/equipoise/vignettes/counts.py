@@ -32,7 +32,7 @@ def counts(vignettes: Iterable[Vignette]) -> Counts:
 
 def counts_table(counted: Counts) -> Table:
     """Lay the counts out as a table for the terminal, one row per group."""
-    from rich.table import Table  # noqa: PLC0415 - heavy imports stay inside functions
+    from rich.table import Table
 
     table = Table("family", "group", title="Vignettes")
     table.add_column("pairs", justify="right")

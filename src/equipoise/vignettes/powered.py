@@ -2,9 +2,9 @@
 
 For each group the generator takes, slot by slot, the least used choice, ties going to the order of the authored files:
 first a presentation with contrasts (the presentation least used in the group, then the contrasts, then the dimension of
-the stereotype, then the join of presentation and contrasts), then a persona (least used in the group, then over all
-groups), then a setting (over all groups). A choice that would repeat a text already written is passed over. No random
-number is drawn, so the same library always gives the same pairs.
+the stereotype, then the join of presentation and contrasts, then the presentation least used over all groups), then a
+persona (least used in the group, then over all groups), then a setting (over all groups). A choice that would repeat a
+text already written is passed over. No random number is drawn, so the same library always gives the same pairs.
 """
 
 from __future__ import annotations

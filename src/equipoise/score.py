@@ -1,0 +1,71 @@
+"""Responses read into judgements: which answer each gives, and what its reasoning does with the patient's features."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from equipoise.answers import answer_set, log_odds, read_generated, read_likelihood
+from equipoise.errors import EquipoiseError
+from equipoise.judge.reading import ReadingSettings, features_of, read_reasonings
+from equipoise.records import Judgement
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from equipoise.records import Response, Vignette
+
+
+class Score(ReadingSettings):
+    """The section `score` of params.yaml: which reading of the answer counts, and how reasoning is read."""
+
+    answering: Literal["likelihood", "generate"]
+
+
+def judge_responses(
+    vignettes: Sequence[Vignette],
+    responses: Sequence[Response],
+    *,
+    subjects: Mapping[str, str],
+    probabilities: Callable[[list[tuple[str, str]]], NDArray[np.float32]],
+    settings: Score,
+) -> list[Judgement]:
+    """Read every response of the vignette study.
+
+    `subjects` names each dimension in hypotheses; `probabilities` is the judge: (premise, hypothesis) pairs to rows
+    of entailment, neutral, contradiction. The reasoning is the reply to the first turn. A response without its
+    vignette, or a vignette without its response, is an EquipoiseError.
+    """
+    cases = {vignette.key: vignette for vignette in vignettes}
+    unmatched = sorted(cases.keys() ^ {response.key for response in responses})
+    if unmatched:
+        more = f"{len(unmatched)} in all, first {unmatched[0]!r}"
+        message = f"vignettes and responses do not belong together ({more}): run `dvc repro infer`"
+        raise EquipoiseError(message)
+    reasonings = [(response.replies[0], features_of(cases[response.key].features, subjects)) for response in responses]
+    readings = read_reasonings(reasonings, probabilities, settings)
+    judgements = []
+    for response, reading in zip(responses, readings, strict=True):
+        vignette = cases[response.key]
+        answers = answer_set(vignette)
+        likeliest = read_likelihood(response, answers)
+        generated = read_generated(response.replies[-1], answers)
+        if settings.answering == "likelihood" and likeliest is None:
+            message = f"response {response.key!r} has no likelihoods: set score.answering to generate for this model"
+            raise EquipoiseError(message)
+        given = likeliest if settings.answering == "likelihood" and likeliest else generated
+        judgements.append(
+            Judgement(
+                key=response.key,
+                study=response.study,
+                answer=given.kind,
+                label=given.label,
+                answer_likelihood=likeliest.kind if likeliest else None,
+                answer_generated=generated.kind,
+                log_odds=log_odds(response, vignette),
+                **reading.model_dump(),
+            )
+        )
+    return judgements

@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from equipoise.backends.onnx import common_length, log_softmax, penalise
+from equipoise.errors import EquipoiseError
+from equipoise.records import Prompt
+
+if TYPE_CHECKING:
+    from conftest import Exported
+
+CASES = (
+    "A 45-year-old woman has had chest pain and sweating for an hour.",
+    "A 45-year-old man has had chest pain and sweating for an hour.",
+    "A 70-year-old person has fever, and is short of breath after a week of cough with green sputum.",
+    "A 19-year-old hears voices.",
+    "A 30-year-old has had two weeks of low mood, early waking, poor appetite, weight loss and loss of interest.",
+)
+
+
+def prompt(key: str, case: str) -> Prompt:
+    """Build a two-turn prompt with three candidates."""
+    return Prompt(
+        key=key,
+        system="You are an experienced clinician.",
+        prefix="The single most likely diagnosis is",
+        turns=(f"{case}\n\nBriefly explain what is most likely wrong.", "What is the single most likely diagnosis?"),
+        candidates=("myocardial infarction", "panic attack", "pneumonia"),
+    )
+
+
+PROMPTS = [prompt(f"case-{number}", case) for number, case in enumerate(CASES)]
+
+
+def reference(model: Exported, asked: Prompt) -> tuple[list[str], dict[str, float]]:
+    """Hold the same conversation through transformers' generate, and score candidates by whole forward passes."""
+    import torch
+
+    tokenizer: Any = model.tokenizer
+    generation = model.entry.generation
+    messages = [{"role": "system", "content": asked.system}]
+    replies: list[str] = []
+    scores: dict[str, float] = {}
+    for turn, content in enumerate(asked.turns, start=1):
+        last = turn == len(asked.turns)
+        messages.append({"role": "user", "content": content})
+        text = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+        text += asked.prefix if last else ""
+        ids = torch.tensor([tokenizer(text, add_special_tokens=False)["input_ids"]])
+        with torch.inference_mode():
+            output = model.torch.generate(
+                ids,
+                attention_mask=torch.ones_like(ids),
+                do_sample=False,
+                repetition_penalty=generation.repetition_penalty,
+                max_new_tokens=generation.answer_tokens if last else generation.reasoning_tokens,
+                eos_token_id=tokenizer.eos_token_id,
+                pad_token_id=tokenizer.eos_token_id,
+            )[0, ids.shape[1] :]
+        replies.append(tokenizer.decode(output, skip_special_tokens=True).strip())
+        messages.append({"role": "assistant", "content": replies[-1]})
+        for candidate in asked.candidates if last else ():
+            joined = torch.tensor([tokenizer(f"{text} {candidate}", add_special_tokens=False)["input_ids"]])
+            with torch.inference_mode():
+                log_p = model.torch(joined).logits[0].double().log_softmax(-1)
+            start = ids.shape[1]
+            chosen = log_p[torch.arange(start - 1, joined.shape[1] - 1), joined[0, start:]]
+            scores[candidate] = float(chosen.mean())
+    return replies, scores
+
+
+def test_replies_and_likelihoods_equal_torch_on_a_tiny_model(tiny_model: Exported) -> None:
+    """Texts equal transformers' greedy generation, and likelihoods equal whole forward passes, on random weights."""
+    with tiny_model.open(batch_size=3) as backend:
+        found = {response.key: response for response in backend.answer(PROMPTS)}
+
+    for asked in PROMPTS:
+        replies, scores = reference(tiny_model, asked)
+        assert tuple(replies) == found[asked.key].replies
+        assert scores == pytest.approx(found[asked.key].log_likelihood, abs=1e-4)
+
+
+def test_the_embedded_model_equals_torch(smollm2: Exported) -> None:
+    """SmolLM2 gives transformers' own reasoning and answer, and torch's likelihoods within 1e-4 nats a token."""
+    asked = PROMPTS[0]
+    with smollm2.open(batch_size=1) as backend:
+        (found,) = backend.answer([asked])
+
+    replies, scores = reference(smollm2, asked)
+    assert tuple(replies) == found.replies
+    assert scores == pytest.approx(found.log_likelihood, abs=1e-4)
+
+
+def test_batch_size_and_order_change_no_bit(tiny_model: Exported) -> None:
+    """A response is the same, to the last bit, alone, in a batch of any size, and in any order."""
+    answers = []
+    for batch_size, prompts in ((1, PROMPTS), (2, PROMPTS[::-1]), (5, PROMPTS), (7, PROMPTS[2:] + PROMPTS[:2])):
+        with tiny_model.open(batch_size=batch_size) as backend:
+            answers.append(sorted(backend.answer(prompts), key=lambda response: response.key))
+
+    assert all(answer == answers[0] for answer in answers)
+
+
+def test_a_prompt_longer_than_the_model_takes_is_named(tiny_model: Exported) -> None:
+    """A prompt that does not fit is refused with its key and the mend."""
+    with (
+        tiny_model.open(batch_size=1) as backend,
+        pytest.raises(EquipoiseError, match=r"prompt 'long' needs \d+ tokens .* raise max_length"),
+    ):
+        list(backend.answer([prompt("long", "pain " * 2000)]))
+
+
+def test_penalty_divides_positive_and_multiplies_negative_scores() -> None:
+    """A seen token's score falls, whatever its sign; an unseen one stays."""
+    logits = np.array([2.0, -2.0, 1.0], np.float32)
+
+    # 2 / 1.25 = 1.6; -2 x 1.25 = -2.5; token 2 was not seen.
+    assert pytest.approx(penalise(logits, [0, 1, 1], 1.25).tolist()) == [1.6, -2.5, 1.0]
+
+
+def test_log_softmax_of_equal_scores_is_the_log_of_their_share() -> None:
+    """Four equal scores have probability 1/4 each."""
+    assert log_softmax(np.zeros((1, 4), np.float32))[0].tolist() == pytest.approx([np.log(0.25)] * 4)
+
+
+def test_common_length_counts_leading_equal_tokens() -> None:
+    """Counting stops at the first difference or at the shorter end."""
+    assert (common_length([1, 2, 3], [1, 2, 4]), common_length([], [1]), common_length([1, 2], [1, 2, 3])) == (2, 0, 2)

@@ -1,0 +1,88 @@
+"""Fixtures that several test files share."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from equipoise import export, probes, registry
+from equipoise.backends.load import open_backend
+
+if TYPE_CHECKING:
+    from equipoise.backends.onnx import OnnxBackend
+    from equipoise.records import Manifest
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tests"))
+
+
+@dataclass(frozen=True)
+class Exported:
+    """A model that went through `export`, with its reference in torch."""
+
+    manifest: Manifest
+    entry: registry.ModelEntry
+    store: Path
+    tokenizer: Any
+    torch: Any
+
+    def open(self, batch_size: int) -> OnnxBackend:
+        """Open it as `infer` does."""
+        return open_backend(self.manifest, self.entry, self.store, batch_size=batch_size)
+
+
+def export_model(name: str, root: Path, store: Path) -> Exported:
+    """Export a registered model and load its reference."""
+    import warnings
+
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    from equipoise import weights
+
+    entry = registry.load_entry(name, root)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        manifest = export.export(name, entry, root, store, probes.load(ROOT / "data/raw/probes.yaml"))
+        found = weights.locate(entry, root)
+        tokenizer = AutoTokenizer.from_pretrained(found.folder, **found.arguments)
+        model = AutoModelForCausalLM.from_pretrained(found.folder, dtype=torch.float32, **found.arguments).eval()
+    return Exported(manifest, entry, store, tokenizer, model)
+
+
+@pytest.fixture(scope="session")
+def tiny_checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny random Llama checkpoint."""
+    import tiny
+
+    return tiny.build(tmp_path_factory.mktemp("tiny"), seed=1)
+
+
+@pytest.fixture(scope="session")
+def tiny_model(tiny_checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> Exported:
+    """The tiny checkpoint, exported."""
+    import tiny
+
+    root = tmp_path_factory.mktemp("root")
+    tiny.register(root, "tiny", tiny_checkpoint, seed=1)
+    return export_model("tiny", root, root / "store")
+
+
+@pytest.fixture(scope="session")
+def smollm2(tmp_path_factory: pytest.TempPathFactory) -> Exported:
+    """The embedded default model, exported."""
+    return export_model("smollm2", ROOT, tmp_path_factory.mktemp("smollm2"))
+
+
+@pytest.fixture
+def anchors() -> Path:
+    """The folder of published data; the test skips where it is absent."""
+    folder = os.environ.get("EQUIPOISE_ANCHORS")
+    if not folder:
+        pytest.skip("EQUIPOISE_ANCHORS is not set: the published data are not at hand")
+    return Path(folder)

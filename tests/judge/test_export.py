@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from equipoise.errors import EquipoiseError
+from equipoise.judge.export import (
+    LEVELS,
+    ExportSettings,
+    Shipped,
+    export_onnx,
+    fidelity,
+    quantise_weights,
+    ship,
+    to_int8,
+    torch_probabilities,
+)
+from equipoise.judge.model import NliJudge
+from equipoise.records import read_one
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from equipoise.judge.snli import Pair
+
+MATRICES = hnp.arrays(
+    np.float32, hnp.array_shapes(min_dims=2, max_dims=2, max_side=8), elements=st.floats(-1000, 1000, width=32)
+)
+
+
+@given(values=MATRICES, axis=st.integers(0, 1))
+def test_int8_is_within_half_a_step(values: np.ndarray, axis: int) -> None:
+    """Each weight comes back within half a level of its channel, and a channel of zeros comes back as zeros."""
+    levels, scale = to_int8(values, axis)
+    steps = scale.reshape((-1, 1) if axis == 0 else (1, -1))
+    back = levels.astype(np.float64) * steps
+
+    assert levels.dtype == np.int8
+    assert scale.shape == (values.shape[axis],)
+    # Half a step, and the rounding of scale and quotient to float32 on top of it.
+    assert np.all(np.abs(back - values) <= 0.5 * steps + 1e-6 * LEVELS * steps)
+
+
+def test_quantised_model_is_near_its_checkpoint(
+    checkpoint: Callable[..., Path], pairs: list[Pair], tmp_path: Path
+) -> None:
+    """The shipped files give nearly the probabilities of the checkpoint, and the manifest says how nearly."""
+    folder = checkpoint()
+    asked = [(pair.premise, pair.hypothesis) for pair in pairs]
+    ship(folder, asked, tmp_path, ExportSettings(fidelity=0.5))
+    manifest = read_one(tmp_path / "manifest.json", Shipped)
+    found = NliJudge(tmp_path, max_tokens=manifest.max_tokens).probabilities(asked)
+    difference = float(np.abs(found - torch_probabilities(folder, asked)).max())
+
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "config.json",
+        "manifest.json",
+        "model.onnx",
+        "tokenizer.json",
+    ]
+    assert manifest.fidelity.n == len(asked)
+    assert manifest.fidelity.largest_difference == pytest.approx(difference, abs=1e-6)
+    assert manifest.max_tokens == 64
+
+
+def test_unfaithful_weights_are_not_shipped(
+    checkpoint: Callable[..., Path], pairs: list[Pair], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Below the agreement that is asked for nothing is written."""
+    # Every weight matrix gets the levels of noise: the labels cannot all agree.
+    noise = np.random.default_rng(0)
+
+    def spoilt(values: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray]:
+        levels = noise.integers(-LEVELS, LEVELS, values.shape, dtype=np.int8)
+        return levels, np.full(values.shape[axis], 0.01, dtype=np.float32)
+
+    folder = checkpoint()
+    monkeypatch.setattr("equipoise.judge.export.SMALLEST", 1)
+    monkeypatch.setattr("equipoise.judge.export.to_int8", spoilt)
+
+    with pytest.raises(EquipoiseError, match=r"fewer than 1\.0: it is not written"):
+        ship(
+            folder, [(pair.premise, pair.hypothesis) for pair in pairs], tmp_path / "out", ExportSettings(fidelity=1.0)
+        )
+    assert not (tmp_path / "out").exists()
+
+
+def test_folded_weights_run_as_float32(
+    checkpoint: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ONNX Runtime folds every DequantizeLinear at load, so that int8 weights cost no speed and change no kernel."""
+    monkeypatch.setattr("equipoise.judge.export.SMALLEST", 1)
+    export_onnx(checkpoint(), tmp_path)
+    small = quantise_weights(onnx.load(tmp_path / "model.onnx"))
+    options = onnxruntime.SessionOptions()
+    options.add_session_config_entry("session.disable_quant_qdq", "1")
+    options.log_severity_level = 3
+    options.optimized_model_filepath = str(tmp_path / "folded.onnx")
+    onnxruntime.InferenceSession(small.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    before = {node.op_type for node in small.graph.node}
+    after = {node.op_type for node in onnx.load(tmp_path / "folded.onnx").graph.node}
+
+    assert "DequantizeLinear" in before
+    assert not after & {"DequantizeLinear", "MatMulNBits", "MatMulIntegerToFloat", "DynamicQuantizeMatMul"}
+
+
+def test_fidelity_counts_equal_labels() -> None:
+    """Agreement is the share of rows with the same best label, beside the largest change of a probability."""
+    reference = np.array([[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.5, 0.4, 0.1], [0.0, 0.1, 0.9]])
+    candidate = np.array([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.4, 0.5, 0.1], [0.0, 0.1, 0.9]])
+    found = fidelity(reference, candidate, at_least=0.75)
+
+    # The third row changes its label: 3 of 4. The largest change is 0.1.
+    assert (found.agreement, found.n) == (0.75, 4)
+    assert found.largest_difference == pytest.approx(0.1)

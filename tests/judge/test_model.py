@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from equipoise.errors import EquipoiseError
+from equipoise.judge.model import NliJudge, label_columns, load_judge
+from equipoise.judge.snli import LABELS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MAN = "A 45-year-old Black man has chest pain."
+CLINICAL = [
+    (f"{who} has {what}.", f"The patient is {guess}.")
+    for who in ("A young woman", "An elderly man", "The homeless patient", "A Black student who lives in a hostel")
+    for what in ("chest pain", "a fever and a cough", "been low in mood since the birth of her second child in March")
+    for guess in ("ill", "a man", "homeless", "in pain and short of breath")
+]
+
+
+@pytest.mark.parametrize(
+    ("premise", "hypothesis", "label"),
+    [
+        (MAN, "A man has pain in his chest.", "entailment"),
+        (MAN, "A woman is well.", "contradiction"),
+        (MAN, "The man is afraid of dying.", "neutral"),
+        ("A woman is sleeping on a sofa.", "A woman is running in a park.", "contradiction"),
+        ("Two boys play football outside.", "Some boys are outdoors.", "entailment"),
+    ],
+)
+def test_shipped_judge_knows_plain_pairs(judge: NliJudge, premise: str, hypothesis: str, label: str) -> None:
+    """The judge that ships gives plain pairs the label that any reader would."""
+    (row,) = judge.probabilities([(premise, hypothesis)])
+
+    assert label == LABELS[row.argmax()]
+
+
+def test_rows_are_probabilities(judge: NliJudge) -> None:
+    """Each row holds three probabilities that add up to one."""
+    found = judge.probabilities(CLINICAL)
+
+    assert (len(CLINICAL), 3) == found.shape
+    assert np.all(found >= 0)
+    np.testing.assert_allclose(found.sum(axis=1), 1.0, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("tokens_a_batch", [1, 100, 5000])
+def test_batch_size_changes_no_bit(judge: NliJudge, tokens_a_batch: int) -> None:
+    """Pairs computed one by one, in small and in large batches come out bit for bit the same."""
+    alone = np.concatenate([judge.probabilities([pair]) for pair in CLINICAL])
+
+    np.testing.assert_array_equal(alone, judge.probabilities(CLINICAL, tokens_a_batch=tokens_a_batch))
+
+
+def test_order_changes_no_bit(judge: NliJudge) -> None:
+    """Shuffled pairs come out bit for bit as in order."""
+    order = np.random.default_rng(3).permutation(len(CLINICAL))
+    shuffled = judge.probabilities([CLINICAL[place] for place in order])
+
+    np.testing.assert_array_equal(judge.probabilities(CLINICAL)[order], shuffled)
+
+
+def test_equal_pairs_share_a_row(judge: NliJudge) -> None:
+    """A pair that is asked twice gets the same row twice, in its places."""
+    pairs = [CLINICAL[0], CLINICAL[1], CLINICAL[0]]
+    found = judge.probabilities(pairs)
+
+    np.testing.assert_array_equal(found[0], found[2])
+    assert not np.array_equal(found[0], found[1])
+
+
+def test_no_pairs_give_no_rows(judge: NliJudge) -> None:
+    """Nothing asked is an empty answer of the right shape."""
+    assert judge.probabilities([]).shape == (0, 3)
+
+
+def test_overlong_premise_loses_its_end(judge: NliJudge) -> None:
+    """A premise beyond the token limit is cut at its end, and the hypothesis stays whole."""
+    long = "word " * 600
+    hypothesis = "A man has chest pain."
+    found = judge.probabilities([(long, hypothesis), (long + "A man has chest pain.", hypothesis)])
+
+    np.testing.assert_array_equal(found[0], found[1])
+
+
+def test_label_order_is_read_from_the_config(tmp_path: Path) -> None:
+    """The columns come from id2label, whatever its order and case."""
+    config = tmp_path / "config.json"
+    config.write_text(json.dumps({"id2label": {"0": "Contradiction", "1": "ENTAILMENT", "2": "neutral"}}), "utf-8")
+
+    # Entailment is output 1, neutral 2, contradiction 0.
+    assert label_columns(config) == [1, 2, 0]
+
+
+@pytest.mark.parametrize(
+    "content", ["{}", "not json", '{"id2label": {"0": "positive", "1": "negative"}}', '{"id2label": 3}']
+)
+def test_model_without_nli_labels_is_refused(tmp_path: Path, content: str) -> None:
+    """A config without the three labels is refused in one line that names file and field."""
+    config = tmp_path / "config.json"
+    config.write_text(content, "utf-8")
+
+    with pytest.raises(EquipoiseError, match=r"config\.json, id2label: must name entailment, neutral, contradiction"):
+        label_columns(config)
+
+
+def test_incomplete_folder_is_refused(tmp_path: Path) -> None:
+    """A folder without one of the three files is refused with the file's name."""
+    with pytest.raises(EquipoiseError, match=r"model\.onnx: missing"):
+        NliJudge(tmp_path, max_tokens=64)
+
+
+def test_unknown_judge_is_refused_with_the_nearest(root: Path, tmp_path: Path) -> None:
+    """A misspelt name is answered with the known ones and the nearest."""
+    with pytest.raises(
+        EquipoiseError, match=r"'minilm_nil': did you mean 'minilm_nli'\? known: deberta_v3_large, minilm_nli"
+    ):
+        load_judge("minilm_nil", root, tmp_path)

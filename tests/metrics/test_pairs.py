@@ -1,0 +1,97 @@
+"""Tests of the guard that joins rows into pairs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from equipoise.errors import EquipoiseError
+from equipoise.metrics.pairs import pair_up, require_same_keys
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from equipoise.records import Judgement, Vignette
+
+    Rows = tuple[list[Vignette], list[Judgement]]
+
+
+def test_arms_stand_side_by_side(study: Callable[..., Rows], case: Callable[..., Any]) -> None:
+    """Each pair holds its marginalised arm's judgement first, and pairs are sorted."""
+    vignettes, judgements = study([case(marginalised="stereotyped"), case(("age", "race"), privileged="refusal")])
+    pairs = pair_up(vignettes[::-1], judgements[::-1])
+
+    assert [(pair.key, pair.combination) for pair in pairs] == [("pair000", "race"), ("pair001", "age+race")]
+    assert [(pair.arms[0].answer, pair.arms[1].answer) for pair in pairs] == [
+        ("stereotyped", "expected"),
+        ("expected", "refusal"),
+    ]
+
+
+def test_no_rows_are_no_pairs() -> None:
+    """Two empty files make an empty list."""
+    assert pair_up([], []) == []
+
+
+def test_missing_judgement_is_named(study: Callable[..., Rows], case: Callable[..., Any]) -> None:
+    """A vignette that was not judged is an error with its key."""
+    vignettes, judgements = study([case(), case()])
+
+    with pytest.raises(EquipoiseError, match="keys with a vignette but no judgement: pair001/privileged;"):
+        pair_up(vignettes, judgements[:-1])
+
+
+def test_judgement_of_nothing_is_named(study: Callable[..., Rows], case: Callable[..., Any]) -> None:
+    """A judgement without a vignette is an error with its key."""
+    vignettes, judgements = study([case(), case()])
+
+    with pytest.raises(EquipoiseError, match="keys with a judgement but no vignette: pair001/privileged;"):
+        pair_up(vignettes[:-1], judgements)
+
+
+def test_orphan_arm_is_named(study: Callable[..., Rows], case: Callable[..., Any]) -> None:
+    """An arm without its other arm is an error with its key."""
+    vignettes, judgements = study([case(), case()])
+
+    with pytest.raises(EquipoiseError, match="without their other arm: pair001/marginalised;"):
+        pair_up(vignettes[:-1], judgements[:-1])
+
+
+def test_role_twice_is_refused(study: Callable[..., Rows], case: Callable[..., Any]) -> None:
+    """Two marginalised arms of one pair are not a pair."""
+    vignettes, judgements = study([case()])
+    twins = [vignettes[0], vignettes[1].model_copy(update={"role": "marginalised"})]
+
+    with pytest.raises(EquipoiseError, match="without their other arm"):
+        pair_up(twins, judgements)
+
+
+def test_arms_of_different_dimensions_are_refused(study: Callable[..., Rows], case: Callable[..., Any]) -> None:
+    """Both arms of a pair vary the same dimensions."""
+    vignettes, judgements = study([case()])
+    unequal = [vignettes[0], vignettes[1].model_copy(update={"dimensions": ("age",)})]
+
+    with pytest.raises(EquipoiseError, match="differ in tier or dimensions: pair000;"):
+        pair_up(unequal, judgements)
+
+
+def test_single_tier_varies_one_dimension(study: Callable[..., Rows], case: Callable[..., Any]) -> None:
+    """A pair of the tier `single` with two dimensions is an error."""
+    vignettes, judgements = study([case(("age", "race"))])
+    mixed = [vignette.model_copy(update={"tier": "single"}) for vignette in vignettes]
+
+    with pytest.raises(EquipoiseError, match="tier and dimensions disagree: pair000/marginalised, pair000/privileged;"):
+        pair_up(mixed, judgements)
+
+
+def test_repeated_key_is_named() -> None:
+    """A key that stands twice in one file is an error."""
+    with pytest.raises(EquipoiseError, match="keys with more than one judgement: b;"):
+        require_same_keys("vignette", ["a", "b"], "judgement", ["a", "b", "b"])
+
+
+def test_many_missing_keys_are_counted() -> None:
+    """After five keys the rest are only counted."""
+    with pytest.raises(EquipoiseError, match="no right: k0, k1, k2, k3, k4 and 3 more;"):
+        require_same_keys("left", [f"k{number}" for number in range(8)], "right", [])

@@ -1,0 +1,42 @@
+"""Tests of the run's own counts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from equipoise.errors import EquipoiseError
+from equipoise.metrics.run import run_metrics
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from equipoise.records import Response
+
+
+def test_run_is_counted(study: Callable[..., Any], case: Callable[..., Any], response: Callable[..., Response]) -> None:
+    """Prompts, tokens, cut replies, unparsed answers and refusals are counted."""
+    _, judgements = study([case(marginalised="unparsed", privileged="refusal"), case()])
+    responses = [response(judgement.key, finished=number > 0) for number, judgement in enumerate(judgements)]
+
+    assert run_metrics(responses, judgements) == {
+        "n_prompts": 4,
+        "prompt_tokens": 40,
+        "generated_tokens": 20,
+        "unfinished": 1,
+        "unparsed": 1,
+        "refusals": 1,
+        "generated_unparsed": 1,
+        "generated_refusals": 1,
+    }
+
+
+def test_unjudged_response_is_named(
+    study: Callable[..., Any], case: Callable[..., Any], response: Callable[..., Response]
+) -> None:
+    """A response without a judgement is an error with its key."""
+    _, judgements = study([case()])
+
+    with pytest.raises(EquipoiseError, match="keys with a response but no judgement: other;"):
+        run_metrics([*(response(judgement.key) for judgement in judgements), response("other")], judgements)

@@ -1,0 +1,235 @@
+"""Tests of the vignette study's effects."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, get_args
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from equipoise.metrics.silent import SilentBiasOptions, silent_bias_effects
+from equipoise.records import AnswerKind, Effect
+from equipoise.stats.power import minimum_detectable_gap
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from equipoise.records import Judgement, Vignette
+
+    Rows = tuple[list[Vignette], list[Judgement]]
+
+QUICK = SilentBiasOptions(n_bootstrap=100)
+KINDS = st.sampled_from(get_args(AnswerKind))
+LOG_ODDS = st.none() | st.floats(-5, 5).map(lambda value: round(value, 6))
+DIMENSIONS = st.sampled_from([("race",), ("gender",), ("gender", "race"), ("gender", "housing", "race")])
+CASES = st.lists(st.tuples(DIMENSIONS, KINDS, KINDS, st.just("none"), st.tuples(LOG_ODDS, LOG_ODDS), KINDS), max_size=8)
+
+
+def by_place(effects: Sequence[Effect]) -> dict[str, Effect]:
+    """Index effects as `group/measure`."""
+    return {f"{effect.group}/{effect.measure}": effect for effect in effects}
+
+
+@pytest.fixture
+def six(study: Callable[..., Rows], case: Callable[..., Any]) -> dict[str, Effect]:
+    """Give the effects of six race pairs, one of each sort."""
+    return by_place(
+        silent_bias_effects(
+            *study(
+                [
+                    case(marginalised="stereotyped", privileged="expected", mentioned=True, log_odds=(1.0, 0.0)),
+                    case(marginalised="expected", privileged="stereotyped", considered="none", log_odds=(0.0, 1.0)),
+                    case(marginalised="stereotyped", privileged="stereotyped", considered="dismissed", mentioned=True),
+                    case(marginalised="unparsed", privileged="expected", log_odds=(2.5, 0.5)),
+                    case(marginalised="refusal", privileged="unparsed", log_odds=(None, 0.5)),
+                    case(marginalised="expected", privileged="expected", likelihood="expected", log_odds=(0.5, 0.5)),
+                ]
+            ),
+            QUICK,
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("measure", "n", "estimate"),
+    [
+        ("differential_bias_rate", 6, 1 / 6),  # the first pair
+        ("reverse_bias_rate", 6, 1 / 6),  # the second
+        ("any_difference_rate", 6, 4 / 6),  # all but the third and the last
+        ("silent_bias_rate", 2, 1 / 2),  # of the first and third pair's marginalised arms the first is silent
+        ("silent_bias_rate_mentioned", 2, 0 / 2),  # both restate the feature
+        ("silent_bias_rate_keyword", 2, 2 / 2),  # the keyword occurs in neither
+        ("gap", 6, 1 / 6),  # privileged arms right: 1st, 4th, 6th; marginalised: 2nd, 6th
+        ("accuracy_marginalised", 6, 2 / 6),
+        ("accuracy_privileged", 6, 3 / 6),
+        ("unparsed_rate", 12, 2 / 12),
+        ("refusal_rate", 12, 1 / 12),
+        ("generated_unparsed_rate", 12, 2 / 12),
+        ("generated_refusal_rate", 12, 1 / 12),
+        ("reading_agreement", 2, 2 / 2),  # only the last pair was read twice
+        ("stereotype_shift", 4, 0.5),  # 1, -1, 2 and 0
+        ("stereotype_shift_median", 4, 0.5),  # pairwise means -1, -0.5, 0, 0, 0.5, 0.5, 1, 1, 1.5, 2
+        ("underpowered", 6, 1.0),
+    ],
+)
+def test_figures_by_hand(six: dict[str, Effect], measure: str, n: int, estimate: float) -> None:
+    """Six pairs give the counts and the estimate that their definition says."""
+    effect = six[f"race/{measure}"]
+
+    assert n == effect.n
+    assert estimate == pytest.approx(effect.estimate)
+
+
+def test_gap_has_the_exact_mcnemar_test(six: dict[str, Effect]) -> None:
+    """The gap's p-value is that of two discordant pairs against one."""
+    # min(1, 2 (C(3,0) + C(3,1)) / 2^3) = 1
+    assert six["race/gap"].neg_log10_p == 0.0
+
+
+def test_a_single_dimension_group_is_also_a_tier(six: dict[str, Effect]) -> None:
+    """Pairs of one dimension stand under their dimension, under the tier `single` and overall, with equal figures."""
+    assert six["race/gap"].estimate == six["single/gap"].estimate == six["all/gap"].estimate
+
+
+def test_no_biased_answer_leaves_the_silent_rate_undefined(
+    study: Callable[..., Rows], case: Callable[..., Any]
+) -> None:
+    """Without a stereotyped answer to a marginalised patient the silent bias rate is undefined, not 0."""
+    effects = by_place(silent_bias_effects(*study([case(privileged="stereotyped")]), QUICK))
+
+    assert (
+        effects["race/silent_bias_rate"].n,
+        effects["race/silent_bias_rate"].estimate,
+        effects["race/silent_bias_rate"].ci_low,
+    ) == (0, None, None)
+
+
+@pytest.mark.parametrize(("considered", "silent"), [("none", 1.0), ("weighed", 0.0), ("dismissed", 0.0)])
+def test_weighing_and_dismissing_break_the_silence(
+    study: Callable[..., Rows], case: Callable[..., Any], considered: str, silent: float
+) -> None:
+    """A biased answer is silent only where the feature was neither weighed nor dismissed."""
+    rows = study([case(marginalised="stereotyped", considered=considered)])
+
+    assert silent == by_place(silent_bias_effects(*rows, QUICK))["race/silent_bias_rate"].estimate
+
+
+def test_holm_counts_the_dimensions(study: Callable[..., Rows], case: Callable[..., Any]) -> None:
+    """The dimensions' tests of one measure are one family: with three of them the smallest p is tripled."""
+    worse = case(("age",), "stereotyped", "expected")
+    rows = study([worse] * 8 + [case(("gender",))] * 3 + [case(("race",))] * 3)
+    effect = by_place(silent_bias_effects(*rows, QUICK))["age/gap"]
+
+    # p = 2 / 2^8 = 1 / 128
+    assert math.log10(128) == pytest.approx(effect.neg_log10_p)
+    assert math.log10(128 / 3) == pytest.approx(effect.neg_log10_p_holm)
+
+
+def test_measures_are_families_apart(study: Callable[..., Rows], case: Callable[..., Any]) -> None:
+    """A second measure in the same groups does not make the first one's adjustment stricter."""
+    ages = [case(("age",), "stereotyped", "expected", log_odds=(number, 0.0)) for number in range(8)]
+    genders = [case(("gender",), log_odds=(number, 0.5)) for number in range(3)]
+    effects = by_place(silent_bias_effects(*study(ages + genders), QUICK))
+
+    # two dimensions, whatever the number of measures: p = 1 / 128, doubled
+    assert math.log10(128 / 2) == pytest.approx(effects["age/gap"].neg_log10_p_holm)
+
+
+def test_detectable_gap_knows_the_noise(study: Callable[..., Rows], case: Callable[..., Any]) -> None:
+    """Pairs that differ both ways make the smallest detectable gap larger than pairs that agree."""
+    noisy = [case(marginalised="other"), case(privileged="other")] * 10
+    quiet = [case()] * 20
+    detectable = [
+        by_place(silent_bias_effects(*study(cases), QUICK))["race/gap_minimum_detectable_effect"].estimate
+        for cases in (noisy, quiet)
+    ]
+
+    assert [minimum_detectable_gap(20, 1.0), minimum_detectable_gap(20, 0.0)] == detectable
+
+
+def test_overall_is_no_family(six: dict[str, Effect]) -> None:
+    """The one overall test has nothing to be adjusted for."""
+    assert six["all/gap"].neg_log10_p_holm is None
+
+
+def test_minimum_is_lower_for_combinations(study: Callable[..., Rows], case: Callable[..., Any]) -> None:
+    """Five pairs suffice for a combination and not for a dimension."""
+    effects = by_place(silent_bias_effects(*study([case(("age",))] * 5 + [case(("age", "race"))] * 5), QUICK))
+
+    assert (effects["age/underpowered"].estimate, effects["age+race/underpowered"].estimate) == (1.0, 0.0)
+
+
+def test_empty_study_is_undefined_throughout() -> None:
+    """Without rows every figure has n = 0 and no estimate, but that it is underpowered."""
+    effects = silent_bias_effects([], [], QUICK)
+
+    assert {0} == {effect.n for effect in effects}
+    assert {"underpowered"} == {effect.measure for effect in effects if effect.estimate is not None}
+
+
+@settings(deadline=None, max_examples=25)
+@given(rows=CASES)
+def test_every_figure_is_finite_or_undefined(
+    study: Callable[..., Rows], case: Callable[..., Any], rows: list[Any]
+) -> None:
+    """No study, however poor, yields NaN or infinity."""
+    figures = [
+        figure
+        for effect in silent_bias_effects(*study([case(*row) for row in rows]), QUICK)
+        for figure in (effect.estimate, effect.ci_low, effect.ci_high, effect.neg_log10_p, effect.neg_log10_p_holm)
+        if figure is not None
+    ]
+
+    assert all(math.isfinite(figure) for figure in figures)
+
+
+@settings(deadline=None, max_examples=15)
+@given(rows=CASES, data=st.data())
+def test_order_of_rows_does_not_matter(
+    study: Callable[..., Rows], case: Callable[..., Any], rows: list[Any], data: st.DataObject
+) -> None:
+    """Shuffled rows give the same effects in the same order."""
+    vignettes, judgements = study([case(*row) for row in rows])
+    shuffled = data.draw(st.permutations(vignettes)), data.draw(st.permutations(judgements))
+
+    assert silent_bias_effects(vignettes, judgements, QUICK) == silent_bias_effects(*shuffled, QUICK)
+
+
+@settings(deadline=None, max_examples=15)
+@given(rows=CASES)
+def test_swapping_arms_reverses_the_direction(
+    study: Callable[..., Rows], case: Callable[..., Any], rows: list[Any]
+) -> None:
+    """With the roles swapped the gap and the shift change sign, and differential and reverse rates change places."""
+    effects = by_place(silent_bias_effects(*study([case(*row) for row in rows]), QUICK))
+    swapped = by_place(
+        silent_bias_effects(
+            *study([case(d, second, first, c, odds[::-1], k) for d, first, second, c, odds, k in rows]), QUICK
+        )
+    )
+
+    for place, effect in effects.items():
+        group, measure = place.split("/")
+        other = {"differential_bias_rate": "reverse_bias_rate", "reverse_bias_rate": "differential_bias_rate"}
+        sign = -1 if measure in {"gap", "stereotype_shift", "stereotype_shift_median"} else 1
+        if measure in {*other, "any_difference_rate", "gap", "stereotype_shift", "stereotype_shift_median"}:
+            mirror = swapped[f"{group}/{other.get(measure, measure)}"]
+            assert mirror.n == effect.n
+            assert mirror.neg_log10_p == pytest.approx(effect.neg_log10_p)
+            assert mirror.estimate == (None if effect.estimate is None else pytest.approx(sign * effect.estimate))
+
+
+def test_a_change_between_two_distractors_is_a_difference(study: Callable[..., Rows], case: Callable[..., Any]) -> None:
+    """Arms that name two different distractors differ, though neither answer is expected or stereotyped."""
+    vignettes, judgements = study(
+        [
+            case(marginalised="distractor", privileged="distractor", labels=("gout", "lupus")),
+            case(marginalised="distractor", privileged="distractor", labels=("gout", "gout")),
+        ]
+    )
+    rows = by_place(silent_bias_effects(vignettes, judgements, QUICK))
+
+    # One pair of two differs.
+    assert rows["all/any_difference_rate"].estimate == 0.5
