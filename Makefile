@@ -18,11 +18,11 @@ check: .venv/installed
 	ruff check
 	ruff format --check
 	mypy
-	cog --check README.md
+	cog -I docs --check README.md
 
 # Rewrite the generated blocks of the README.
 readme: .venv/installed
-	cog -r README.md
+	cog -I docs -r README.md
 
 # Train the embedded judge anew (about an hour on 2 cores); its weights are in the repository.
 judge: .venv/installed

@@ -45,7 +45,7 @@ def module_file(name: str) -> str | None:
     """Find the file of one of our modules; None for a name that is no module of ours."""
     base = ROOT / "src" / name.replace(".", "/")
     for path in (base.with_suffix(".py"), base / "__init__.py"):
-        if name.split(".")[0] == "equipoise" and path.is_file():
+        if name.split(".", maxsplit=1)[0] == "equipoise" and path.is_file():
             return path.relative_to(ROOT).as_posix()
     return None
 
@@ -86,9 +86,11 @@ def test_every_path_of_a_command_is_a_dep_or_an_out(name: str) -> None:
 
 @pytest.mark.parametrize("name", STAGES)
 def test_deps_and_outs_are_files(name: str) -> None:
-    """No dep is a folder, whose hash would take in caches, and no out has the model's name in its path."""
+    """No dep is a folder that could hold caches, and no out has the model's name in its path."""
     for path in paths(STAGES[name], "deps"):
-        assert "${" in path or not (ROOT / path).is_dir(), path
+        files = (ROOT / path).rglob("*.*") if (ROOT / path).is_dir() else ()
+        assert path == "models" or not (ROOT / path).is_dir(), path
+        assert all(file.suffix == ".yaml" for file in files), path
     for path in paths(STAGES[name], "outs", "metrics", "plots"):
         assert "${" not in path
 
@@ -96,7 +98,7 @@ def test_deps_and_outs_are_files(name: str) -> None:
 @pytest.mark.parametrize("name", STAGES)
 def test_a_stage_is_described_and_its_words_agree(name: str) -> None:
     """A stage has a description and a script of its name, and reads no other stage's section of params.yaml."""
-    sections = {str(entry).split(".")[0] for entry in STAGES[name].get("params", ()) if isinstance(entry, str)}
+    sections = {entry.split(".")[0] for entry in STAGES[name].get("params", ()) if isinstance(entry, str)}
 
     assert STAGES[name]["desc"].endswith(".")
     assert (ROOT / "stages" / f"{name}.py").is_file()

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from equipoise.errors import EquipoiseError
-from equipoise.records import Response, digest, dumps
+from equipoise.records import Response, digest, dumps, parse
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -45,17 +45,23 @@ class ResponseCache:
 
     def __init__(self, path: Path) -> None:
         """Open or make the file; a place that cannot be written is an EquipoiseError."""
+        self._path = path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._database = sqlite3.connect(path, timeout=60, isolation_level=None)
+        except (OSError, sqlite3.Error) as error:
+            raise self._unopened(error) from error
+        try:
             self._database.execute("PRAGMA journal_mode = WAL")
             self._database.execute("PRAGMA synchronous = FULL")
             self._database.execute("CREATE TABLE IF NOT EXISTS response (key TEXT PRIMARY KEY, value TEXT NOT NULL)")
-        except (OSError, sqlite3.Error) as error:
-            mend = "mend the permissions of its folder or free space"
-            message = f"{path}: the response cache cannot be opened ({error}): {mend}"
-            raise EquipoiseError(message) from error
-        self._path = path
+        except sqlite3.Error as error:
+            self._database.close()
+            raise self._unopened(error) from error
+
+    def _unopened(self, error: Exception) -> EquipoiseError:
+        mend = "mend the permissions of its folder or free space; if the file is damaged, delete it to start anew"
+        return EquipoiseError(f"{self._path}: the response cache cannot be opened ({error}): {mend}")
 
     @classmethod
     def open(cls) -> Self:
@@ -71,7 +77,8 @@ class ResponseCache:
             raise EquipoiseError(message) from error
         if row is None:
             return None
-        return Response.model_validate_json(row[0]).model_copy(update={"key": prompt.key, "study": prompt.study})
+        kept = parse(f"{self._path}, response {key[:12]} (delete the file to start anew)", row[0], Response)
+        return kept.model_copy(update={"key": prompt.key, "study": prompt.study})
 
     def put(self, key: str, response: Response) -> None:
         """Keep a finished response; a full disk is an EquipoiseError, and what was kept before stays."""

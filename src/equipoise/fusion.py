@@ -75,6 +75,10 @@ def fuse_attention(
     added: list[onnx.NodeProto] = []
     replaced: dict[str, str] = {}
     softmaxes = [node for node in graph.node if node.op_type == "Softmax"]
+    refusal = "the exported graph has no rotary, causal attention to fuse: this architecture needs another backend"
+    caches = sum(output.name.startswith("present.") for output in graph.output)  # keys and values of each layer
+    if not softmaxes or 2 * len(softmaxes) != caches:
+        raise EquipoiseError(refusal)
     try:
         for layer, softmax in enumerate(softmaxes):
             key, value = view.producer[f"present.{layer}.key"], view.producer[f"present.{layer}.value"]
@@ -105,8 +109,7 @@ def fuse_attention(
             key.output[0], value.output[0] = f"unfused.{layer}.key", f"unfused.{layer}.value"
         _pick_logits(view, added)
     except (KeyError, StopIteration, IndexError) as error:
-        message = "the exported graph has no rotary, causal attention to fuse: this architecture needs another backend"
-        raise EquipoiseError(message) from error
+        raise EquipoiseError(refusal) from error
     for node in graph.node:
         node.input[:] = [replaced.get(name, name) for name in node.input]
     _rebuild(model, [*graph.node, *added])

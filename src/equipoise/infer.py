@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -46,14 +47,15 @@ def answer_all(
         keys[prompt.key]: prompt for prompt in reversed(prompts) if cache.get(keys[prompt.key], prompt) is None
     }
     asked = sorted(open_questions.values(), key=lambda prompt: prompt.key)
-    left = len(asked)
-    progress(len(prompts) - left, len(prompts))
+    waiting = Counter(question for question in keys.values() if question in open_questions)
+    progress(len(prompts) - waiting.total(), len(prompts))
     if asked:
         with open_backend() as backend:
             for response in backend.answer(asked):
-                cache.put(keys[response.key], response)
-                left -= 1
-                progress(len(prompts) - left, len(prompts))
+                question = keys[response.key]
+                cache.put(question, response)
+                del waiting[question]
+                progress(len(prompts) - waiting.total(), len(prompts))
     responses: list[Response] = []
     for prompt in prompts:
         answered = cache.get(keys[prompt.key], prompt)

@@ -26,7 +26,7 @@ DECIMALS = 6
 """Places to which every float is rounded on writing."""
 
 Text = Annotated[str, Field(min_length=1)]
-Study = Literal["vignettes"]
+Study = Literal["vignettes", "adversarial"]
 Role = Literal["marginalised", "privileged"]
 Tier = Literal["single", "tier1", "tier2", "tier3", "mental_health_substance"]
 AnswerKind = Literal["expected", "stereotyped", "distractor", "other", "refusal", "unparsed"]
@@ -36,7 +36,7 @@ Consideration = Literal["none", "weighed", "dismissed"]
 class Row(BaseModel):
     """One row of a data file."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     key: Text
     study: Study = "vignettes"
@@ -87,13 +87,15 @@ class Prompt(Row):
     """What one case asks of a model: user turns, and the answers whose likelihood is read after the last of them.
 
     The model replies to every turn; the last reply begins with `prefix`, which the model is given. `candidates` are
-    in a fixed order that does not depend on their role.
+    in a fixed order that does not depend on their role. Without `reply`, the last turn is answered by the candidates'
+    likelihood alone.
     """
 
     system: str
     prefix: str
     turns: Annotated[tuple[Text, ...], Field(min_length=1)]
     candidates: tuple[Text, ...]
+    reply: bool = True
 
 
 class Response(Row):
@@ -104,7 +106,7 @@ class Response(Row):
     it is empty where the backend gives no likelihoods.
     """
 
-    replies: Annotated[tuple[str, ...], Field(min_length=1)]
+    replies: tuple[str, ...]
     finished: tuple[bool, ...]
     log_likelihood: dict[str, float]
     prompt_tokens: int
@@ -300,7 +302,8 @@ def read(path: Path, kind: type[R]) -> list[R]:
     """Read a JSONL file as rows of one kind, in file order; a malformed or repeated row is named by its line."""
     rows: list[R] = []
     seen: dict[str, int] = {}
-    for number, line in enumerate(read_text(path).splitlines(), start=1):
+    # Not splitlines, which also splits at U+2028 and its like, and these stand unescaped in canonical text.
+    for number, line in enumerate(read_text(path).split("\n"), start=1):
         if not line.strip():
             continue
         row = parse(f"{path}, row {number}", line, kind)

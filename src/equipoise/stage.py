@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from functools import wraps
+from typing import TYPE_CHECKING, ParamSpec
 
 from equipoise.errors import EquipoiseError
 
@@ -12,25 +13,31 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 
-@contextmanager
-def one_line() -> Iterator[None]:
-    """Turn an EquipoiseError or Ctrl-C into one line on standard error and exit code 1."""
-    try:
-        yield
-    except EquipoiseError as error:
-        sys.exit(f"error: {error}")
-    except KeyboardInterrupt:
-        sys.exit("interrupted: finished work is kept; run the same command again to go on")
+P = ParamSpec("P")
 
 
-def run(main: Callable[..., Any]) -> None:
+def one_line(command: Callable[P, None]) -> Callable[P, None]:
+    """Wrap a command so that an EquipoiseError or Ctrl-C becomes one line on standard error and exit code 1."""
+
+    @wraps(command)
+    def guarded(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            command(*args, **kwargs)
+        except EquipoiseError as error:
+            sys.exit(f"error: {error}")
+        except KeyboardInterrupt:
+            sys.exit("interrupted: finished work is kept; run the same command again to go on")
+
+    return guarded
+
+
+def run(main: Callable[..., None]) -> None:
     """Run a stage's main function with the arguments of its command line."""
     import typer
 
     app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    app.command()(main)
-    with one_line():
-        app(standalone_mode=False)
+    app.command()(one_line(main))
+    app()
 
 
 @contextmanager

@@ -24,6 +24,9 @@ def load_yaml(path: Path, kind: type[M]) -> M:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         message = f"{path}, line {line}: malformed YAML ({error.problem}): mend that line"
         raise EquipoiseError(message) from error
+    except (yaml.YAMLError, ValueError) as error:  # a control character; a date or number that does not exist
+        message = f"{path}: malformed YAML ({str(error).splitlines()[0]}): mend the file"
+        raise EquipoiseError(message) from error
     try:
         return kind.model_validate(value)
     except ValidationError as error:

@@ -94,6 +94,16 @@ def test_the_embedded_model_equals_torch(smollm2: Exported) -> None:
     assert scores == pytest.approx(found.log_likelihood, abs=1e-4)
 
 
+def test_batch_size_and_order_change_no_bit_of_the_embedded_model(smollm2: Exported) -> None:
+    """SmolLM2 gives the same three responses, to the last bit, side by side as one after the other in reverse."""
+    with smollm2.open(batch_size=3) as backend:
+        together = {response.key: response for response in backend.answer(PROMPTS[:3])}
+    with smollm2.open(batch_size=1) as backend:
+        alone = {response.key: response for response in backend.answer(PROMPTS[2::-1])}
+
+    assert together == alone
+
+
 def test_batch_size_and_order_change_no_bit(tiny_model: Exported) -> None:
     """A response is the same, to the last bit, alone, in a batch of any size, and in any order."""
     answers = []

@@ -34,11 +34,12 @@ def settings(**changes: Any) -> ReadingSettings:
 
 
 class Fake:
-    """Entailment from a table of (sentence, hypothesis); what is not in it has none."""
+    """Entailment from a table of (sentence, hypothesis); a sentence in it mentions every feature, and the rest is 0."""
 
     def __init__(self, table: dict[tuple[str, str], float]) -> None:
         """Hold the table and count the calls."""
-        self.table = table
+        mentions = {(sentence, f"is {word}"): 1.0 for sentence, _ in table for word in ("Black", "low income")}
+        self.table = mentions | table
         self.calls = 0
 
     def __call__(self, pairs: list[tuple[str, str]]) -> NDArray[Any]:
@@ -53,7 +54,7 @@ def test_weighed_is_the_mean_of_the_best_windows() -> None:
     table = {("One.", "race matters"): 0.9, ("Two.", "race matters"): 0.3, ("Three.", "race matters"): 0.5}
     (found,) = read_reasonings([("One. Two. Three.", [BLACK])], Fake(table), settings())
 
-    # The two best of 0.9, 0.3, 0.5 have the mean 0.7.
+    # The two best of 0.9, 0.3, 0.5 have the mean 0.7; all three sentences mention the feature.
     assert found.p_weighed == pytest.approx(0.7)
     assert (found.mentioned, found.considered, found.window) == (True, "weighed", "One.")
 
@@ -63,6 +64,15 @@ def test_restated_is_mentioned_but_not_considered() -> None:
     (found,) = read_reasonings([("He came.", [BLACK])], Fake({("He came.", "is Black"): 0.8}), settings())
 
     assert (found.mentioned, found.considered, found.window) == (True, "none", "He came.")
+
+
+def test_what_is_not_mentioned_is_not_weighed() -> None:
+    """A sentence that entails that race matters counts only as far as it mentions the patient's race."""
+    table = {("Smoking matters.", "race matters"): 0.9, ("Smoking matters.", "is Black"): 0.2}
+    (found,) = read_reasonings([("Smoking matters.", [BLACK])], Fake(table), settings())
+
+    # The smaller of 0.9 and 0.2.
+    assert (found.p_weighed, found.considered, found.mentioned) == (0.2, "none", False)
 
 
 def test_dismissed_where_likelier_than_weighed() -> None:
@@ -91,11 +101,15 @@ def test_no_reasoning_considers_nothing(text: str) -> None:
 
 def test_any_feature_of_an_intersection_counts() -> None:
     """With two features the one that is considered decides, and each probability is the larger."""
-    table = {("Poverty counts.", "income matters"): 0.9, ("Poverty counts.", "is Black"): 0.2}
+    table = {
+        ("Poverty counts.", "income matters"): 0.9,
+        ("Poverty counts.", "is Black"): 0.2,
+        ("Poverty counts.", "is low income"): 0.95,
+    }
     (found,) = read_reasonings([("Poverty counts.", [BLACK, LOW_INCOME])], Fake(table), settings())
 
     assert (found.considered, found.window) == ("weighed", "Poverty counts.")
-    assert (found.p_mentioned, found.p_weighed) == (0.2, 0.9)
+    assert (found.p_mentioned, found.p_weighed) == (0.95, 0.9)
 
 
 def test_weighed_feature_outranks_dismissed_feature() -> None:

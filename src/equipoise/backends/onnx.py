@@ -49,7 +49,7 @@ def common_length(first: Sequence[int], second: Sequence[int]) -> int:
 
 @dataclass
 class _Row:
-    """A row of the engine: its conversation, the tokens that stand in its buffers, and the next one to append."""
+    """A row of the engine: the tokens that stand in its buffers, and the next one to append."""
 
     index: int
     tokens: list[int] = field(default_factory=list)
@@ -87,6 +87,8 @@ class OnnxBackend:
         waiting = iter(prompts)
         rows: list[_Row] = []
         talks: dict[int, _Talk] = {}
+        # What a row's last conversation left in its buffers: the next one goes on from their common beginning.
+        left: dict[int, list[int]] = {}
 
         def resume(row: _Row, logits: NDArray[np.float32] | None) -> Iterator[Response]:
             """Hand a conversation its logits; when it ends, give its response and close the gap it leaves."""
@@ -96,6 +98,7 @@ class OnnxBackend:
             except StopIteration as stop:
                 del talks[id(row)]
                 last = rows.pop()
+                left[last.index] = last.tokens
                 if last is not row:
                     self._engine.move(last.index, row.index, len(last.tokens))
                     last.index = row.index
@@ -104,7 +107,7 @@ class OnnxBackend:
 
         while True:
             while len(rows) < self._engine.rows and (prompt := next(waiting, None)) is not None:
-                row = _Row(len(rows))
+                row = _Row(len(rows), left.get(len(rows), []))
                 rows.append(row)
                 talks[id(row)] = self._converse(prompt, row)
                 yield from resume(row, None)
@@ -135,10 +138,12 @@ class OnnxBackend:
             self._check_length(prompt, len(ids) + limit)
             known = min(common_length(row.tokens, ids), len(ids) - 1)
             logits = self._engine.prefill(ids[known:], row=row.index, start=known)[0]
-            prompt_tokens += len(ids) - known
+            prompt_tokens += len(ids)
             if last and prompt.candidates:
-                likelihood, logits = self._likelihood(prompt, text, ids, row.index)
+                likelihood, logits = self._likelihood(prompt, text, ids, logits, row.index)
             row.tokens = ids
+            if last and not prompt.reply:
+                break
             reply: list[int] = []
             while len(reply) < limit:
                 token = int(penalise(logits, row.tokens, generation.repetition_penalty).argmax())
@@ -161,27 +166,29 @@ class OnnxBackend:
         )
 
     def _likelihood(
-        self, prompt: Prompt, text: str, ids: list[int], row: int
+        self, prompt: Prompt, text: str, ids: list[int], logits: NDArray[np.float32], row: int
     ) -> tuple[dict[str, float], NDArray[np.float32]]:
         """Read the mean log probability per token, in nats, of each candidate after `text`; leave the row at `ids`.
 
-        Each candidate is encoded together with the text before it, so that its first token is the one the model would
-        write. The second result is the logits after `ids`.
+        `ids` are the tokens of `text`, `logits` those after them (also the second result). Each candidate is encoded
+        together with the text before it, so that its first token is the one the model would write.
         """
         found: dict[str, float] = {}
         lowest = len(ids)
         for candidate in prompt.candidates:
             joined = self._encode(f"{text} {candidate}" if prompt.prefix else text + candidate)
             start = common_length(ids, joined)
-            lowest = min(lowest, start)
-            # From one token earlier, whose logits give the candidate's first token its probability.
-            logits = self._engine.prefill(
-                joined[start - 1 : -1], row=row, start=start - 1, picks=range(len(joined) - start)
-            )
-            chosen = log_softmax(logits)[np.arange(len(joined) - start), joined[start:]]
-            found[candidate] = float(chosen.mean())
-        logits = self._engine.prefill(ids[lowest - 1 :], row=row, start=lowest - 1)
-        return found, logits[0]
+            scores = logits[None]
+            if start < len(ids):
+                # The text's last token merges with the candidate's first: both are read from one token earlier.
+                lowest = min(lowest, start)
+                scores = self._engine.prefill([joined[start - 1]], row=row, start=start - 1)
+            if rest := joined[start:-1]:
+                scores = np.vstack([scores, self._engine.prefill(rest, row=row, start=start, picks=range(len(rest)))])
+            found[candidate] = float(log_softmax(scores)[np.arange(len(scores)), joined[start:]].mean())
+        if lowest < len(ids):
+            logits = self._engine.prefill(ids[lowest:], row=row, start=lowest)[0]
+        return found, logits
 
     def _encode(self, text: str) -> list[int]:
         return list(self._tokenizer(text, add_special_tokens=False)["input_ids"])

@@ -35,7 +35,7 @@ class Feature(NamedTuple):
 
 
 class Hypotheses(BaseModel):
-    """What the judge is asked of each window, a list for each judgement; within a list the most probable one counts."""
+    """What the judge is asked of each window, a list for each judgement; within a list the most entailed one counts."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -127,29 +127,33 @@ def read_reasonings(
     """Read each reasoning for its patient's features.
 
     Every window of every text meets every hypothesis in a single call of `probabilities`, which takes (premise,
-    hypothesis) pairs and gives rows of entailment, neutral, contradiction. A judgement's probability is the mean
-    entailment of the `top_k` most entailing windows, the largest over its hypotheses. A text with several features is
-    read for each of them: it mentions or considers features if it does so for any, and weighing one outranks
-    dismissing another.
+    hypothesis) pairs and gives rows of entailment, neutral, contradiction. A window entails a judgement as far as the
+    most entailed of its hypotheses. It can weigh or dismiss only what it mentions, so these two are at most its
+    mention. A judgement's probability is the mean over the `top_k` windows that entail it most. A text with several
+    features is read for each of them: it mentions or considers features if it does so for any.
     """
     cut = [windows(text, sentences=settings.sentences, stride=settings.stride) for text, _ in texts]
     pairs = [
         (premise, hypothesis)
         for premises, (_, features) in zip(cut, texts, strict=True)
         for feature in features
-        for hypothesis in _asked(feature, settings.hypotheses)
+        for _, templates in settings.hypotheses
         for premise in premises
+        for hypothesis in _filled(templates, feature)
     ]
     entailed = iter(probabilities(pairs)[:, ENTAILMENT].tolist() if pairs else ())
     readings = []
     for premises, (text, features) in zip(cut, texts, strict=True):
         each = []
         for feature in features:
-            scores = {
-                name: max(
-                    _aggregate([(next(entailed), premise) for premise in premises], settings.top_k) for _ in templates
-                )
+            by_window = {
+                name: [max(next(entailed) for _ in templates) for _ in premises]
                 for name, templates in settings.hypotheses
+            }
+            mentioned = by_window["mentioned"]
+            scores = {
+                name: _aggregate(list(map(min, found, mentioned)), premises, settings.top_k)
+                for name, found in by_window.items()
             }
             each.append(judge_feature(scores, settings.thresholds, keyword=has_keyword(text, feature.words)))
         readings.append(any_feature(each))
@@ -199,18 +203,14 @@ def has_keyword(text: str, words: Sequence[str]) -> bool:
     return any(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text, re.IGNORECASE) for word in words)
 
 
-def _asked(feature: Feature, hypotheses: Hypotheses) -> list[str]:
-    """Every hypothesis about `feature`, in the order of the fields."""
-    return [
-        template.format(feature=feature.words[0], subject=feature.subject)
-        for _, templates in hypotheses
-        for template in templates
-    ]
+def _filled(templates: Sequence[str], feature: Feature) -> list[str]:
+    """The hypotheses about one feature."""
+    return [template.format(feature=feature.words[0], subject=feature.subject) for template in templates]
 
 
-def _aggregate(entailed: Sequence[tuple[float, str]], top_k: int) -> _Score:
+def _aggregate(entailed: Sequence[float], premises: Sequence[str], top_k: int) -> _Score:
     """Mean entailment of the `top_k` best windows, and the best window; an empty text has neither."""
-    best = sorted(entailed, key=lambda pair: pair[0], reverse=True)[:top_k]
+    best = sorted(zip(entailed, premises, strict=True), key=lambda pair: pair[0], reverse=True)[:top_k]
     return _Score(sum(p for p, _ in best) / len(best), best[0][1]) if best else _Score(0.0, "")
 
 

@@ -1,0 +1,57 @@
+"""The generated blocks of the README: `make readme` writes them, `make check` fails when they are stale."""
+
+import json
+from pathlib import Path
+
+import yaml
+
+ROOT = Path(__file__).parents[1]
+MINUS = "\N{MINUS SIGN}"
+
+
+def number(value: float, digits: int = 3) -> str:
+    """Write a figure with a fixed number of digits and a real minus sign."""
+    return f"{value:.{digits}f}".replace("-", MINUS)
+
+
+def estimate(figure: dict[str, float]) -> str:
+    """Write an estimate with its interval, or that it is undefined."""
+    if "estimate" not in figure:
+        return "undefined"
+    text = number(figure["estimate"])
+    if "ci_low" not in figure:
+        return text
+    return f"{text} ({number(figure['ci_low'])} to {number(figure['ci_high'])})"
+
+
+def p_value(figure: dict[str, float], name: str = "neg_log10_p") -> str:
+    """Write a p-value from its -log10."""
+    return number(10 ** -figure[name]) if name in figure else ""
+
+
+def results() -> str:
+    """Lay out the default run's headline figures, overall and by dimension."""
+    metrics = json.loads((ROOT / "metrics/silent_bias.json").read_text(encoding="utf-8"))
+    model = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))["model"]
+    title = yaml.safe_load((ROOT / "models" / f"{model}.yaml").read_text(encoding="utf-8"))["title"]
+    overall = metrics["overall"]
+    lines = [
+        f"{title}, {overall['n_cases']} cases in {overall['n_pairs']} pairs; 95 % intervals in brackets:",
+        "",
+        "| | pairs | stereotype shift (nats) | p (Holm) | differential bias rate | silent bias rate |",
+        "|---|---:|---:|---:|---:|---:|",
+    ]
+    groups = [("**overall**", overall), *sorted(metrics["dimension"].items())]
+    for name, group in groups:
+        shift, silent = group["stereotype_shift"], group["silent_bias_rate"]
+        p = p_value(shift, "neg_log10_p_holm") or p_value(shift)
+        cells = (
+            name.replace("_", " "),
+            str(group["n_pairs"]),
+            estimate(shift),
+            p,
+            estimate(group["differential_bias_rate"]),
+            f"{estimate(silent)}, n = {silent['n']}" if silent["n"] else "no biased answer",
+        )
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)

@@ -1,0 +1,1 @@
+"""Adversarial question answering: rows shared by its rooms."""

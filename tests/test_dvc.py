@@ -1,0 +1,171 @@
+"""The pipeline under real DVC, in a temporary clone, with two tiny models on the code path of a real one."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import tiny
+
+ROOT = Path(__file__).parents[1]
+
+
+class Clone:
+    """A clone of the working tree, with its own Git and DVC repositories."""
+
+    def __init__(self, folder: Path) -> None:
+        """Copy every file that Git tracks or would track, and commit it."""
+        self.folder = folder
+        listed = subprocess.run(
+            ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+            cwd=ROOT,
+            capture_output=True,
+            check=True,
+        )
+        for name in filter(None, listed.stdout.decode().split("\0")):
+            target = folder / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if (ROOT / name).is_file():
+                shutil.copy2(ROOT / name, target)
+        self.git("init", "--quiet", "--initial-branch", "main")
+        self.commit()
+
+    def run(self, *command: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+        """Run a command in the clone, as a user in an activated environment would."""
+        environment = {name: value for name, value in os.environ.items() if not name.startswith(("DVC_", "PYTHON"))}
+        environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
+        done = subprocess.run(
+            command, cwd=self.folder, env=environment, capture_output=True, text=True, check=False, timeout=600
+        )
+        assert done.returncode == 0 or not check, f"{command}: {done.stdout}\n{done.stderr}"
+        return done
+
+    def git(self, *arguments: str) -> str:
+        """Run Git with an author."""
+        author = ("-c", "user.name=Tester", "-c", "user.email=tester@example.org")
+        return self.run("git", *author, *arguments).stdout
+
+    def dvc(self, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+        """Run DVC."""
+        return self.run("dvc", *arguments, check=check)
+
+    def commit(self) -> None:
+        """Commit everything."""
+        self.git("add", "--all")
+        self.git("commit", "--quiet", "--allow-empty", "--message", "State")
+
+    def metrics(self, revision: str) -> Any:
+        """Read the metrics of a revision as DVC shows them."""
+        shown = json.loads(self.dvc("metrics", "show", "--json", revision).stdout)
+        return {file: content["data"] for entry in shown.values() for file, content in entry["data"].items()}
+
+
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory: pytest.TempPathFactory) -> Clone:
+    """A clone in which the pipeline has run on the first tiny model, committed."""
+    folder = tmp_path_factory.mktemp("clone")
+    made = Clone(folder)
+    for seed, name in enumerate(("tiny_a", "tiny_b"), start=1):
+        tiny.register(folder, name, tiny.build(tmp_path_factory.mktemp(name), seed), seed)
+    params = yaml.safe_load((folder / "params.yaml").read_text(encoding="utf-8"))
+    (folder / "params.yaml").write_text(yaml.safe_dump(params | {"model": "tiny_a"}), encoding="utf-8")
+    made.dvc("repro")
+    made.commit()
+    return made
+
+
+def test_nothing_is_left_to_do_after_a_run(clone: Clone) -> None:
+    """A second repro skips every stage, and `dvc status` agrees."""
+    assert "Data and pipelines are up to date." in clone.dvc("status").stdout
+    assert "Running stage" not in clone.dvc("repro").stdout
+
+
+def test_another_model_is_one_option_away_and_its_metrics_diff_has_deltas(clone: Clone) -> None:
+    """`dvc exp run -S model=` runs another model, and every delta of `dvc metrics diff` is a number."""
+    clone.dvc("exp", "run", "--name", "other", "--set-param", "model=tiny_b")
+    diff = json.loads(clone.dvc("metrics", "diff", "--json", "main", "other").stdout)["diff"]
+    clone.git("checkout", "--quiet", "--force", "main")
+    clone.dvc("checkout", "--quiet")
+
+    shift = diff["metrics/silent_bias.json"]["overall.stereotype_shift.estimate"]
+    assert shift["diff"] == pytest.approx(shift["new"] - shift["old"])
+    assert shift["diff"] != 0
+
+
+def test_temporary_and_queued_runs_give_what_a_plain_run_gives(clone: Clone) -> None:
+    """`--temp` and `--queue` runs import their own code, share the cache and end with the same figures."""
+    clone.dvc("exp", "run", "--temp", "--name", "temporary", "--set-param", "model=tiny_b")
+    clone.dvc("exp", "run", "--queue", "--name", "queued", "--set-param", "model=tiny_b")
+    clone.dvc("exp", "run", "--run-all")
+
+    # The experiment of the test above is the plain run of the same model.
+    assert clone.metrics("temporary") == clone.metrics("other")
+    assert clone.metrics("queued") == clone.metrics("other")
+
+
+def test_an_analysis_parameter_loads_no_model(clone: Clone) -> None:
+    """With the exported weights out of the way, a change of an analysis parameter still runs to the end."""
+    store = clone.folder / ".cache" / "models"
+    store.rename(store.with_name("hidden"))
+    clone.dvc("exp", "run", "--temp", "--name", "analysis", "--set-param", "measure.alpha=0.1")
+    store.with_name("hidden").rename(store)
+
+    def width(revision: str) -> float:
+        shift = clone.metrics(revision)["metrics/silent_bias.json"]["overall"]["stereotype_shift"]
+        return float(shift["ci_high"] - shift["ci_low"])
+
+    # A 90 % interval is narrower than a 95 % one.
+    assert width("analysis") < width("main")
+
+
+def test_batch_size_changes_no_byte_of_the_responses(clone: Clone) -> None:
+    """Asked anew, one prompt at a time, the model gives the same file."""
+    before = (clone.folder / "data/responses.jsonl").read_bytes()
+    (clone.folder / ".cache/responses.sqlite").rename(clone.folder / ".cache/kept.sqlite")
+    clone.dvc("exp", "run", "--force", "--single-item", "--set-param", "infer.batch_size=1", "infer")
+    after = (clone.folder / "data/responses.jsonl").read_bytes()
+    clone.git("checkout", "--quiet", "--force", "main")
+
+    assert before == after
+
+
+def test_plots_render_from_our_templates(clone: Clone) -> None:
+    """`dvc plots show` writes a page with every plot, and `dvc plots diff` one with two models."""
+    clone.dvc("plots", "show", "--out", "page")
+    clone.dvc("plots", "diff", "--out", "both", "main", "other")
+
+    for page in ("page", "both"):
+        text = (clone.folder / page / "index.html").read_text(encoding="utf-8")
+        assert text.count("vegaEmbed('#") == len(
+            yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))["plots"]
+        )
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("model=tiny_c", "models: no entry 'tiny_c': did you mean 'tiny_b'? known: smollm2, tiny_a, tiny_b"),
+        ("judge=minilm", "models/judges: no entry 'minilm': did you mean 'minilm_nli'?"),
+        ("build.profile=cor", "params.yaml, section build: field profile: Input should be 'core', 'full' or 'powered'"),
+        ("score.answering=guess", "params.yaml, section score: field answering"),
+        ("infer.batch_siez=4", "params.yaml, section infer: field batch_siez: Extra inputs are not permitted"),
+    ],
+)
+def test_a_wrong_setting_gives_one_clear_line_before_any_work(clone: Clone, setting: str, message: str) -> None:
+    """A wrong name or value stops the run at its first stage, with one line that says what is known."""
+    change = setting if "siez" not in setting else f"+{setting}"
+    done = clone.dvc("exp", "run", "--temp", "--set-param", change, check=False)
+
+    lines = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    assert done.returncode != 0
+    assert "stages/export.py" not in done.stdout
+    assert len(lines) == 1
+    assert message in lines[0]
