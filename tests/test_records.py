@@ -74,7 +74,7 @@ def test_no_rows_give_an_empty_file(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     records.write(path, [])
 
-    assert (b"", []) == (path.read_bytes(), records.read(path, Row))
+    assert (path.read_bytes(), records.read(path, Row)) == (b"", [])
 
 
 @given(rows=RESPONSES, data=st.data())
@@ -136,7 +136,7 @@ def test_two_rows_with_one_key_are_not_written(tmp_path: Path) -> None:
 
     with pytest.raises(EquipoiseError, match=r"rows\.jsonl: two rows have the key 'a'"):
         records.write(path, [effect("a"), effect("b"), effect("a", n=4)])
-    assert [] == list(tmp_path.iterdir())
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_a_repeated_key_in_a_file_is_named_with_both_rows(tmp_path: Path) -> Non
 
 def test_blank_lines_are_passed_over_and_counted(tmp_path: Path) -> None:
     """A blank line is no row, but the numbers of the rows below it are those of an editor."""
-    with pytest.raises(EquipoiseError, match=r"effects\.jsonl, row 4: "):
+    with pytest.raises(EquipoiseError, match=r"effects\.jsonl, row 3: not JSON"):
         read_line(tmp_path, "\n \nnothing")
 
 
@@ -193,7 +193,7 @@ def test_writing_leaves_only_the_file_and_anyone_may_read_it(tmp_path: Path) -> 
     records.write(path, [effect("b")])
 
     assert [path] == list(tmp_path.iterdir())
-    assert 0o644 == path.stat().st_mode & 0o777
+    assert path.stat().st_mode & 0o777 == 0o644
 
 
 def test_a_full_disk_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

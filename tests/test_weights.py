@@ -86,7 +86,7 @@ def test_a_local_folder_starts_at_the_root(tmp_path: Path) -> None:
 
     files = {f"{name}.safetensors": hashlib.sha256(name.encode()).hexdigest() for name in "ab"}
     assert weights.Weights(tmp_path / "mine", None, "mine", "local", files) == found
-    assert {} == found.arguments
+    assert found.arguments == {}
 
 
 def test_a_local_folder_that_is_missing_or_holds_no_weights_is_refused(tmp_path: Path) -> None:
@@ -124,6 +124,6 @@ def test_a_hub_model_is_fetched_at_its_commit(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(huggingface_hub, "snapshot_download", fetch)
     found = weights.locate(with_source(HubSource(kind="hub", repo="some/model", revision=REVISION)), ROOT)
 
-    assert [("some/model", REVISION, False)] == asked
+    assert asked == [("some/model", REVISION, False)]
     files = {"model.safetensors": hashlib.sha256(b"w").hexdigest()}
     assert weights.Weights(tmp_path, None, "some/model", REVISION, files) == found

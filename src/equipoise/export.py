@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
     from equipoise.registry import ModelEntry
+    from equipoise.weights import Weights
 
 OPSET = 18
 GREEDY_TOKENS = 16
@@ -32,14 +33,8 @@ def export(name: str, entry: ModelEntry, root: Path, store: Path, probes: Sequen
     The graph is compared with torch on the letter (A to D) that each probe's next token favours and on greedy
     continuations. Agreement below the entry's threshold is an EquipoiseError, and nothing is kept.
     """
-    import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer, logging
-
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
     weights = locate(entry, root)
-    tokenizer = AutoTokenizer.from_pretrained(weights.folder, **weights.arguments)
-    model = AutoModelForCausalLM.from_pretrained(weights.folder, dtype=torch.float32, **weights.arguments).eval()
+    model, tokenizer = _load(weights)
     versions = {library: metadata.version(library) for library in LIBRARIES} | {"onnxruntime": _onnxruntime_version()}
     folder = f"{name}-{digest([weights.files, versions, OPSET, entry.max_length])[:16]}"
     target = store / folder
@@ -72,6 +67,29 @@ def export(name: str, entry: ModelEntry, root: Path, store: Path, probes: Sequen
         versions=versions,
         fidelity=fidelity,
     )
+
+
+def _load(weights: Weights) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    """Load the original into torch; one that is damaged, or of a kind that cannot be asked, is an EquipoiseError."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer, logging
+
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(weights.folder, **weights.arguments)
+        model = AutoModelForCausalLM.from_pretrained(weights.folder, dtype=torch.float32, **weights.arguments).eval()
+    except Exception as error:
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        message = f"{weights.folder}: transformers cannot load the weights ({reason}): fetch them anew"
+        raise EquipoiseError(message) from error
+    if not hasattr(getattr(model, "model", None), "rotary_emb"):
+        message = f"{weights.folder}: a {model.config.model_type} model has no rotary attention to fuse: choose another"
+        raise EquipoiseError(message)
+    if tokenizer.chat_template is None:
+        message = f"{weights.folder}: the tokenizer has no chat template: choose a model tuned to follow instructions"
+        raise EquipoiseError(message)
+    return model, tokenizer
 
 
 def _onnxruntime_version() -> str:

@@ -28,7 +28,7 @@ def test_malformed_yaml_names_its_line(folder: Path) -> None:
     (folder / "pairs.yaml").write_text("pairs:\n  - id: a\n    tier: [single\n  - id: b\n", encoding="utf-8")
 
     # the list opened on line 3 is found unclosed at line 4
-    with pytest.raises(EquipoiseError, match=r"pairs\.yaml: line 4: malformed YAML"):
+    with pytest.raises(EquipoiseError, match=r"pairs\.yaml, line 4: malformed YAML"):
         load_library(folder)
 
 
@@ -36,7 +36,7 @@ def test_a_repeated_key_names_its_line(folder: Path) -> None:
     """A key that stands twice in one mapping is refused, since YAML would silently keep the last."""
     (folder / "pairs.yaml").write_text("pairs:\n  - id: a\n    id: b\n", encoding="utf-8")
 
-    with pytest.raises(EquipoiseError, match=r"pairs\.yaml: line 3: malformed YAML \(the key 'id' stands twice"):
+    with pytest.raises(EquipoiseError, match=r"pairs\.yaml, line 3: malformed YAML \(the key 'id' stands twice"):
         load_library(folder)
 
 

@@ -4,30 +4,31 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from equipoise.records import Effect
+from equipoise.records import DECIMALS, Effect
 from equipoise.stats.multiplicity import Method, adjust
 from equipoise.stats.proportions import wilson
 from equipoise.stats.quantities import ratio
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from equipoise.stats.quantities import Interval, PValue
 
-METRIC = "silent_bias"
-"""First part of every key here, and the stem of the metrics file."""
+Nested: TypeAlias = "dict[str, Nested | float | int | str]"
+"""Finite scalars under stable names: what a metrics file holds."""
 
 TESTED_TOGETHER = ("dimension", "tier", "combination")
 """The declared families: in each, a measure's tests over all groups. A single overall test needs no adjustment."""
 
 
 class Group(NamedTuple):
-    """A member of a family: which pairs a figure is about."""
+    """A member of a family: which pairs a figure is about. `metric` is the study's, the stem of its metrics file."""
 
     family: str
     name: str
+    metric: str = "silent_bias"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +44,8 @@ def effect(group: Group, measure: str, n: int, estimate: Estimate) -> Effect:
     """Build one effect; whatever is undefined or infinite becomes None."""
     interval, p = estimate.interval, estimate.p
     return Effect(
-        key=f"{METRIC}/{group.family}/{group.name}/{measure}",
-        metric=METRIC,
+        key=f"{group.metric}/{group.family}/{group.name}/{measure}",
+        metric=group.metric,
         family=group.family,
         group=group.name,
         measure=measure,
@@ -63,24 +64,44 @@ def rate(group: Group, measure: str, answers: Iterable[bool], alpha: float) -> E
     return effect(group, measure, n, Estimate(ratio(count, n), wilson(count, n, alpha)))
 
 
-def with_holm(effects: Sequence[Effect]) -> list[Effect]:
+def with_holm(effects: Sequence[Effect], families: Collection[str] = TESTED_TOGETHER) -> list[Effect]:
     """Fill `neg_log10_p_holm` over each declared family."""
-    adjusted = adjusted_by_family(effects, "holm")
+    adjusted = adjusted_by_family(effects, "holm", families)
     return [row.model_copy(update={"neg_log10_p_holm": adjusted.get(row.key)}) for row in effects]
 
 
-def adjusted_by_family(effects: Sequence[Effect], method: Method) -> dict[str, float]:
+def adjusted_by_family(
+    effects: Sequence[Effect], method: Method, families: Collection[str] = TESTED_TOGETHER
+) -> dict[str, float]:
     """Return -log10 of the adjusted p-value by effect key, for every test of a declared family."""
-    families: dict[tuple[str, str], list[tuple[str, float]]] = {}
+    tests: dict[tuple[str, str], list[tuple[str, float]]] = {}
     for row in effects:
-        if row.neg_log10_p is not None and row.family in TESTED_TOGETHER:
-            families.setdefault((row.family, row.measure), []).append((row.key, 10**-row.neg_log10_p))
+        if row.neg_log10_p is not None and row.family in families:
+            tests.setdefault((row.family, row.measure), []).append((row.key, 10**-row.neg_log10_p))
     return {
         key: max(0.0, -math.log10(p))
-        for members in families.values()
+        for members in tests.values()
         for (key, _), p in zip(members, adjust([p for _, p in members], method), strict=True)
         if p is not None
     }
+
+
+def figures(row: Effect, adjusted: Mapping[str, Mapping[str, float]]) -> Nested:
+    """Lay out one effect for a metrics file: n, and whatever is defined; `adjusted` has -log10 p by method and key."""
+    defined: dict[str, float | None] = {
+        "estimate": row.estimate,
+        "ci_low": row.ci_low,
+        "ci_high": row.ci_high,
+        "neg_log10_p": row.neg_log10_p,
+        "neg_log10_p_holm": row.neg_log10_p_holm,
+        **{f"neg_log10_p_{method}": by_key.get(row.key) for method, by_key in adjusted.items()},
+    }
+    return {"n": row.n, **{name: rounded(value) for name, value in defined.items() if value is not None}}
+
+
+def rounded(value: float) -> float:
+    """Round as data files do; adding 0.0 turns -0.0 into 0.0."""
+    return round(value, DECIMALS) + 0.0
 
 
 def _finite(value: float | None) -> float | None:

@@ -9,18 +9,15 @@ the readings' agreement stand under `overall` alone; the effects have them for e
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
-from equipoise.metrics.effects import adjusted_by_family
-from equipoise.records import DECIMALS
+from equipoise.metrics.effects import adjusted_by_family, figures, rounded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from equipoise.metrics.effects import Nested
     from equipoise.records import Effect
-
-Nested: TypeAlias = "dict[str, Nested | float | int | str]"
-"""Finite scalars under stable names."""
 
 MIN_BIASED = 10
 """With fewer biased answers than this a silent bias rate is not interpreted."""
@@ -97,7 +94,7 @@ def _group(rows: Mapping[str, Effect], *, overall: bool, adjusted: Mapping[str, 
         if measure not in rows:
             continue
         table[measure] = {
-            **_figures(rows[measure], adjusted),
+            **figures(rows[measure], adjusted),
             **_figure("minimum_detectable_effect", rows, f"{measure}_minimum_detectable_effect"),
             **_flag("compounded", rows, f"{measure}_compounded"),
             **({"interpretation": interpretation(rows[measure])} if measure == "silent_bias_rate" else {}),
@@ -105,29 +102,11 @@ def _group(rows: Mapping[str, Effect], *, overall: bool, adjusted: Mapping[str, 
     return table
 
 
-def _figures(row: Effect, adjusted: Mapping[str, Mapping[str, float]]) -> Nested:
-    """Lay out one effect: n, and whatever is defined."""
-    defined: dict[str, float | None] = {
-        "estimate": row.estimate,
-        "ci_low": row.ci_low,
-        "ci_high": row.ci_high,
-        "neg_log10_p": row.neg_log10_p,
-        "neg_log10_p_holm": row.neg_log10_p_holm,
-        **{f"neg_log10_p_{method}": by_key.get(row.key) for method, by_key in adjusted.items()},
-    }
-    return {"n": row.n, **{name: _rounded(value) for name, value in defined.items() if value is not None}}
-
-
 def _figure(name: str, rows: Mapping[str, Effect], measure: str) -> Nested:
     row = rows.get(measure)
-    return {} if row is None or row.estimate is None else {name: _rounded(row.estimate)}
+    return {} if row is None or row.estimate is None else {name: rounded(row.estimate)}
 
 
 def _flag(name: str, rows: Mapping[str, Effect], measure: str | None = None) -> Nested:
     row = rows.get(measure or name)
     return {} if row is None or row.estimate is None else {name: int(row.estimate)}
-
-
-def _rounded(value: float) -> float:
-    """Round as data files do; adding 0.0 turns -0.0 into 0.0."""
-    return round(value, DECIMALS) + 0.0

@@ -7,19 +7,17 @@ the field and the mend.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import yaml
 from pydantic import ValidationError
 
 from equipoise.errors import EquipoiseError
-from equipoise.records import read_text
 from equipoise.vignettes import design
 from equipoise.vignettes.compose import Parts
 from equipoise.vignettes.fit import misfit
 from equipoise.vignettes.schema import Authored, Contrast, Dimension, Pair, Persona, Presentation, Setting
+from equipoise.yamlfile import read_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -73,7 +71,7 @@ class Library:
 
 def load_library(folder: Path) -> Library:
     """Read and check the four files of `folder`; EquipoiseError names the first fault found."""
-    return check_library({name: _read(folder / name) for name in FILES}, folder)
+    return check_library({name: read_yaml(folder / name) for name in FILES}, folder)
 
 
 def check_library(files: Mapping[str, Any], folder: Path) -> Library:
@@ -99,34 +97,6 @@ def check_library(files: Mapping[str, Any], folder: Path) -> Library:
     planned = [(pair, [c.dimension for c in library.parts(pair).contrasts]) for pair in library.pairs.values()]
     design.check_plan(planned, str(folder / "pairs.yaml"))
     return library
-
-
-class _UniqueKeyLoader(yaml.SafeLoader):
-    """A safe loader that refuses a repeated key, which plain YAML lets overwrite the first without a word."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:  # noqa: FBT001, FBT002 - inherited signature
-        seen: set[Hashable] = set()
-        for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)
-            if not isinstance(key, Hashable):
-                break  # the base class refuses it
-            if key in seen:
-                problem = f"the key {key!r} stands twice in one mapping"
-                raise yaml.MarkedYAMLError(problem=problem, problem_mark=key_node.start_mark)
-            seen.add(key)
-        return super().construct_mapping(node, deep)
-
-
-def _read(path: Path) -> object:
-    try:
-        return yaml.load(read_text(path), Loader=_UniqueKeyLoader)  # noqa: S506 - a SafeLoader
-    except yaml.MarkedYAMLError as error:
-        line = f"line {error.problem_mark.line + 1}: " if error.problem_mark else ""
-        msg = f"{path}: {line}malformed YAML ({error.problem}); correct the line or the one before it"
-        raise EquipoiseError(msg) from error
-    except yaml.YAMLError as error:
-        msg = f"{path}: malformed YAML ({' '.join(str(error).split())}); correct it"
-        raise EquipoiseError(msg) from error
 
 
 def _check_shape(content: object, names: tuple[str, ...], path: Path) -> None:
