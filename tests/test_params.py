@@ -48,6 +48,12 @@ def test_an_unknown_section_is_named(tmp_path: Path) -> None:
         params.load(changed(tmp_path, "\ninfer:", "\ninfers:"))
 
 
+def test_a_section_too_many_is_named(tmp_path: Path) -> None:
+    """A section of no stage is refused, not ignored."""
+    with pytest.raises(EquipoiseError, match=r"params\.yaml: field train: Extra inputs are not permitted"):
+        params.load(changed(tmp_path, "\ninfer:", "\ntrain: {}\ninfer:"))
+
+
 def test_an_unknown_setting_is_named(tmp_path: Path) -> None:
     """A misspelt setting is refused by section and name."""
     settings = params.load(changed(tmp_path, "batch_size:", "batchsize:"))

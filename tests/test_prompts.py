@@ -63,3 +63,10 @@ def test_candidates_do_not_tell_what_is_expected(labels: list[str]) -> None:
 def test_the_text_of_a_case_is_taken_as_it_is(text: str) -> None:
     """Braces and backslashes of a case are words, not instructions."""
     assert f"{text}\n\nExplain." == vignette_prompt(vignette(text), BUILD).turns[0]
+
+
+def test_other_braces_of_the_question_are_kept() -> None:
+    """Only {case} is filled: a question may ask for JSON."""
+    build = BUILD.model_copy(update={"reason": 'Reply {"why": ...} about: {case}'})
+
+    assert vignette_prompt(vignette("Pain."), build).turns[0] == 'Reply {"why": ...} about: Pain.'

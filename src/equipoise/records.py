@@ -88,7 +88,8 @@ class Prompt(Row):
 
     The model replies to every turn; the last reply begins with `prefix`, which the model is given. `candidates` are
     in a fixed order that does not depend on their role. Without `reply`, the last turn is answered by the candidates'
-    likelihood alone.
+    likelihood alone. `stem` is a beginning of the first turn that other prompts share, if any: a backend may work it
+    out once for all of them.
     """
 
     system: str
@@ -96,6 +97,7 @@ class Prompt(Row):
     turns: Annotated[tuple[Text, ...], Field(min_length=1)]
     candidates: tuple[Text, ...]
     reply: bool = True
+    stem: str = ""
 
 
 class Response(Row):

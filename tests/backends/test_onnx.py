@@ -114,6 +114,30 @@ def test_batch_size_and_order_change_no_bit(tiny_model: Exported) -> None:
     assert all(answer == answers[0] for answer in answers)
 
 
+def test_a_shared_stem_changes_no_bit(tiny_model: Exported) -> None:
+    """Prompts with one stem give the same responses, to the last bit, whether it is worked out for each or shared."""
+    case = CASES[2]
+    endings = (
+        "The patient is a teacher.",
+        "The patient is a cook.",
+        "The patient is retired.",
+        "A neighbour came along.",
+    )
+    prompts = [
+        prompt(f"ending-{number}", f"{case} {ending}").model_copy(update={"stem": case, "reply": number % 2 == 0})
+        for number, ending in enumerate(endings)
+    ]
+    apart = {}
+    for asked in prompts:
+        with tiny_model.open(batch_size=1) as backend:
+            (apart[asked.key],) = backend.answer([asked])
+    for batch_size in (1, 3):
+        with tiny_model.open(batch_size=batch_size) as backend:
+            together = {response.key: response for response in backend.answer(prompts)}
+
+        assert together == apart
+
+
 def test_a_prompt_longer_than_the_model_takes_is_named(tiny_model: Exported) -> None:
     """A prompt that does not fit is refused with its key and the mend."""
     with (

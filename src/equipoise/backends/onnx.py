@@ -63,7 +63,7 @@ class OnnxBackend:
     """An exported model in ONNX Runtime that works on up to `batch_size` prompts at once."""
 
     def __init__(self, folder: Path, entry: ModelEntry, *, batch_size: int) -> None:
-        """Open an export folder whose files were verified (`equipoise.export.open_backend`)."""
+        """Open an export folder whose files were verified (`equipoise.backends.load`)."""
         from transformers import AutoTokenizer, GenerationConfig
 
         self._tokenizer: Any = AutoTokenizer.from_pretrained(folder)
@@ -71,6 +71,8 @@ class OnnxBackend:
         self._stops = {self._tokenizer.eos_token_id, *(stops if isinstance(stops, list) else [stops])} - {None}
         self._entry = entry
         self._engine = Engine(folder, rows=batch_size, capacity=entry.max_length)
+        # The stem that stands at the beginning of each row's buffers.
+        self._stems: dict[int, list[int]] = {}
 
     def __enter__(self) -> Self:
         """Give the open backend."""
@@ -87,8 +89,6 @@ class OnnxBackend:
         waiting = iter(prompts)
         rows: list[_Row] = []
         talks: dict[int, _Talk] = {}
-        # What a row's last conversation left in its buffers: the next one goes on from their common beginning.
-        left: dict[int, list[int]] = {}
 
         def resume(row: _Row, logits: NDArray[np.float32] | None) -> Iterator[Response]:
             """Hand a conversation its logits; when it ends, give its response and close the gap it leaves."""
@@ -98,16 +98,16 @@ class OnnxBackend:
             except StopIteration as stop:
                 del talks[id(row)]
                 last = rows.pop()
-                left[last.index] = last.tokens
                 if last is not row:
                     self._engine.move(last.index, row.index, len(last.tokens))
+                    self._stems[row.index] = self._stems.get(last.index, [])
                     last.index = row.index
                     rows[last.index] = last
                 yield stop.value
 
         while True:
             while len(rows) < self._engine.rows and (prompt := next(waiting, None)) is not None:
-                row = _Row(len(rows), left.get(len(rows), []))
+                row = _Row(len(rows))
                 rows.append(row)
                 talks[id(row)] = self._converse(prompt, row)
                 yield from resume(row, None)
@@ -136,6 +136,8 @@ class OnnxBackend:
             text += prompt.prefix if last else ""
             ids = self._encode(text)
             self._check_length(prompt, len(ids) + limit)
+            if turn == 1:
+                row.tokens = self._stem(prompt, text, ids, row.index)
             known = min(common_length(row.tokens, ids), len(ids) - 1)
             logits = self._engine.prefill(ids[known:], row=row.index, start=known)[0]
             prompt_tokens += len(ids)
@@ -164,6 +166,20 @@ class OnnxBackend:
             prompt_tokens=prompt_tokens,
             generated_tokens=generated_tokens,
         )
+
+    def _stem(self, prompt: Prompt, text: str, ids: list[int], row: int) -> list[int]:
+        """Let the prompt's stem stand in the row, in a step of its own, and give its tokens.
+
+        Where the row's last conversation had the same stem, it stands there already. The steps of a prompt begin at the
+        same places either way, so the results are the same to the last bit.
+        """
+        place = text.find(prompt.stem) if prompt.stem else -1
+        end = place + len(prompt.stem)
+        stem = ids[: common_length(ids, self._encode(text[:end]))] if place >= 0 else []
+        if stem and self._stems.get(row) != stem:
+            self._engine.prefill(stem, row=row)
+        self._stems[row] = stem
+        return stem
 
     def _likelihood(
         self, prompt: Prompt, text: str, ids: list[int], logits: NDArray[np.float32], row: int

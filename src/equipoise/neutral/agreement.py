@@ -14,8 +14,46 @@ if TYPE_CHECKING:
     from equipoise.neutral.tokens import Token
 
 CONJUNCTIONS = frozenset({"and", "or", "but", "nor", "yet", "then"})
-RELATIVES = frozenset({"that", "which", "who", "whom", "whose", "because", "when", "while", "whether", "although", "though", "if", "where"})
-SUBJECTS = frozenset({"he", "she", "they", "it", "i", "we", "you"})
+RELATIVES = frozenset(
+    {
+        "that",
+        "which",
+        "who",
+        "whom",
+        "whose",
+        "because",
+        "when",
+        "while",
+        "whether",
+        "although",
+        "though",
+        "if",
+        "where",
+    }
+)
+SUBJECTS = frozenset({"he", "she", "they", "i", "we", "you"})
+OBJECTS = frozenset({"his", "her", "him", "himself", "herself", "what", "whether", "how", "why"})
+DETERMINERS = frozenset({"the", "a", "an"})
+TIMES = frozenset(
+    {
+        "past",
+        "last",
+        "next",
+        "previous",
+        "same",
+        "following",
+        "first",
+        "second",
+        "day",
+        "week",
+        "month",
+        "year",
+        "night",
+        "morning",
+        "few",
+    }
+)
+"""Words that make "the" the start of a time, not of an object ("chills the past week")."""
 CLAUSE_ENDS = frozenset({";", ":", "?", "!", "."})
 PARENTHESIS = 9
 """Tokens between two commas that may part a subject from its verb, at most."""
@@ -41,9 +79,12 @@ def agree(tokens: Sequence[Token], first: int, last: int, lexicon: Lexicon) -> I
 
 
 def inverted_verb(tokens: Sequence[Token], first: int, last: int, lexicon: Lexicon) -> int | None:
-    """The auxiliary before its subject ("Does he smoke"), unless a verb of the subject's own follows ("the pill is what he takes")."""
+    """The auxiliary before its subject ("Does he smoke"), unless a verb that agrees follows the subject."""
     before = _at(tokens, first - 1)
     if before is None or before.lower not in lexicon.verbs.inverted or before.sentence != tokens[first].sentence:
+        return None
+    cleft = _at(tokens, first - 2)
+    if cleft is not None and cleft.lower == "it":
         return None
     verb = _finite(tokens, last, lexicon)
     return None if verb is not None and plural(tokens[verb].text, lexicon.verbs) else first - 1
@@ -64,6 +105,10 @@ def _is_adverb(token: Token, lexicon: Lexicon) -> bool:
     return word in words.adverbs or (word.endswith("ly") and word not in words.not_adverbs)
 
 
+def _is_adverb_phrase(token: Token, following: Token | None, lexicon: Lexicon) -> bool:
+    return following is not None and f"{token.lower} {following.lower}" in lexicon.pronouns.adverb_phrases
+
+
 def _finite(tokens: Sequence[Token], last: int, lexicon: Lexicon) -> int | None:
     """The place of the verb after a subject: past adverbs, "himself", and what stands between two commas."""
     i = last + 1
@@ -74,6 +119,8 @@ def _finite(tokens: Sequence[Token], last: int, lexicon: Lexicon) -> int | None:
             if closing is None:
                 return None
             i = closing + 1
+        elif _is_adverb_phrase(token, _at(tokens, i + 1), lexicon):
+            i += 2
         elif token.is_word and not _is_adverb(token, lexicon) and token.lower not in lexicon.pronouns.object:
             return i
         elif not token.is_word and token.text not in "'‘“\"":
@@ -84,23 +131,70 @@ def _finite(tokens: Sequence[Token], last: int, lexicon: Lexicon) -> int | None:
 
 
 def _shared(tokens: Sequence[Token], start: int, lexicon: Lexicon) -> Iterator[Edit]:
-    """Yield the edits of later verbs of the same subject: those right after a conjunction or comma, until another subject comes."""
-    joined = relative = False
+    """Yield the edits of later verbs of the same subject: those right after a conjunction or comma.
+
+    A verb elsewhere has a subject of its own. Verbs after it are no longer the pronoun's if that subject is a person,
+    or if a thing could do what they say.
+    """
+    joined = relative = thing = person = False
     for i in range(start, len(tokens)):
         token = tokens[i]
-        if token.sentence != tokens[start - 1].sentence or token.text in CLAUSE_ENDS or token.lower in SUBJECTS:
+        if token.sentence != tokens[start - 1].sentence or token.lower in SUBJECTS or _ends_clause(tokens, i):
             return
         if token.lower in CONJUNCTIONS or token.text == ",":
             joined = True
-        elif joined and token.is_word and _is_adverb(token, lexicon):
             continue
-        elif token.lower in lexicon.verbs.coordinated:
-            if not joined:
-                return
-            yield from _edit(token, lexicon)
-            joined = False
-        elif relative and (token.lower in lexicon.verbs.finite or token.lower.endswith("ed")):
+        if joined and token.is_word and _is_adverb(token, lexicon):
+            continue
+        if joined and _is_verb(tokens, i, lexicon):
+            if not thing or _is_personal(tokens, i, lexicon):
+                yield from _edit(token, lexicon)
+        elif joined and token.lower in lexicon.verbs.finite and plural(token.text, lexicon.verbs):
+            # "It comes when he walks, spreads to his arm and goes": a verb of things, and so not the pronoun's.
             return
-        else:
-            relative = relative or token.lower in RELATIVES
-            joined = False
+        elif token.lower == "it":
+            thing = thing or not _is_object(tokens, i, lexicon)
+        elif token.lower in lexicon.verbs.irregular or (relative and _may_be_finite(token, lexicon)):
+            if person:
+                return
+            thing = True
+        relative = relative or token.lower in RELATIVES
+        person = person or token.lower in lexicon.nouns.persons
+        joined = False
+
+
+def _is_personal(tokens: Sequence[Token], index: int, lexicon: Lexicon) -> bool:
+    """Whether only a person does what a verb says; "does not" is read by the verb after it."""
+    word, following = tokens[index].lower, _at(tokens, index + 2)
+    if word in {"does", "doesn't"}:
+        following = _at(tokens, index + 1) if word == "doesn't" else following
+        return following is not None and following.lower in lexicon.verbs.personal
+    return word not in lexicon.verbs.impersonal
+
+
+def _is_object(tokens: Sequence[Token], index: int, lexicon: Lexicon) -> bool:
+    """Whether "it" is what the verb before it is done to ("finds it hard"), not the subject of a report ("says it hurts")."""
+    before = tokens[index - 1].lower
+    return before in lexicon.verbs.coordinated | lexicon.verbs.finite and before not in lexicon.pronouns.reporting
+
+
+def _ends_clause(tokens: Sequence[Token], index: int) -> bool:
+    """Whether a mark ends a clause: not the colon of a time (04:00)."""
+    following = _at(tokens, index + 1)
+    inside = following is not None and following.start == tokens[index].end and following.text.isdigit()
+    return tokens[index].text in CLAUSE_ENDS and not inside
+
+
+def _may_be_finite(token: Token, lexicon: Lexicon) -> bool:
+    return token.lower in lexicon.verbs.coordinated | lexicon.verbs.finite or token.lower.endswith("ed")
+
+
+def _is_verb(tokens: Sequence[Token], index: int, lexicon: Lexicon) -> bool:
+    """Whether a word in -s after a conjunction is a verb: listed, or with an object ("and redecorates the flat")."""
+    token, following, then = tokens[index], _at(tokens, index + 1), _at(tokens, index + 2)
+    if token.lower in lexicon.verbs.coordinated:
+        return True
+    if plural(token.text, lexicon.verbs) is None or following is None or token.lower in lexicon.pronouns.not_modified:
+        return False
+    timed = then is not None and then.lower in TIMES
+    return following.lower in OBJECTS or (following.lower in DETERMINERS and not timed)

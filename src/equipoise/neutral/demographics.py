@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from equipoise.neutral.lexicon import Lexicon
 
 NEXT_WORD = re.compile(r"\s*([\w'’-]*)")
+BOTH_SEXES = re.compile(r"\b(?:male\s+(?:and|or)\s+female|female\s+(?:and|or)\s+male)\s+(?=\w)", re.IGNORECASE)
 NAME = r"\.?\s+(?-i:[A-Z][\w'’]*(?:-[A-Z]\w*)?(?:\s+(?!(?:Is|Has|Was)\b)[A-Z][a-z]+)?)"
 
 
@@ -27,18 +28,29 @@ def description_edits(text: str, lexicon: Lexicon) -> Iterator[Edit]:
     for match in patterns.origin.finditer(text):
         predicate = re.search(r"\b(?:is|was|are|were|be|been)$", text[: match.start()])
         yield Edit(match.start(), match.end(), " a patient" if predicate else "", "race")
+    yield from (Edit(*match.span(), "", "ses") for match in patterns.attached.finditer(text))
     for match in patterns.as_noun.finditer(text):
         yield _noun(text, match, lexicon)
     for match in patterns.stated.finditer(text):
         phrase = re.sub(r"\s+", " ", match[0].lower()).replace("’", "'")
-        yield Edit(match.start(), match.end(), match_case(match[0], lexicon.ses.rewrites.get(phrase, lexicon.ses.filler)), "ses")
+        yield Edit(
+            match.start(),
+            match.end(),
+            match_case(match[0], lexicon.ses.rewrites.get(phrase, lexicon.ses.filler)),
+            "ses",
+        )
 
 
 def phrase_edits(text: str, lexicon: Lexicon) -> Iterator[Edit]:
     """Yield edits of titles with names, gendered trades, and phrases of two genders."""
-    for match in re.finditer(rf"\b(?:{'|'.join(sorted(lexicon.nouns.titles))}){NAME}", text, re.IGNORECASE):
+    for match in re.finditer(rf"\b(?:{'|'.join(sorted(lexicon.nouns.titles))})(?:{NAME}|\.)", text, re.IGNORECASE):
         if match[0][0].isupper():
             yield Edit(match.start(), match.end(), match_case(_opening(text, match.start()), "the patient"), "title")
+    for match in BOTH_SEXES.finditer(text):
+        following = NEXT_WORD.match(text, match.end())
+        closed = not following or not following[1] or following[1].lower() in lexicon.pronouns.not_modified
+        after = match_case(match[0], "people ") if closed else ""
+        yield Edit(match.start(), match.end(), after, "adjective")
     for match in lexicon.fixed_phrases.finditer(text):
         phrase = re.sub(r"\s+", " ", match[0].lower())
         neutral = lexicon.nouns.pairs.get(phrase) or lexicon.nouns.occupations[phrase]

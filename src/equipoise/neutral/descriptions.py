@@ -31,6 +31,8 @@ class Descriptions:
     """After a person noun ("of African descent")."""
     as_noun: re.Pattern[str]
     """In place of a person noun ("a 30-year-old Hispanic presents"), or before any other noun."""
+    attached: re.Pattern[str]
+    """After a noun or verb ("on a low income")."""
     stated: re.Pattern[str]
     """What is left of income words: after a verb ("has been homeless for"), or as phrases of their own."""
 
@@ -52,8 +54,9 @@ class Descriptions:
                 rf"|(?P<ses>{incomes})(?={between}{alternatives(people | ses.places)}))"
                 rf"(?:\s*,)?(?:\s+(?:and|or))?\s+"
             ),
-            origin=_compile(rf"\s+(?:who\s+(?:is|was)\s+)?(?P<race>{origin})"),
+            origin=_compile(rf",\s+who\s+(?:is|was)\s+{origin},?|\s+(?:who\s+(?:is|was)\s+)?{origin}"),
             as_noun=_compile(rf"(?<![\w-])(?P<race>{alternatives(t + end for t in race.terms for end in ('', 's'))})"),
+            attached=_compile(rf"\s+{alternatives(ses.attached)}"),
             stated=_compile(
                 rf"(?:(?<=\bis\s)|(?<=\bbe\s)|(?<=\bbeen\s)|(?<=\bwas\s)|(?<=ly\s))(?P<ses>{alternatives(ses.predicates)})"
                 rf"|(?P<rewrite>{alternatives(ses.rewrites)})"

@@ -42,28 +42,45 @@ def compose(text: str, first: Sequence[Edit], second: Sequence[Edit]) -> list[Ed
     Edits of the two rounds that meet become one edit under the first one's rule.
     """
     middle = apply(text, first)
-    # The first round's edits as ranges of the text between the rounds.
-    placed: list[tuple[int, int, Edit]] = []
+    spans = [_Span(edit.start, edit.end, edit, late=True) for edit in second]
     shift = 0
     for edit in first:
-        begin = edit.start + shift
-        placed.append((begin, begin + len(edit.after), edit))
-        shift += len(edit.after) - (edit.end - edit.start)
-    # Groups of ranges that touch; every other character of the middle text is one of the original text.
-    ranges = sorted([(begin, end, 0) for begin, end, _ in placed] + [(edit.start, edit.end, 1) for edit in second])
-    groups: list[tuple[int, int]] = []
-    for begin, end, _ in ranges:
-        if groups and begin <= groups[-1][1]:
-            groups[-1] = (groups[-1][0], max(groups[-1][1], end))
-        else:
-            groups.append((begin, end))
+        spans.append(_Span(edit.start + shift, edit.start + shift + len(edit.after), edit, late=False))
+        shift += _growth(edit)
     composed: list[Edit] = []
-    for begin, end in groups:
-        early = [(b, e, edit) for b, e, edit in placed if begin <= b and e <= end]
-        late = [edit for edit in second if begin <= edit.start and edit.end <= end]
-        before = sum(len(edit.after) - (edit.end - edit.start) for b, _, edit in placed if b < begin)
-        inside = sum(len(edit.after) - (edit.end - edit.start) for _, _, edit in early)
-        moved = [edit._replace(start=edit.start - begin, end=edit.end - begin) for edit in late]
-        rule = early[0][2].rule if early else late[0].rule
-        composed.append(Edit(begin - before, end - before - inside, apply(middle[begin:end], moved), rule))
+    shift = 0
+    for group in _groups(sorted(spans)):
+        begin, end = group[0].begin, max(span.end for span in group)
+        late = [span.edit._replace(start=span.begin - begin, end=span.end - begin) for span in group if span.late]
+        early = [span.edit for span in group if not span.late]
+        inside = sum(map(_growth, early))
+        rule = early[0].rule if early else late[0].rule
+        composed.append(Edit(begin - shift, end - shift - inside, apply(middle[begin:end], late), rule))
+        shift += inside
     return [edit for edit in composed if text[edit.start : edit.end] != edit.after]
+
+
+class _Span(NamedTuple):
+    """Where an edit of either round lies in the text between the two."""
+
+    begin: int
+    end: int
+    edit: Edit
+    late: bool
+
+
+def _groups(spans: Iterable[_Span]) -> list[list[_Span]]:
+    """Group ordered spans that overlap, or that meet and are of two rounds."""
+    groups: list[list[_Span]] = []
+    for span in spans:
+        end = max((other.end for other in groups[-1]), default=-1) if groups else -1
+        if span.begin < end or (span.begin == end and any(other.late != span.late for other in groups[-1])):
+            groups[-1].append(span)
+        else:
+            groups.append([span])
+    return groups
+
+
+def _growth(edit: Edit) -> int:
+    """Characters by which an edit lengthens its text."""
+    return len(edit.after) - (edit.end - edit.start)

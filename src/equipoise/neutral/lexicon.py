@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from equipoise.neutral.descriptions import Descriptions
 from equipoise.neutral.patterns import phrases
+from equipoise.neutral.verbs import plural
 from equipoise.yamlfile import load_yaml
 
 Gender = Literal["male", "female"]
@@ -24,7 +25,7 @@ class Section(BaseModel):
 
 
 class Pronouns(Section):
-    """Third-person pronouns and the words that decide how they are read; data/lexicon/pronouns.yaml says which is which."""
+    """Third-person pronouns and the words that decide how they are read (each list is explained in its file)."""
 
     subject: dict[str, Gender]
     object: dict[str, str]
@@ -37,8 +38,10 @@ class Pronouns(Section):
     doings: Words
     moving: Words
     adverbs: Words
+    adverb_phrases: Words
     not_adverbs: Words
     plural_people: Words
+    reporting: Words
 
 
 class Nouns(Section):
@@ -60,7 +63,7 @@ class Nouns(Section):
     def persons(self) -> Words:
         """Every noun that names a person, gendered or not."""
         gendered = (*self.person, *self.people, *self.kin, *self.occupations)
-        neutral = (word for phrase in (*self.people.values(), *self.occupations.values()) for word in phrase.split())
+        neutral = (phrase.split()[-1] for phrase in (*self.people.values(), *self.occupations.values()))
         return self.other_nouns.union(gendered, neutral, (word for word, _ in self.kin.values()))
 
 
@@ -71,7 +74,13 @@ class Verbs(Section):
     inverted: Words
     contracted: Words
     coordinated: Words
+    impersonal: Words
     finite: Words
+
+    @cached_property
+    def personal(self) -> Words:
+        """The plain forms of verbs that only a person can be the subject of."""
+        return frozenset(plural(verb, self) or verb for verb in self.coordinated - self.impersonal)
 
 
 class Race(Section):
@@ -88,6 +97,7 @@ class Ses(Section):
     adjectives: Words
     places: Words
     predicates: Words
+    attached: Words
     filler: str
     rewrites: dict[str, str]
 
@@ -96,12 +106,12 @@ class SelectionRule(Section):
     """One reason to leave a question out.
 
     It applies where one of `any` occurs and, if `also` is given, one of `also` too; a rule with `absent` applies where
-    none of those occurs. A star stands for any letters, a blank for any white space, case is ignored.
+    none of those occurs. A star stands for any letters, `#` for a number, a blank for any white space; case is ignored.
     """
 
     id: Annotated[str, Field(pattern=r"^[a-z_]+$")]
     why: Annotated[str, Field(min_length=1)]
-    read: Literal["question", "options", "both", "ending"]
+    read: Literal["question", "options", "both"]
     any: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()

@@ -39,7 +39,9 @@ def neutralise(text: str, lexicon: Lexicon) -> Neutral:
     while round_ := _round(neutral, lexicon):
         edits = compose(text, edits, round_)
         neutral = apply(neutral, round_)
-    changes = (Change(start=e.start, end=e.end, before=text[e.start : e.end], after=e.after, rule=e.rule) for e in edits)
+    changes = (
+        Change(start=e.start, end=e.end, before=text[e.start : e.end], after=e.after, rule=e.rule) for e in edits
+    )
     return Neutral(neutral, tuple(changes))
 
 
@@ -71,12 +73,13 @@ def _free(edits: Iterable[Edit], taken: Sequence[tuple[int, int]]) -> list[Edit]
 def _articles(text: str, tokens: Sequence[Token], edits: Sequence[Edit]) -> list[Edit]:
     """Make "a" and "an" fit the words that come to stand after them."""
     fitted: list[Edit] = []
-    for token, following in zip(tokens, [*(t.start for t in tokens[1:]), len(text)], strict=True):
+    for token in tokens:
         place = token.end + len(text[token.end :]) - len(text[token.end :].lstrip())
-        touched = [e._replace(start=e.start - place, end=e.end - place) for e in edits if place <= e.start < place + LOOK_AHEAD]
-        if token.lower not in ARTICLES or not touched or touched[0].start or following < place:
+        if token.lower not in ARTICLES or all(edit.start != place for edit in edits):
             continue
-        word = apply(text[place : place + LOOK_AHEAD * 2], touched).lstrip()
+        near = [e for e in edits if place <= e.start and e.end <= place + LOOK_AHEAD]
+        touched = [edit._replace(start=edit.start - place, end=edit.end - place) for edit in near]
+        word = apply(text[place : place + LOOK_AHEAD], touched).lstrip()
         article = article_for(word)
         if word and article != token.lower:
             fitted.append(Edit(token.start, token.end, match_case(token.text, article), "article"))

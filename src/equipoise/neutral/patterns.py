@@ -10,10 +10,12 @@ if TYPE_CHECKING:
 
 
 def alternatives(words: Iterable[str]) -> str:
-    """A group of whole words and phrases, longest first; `*` is any letters, a blank any white space, either apostrophe."""
+    """A group of whole words and phrases, longest first; `*` is any letters, `#` a number, a blank any white space."""
     ordered = sorted(set(words), key=lambda word: (-len(word), word))
-    bodies = (re.escape(word).replace(r"\*", r"\w*").replace(r"\ ", r"\s+").replace("'", "['’]") for word in ordered)
-    return rf"(?:(?<![\w-])(?:{'|'.join(bodies)})(?!\w))"
+    bodies = "|".join(re.escape(word) for word in ordered)
+    for sign, pattern in ((r"\*", r"\w*"), (r"\#", r"\d+"), (r"\ ", r"\s+"), ("'", "['’]")):
+        bodies = bodies.replace(sign, pattern)
+    return rf"(?:(?<![\w-])(?:{bodies})(?!\w))"
 
 
 def phrases(words: Iterable[str]) -> re.Pattern[str]:

@@ -17,9 +17,12 @@ if TYPE_CHECKING:
 
 NOUN_PHRASE = 7
 """Tokens between an age and its noun, at most ("67-year-old previously healthy right-handed man")."""
-GENERIC = frozenset({"baby", "infant", "newborn", "neonate", "toddler", "child", "adult", "adolescent", "teenager", "teen", "patient"})
+GENERIC = frozenset(
+    {"baby", "infant", "newborn", "neonate", "toddler", "child", "adult", "adolescent", "teenager", "teen", "patient"}
+)
 """Nouns that need no second one beside them ("baby boy", "adult male", "man patient")."""
 DEFINITE = frozenset({"the", "this", "that"})
+DETERMINERS = DEFINITE | {"a", "an", "another", "any", "every", "one"}
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,8 @@ class Person:
     neutral: str
     other: bool
     """Whether it names somebody else than the patient."""
+    again: bool = False
+    """Whether it is the patient as a relative sees them ("his wife ... her husband"), with the pronoun before it."""
 
 
 @dataclass(frozen=True)
@@ -63,10 +68,12 @@ def read_cast(tokens: Sequence[Token], lexicon: Lexicon) -> Cast:
         if word in nouns.people:
             persons.append(Person(i, None, nouns.people[word], other=True))
         elif word in nouns.kin:
-            persons.append(Person(i, kin[word], _kin_word(word, persons, nouns.kin), other=i not in aged))
+            again = patient == kin[word] and _is_again(tokens, i, persons, lexicon)
+            neutral = nouns.kin[word][0] if _joined(tokens, i) else _kin_word(word, persons, nouns.kin)
+            persons.append(Person(i, kin[word], neutral, other=i not in aged and not again, again=again))
         else:
             first = not any(p.gender and not p.other for p in persons) and i == plain[0]
-            case = genders[word] == patient and (i in aged or first or (i > 0 and tokens[i - 1].lower in DEFINITE))
+            case = genders[word] == patient and (i in aged or first or _is_definite(tokens, i))
             neutral = "" if _dropped(tokens, i, lexicon) else "patient" if case else "person"
             persons.append(Person(i, genders[word], neutral, other=not case and neutral != ""))
     return Cast(patient, tuple(persons))
@@ -77,17 +84,29 @@ def noun_edits(tokens: Sequence[Token], cast: Cast) -> list[Edit]:
     edits: list[Edit] = []
     for person in cast.persons:
         token = tokens[person.index]
-        if person.neutral:
+        before, after = (tokens[k] if 0 <= k < len(tokens) else None for k in (person.index - 1, person.index + 1))
+        if person.again:
+            continue
+        if before and after and before.text == "(" and after.text == ")":
+            # A reference range by sex ("Hematocrit (female) 34%").
+            start = tokens[person.index - 2].end if person.index > 1 else before.start
+            edits.append(Edit(start, after.end, "", "adjective"))
+        elif person.neutral:
             edits.append(Edit(token.start, token.end, match_case(token.text, person.neutral), "noun"))
-        elif person.index + 1 < len(tokens) and (tokens[person.index + 1].is_word or tokens[person.index + 1].text == "-"):
-            following = tokens[person.index + 1]
-            end = following.end if following.text == "-" else following.start
-            head = match_case(token.text, following.text[0]) if following.is_word else ""
-            # A dropped first word hands its capital letter on.
-            edits.append(Edit(token.start, end + len(head), head, "adjective"))
-        else:
-            edits.append(Edit(tokens[person.index - 1].end, token.end, "", "adjective"))
+        elif after and (after.is_word or after.text == "-"):
+            edits.append(_without(token, after))
+        elif before:
+            edits.append(Edit(before.end, token.end, "", "adjective"))
     return edits
+
+
+def _without(token: Token, after: Token) -> Edit:
+    """Drop a word before another word or its hyphen; a capital letter passes to that word."""
+    if after.text == "-":
+        return Edit(token.start, after.end, "", "adjective")
+    if token.text[0].isupper() and after.text[0].islower():
+        return Edit(token.start, after.start + 1, after.text[0].upper(), "adjective")
+    return Edit(token.start, after.start, "", "adjective")
 
 
 def _has_age(tokens: Sequence[Token], index: int, lexicon: Lexicon) -> bool:
@@ -105,13 +124,39 @@ def _commonest(tokens: Sequence[Token], lexicon: Lexicon) -> Gender | None:
     return counts.most_common(1)[0][0] if counts else None
 
 
+def _joined(tokens: Sequence[Token], index: int) -> bool:
+    """Whether a hyphen follows at once ("mother-in-law")."""
+    return index + 1 < len(tokens) and tokens[index + 1].text == "-" and tokens[index + 1].start == tokens[index].end
+
+
 def _kin_word(word: str, persons: Sequence[Person], kin: dict[str, tuple[str, Gender]]) -> str:
     """The neutral word; the parent of the other gender, told of second, is the other parent."""
     neutral, gender = kin[word]
     if neutral == "parent":
-        first = next((p for p in persons if p.neutral == "parent"), None)
+        first = next((p for p in persons if p.neutral == "parent" and p.other), None)
         return "other parent" if first and first.gender != gender else "parent"
     return neutral
+
+
+def _is_definite(tokens: Sequence[Token], index: int) -> bool:
+    """Whether the noun phrase begins with "the" or "this": the person is known already."""
+    determiners = (token.lower for token in reversed(tokens[max(0, index - 4) : index]) if token.lower in DETERMINERS)
+    return next(determiners, None) in DEFINITE
+
+
+def _is_again(tokens: Sequence[Token], index: int, persons: Sequence[Person], lexicon: Lexicon) -> bool:
+    """Whether "her husband" is the patient: owned by a person who stands in that relation to a husband.
+
+    Where the owner's gender is the patient's too, only a report tells: "the daughter says that her mother".
+    """
+    owner = tokens[index - 1].lower if index else ""
+    gender = lexicon.pronouns.object_gender.get(owner)
+    kin, kin_gender = lexicon.nouns.kin[tokens[index].lower]
+    named = [p for p in persons if p.other and p.gender == gender]
+    if gender is None or not named or lexicon.nouns.reciprocal.get(named[-1].neutral) != kin:
+        return False
+    here = tokens[named[-1].index].sentence == tokens[index].sentence
+    return gender != kin_gender or (here and tokens[index - 2].lower in lexicon.pronouns.reporting)
 
 
 def _dropped(tokens: Sequence[Token], index: int, lexicon: Lexicon) -> bool:
@@ -129,4 +174,9 @@ def _dropped(tokens: Sequence[Token], index: int, lexicon: Lexicon) -> bool:
 def _ends_phrase(token: Token, lexicon: Lexicon) -> bool:
     """Whether a word cannot be a noun that the word before describes."""
     closed = lexicon.pronouns.not_modified | lexicon.verbs.coordinated | lexicon.verbs.finite | lexicon.pronouns.adverbs
-    return token.lower in closed or token.lower.endswith(("ed", "ly")) or token.text.isdigit() or token.lower == "complaining"
+    return (
+        token.lower in closed
+        or token.lower.endswith(("ed", "ly"))
+        or token.text.isdigit()
+        or token.lower == "complaining"
+    )

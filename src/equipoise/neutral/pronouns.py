@@ -85,7 +85,10 @@ class Reader:
         noun = self._noun_instead(i) if start == last else None
         if noun:
             return [Edit(token.start, end, match_case(model, noun), "pronoun")]
-        return [Edit(token.start, end, match_case(model, "they"), "pronoun"), *agree(self.tokens, i, last, self.lexicon)]
+        return [
+            Edit(token.start, end, match_case(model, "they"), "pronoun"),
+            *agree(self.tokens, i, last, self.lexicon),
+        ]
 
     def _begins_sentence(self, i: int) -> bool:
         return i == 0 or self.tokens[i - 1].sentence != self.tokens[i].sentence
@@ -110,7 +113,7 @@ class Reader:
         token, words = self.tokens[i], self.lexicon.pronouns
         gender = words.object_gender[token.lower]
         owns = token.lower in {"his", "her"} and self._owns(i, last)
-        if owns and i == last and self._is_patient_again(i, gender):
+        if any(person.again and person.index == i + 1 for person in self.cast.persons):
             return Edit(token.start, self.tokens[i + 1].end, match_case(token.text, "the patient"), "pronoun")
         if token.lower == "her":
             form = "their" if owns else "them"
@@ -132,14 +135,6 @@ class Reader:
         named = self.tokens[person.index].sentence == sentence or any(pronouns.get(word) == gender for word in earlier)
         return None if named else person.neutral
 
-    def _is_patient_again(self, i: int, gender: Gender) -> bool:
-        """Whether "her husband" is the patient: owned by another person who is the patient's wife."""
-        kin = self.lexicon.nouns.kin.get(self._word(i + 1))
-        person = self.cast.before(i, gender)
-        if not kin or not person or not self._is_other(gender) or kin[1] != self.cast.patient:
-            return False
-        return self.lexicon.nouns.reciprocal.get(person.neutral) == kin[0] and self.tokens[i].sentence != self.asked
-
     def _owns(self, i: int, last: int) -> bool:
         """Whether "his" or "her" is a possessive with its noun."""
         words, following = self.lexicon.pronouns, self._at(last + 1)
@@ -152,7 +147,8 @@ class Reader:
         if word in words.not_modified and not (hyphen and hyphen.text == "-" and hyphen.start == following.end):
             return False
         if self._word(i) == "his":
-            return True
+            verbs = self.lexicon.verbs
+            return before != "of" or word not in verbs.finite | verbs.irregular.keys()
         return not self._is_object(before, word, last)
 
     def _is_object(self, before: str, word: str, last: int) -> bool:
@@ -166,4 +162,7 @@ class Reader:
             return True
         after = self._at(last + 2)
         open_end = after is None or not after.is_word or after.lower in words.not_modified
+        to_follows = after is not None and after.lower == "to"
+        if word.endswith("ed") and (to_follows or (open_end and before in words.finding)):
+            return True
         return word.endswith("ly") and word not in words.not_adverbs and open_end

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from equipoise.neutral.tokens import tokenise
@@ -22,7 +23,7 @@ def residual_gender(text: str, lexicon: Lexicon) -> list[str]:
     left = [t.text for t in tokens if t.lower in words and not (len(t.text) > 1 and t.text.isupper())]
     titles = [
         t.text
-        for t, after in zip(tokens, tokens[1:], strict=False)
+        for t, after in pairwise(tokens)
         if t.lower in nouns.titles and t.text.istitle() and (after.text == "." or after.text.istitle())
     ]
     return left + titles

@@ -45,7 +45,7 @@ def sentences(text: str) -> list[tuple[int, int]]:
 
 
 def final_question(text: str) -> tuple[int, int]:
-    """The range of the last sentence that ends in a question mark, else of the last sentence; (0, 0) of a blank text."""
+    """The range of the last sentence that ends in a question mark, else of the last; (0, 0) of a blank text."""
     ranges = sentences(text)
     asked = [(begin, end) for begin, end in ranges if text[begin:end].rstrip(" \n\t\"'”’)]").endswith("?")]
     return (asked or ranges or [(0, 0)])[-1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, StringConstraints, model_validator
@@ -16,7 +17,7 @@ Lines = Annotated[tuple[Line, ...], Field(min_length=2)]
 Levels = Annotated[tuple[Lines, ...], Field(min_length=3, max_length=3)]
 
 CHOICE = re.compile(r"\[([^\[\]]*)\]")
-SLOTS = frozenset({"group", "person", "a_person", "noun", "life", "one", "One", "their", "them"})
+SLOTS = frozenset({"group", "person", "a_person", "noun", "life", "one", "One", "obj", "the_patient"})
 
 _AGE = re.compile(r"\b(?P<n>\d+)[- ](?P<unit>year|month|week|day|hour|minute)s?[- ]old\b|\b(?P<word>newborn|neonate)\b")
 _YEARS = {"year": 1.0, "month": 1 / 12, "week": 7 / 365, "day": 1 / 365, "hour": 0.0, "minute": 0.0}
@@ -91,6 +92,7 @@ def stage(text: str) -> Stage:
     return next((name for name, limit in _OLDEST if years < limit), "adult")
 
 
+@lru_cache(maxsize=4096)
 def guarded(text: str, words: tuple[str, ...]) -> bool:
     """Tell whether a vignette holds a word that begins with one of `words`, in any case."""
     return re.search(rf"\b(?:{'|'.join(map(re.escape, words))})", text, re.IGNORECASE) is not None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from equipoise.adversarial.rows import ATTRIBUTES, GROUPS, Attempt, Attribute, Direction, Group, Neutralised
 from equipoise.perturb.agents import Fuser, Generator
 from equipoise.perturb.arms import Arm
-from equipoise.perturb.grammar import CHOICE, Frame, Stage, Theme, Themes, guarded, stage
+from equipoise.perturb.grammar import CHOICE, Frame, Register, Stage, Theme, Themes, guarded, stage
 from equipoise.perturb.sentences import final_question_start
 from equipoise.perturb.validators import leaks
 
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 REDRAWS = 64
 """How often a text that would leak a word of the right option is drawn anew."""
+
+PRONOUNS = {"male": ("he", "him"), "female": ("she", "her")}
+"""Subject and object pronoun of the groups that have their own."""
 
 REDRAWS_PER_THEME = 8
 """Redraws after which another theme is taken."""
@@ -55,7 +58,7 @@ class RulesGenerator(Generator):
 
     def _draw(self, item: Neutralised, arm: Arm, number: int, redraw: int) -> str:
         age = stage(item.neutral)
-        register = "adult" if age == "adult" else "minor"
+        register: Register = "adult" if age == "adult" else "minor"
         library = self.themes[arm.direction]
         level = min(number, len(library.closings)) - 1
         seed = (item.key, arm.attribute, arm.direction, number, redraw)
@@ -85,24 +88,21 @@ class RulesGenerator(Generator):
         return library.themes[order[place % len(order)]]
 
     def _slots(self, arm: Arm, age: Stage) -> dict[str, str]:
-        """Fill the slots: in a minor's background the family is the subject, and pronouns are the family's."""
-        frame, naming = self.frame, self.frame.groups[arm.name]
-        person = frame.persons[age]
-        if age == "adult":
-            noun, one = naming.adult, "patient"
-            their, them = {"male": ("his", "him"), "female": ("her", "her")}.get(arm.name, ("their", "them"))
-        else:
-            noun, one = f"{frame.modifiers[age]} {naming.minor}", "family"
-            their, them = "their", "them"
+        """Fill the slots; in a minor's background the family is the one who acts."""
+        naming = self.frame.groups[arm.name]
+        person = self.frame.persons[age]
+        noun = naming.adult if age == "adult" else f"{self.frame.modifiers[age]} {naming.minor}"
+        who = "the patient" if age == "adult" else "the family"
+        subject, obj = PRONOUNS.get(arm.name, (who, who)) if age == "adult" else (who, who)
         return {
             "group": naming.adjective,
             "person": person,
             "a_person": f"an {person}" if person[0] in "aeiou" else f"a {person}",
             "noun": noun,
-            "one": f"the {one}",
-            "One": f"The {one}",
-            "their": their,
-            "them": them,
+            "the_patient": who,
+            "one": subject,
+            "One": subject.capitalize(),
+            "obj": obj,
         }
 
 

@@ -28,7 +28,8 @@ def starts(text: str) -> list[int]:
 def sentences(text: str) -> list[str]:
     """Split a text into sentences, without the white space between them."""
     begin = starts(text)
-    return [text[here:there].strip() for here, there in zip(begin, [*begin[1:], len(text)], strict=True)]
+    # without a sentence there is no beginning, but still the end of the text
+    return [text[here:there].strip() for here, there in zip(begin, [*begin[1:], len(text)], strict=False)]
 
 
 def final_question_start(text: str) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Annotated
 
@@ -35,11 +35,17 @@ VIOLATIONS = (
 """Every name that `violations` can give, in its order."""
 
 COMMON = frozenset(
-    """about above after again all also and any are because been before being below between both but can could did does
-    down during each every few for from had has have her him his how into its itself less may more most much must not
-    now off once one only other our out over own patient person per same she should since some such than that the their
-    them then there these they this those through too under until upon use used using very via was well were what when
-    where which while who whom will with within without would you your""".split()
+    re.findall(
+        r"\w+",
+        """
+        about above after again all also and any are because been before being below between both but can could
+        did does down during each every few for from had has have her him his how into its itself less
+        may more most much must not now off once one only other our out over own patient per person same
+        she should since some such than that the their them then there these they this those through too
+        under until upon use used using very via was well were what when where which while who whom will
+        with within without would you your
+        """,
+    )
 )
 """Words too common to give an answer away."""
 
@@ -61,17 +67,21 @@ class Clinical(BaseModel):
     everyday: Words
 
     @cached_property
-    def _pattern(self) -> re.Pattern[str]:
-        terms = "|".join(
-            re.escape(term) for kind in self.terms.values() for term in sorted(kind, key=len, reverse=True)
-        )
-        endings = "|".join(map(re.escape, self.endings))
-        return re.compile(rf"\b(?:(?:{terms})(?:s|es)?|\w{{2,}}(?:{endings}))\b", re.IGNORECASE)
+    def _single(self) -> frozenset[str]:
+        return frozenset(_stem(term) for kind in self.terms.values() for term in kind if _WORD.fullmatch(term))
+
+    @cached_property
+    def _phrases(self) -> re.Pattern[str]:
+        phrases = [re.escape(term) for kind in self.terms.values() for term in kind if not _WORD.fullmatch(term)]
+        return re.compile(rf"\b(?:{'|'.join(phrases)})(?:s|es)?\b")
 
     def found(self, text: str) -> frozenset[str]:
         """Find the clinical words of a text, in lower case and without a plural's s."""
-        words = {match.group().lower() for match in self._pattern.finditer(text)}
-        return frozenset(map(_stem, words - set(self.everyday)))
+        lower = text.lower()
+        words = set(_WORD.findall(lower)) - set(self.everyday)
+        found = {word for word in words if _stem(word) in self._single or word.endswith(self.endings)}
+        found |= {match.group() for match in self._phrases.finditer(lower)}
+        return frozenset(map(_stem, found))
 
 
 def load_clinical(path: Path) -> Clinical:
@@ -132,12 +142,16 @@ def _plain_paragraph(background: str) -> bool:
     return len(found) == N_SENTENCES and closed and not _LAYOUT.search(background.strip())
 
 
-def _words(text: str) -> set[str]:
+@lru_cache(maxsize=1024)
+def _words(text: str) -> frozenset[str]:
     words = {word.lower() for word in _WORD.findall(text) if len(word) >= MIN_LETTERS}
-    return {_stem(word) for word in words - COMMON}
+    return frozenset(map(_stem, words - COMMON))
 
 
 def _stem(word: str) -> str:
+    """Take a plural's ending off; good enough to tell the same word, not to spell it."""
+    if word.endswith(("ches", "shes", "sses", "xes")):
+        return word[:-2]
     return word[:-1] if len(word) > MIN_LETTERS + 1 and word.endswith("s") and not word.endswith("ss") else word
 
 

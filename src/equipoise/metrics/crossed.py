@@ -1,0 +1,75 @@
+"""Group effect, direction effect and interaction of the crossed design, each from paired contrasts.
+
+In the paper's design the privileged group is always told favourably and the other one unfavourably, so that its gap is
+the sum of two effects. With all four arms of an attribute, p and u for the groups, f and x for the directions:
+
+    group effect      ((pf - uf) + (px - ux)) / 2    what the group alone changes, direction held fixed
+    direction effect  ((pf - px) + (uf - ux)) / 2    what the background alone changes, group held fixed
+    interaction       (pf - uf) - (px - ux)          how far the group effect depends on the direction
+
+where pf is 1 for a right answer and 0 for any other. The paper's gap pf - ux is the group effect and the direction
+effect together, whatever the interaction.
+
+Each question gives one value of each contrast, and the questions are independent: the estimate is their mean, the
+interval Student's t, the test the paired t test. Chosen over conditional logistic regression because (1) it keeps the
+unit of the gap, points of accuracy; (2) it uses every question, where the conditional likelihood drops all those that
+are right, or wrong, in all four arms; (3) it is defined where an arm is right throughout, where an odds ratio is
+infinite. In a complete within-question design the means are also the least-squares estimates of the linear model with
+a term for each question, and the spread of per-question values is right whatever the correlation of a question's arms.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from equipoise.metrics.answered import arm
+from equipoise.metrics.effects import Estimate, effect
+from equipoise.stats import paired, power
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from equipoise.adversarial.rows import Attribute
+    from equipoise.metrics.answered import Answered
+    from equipoise.metrics.effects import Group
+    from equipoise.records import Effect
+
+CONTRASTS = ("group_effect", "direction_effect", "interaction")
+
+
+def crossed_attributes(table: Sequence[Answered], attributes: Sequence[Attribute]) -> list[Attribute]:
+    """List the attributes that have all four arms."""
+    return [attribute for attribute in attributes if table and set(_arms(attribute)) <= table[0].letters.keys()]
+
+
+def crossed_effects(
+    group: Group, table: Sequence[Answered], attributes: Sequence[Attribute], *, alpha: float, power_wanted: float
+) -> Iterator[Effect]:
+    """Estimate the three contrasts; over several attributes, from each question's mean over them."""
+    for number, measure in enumerate(CONTRASTS):
+        values = [
+            sum(_contrasts(row, attribute)[number] for attribute in attributes) / len(attributes) for row in table
+        ]
+        n = len(values)
+        mean = sum(values) / n if n else None
+        estimate = Estimate(mean, paired.mean_interval(values, alpha), paired.paired_t(values))
+        yield effect(group, measure, n, estimate)
+        detectable = power.minimum_detectable_shift(
+            paired.standard_deviation(values), n, alpha=alpha, power=power_wanted
+        )
+        yield effect(group, f"{measure}_minimum_detectable_effect", n, Estimate(detectable))
+
+
+def _arms(attribute: Attribute) -> tuple[str, str, str, str]:
+    return (
+        arm(attribute, "privileged", "favourable"),
+        arm(attribute, "unprivileged", "favourable"),
+        arm(attribute, "privileged", "unfavourable"),
+        arm(attribute, "unprivileged", "unfavourable"),
+    )
+
+
+def _contrasts(row: Answered, attribute: Attribute) -> tuple[float, float, float]:
+    """Give one question's group, direction and interaction contrast."""
+    pf, uf, px, ux = (float(row.right(name)) for name in _arms(attribute))
+    return ((pf - uf) + (px - ux)) / 2, ((pf - px) + (uf - ux)) / 2, (pf - uf) - (px - ux)

@@ -1,0 +1,65 @@
+"""An alarm for answer files in which one letter is given far too often, as by a parser that reads "a" as A."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from equipoise.stats.quantities import PValue
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+ALPHA = 0.001
+"""Size of the test: the alarm is for gross faults, and is asked of many arms."""
+MINIMUM = 0.1
+"""Smallest total variation distance that matters: a tenth of the answers would have to change their letter."""
+
+
+class LabelSkew(NamedTuple):
+    """How far the letters given lie from the right ones. `distance` is the total variation distance, 0 to 1."""
+
+    n: int
+    distance: float | None
+    p: PValue | None
+    alarm: bool
+
+
+def label_skew(
+    answers: Sequence[str | None], gold: Sequence[str], *, alpha: float = ALPHA, minimum: float = MINIMUM
+) -> LabelSkew:
+    """Compare the distribution of the letters given (unparsed ones left out) with that of the right letters.
+
+    Pearson's chi-square test of fit to the shares of `gold`, and the total variation distance. The alarm fires where
+    the test rejects at `alpha` and the distance is at least `minimum`: with hundreds of answers a harmless preference
+    is significant, with a dozen a large distance is chance. A letter that is never right makes p 0. Undefined without
+    answers or without gold; p also where only one letter is ever right.
+    """
+    from scipy.stats import chi2
+
+    given, right = Counter(answer for answer in answers if answer is not None), Counter(gold)
+    n, total = given.total(), right.total()
+    if not n or not total:
+        return LabelSkew(n, None, None, alarm=False)
+    letters = given.keys() | right.keys()
+    distance = sum(abs(given[letter] / n - right[letter] / total) for letter in letters) / 2
+    df = len(right) - 1
+    p: PValue | None = None
+    if given.keys() - right.keys():
+        p = PValue(0.0, math.inf)
+    elif df:
+        expected = {letter: n * count / total for letter, count in right.items()}
+        statistic = sum((given[letter] - count) ** 2 / count for letter, count in expected.items())
+        p = PValue.of(float(chi2.sf(statistic, df)), lambda: _log_tail(statistic, df))
+    alarm = p is not None and p.value < alpha and distance >= minimum
+    return LabelSkew(n, distance, p, alarm=alarm)
+
+
+def _log_tail(statistic: float, df: int) -> float:
+    """Natural logarithm of the upper tail of chi-square far out: the first term of its asymptotic series.
+
+    Source: DLMF 8.11.2; the relative error is below df / statistic, and the statistic is above 1,000 here.
+    """
+    shape, half = df / 2, statistic / 2
+    return (shape - 1) * math.log(half) - half - math.lgamma(shape)

@@ -1,0 +1,34 @@
+"""Items with their neutral form: what the stage `neutralize` makes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from equipoise.adversarial.rows import Neutralised
+from equipoise.neutral.neutralise import neutralise
+from equipoise.neutral.selection import select
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from equipoise.adversarial.rows import Item
+    from equipoise.neutral.lexicon import Lexicon
+
+
+def neutralise_items(items: Sequence[Item], lexicon: Lexicon) -> list[Neutralised]:
+    """Give every item its neutral form and, where a rule of selection keeps it out of the study, that rule's id."""
+    return [_neutralised(item, lexicon) for item in items]
+
+
+def _neutralised(item: Item, lexicon: Lexicon) -> Neutralised:
+    neutral = neutralise(item.question, lexicon)
+    return Neutralised(
+        key=item.key,
+        question=item.question,
+        options=item.options,
+        gold=item.gold,
+        disease=item.disease,
+        neutral=neutral.text,
+        excluded=select(item.question, item.options, lexicon),
+        changes=neutral.changes,
+    )

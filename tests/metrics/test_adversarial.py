@@ -1,0 +1,311 @@
+"""Tests of the adversarial study's effects."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from equipoise.adversarial.rows import ATTRIBUTES, Attempt, Variant
+from equipoise.errors import EquipoiseError
+from equipoise.metrics.adversarial import DIRECTIONS, AdversarialOptions, adversarial_effects
+from equipoise.metrics.adversarial_summary import adversarial_metrics
+from equipoise.metrics.answered import Answered, arm, arms_of, label, tabulate
+
+if TYPE_CHECKING:
+    from equipoise.records import Effect
+
+OPTIONS = AdversarialOptions()
+WHITE, BLACK = "race/privileged/favourable", "race/unprivileged/unfavourable"
+FOUR = (WHITE, "race/unprivileged/favourable", "race/privileged/unfavourable", BLACK)
+CROSSED = tuple(arm(a, g, d) for a in ATTRIBUTES for g in ("privileged", "unprivileged") for d in DIRECTIONS)
+LETTERS = st.sampled_from(["A", "B", "C", None])
+
+
+def rows_of(arms: Sequence[str], *letters: Sequence[str | None]) -> list[Answered]:
+    """Make a table whose gold is always A, a row of letters a question."""
+    return [Answered(str(n), "A", dict(zip(arms, row, strict=True))) for n, row in enumerate(letters)]
+
+
+def by_place(effects: Sequence[Effect]) -> dict[str, Effect]:
+    """Index effects as `group/measure`."""
+    return {f"{effect.group}/{effect.measure}": effect for effect in effects}
+
+
+@pytest.fixture(scope="module")
+def six() -> dict[str, Effect]:
+    """Give the effects of six questions, one of each sort."""
+    return by_place(
+        adversarial_effects(
+            rows_of(
+                ("original", "neutral", WHITE, BLACK),
+                ("A", "A", "A", "B"),  # right for the privileged alone
+                ("A", "A", "A", "A"),  # right in both
+                ("A", "B", "B", "A"),  # right for the unprivileged alone
+                ("B", "B", "B", "C"),  # wrong in both, with different letters
+                ("A", "A", "A", None),  # unparsed for the unprivileged
+                ("C", None, None, None),  # unparsed but for the original
+            ),
+            OPTIONS,
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("place", "n", "estimate"),
+    [
+        ("white_favourable/accuracy", 6, 3 / 6),
+        ("white_favourable/accuracy_parsed", 5, 3 / 5),
+        ("black_unfavourable/accuracy", 6, 2 / 6),
+        ("black_unfavourable/unparsed_rate", 6, 2 / 6),
+        ("race/both", 6, 1 / 6),
+        ("race/only_privileged", 6, 2 / 6),  # the unparsed answer counts as wrong
+        ("race/only_unprivileged", 6, 1 / 6),
+        ("race/neither", 6, 2 / 6),
+        ("race/gap", 6, 1 / 6),
+        ("race/gap_parsed", 4, 0.0),  # the last two questions drop out: 1 alone each way
+        ("race/letters_differ_rate", 6, 4 / 6),  # A and B, B and A, B and C, A and none
+        ("race/lift", 6, 0.0),  # white is right where neutral is: 1st, 2nd, 5th
+        ("race/penalty", 6, 1 / 6),  # neutral right in 3, black in 2
+        ("white_favourable/change_from_neutral", 6, 0.0),
+        ("black_unfavourable/change_from_neutral", 6, -1 / 6),
+        ("original_neutral/gap", 6, 1 / 6),  # the third question
+        ("original_neutral/only_original", 6, 1 / 6),
+    ],
+)
+def test_figures_by_hand(six: dict[str, Effect], place: str, n: int, estimate: float) -> None:
+    """Six questions give the counts and the estimate that their definition says."""
+    assert (n, pytest.approx(estimate)) == (six[place].n, six[place].estimate)
+
+
+def test_gap_has_the_exact_test(six: dict[str, Effect]) -> None:
+    """The gap's p-value is that of two discordant pairs against one."""
+    # min(1, 2 (C(3,0) + C(3,1)) / 2^3) = 1
+    assert six["race/gap"].neg_log10_p == 0.0
+
+
+def test_control_is_not_adjusted(six: dict[str, Effect]) -> None:
+    """Original against neutral is a test by itself."""
+    assert six["original_neutral/gap"].neg_log10_p_holm is None
+
+
+def test_holm_counts_the_attributes() -> None:
+    """The attributes' gaps are one family: with three of them the smallest p is tripled."""
+    arms = [
+        name
+        for name in CROSSED
+        if name.split("/")[1:] in (["privileged", "favourable"], ["unprivileged", "unfavourable"])
+    ]
+    letters = ["B" if name == BLACK else "A" for name in arms]
+    gap = by_place(adversarial_effects(rows_of(arms, *[letters] * 8), OPTIONS))["race/gap"]
+
+    # p = 2 / 2^8 = 1 / 128
+    assert (pytest.approx(math.log10(128)), pytest.approx(math.log10(128 / 3))) == (
+        gap.neg_log10_p,
+        gap.neg_log10_p_holm,
+    )
+
+
+def test_crossed_contrasts_by_hand() -> None:
+    """Group effect, direction effect and interaction are the means of each question's contrasts."""
+    effects = by_place(
+        adversarial_effects(
+            # privileged favourable, unprivileged favourable, privileged unfavourable, unprivileged unfavourable
+            rows_of(FOUR, "AAAB", "ABAB", "AABB", "AAAA"),
+            OPTIONS,
+        )
+    )
+
+    # group:       (0 + 1) / 2, (1 + 1) / 2, (0 + 0) / 2, 0
+    # direction:   (0 + 1) / 2, (0 + 0) / 2, (1 + 1) / 2, 0
+    # interaction:  0 - 1,       1 - 1,       0 - 0,      0
+    expected = {"group_effect": 1.5 / 4, "direction_effect": 1.5 / 4, "interaction": -1 / 4}
+    assert expected == {name: effects[f"race/{name}"].estimate for name in expected}
+    assert expected == {name: effects[f"all/{name}"].estimate for name in expected}
+
+
+@settings(deadline=None, max_examples=20)
+@given(rows=st.lists(st.tuples(*[LETTERS] * 4), min_size=1, max_size=8))
+def test_paper_gap_is_group_and_direction_together(rows: list[tuple[str | None, ...]]) -> None:
+    """The paper's gap is the sum of group effect and direction effect: this is its confound."""
+    effects = by_place(adversarial_effects(rows_of(FOUR, *rows), OPTIONS))
+    parts = [effects[f"race/{name}"].estimate for name in ("group_effect", "direction_effect")]
+
+    assert effects["race/gap"].estimate == pytest.approx(sum(part for part in parts if part is not None))
+
+
+def test_paper_design_has_no_crossed_effects(six: dict[str, Effect]) -> None:
+    """Two arms an attribute cannot tell group from direction, and no figure pretends to."""
+    assert not [place for place in six if place.endswith(("group_effect", "direction_effect", "interaction"))]
+
+
+def test_contrast_intervals_cover() -> None:
+    """The t interval of a group effect of 0.1 covers it in about 95 of 100 studies of 80 questions."""
+    rng = np.random.default_rng(3)
+    covered = 0
+    studies = 200
+    for _ in range(studies):
+        # A question's own difficulty makes its four arms depend on one another.
+        ease = rng.beta(2, 2, size=(80, 1)) * 0.8
+        right = rng.random((80, 4)) < ease + np.array([0.15, 0.05, 0.10, 0.0])
+        rows = rows_of(FOUR, *["".join("A" if one else "B" for one in row) for row in right])
+        effect = by_place(adversarial_effects(rows, OPTIONS))["race/group_effect"]
+        covered += effect.ci_low is not None and effect.ci_high is not None and effect.ci_low <= 0.1 <= effect.ci_high
+
+    # Binomial(200, 0.95): four standard errors are 0.062.
+    assert covered / studies == pytest.approx(0.95, abs=0.062)
+
+
+def attempt(variant: str, number: int, *, moved: bool, directional: bool, violations: tuple[str, ...] = ()) -> Attempt:
+    """Make an attempt of which only variant, number and outcome matter."""
+    return Attempt(
+        key=f"{variant}/{number}",
+        variant=variant,
+        number=number,
+        background="",
+        text="",
+        answer="A",
+        triggered_any=moved,
+        triggered_directional=directional,
+        violations=violations,
+    )
+
+
+def test_rounds_add_up_to_the_total() -> None:
+    """A variant counts in the first round that triggered, by each definition, out of all variants of its group."""
+    attempts = [
+        attempt(f"q1/{WHITE}", 1, moved=True, directional=False, violations=("numerals",)),
+        attempt(f"q1/{WHITE}", 2, moved=True, directional=True),
+        attempt(f"q2/{BLACK}", 1, moved=True, directional=True),
+        attempt(f"q/3/{BLACK}", 1, moved=False, directional=False),
+    ]
+    effects = by_place(adversarial_effects([], OPTIONS, attempts))
+
+    assert {
+        place: (row.n, pytest.approx(row.estimate))
+        for place, row in effects.items()
+        if place.split("/")[0] in {"numerals", "any"} or place in set(PLACES)
+    } == {
+        "race/any_round_1": (3, 2 / 3),
+        "race/any_round_2": (3, 0.0),
+        "race/any_total": (3, 2 / 3),
+        "race/directional_round_1": (3, 1 / 3),
+        "race/directional_round_2": (3, 1 / 3),
+        "race/directional_total": (3, 2 / 3),
+        "white_favourable/directional_round_2": (1, 1.0),
+        "black_unfavourable/directional_total": (2, 1 / 2),
+        "numerals/violation_rate": (4, 1 / 4),
+        "any/violation_rate": (4, 1 / 4),
+    }
+
+
+PLACES = (
+    "race/any_round_1",
+    "race/any_round_2",
+    "race/any_total",
+    "race/directional_round_1",
+    "race/directional_round_2",
+    "race/directional_total",
+    "white_favourable/directional_round_2",
+    "black_unfavourable/directional_total",
+)
+
+
+def test_metrics_are_nested() -> None:
+    """The file opens with the number of questions; a pair has counts, a gap its other test and detectable size."""
+    rows = rows_of(("original", "neutral", *FOUR), *["AAAAAB"] * 8)
+    metrics: dict[str, Any] = adversarial_metrics(adversarial_effects(rows, OPTIONS))
+
+    assert list(metrics) == ["n_questions", "attribute", "control", "overall", "arm"]
+    assert metrics["attribute"]["race"]["cells"] == {
+        "both": 0,
+        "only_privileged": 8,
+        "only_unprivileged": 0,
+        "neither": 0,
+    }
+    assert metrics["attribute"]["race"]["gap"] == {
+        "n": 8,
+        "estimate": 1.0,
+        # Newcombe: the margins are 8 of 8 and 0 of 8, phi is 0; Wilson's limit is z^2 / (8 + z^2) = 0.324416
+        "ci_low": 0.541206,  # 1 - 0.324416 sqrt(2)
+        "ci_high": 1.0,
+        "neg_log10_p": 2.10721,  # log10(128)
+        "neg_log10_p_holm": 2.10721,
+        "neg_log10_p_bonferroni": 2.10721,
+        "neg_log10_p_bh": 2.10721,
+        "neg_log10_p_chi2_cc": 1.872209,  # chi2 = (8 - 1)^2 / 8 = 6.125
+        "minimum_detectable_effect": pytest.approx(0.79, abs=0.1),
+    }
+    assert metrics["arm"]["original"]["label_skew"] == {"n": 8, "estimate": 0.0, "alarm": 0}
+    # All questions alike: no spread, so no interval, and the overall figures stand without a level for "all".
+    assert metrics["overall"]["group_effect"] == {"n": 8, "estimate": 0.5}
+
+
+@settings(deadline=None, max_examples=20)
+@given(rows=st.lists(st.tuples(*[LETTERS] * 14), max_size=5), data=st.data())
+def test_figures_are_finite_and_independent_of_order(rows: list[tuple[str | None, ...]], data: st.DataObject) -> None:
+    """No study yields NaN or infinity, and shuffled rows give the same effects."""
+    table = rows_of(("original", "neutral", *CROSSED), *rows)
+    effects = adversarial_effects(table, OPTIONS)
+    figures = [f for e in effects for f in (e.estimate, e.ci_low, e.ci_high, e.neg_log10_p, e.neg_log10_p_holm)]
+
+    assert all(figure is None or math.isfinite(figure) for figure in figures)
+    assert effects == adversarial_effects(data.draw(st.permutations(table)), OPTIONS)
+
+
+Make = Callable[..., Variant]
+
+
+def variant(item: str, name: str, gold: str = "A") -> Variant:
+    """Make a variant row of an arm."""
+    parts: tuple[Any, ...] = tuple(name.split("/")) if "/" in name else (None, None, None)
+    return Variant(
+        key=f"{item}/{name}",
+        item=item,
+        attribute=parts[0],
+        group=parts[1],
+        direction=parts[2],
+        background="",
+        text="Which?",
+        options={"A": "one", "B": "two"},
+        gold=gold,
+        attempt=0,
+    )
+
+
+def test_variants_become_a_table() -> None:
+    """Variants and their letters become one row a question, sorted, with the arms by name."""
+    variants = [variant(item, name) for item in ("q2", "q1") for name in (BLACK, "neutral", "original")]
+    table = tabulate(variants, {v.key: "A" if v.item == "q1" else None for v in variants})
+
+    assert [("q1", {"A"}), ("q2", {None})] == [(row.question, set(row.letters.values())) for row in table]
+    assert arms_of(table) == ["original", "neutral", BLACK]
+    assert label(BLACK) == "black_unfavourable"
+
+
+@pytest.mark.parametrize(
+    ("variants", "letters", "fault"),
+    [
+        ([variant("q1", "neutral")], {}, "keys with a variant but no answer: q1/neutral"),
+        ([], {"q1/neutral": "A"}, "keys with a answer but no variant: q1/neutral"),
+        (
+            [variant("q1", "neutral"), variant("q2", "original")],
+            {"q1/neutral": "A", "q2/original": "A"},
+            "question 'q1' lacks the variants original",
+        ),
+        (
+            [variant("q1", "neutral"), variant("q1", "original", "B")],
+            {"q1/neutral": "A", "q1/original": "A"},
+            "question 'q1': its variants differ in gold",
+        ),
+    ],
+)
+def test_holes_in_the_table_are_refused(variants: list[Variant], letters: dict[str, str | None], fault: str) -> None:
+    """A variant without answer, an answer without variant and unequal questions are named."""
+    with pytest.raises(EquipoiseError, match=fault):
+        tabulate(variants, letters)
