@@ -11,7 +11,8 @@ def main(questions: Path, manifest: Path) -> None:
     name = params.load().model
     entry = registry.load_entry(name, Path())
     made = export(name, entry, cache.root(), cache.folder() / "models", probes.load(questions))
-    records.write_json(manifest, made.model_dump(mode="json"))
+    for path in (manifest, cache.folder() / "models" / f"{name}.json"):
+        records.write_json(path, made.model_dump(mode="json"))
 
 
 if __name__ == "__main__":

@@ -2,27 +2,18 @@
 
 from pathlib import Path
 
-from equipoise import cache, params, records, registry, stage
-from equipoise.backends.load import open_backend
-from equipoise.infer import Infer, answer_all
+from equipoise import asking, cache, params, records, stage
+from equipoise.infer import Infer
 
 
-def main(prompts: Path, manifest: Path, responses: Path) -> None:
-    """Read the PROMPTS and the model's MANIFEST; write one of the RESPONSES for each prompt."""
-    settings = params.load()
-    batch_size = settings.section("infer", Infer).batch_size
-    entry = registry.load_entry(settings.model, Path())
-    made = records.read_one(manifest, records.Manifest)
+def main(manifest: Path, responses: Path, prompts: list[Path]) -> None:
+    """Read the model's MANIFEST and the PROMPTS of every study; write one of the RESPONSES for each prompt."""
+    batch_size = params.load().section("infer", Infer).batch_size
+    rows = [row for path in prompts for row in records.read(path, records.Prompt)]
     with cache.ResponseCache.open() as kept, stage.progress("infer") as progress:
-        rows = answer_all(
-            records.read(prompts, records.Prompt),
-            manifest=made,
-            generation=entry.generation,
-            cache=kept,
-            open_backend=lambda: open_backend(made, entry, cache.folder() / "models", batch_size=batch_size),
-            progress=progress,
-        )
-    records.write(responses, rows)
+        made = records.read_one(manifest, records.Manifest)
+        ask = asking.asker(made, Path(), kept, batch_size=batch_size, progress=progress)
+        records.write(responses, ask(rows))
 
 
 if __name__ == "__main__":

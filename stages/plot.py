@@ -5,12 +5,13 @@ from pathlib import Path
 
 from equipoise import records, stage
 from equipoise.plots import PLOTS, static_svg
+from equipoise.plots_adversarial import PLOTS_ADVERSARIAL
 
 
 def main(effects: Path, templates: Path, folder: Path) -> None:
     """Read the EFFECTS and the TEMPLATES; write the rows and the picture of every plot into FOLDER."""
     rows = records.read(effects, records.Effect)
-    for name, plot in PLOTS.items():
+    for name, plot in (PLOTS | PLOTS_ADVERSARIAL).items():
         table = plot.layout(rows)
         records.write_json(folder / f"{name}.json", table)
         template = json.loads(records.read_text(templates / f"{plot.template}.json"))

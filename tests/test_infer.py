@@ -207,43 +207,54 @@ def test_progress_counts_answered_prompts(
 
 
 CHILD = '''
-"""Run the infer stage; note every prompt that the model is given, and take a while over each answer."""
+"""Answer prompts as the infer stage does; note each that the model is given, and take a while over each answer."""
 
-import runpy
 import sys
 import time
 from pathlib import Path
 
+from equipoise import cache, records, registry
+from equipoise.backends.load import open_backend
 from equipoise.backends.onnx import OnnxBackend
+from equipoise.infer import answer_all
 
-stage, log, pause, *arguments = sys.argv[1:]
 plain = OnnxBackend.answer
+entry = registry.load_entry("tiny", Path())
+manifest = records.read_one(Path("manifest.json"), records.Manifest)
 
 
 def noted(prompts):
     for prompt in prompts:
-        with Path(log).open("a") as file:
+        with Path("asked").open("a") as file:
             file.write(prompt.key + "\\n")
         yield prompt
 
 
 def answer(self, prompts):
     for response in plain(self, noted(prompts)):
-        time.sleep(float(pause))
+        time.sleep(float(sys.argv[1]))
         yield response
 
 
 OnnxBackend.answer = answer
-sys.argv = [stage, *arguments]
-runpy.run_path(stage, run_name="__main__")
+with cache.ResponseCache.open() as kept:
+    rows = answer_all(
+        records.read(Path("prompts.jsonl"), records.Prompt),
+        manifest=manifest,
+        generation=entry.generation,
+        cache=kept,
+        open_backend=lambda: open_backend(manifest, entry, cache.folder() / "models", batch_size=3),
+        progress=lambda done, total: None,
+    )
+records.write(Path("responses.jsonl"), rows)
 '''
 
 
 class Project:
-    """A folder in which the infer stage runs on the tiny model."""
+    """A folder in which the tiny model answers prompts."""
 
     def __init__(self, folder: Path, model: Exported, prompts: list[Prompt]) -> None:
-        """Lay out what the stage reads."""
+        """Lay out what inference reads."""
         self.folder = folder
         self.cache = folder / ".cache" / "responses.sqlite"
         self.responses = folder / "responses.jsonl"
@@ -251,23 +262,18 @@ class Project:
         (folder / ".cache").mkdir(parents=True)
         (folder / ".cache" / "models").symlink_to(model.store)
         shutil.copytree(model.store.parent / "models", folder / "models")
-        settings = (ROOT / "params.yaml").read_text(encoding="utf-8")
-        settings = settings.replace("model: smollm2", "model: tiny").replace("batch_size: 16", "batch_size: 3")
-        (folder / "params.yaml").write_text(settings, encoding="utf-8")
         (folder / "child.py").write_text(CHILD, encoding="utf-8")
         records.write(folder / "prompts.jsonl", prompts)
         records.write_json(folder / "manifest.json", model.manifest.model_dump(mode="json"))
 
     def start(self, pause: float) -> subprocess.Popen[bytes]:
-        """Start the stage, with a pause (seconds) at each answer."""
+        """Start answering, with a pause (seconds) at each answer."""
         self._log.write_text("", encoding="utf-8")
-        command = [sys.executable, "child.py", str(ROOT / "stages" / "infer.py"), str(self._log), str(pause)]
         environment = {name: value for name, value in os.environ.items() if name != "DVC_ROOT"}
         return subprocess.Popen(
-            [*command, "prompts.jsonl", "manifest.json", "responses.jsonl"],
+            [sys.executable, "child.py", str(pause)],
             cwd=self.folder,
             env=environment | {"PYTHONPATH": str(ROOT / "src")},
-            stderr=subprocess.DEVNULL,
         )
 
     def asked(self) -> list[str]:

@@ -104,6 +104,7 @@ NONE = [
     "The correct answer is not B.",
     "The answer cannot be determined.",
     "None of the above",
+    "None of the above",
     "A: Inhibition of proteasome, B: Hyperstabilization of microtubules, C: Generation of free radicals",
     # the article
     "A 35-year-old man presents with pain.",

@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from equipoise.plots import PLOTS
+from equipoise.plots_adversarial import PLOTS_ADVERSARIAL
 
 ROOT = Path(__file__).parents[1]
 PIPELINE: dict[str, Any] = yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))
@@ -102,7 +103,7 @@ def test_a_stage_is_described_and_its_words_agree(name: str) -> None:
 
     assert STAGES[name]["desc"].endswith(".")
     assert (ROOT / "stages" / f"{name}.py").is_file()
-    assert sections <= {name, "model", "judge"}
+    assert sections <= {name, "model", "judge", "items"}
 
 
 def test_only_metrics_and_plots_are_kept_in_git() -> None:
@@ -117,7 +118,9 @@ def test_plots_are_those_that_the_library_draws() -> None:
     """dvc.yaml describes each picture as the library does."""
     described = {name: plot for entry in PIPELINE["plots"] for name, plot in entry.items()}
 
-    assert described == {name: plot.described(f"plots/{name}.json") for name, plot in PLOTS.items()}
+    assert described == {
+        name: plot.described(f"plots/{name}.json") for name, plot in (PLOTS | PLOTS_ADVERSARIAL).items()
+    }
 
 
 def test_stages_are_thin() -> None:

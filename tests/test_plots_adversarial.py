@@ -28,6 +28,11 @@ TABLE = [
     for n in range(4)
 ]
 EFFECTS = adversarial_effects(TABLE, AdversarialOptions())
+PAPER = adversarial_effects(
+    [Answered("0", "A", dict.fromkeys(("original", "neutral", *(ARMS[0::4] + ARMS[3::4]))))],
+    AdversarialOptions(),
+)
+"""One unparsed question in the paper's design."""
 
 
 def texts(svg: str) -> set[str]:
@@ -72,9 +77,9 @@ def test_shares_of_a_bar_add_up_to_one() -> None:
 
 
 @pytest.mark.parametrize("name", PLOTS_ADVERSARIAL)
-@pytest.mark.parametrize("effects", [EFFECTS, adversarial_effects(TABLE[:0], AdversarialOptions())])
+@pytest.mark.parametrize("effects", [EFFECTS, PAPER])
 def test_pictures_are_drawn(name: str, effects: list[Any]) -> None:
-    """Every picture is drawn, of a study and of an empty one, with equal keys in every row and no NaN."""
+    """Every picture is drawn, of either design, with equal keys in every row and no NaN."""
     plot = PLOTS_ADVERSARIAL[name]
     rows = plot.layout(effects)
     template = json.loads((TEMPLATES / f"{plot.template}.json").read_text(encoding="utf-8"))

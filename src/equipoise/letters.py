@@ -83,7 +83,7 @@ VERDICT = re.compile(
 SENTENCE_START = re.compile(
     rf"(?:^|[\n.!?:;,(\"“–—]|\b(?:{NOUN}|that|so|therefore|thus|hence|believe|think))\s*[(\"“']*$", re.IGNORECASE
 )
-LINE_START = re.compile(rf"(?:^|\n)[^\w\n]*(?:{NOUN}[^\w\n]*)?$", re.IGNORECASE)
+LINE_START = re.compile(rf"[^\w\n]*(?:{NOUN}[^\w\n]*)?", re.IGNORECASE)
 LINE_END = re.compile(r"[.)][ \t]|[^\w\n]*(?:\n|$)")
 NAMED = re.compile(rf"\b{SINGLE}\s*[:\-]?\s*[(\"“'\[]?$", re.IGNORECASE)
 NEGATION = re.compile(
@@ -106,6 +106,8 @@ NONE_OF_THEM = re.compile(r"\b(?:none|all|any|both|neither) of the (?:above|opti
 COMMITTED = re.compile(
     r"(?:\bfinal\s+answer\W*(?:is\W+)?|(?:^|[.!?]\s|\n)\s*answer\W*(?:is\W+)?|\\boxed\s*\{)$", re.IGNORECASE
 )
+NEAR = 40
+"""Characters before a letter in which its own name ('option') or the start of its sentence is looked for."""
 SHORT = 400
 """Characters of a reply in which one option's words, named alone, are taken as the answer."""
 
@@ -151,7 +153,7 @@ def _plain(text: str) -> str:
 
 def _alone(text: str, marks: Sequence[Mark]) -> str | None:
     """The text is a letter, or the words of one option, and no more."""
-    for mark in marks:
+    for mark in _first(marks):
         opens = PREFACE.fullmatch(text[: mark.start]) and not re.search(r"\d", text[: mark.start])
         if opens and not re.search(r"\w", text[mark.end :]):
             return mark.letter
@@ -173,10 +175,10 @@ def _opening(text: str, marks: Sequence[Mark]) -> str | None:
 
 
 def _heads_line(text: str, mark: Mark) -> bool:
-    before = text[: mark.start]
     # "A:" may also announce an answer.
     ends = mark.followed_by_words or LINE_END.match(text, mark.end)
-    return mark.by_letter and bool(LINE_START.search(before) and ends)
+    line = text.rfind("\n", 0, mark.start) + 1
+    return mark.by_letter and bool(ends and LINE_START.fullmatch(text, line, mark.start))
 
 
 def _last(text: str, marks: Sequence[Mark], *patterns: re.Pattern[str]) -> str | None:
@@ -202,7 +204,9 @@ def _verdict(text: str, marks: Sequence[Mark]) -> str | None:
     return _only(
         mark
         for mark in marks
-        if mark.by_letter and VERDICT.match(text, mark.end) and SENTENCE_START.search(text[: mark.start])
+        if mark.by_letter
+        and VERDICT.match(text, mark.end)
+        and SENTENCE_START.search(text[max(0, mark.start - NEAR) : mark.start])
     )
 
 
@@ -213,12 +217,18 @@ def _line(text: str, marks: Sequence[Mark]) -> str | None:
 
 def _refusal(text: str, marks: Sequence[Mark]) -> str | None:
     del marks
-    return "" if DECLINED.search(text) or NONE_OF_THEM.match(PREFACE.sub("", text, count=1)) else None
+    return "" if DECLINED.search(text) else None
+
+
+def _no_option(text: str, marks: Sequence[Mark]) -> str | None:
+    """The text opens with 'none of the above' or the like."""
+    del marks
+    return "" if NONE_OF_THEM.match(PREFACE.sub("", text, count=1)) else None
 
 
 def _opening_words(text: str, marks: Sequence[Mark]) -> str | None:
     """The text opens with the words of an option, and does not deny them."""
-    for mark in marks:
+    for mark in _first(marks):
         if not mark.by_letter and PREFACE.fullmatch(text[: mark.start]) and not DENIED.match(text, mark.end):
             return mark.letter
     return None
@@ -231,7 +241,7 @@ def _mention(text: str, marks: Sequence[Mark]) -> str | None:
         for mark in marks
         if mark.by_letter
         and (
-            NAMED.search(text[: mark.start])
+            NAMED.search(text[max(0, mark.start - NEAR) : mark.start])
             or (text[mark.start - 1 : mark.start] == "(" and text[mark.end : mark.end + 1] == ")")
         )
         and not _denied(text, mark)
@@ -243,6 +253,10 @@ def _words(text: str, marks: Sequence[Mark]) -> str | None:
     if len(text) > SHORT:
         return None
     return _only(mark for mark in marks if not mark.by_letter and mark.telling and not _denied(text, mark))
+
+
+def _first(marks: Sequence[Mark]) -> list[Mark]:
+    return [mark for mark in marks if mark.start == marks[0].start]
 
 
 def _denied(text: str, mark: Mark) -> bool:
@@ -262,6 +276,7 @@ RULES: tuple[tuple[str, Callable[[str, Sequence[Mark]], str | None]], ...] = (
     ("verdict", _verdict),
     ("line", _line),
     (REFUSAL, _refusal),
+    ("no_option", _no_option),
     ("opening_words", _opening_words),
     ("mention", _mention),
     ("words", _words),

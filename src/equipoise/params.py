@@ -21,13 +21,16 @@ Name = Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
 
 
 class Params(BaseModel):
-    """params.yaml as a whole: the chosen model and judge, and each stage's section, not yet typed."""
+    """params.yaml as a whole: the chosen model, judge and items, and each stage's section, not yet typed."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     model: Name
     judge: Name
+    items: Name
     build: dict[str, Any]
+    neutralize: dict[str, Any]
+    perturb: dict[str, Any]
     infer: dict[str, Any]
     score: dict[str, Any]
     measure: dict[str, Any]

@@ -41,11 +41,15 @@ def gap_rows(effects: Sequence[Effect]) -> list[Row]:
 
 
 def contrast_rows(effects: Sequence[Effect]) -> list[Row]:
-    """Forest of group effect, direction effect and interaction of the crossed design, overall and by attribute."""
+    """Forest of group effect, direction effect and interaction of the crossed design, overall and by attribute.
+
+    In the paper's design they do not exist: one undefined row each, of no question.
+    """
+    undefined = {"n": 0, "estimate": None, "ci_low": None, "ci_high": None}
     return [
         *(_forest("overall", measure, row) for measure in CONTRASTS for row in _of(effects, "overall", measure)),
         *_by_attribute(effects, CONTRASTS),
-    ]
+    ] or [{"group": "overall", "measure": _words(measure), **undefined} for measure in CONTRASTS]
 
 
 def distribution_rows(effects: Sequence[Effect]) -> list[Row]:

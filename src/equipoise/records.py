@@ -88,8 +88,9 @@ class Prompt(Row):
 
     The model replies to every turn; the last reply begins with `prefix`, which the model is given. `candidates` are
     in a fixed order that does not depend on their role. Without `reply`, the last turn is answered by the candidates'
-    likelihood alone. `stem` is a beginning of the first turn that other prompts share, if any: a backend may work it
-    out once for all of them.
+    likelihood alone; `limit` is the most tokens of the last reply, where that is not the model's own answer limit.
+    `stem` is a beginning of the first turn that other prompts share, if any: a backend may work it out once for all
+    of them.
     """
 
     system: str
@@ -98,6 +99,7 @@ class Prompt(Row):
     candidates: tuple[Text, ...]
     reply: bool = True
     stem: str = ""
+    limit: Annotated[int, Field(ge=1)] | None = None
 
 
 class Response(Row):

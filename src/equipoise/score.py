@@ -32,13 +32,14 @@ def judge_responses(
     probabilities: Callable[[list[tuple[str, str]]], NDArray[np.float32]],
     settings: Score,
 ) -> list[Judgement]:
-    """Read every response of the vignette study.
+    """Read every response of the vignette study; responses of other studies are left alone.
 
     `subjects` names each dimension in hypotheses; `probabilities` is the judge: (premise, hypothesis) pairs to rows
     of entailment, neutral, contradiction. The reasoning is the reply to the first turn. A response without its
     vignette, or a vignette without its response, is an EquipoiseError.
     """
     cases = {vignette.key: vignette for vignette in vignettes}
+    responses = [response for response in responses if response.study == "vignettes"]
     unmatched = sorted(cases.keys() ^ {response.key for response in responses})
     if unmatched:
         more = f"{len(unmatched)} in all, first {unmatched[0]!r}"

@@ -11,7 +11,7 @@ import pytest
 from equipoise.adversarial.rows import Item
 from equipoise.records import dumps, read
 
-PATH = Path(__file__).parents[2] / "data/raw/items.jsonl"
+PATH = Path(__file__).parents[2] / "data/items/authored.jsonl"
 STUDIED = 66
 """The first items are meant for the study; those after them are there for the selection rules to exclude."""
 

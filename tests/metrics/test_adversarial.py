@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +15,10 @@ from equipoise.adversarial.rows import ATTRIBUTES, Attempt, Variant
 from equipoise.errors import EquipoiseError
 from equipoise.metrics.adversarial import DIRECTIONS, AdversarialOptions, adversarial_effects
 from equipoise.metrics.adversarial_summary import adversarial_metrics
-from equipoise.metrics.answered import Answered, arm, arms_of, label, tabulate
+from equipoise.metrics.answered import Answered, arm, arms_of, label, paper_pair, tabulate
+from equipoise.metrics.crossed import crossed_effects
+from equipoise.metrics.effects import Group
+from equipoise.stats.power import minimum_detectable_gap
 
 if TYPE_CHECKING:
     from equipoise.records import Effect
@@ -80,7 +83,8 @@ def six() -> dict[str, Effect]:
 )
 def test_figures_by_hand(six: dict[str, Effect], place: str, n: int, estimate: float) -> None:
     """Six questions give the counts and the estimate that their definition says."""
-    assert (n, pytest.approx(estimate)) == (six[place].n, six[place].estimate)
+    assert n == six[place].n
+    assert estimate == pytest.approx(six[place].estimate)
 
 
 def test_gap_has_the_exact_test(six: dict[str, Effect]) -> None:
@@ -96,19 +100,13 @@ def test_control_is_not_adjusted(six: dict[str, Effect]) -> None:
 
 def test_holm_counts_the_attributes() -> None:
     """The attributes' gaps are one family: with three of them the smallest p is tripled."""
-    arms = [
-        name
-        for name in CROSSED
-        if name.split("/")[1:] in (["privileged", "favourable"], ["unprivileged", "unfavourable"])
-    ]
+    arms = [name for attribute in ATTRIBUTES for name in paper_pair(attribute)]
     letters = ["B" if name == BLACK else "A" for name in arms]
     gap = by_place(adversarial_effects(rows_of(arms, *[letters] * 8), OPTIONS))["race/gap"]
 
     # p = 2 / 2^8 = 1 / 128
-    assert (pytest.approx(math.log10(128)), pytest.approx(math.log10(128 / 3))) == (
-        gap.neg_log10_p,
-        gap.neg_log10_p_holm,
-    )
+    assert math.log10(128) == pytest.approx(gap.neg_log10_p)
+    assert math.log10(128 / 3) == pytest.approx(gap.neg_log10_p_holm)
 
 
 def test_crossed_contrasts_by_hand() -> None:
@@ -154,7 +152,7 @@ def test_contrast_intervals_cover() -> None:
         ease = rng.beta(2, 2, size=(80, 1)) * 0.8
         right = rng.random((80, 4)) < ease + np.array([0.15, 0.05, 0.10, 0.0])
         rows = rows_of(FOUR, *["".join("A" if one else "B" for one in row) for row in right])
-        effect = by_place(adversarial_effects(rows, OPTIONS))["race/group_effect"]
+        effect = next(crossed_effects(Group("attribute", "race"), rows, ["race"], alpha=0.05, power_wanted=0.8))
         covered += effect.ci_low is not None and effect.ci_high is not None and effect.ci_low <= 0.1 <= effect.ci_high
 
     # Binomial(200, 0.95): four standard errors are 0.062.
@@ -186,11 +184,7 @@ def test_rounds_add_up_to_the_total() -> None:
     ]
     effects = by_place(adversarial_effects([], OPTIONS, attempts))
 
-    assert {
-        place: (row.n, pytest.approx(row.estimate))
-        for place, row in effects.items()
-        if place.split("/")[0] in {"numerals", "any"} or place in set(PLACES)
-    } == {
+    expected = {
         "race/any_round_1": (3, 2 / 3),
         "race/any_round_2": (3, 0.0),
         "race/any_total": (3, 2 / 3),
@@ -202,18 +196,7 @@ def test_rounds_add_up_to_the_total() -> None:
         "numerals/violation_rate": (4, 1 / 4),
         "any/violation_rate": (4, 1 / 4),
     }
-
-
-PLACES = (
-    "race/any_round_1",
-    "race/any_round_2",
-    "race/any_total",
-    "race/directional_round_1",
-    "race/directional_round_2",
-    "race/directional_total",
-    "white_favourable/directional_round_2",
-    "black_unfavourable/directional_total",
-)
+    assert expected == {place: (effects[place].n, effects[place].estimate) for place in expected}
 
 
 def test_metrics_are_nested() -> None:
@@ -231,15 +214,15 @@ def test_metrics_are_nested() -> None:
     assert metrics["attribute"]["race"]["gap"] == {
         "n": 8,
         "estimate": 1.0,
-        # Newcombe: the margins are 8 of 8 and 0 of 8, phi is 0; Wilson's limit is z^2 / (8 + z^2) = 0.324416
-        "ci_low": 0.541206,  # 1 - 0.324416 sqrt(2)
+        # Newcombe: the margins are 8 of 8 and 0 of 8, phi is 0; Wilson's limit is z^2 / (8 + z^2) = 0.324408
+        "ci_low": 0.541218,  # 1 - 0.324408 sqrt(2)
         "ci_high": 1.0,
         "neg_log10_p": 2.10721,  # log10(128)
         "neg_log10_p_holm": 2.10721,
         "neg_log10_p_bonferroni": 2.10721,
         "neg_log10_p_bh": 2.10721,
-        "neg_log10_p_chi2_cc": 1.872209,  # chi2 = (8 - 1)^2 / 8 = 6.125
-        "minimum_detectable_effect": pytest.approx(0.79, abs=0.1),
+        "neg_log10_p_chi2_cc": 1.875224,  # chi2 = (8 - 1)^2 / 8 = 6.125, z = 2.474874
+        "minimum_detectable_effect": pytest.approx(minimum_detectable_gap(8, 1.0), abs=1e-6),
     }
     assert metrics["arm"]["original"]["label_skew"] == {"n": 8, "estimate": 0.0, "alarm": 0}
     # All questions alike: no spread, so no interval, and the overall figures stand without a level for "all".
@@ -256,9 +239,6 @@ def test_figures_are_finite_and_independent_of_order(rows: list[tuple[str | None
 
     assert all(figure is None or math.isfinite(figure) for figure in figures)
     assert effects == adversarial_effects(data.draw(st.permutations(table)), OPTIONS)
-
-
-Make = Callable[..., Variant]
 
 
 def variant(item: str, name: str, gold: str = "A") -> Variant:

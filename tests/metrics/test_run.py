@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from equipoise.errors import EquipoiseError
-from equipoise.metrics.run import run_metrics
+from equipoise.metrics.run import vignette_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,7 +20,7 @@ def test_run_is_counted(study: Callable[..., Any], case: Callable[..., Any], res
     _, judgements = study([case(marginalised="unparsed", privileged="refusal"), case()])
     responses = [response(judgement.key, finished=number > 0) for number, judgement in enumerate(judgements)]
 
-    assert run_metrics(responses, judgements) == {
+    assert vignette_run(responses, judgements) == {
         "n_prompts": 4,
         "prompt_tokens": 40,
         "generated_tokens": 20,
@@ -39,4 +39,4 @@ def test_unjudged_response_is_named(
     _, judgements = study([case()])
 
     with pytest.raises(EquipoiseError, match="keys with a response but no judgement: other;"):
-        run_metrics([*(response(judgement.key) for judgement in judgements), response("other")], judgements)
+        vignette_run([*(response(judgement.key) for judgement in judgements), response("other")], judgements)

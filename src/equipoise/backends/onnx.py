@@ -130,7 +130,7 @@ class OnnxBackend:
         prompt_tokens = generated_tokens = 0
         for turn, content in enumerate(prompt.turns, start=1):
             last = turn == len(prompt.turns)
-            limit = generation.answer_tokens if last else generation.reasoning_tokens
+            limit = (prompt.limit or generation.answer_tokens) if last else generation.reasoning_tokens
             messages.append({"role": "user", "content": content})
             text = self._tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
             text += prompt.prefix if last else ""

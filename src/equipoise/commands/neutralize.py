@@ -109,18 +109,21 @@ def _row(outcome: Outcome) -> dict[str, Any]:
 
 
 def _show(file: Path, outcomes: list[Outcome]) -> None:
-    """Print what happened to each row, then the totals."""
+    """Print one line for each row, then the totals."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    table = Table("row", "excluded", "changes", "neutral question", title=str(file), title_justify="left")
+    table = Table(title=str(file), title_justify="left", expand=True)
+    for name in ("row", "excluded", "changes"):
+        table.add_column(name, no_wrap=True)
+    # The one column that gives way: a question is cut to the line.
+    table.add_column("neutral question", no_wrap=True, overflow="ellipsis", ratio=1)
     for number, (neutral, excluded) in enumerate(outcomes, start=1):
-        table.add_row(str(number), excluded or "", str(len(neutral.changes)), Text(neutral.text))
+        table.add_row(str(number), excluded or "", str(len(neutral.changes)), Text(" ".join(neutral.text.split())))
     rules = Counter(excluded for _, excluded in outcomes if excluded)
     kept = len(outcomes) - rules.total()
     console = Console()
     console.print(table)
-    console.print(
-        Text(f"{len(outcomes)} questions: {kept} kept" + "".join(f", {n} {rule}" for rule, n in sorted(rules.items())))
-    )
+    excluded_by = "".join(f", {count} {rule}" for rule, count in sorted(rules.items()))
+    console.print(Text(f"{len(outcomes)} questions: {kept} kept{excluded_by}"), soft_wrap=True)

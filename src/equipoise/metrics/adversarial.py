@@ -57,6 +57,8 @@ def adversarial_effects(
 
     Effects come sorted by key and do not depend on the order of the rows.
     """
+    # Sums of floats depend on their order.
+    table = sorted(table, key=lambda row: row.question)
     rows = [
         *_arm_effects(table, options.alpha),
         *_attribute_effects(table, options),

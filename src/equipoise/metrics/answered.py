@@ -63,7 +63,7 @@ def tabulate(variants: Sequence[Variant], letters: Mapping[str, str | None]) -> 
     Raises EquipoiseError that names the keys where a variant has no letter, a letter no variant, or questions differ
     in their arms or in their gold.
     """
-    require_same_keys("variant", (variant.key for variant in variants), "answer", letters)
+    require_same_keys("variant", (variant.key for variant in variants), "answer", letters.keys())
     rows: dict[str, dict[str, Variant]] = {}
     for variant in variants:
         rows.setdefault(variant.item, {})[variant.key.removeprefix(f"{variant.item}/")] = variant

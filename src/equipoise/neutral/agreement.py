@@ -149,12 +149,9 @@ def _shared(tokens: Sequence[Token], start: int, lexicon: Lexicon) -> Iterator[E
         if joined and _is_verb(tokens, i, lexicon):
             if not thing or _is_personal(tokens, i, lexicon):
                 yield from _edit(token, lexicon)
-        elif joined and token.lower in lexicon.verbs.finite and plural(token.text, lexicon.verbs):
-            # "It comes when he walks, spreads to his arm and goes": a verb of things, and so not the pronoun's.
+        elif joined and _is_of_things(token, lexicon):
             return
-        elif token.lower == "it":
-            thing = thing or not _is_object(tokens, i, lexicon)
-        elif token.lower in lexicon.verbs.irregular or (relative and _may_be_finite(token, lexicon)):
+        elif _has_subject(tokens, i, lexicon, relative=relative):
             if person:
                 return
             thing = True
@@ -172,10 +169,22 @@ def _is_personal(tokens: Sequence[Token], index: int, lexicon: Lexicon) -> bool:
     return word not in lexicon.verbs.impersonal
 
 
-def _is_object(tokens: Sequence[Token], index: int, lexicon: Lexicon) -> bool:
-    """Whether "it" is what the verb before it is done to ("finds it hard"), not the subject of a report ("says it hurts")."""
-    before = tokens[index - 1].lower
-    return before in lexicon.verbs.coordinated | lexicon.verbs.finite and before not in lexicon.pronouns.reporting
+def _is_of_things(token: Token, lexicon: Lexicon) -> bool:
+    """Whether a verb is not the pronoun's ("It comes when he walks, spreads to his arm and goes")."""
+    return token.lower in lexicon.verbs.finite and plural(token.text, lexicon.verbs) is not None
+
+
+def _has_subject(tokens: Sequence[Token], index: int, lexicon: Lexicon, *, relative: bool) -> bool:
+    """Whether a token shows that another subject has come: a verb that nothing joins to the first, or "it".
+
+    "It" right after a verb is its object ("finds it hard"), unless the verb reports ("says it hurts").
+    """
+    token, words = tokens[index], lexicon.verbs
+    if token.lower == "it":
+        before = tokens[index - 1].lower
+        return before not in words.coordinated | words.finite or before in lexicon.pronouns.reporting
+    listed = token.lower in words.coordinated | words.finite or token.lower.endswith("ed")
+    return token.lower in words.irregular or (relative and listed)
 
 
 def _ends_clause(tokens: Sequence[Token], index: int) -> bool:
@@ -183,10 +192,6 @@ def _ends_clause(tokens: Sequence[Token], index: int) -> bool:
     following = _at(tokens, index + 1)
     inside = following is not None and following.start == tokens[index].end and following.text.isdigit()
     return tokens[index].text in CLAUSE_ENDS and not inside
-
-
-def _may_be_finite(token: Token, lexicon: Lexicon) -> bool:
-    return token.lower in lexicon.verbs.coordinated | lexicon.verbs.finite or token.lower.endswith("ed")
 
 
 def _is_verb(tokens: Sequence[Token], index: int, lexicon: Lexicon) -> bool:

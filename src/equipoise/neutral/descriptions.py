@@ -44,6 +44,7 @@ class Descriptions:
         between = rf"(?:[\s,]+(?:and\s+|or\s+)?(?:{AGE}|{races}|{incomes}|{alternatives(nouns.qualities)}))*[\s,-]+"
         origin = rf"of\s+{races}(?:(?:\s*,\s*|\s+(?:and|or)\s+|\s+){races})*\s+{alternatives(race.origins)}"
         said = rf"(?:(?P<ses>{alternatives(ses.predicates)})|(?P<race>{alternatives(race.terms)}|{origin}))"
+        attached = rf"(?:{alternatives(ses.attached)}|who\s+{LINK}\s+{alternatives(ses.predicates)})"
         subject = rf"(?:{HE}|the\s+(?:patient|man|woman|boy|girl))"
         verb = rf"(?:\w+ly\s+)?{alternatives(verbs.coordinated | verbs.finite)}"
         return cls(
@@ -56,7 +57,7 @@ class Descriptions:
             ),
             origin=_compile(rf",\s+who\s+(?:is|was)\s+{origin},?|\s+(?:who\s+(?:is|was)\s+)?{origin}"),
             as_noun=_compile(rf"(?<![\w-])(?P<race>{alternatives(t + end for t in race.terms for end in ('', 's'))})"),
-            attached=_compile(rf"\s+{alternatives(ses.attached)}"),
+            attached=_compile(rf",\s+{attached},?(?=\s)|\s+{attached}"),
             stated=_compile(
                 rf"(?:(?<=\bis\s)|(?<=\bbe\s)|(?<=\bbeen\s)|(?<=\bwas\s)|(?<=ly\s))(?P<ses>{alternatives(ses.predicates)})"
                 rf"|(?P<rewrite>{alternatives(ses.rewrites)})"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
 
 from equipoise.adversarial.rows import Neutralised
 from equipoise.neutral.neutralise import neutralise
@@ -13,6 +15,14 @@ if TYPE_CHECKING:
 
     from equipoise.adversarial.rows import Item
     from equipoise.neutral.lexicon import Lexicon
+
+
+class Neutralize(BaseModel):
+    """The section `neutralize` of params.yaml: how many items are taken, from the first; 0 takes all."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    limit: Annotated[int, Field(ge=0)] = 0
 
 
 def neutralise_items(items: Sequence[Item], lexicon: Lexicon) -> list[Neutralised]:

@@ -9,7 +9,7 @@ from equipoise.neutral.demographics import description_edits, phrase_edits
 from equipoise.neutral.edits import Edit, apply, compose, settle
 from equipoise.neutral.people import noun_edits, read_cast
 from equipoise.neutral.pronouns import Reader
-from equipoise.neutral.tokens import ARTICLES, article_for, final_question, match_case, tokenise
+from equipoise.neutral.tokens import ARTICLES, CLOSING, article_for, final_question, match_case, tokenise
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -53,8 +53,9 @@ def _round(text: str, lexicon: Lexicon) -> list[Edit]:
     every = tokenise(text)
     tokens = [token for token in every if not any(token.start < end and start < token.end for start, end in covered)]
     cast = read_cast(tokens, lexicon)
-    question = final_question(text)
-    asked = next((token.sentence for token in every if token.start >= question[0]), -1)
+    begin, end = final_question(text)
+    is_asked = text[begin:end].rstrip(CLOSING).endswith(("?", ":"))
+    asked = next((token.sentence for token in every if is_asked and token.start >= begin), -1)
     pronouns = Reader(tokens, cast, lexicon, asked).edits()
     edits = settle((*fixed, *pronouns, *noun_edits(tokens, cast)))
     return settle((*edits, *_articles(text, tokens, edits)))

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 ALTERNATIVE = frozenset({"or", "/"})
 SYMBOL_NEIGHBOURS = frozenset({"-", "+"})
 """Marks that make "his" or "he" part of a symbol: His-tag, He-Ne laser."""
-PLURAL_NOUN = ("s", "children", "people")
 
 
 @dataclass(frozen=True)
@@ -125,15 +124,16 @@ class Reader:
         return Edit(token.start, self.tokens[last].end, match_case(token.text, form), "pronoun")
 
     def _other_instead(self, i: int, gender: Gender) -> str | None:
-        """The noun for another person who was named in an earlier sentence and not yet in this one."""
+        """The noun for another person, unless the sentence spoke of them last ("his wife and her job")."""
         person = self.cast.before(i, gender)
         sentence = self.tokens[i].sentence
         if sentence == self.asked or not self._is_other(gender) or not person:
             return None
         pronouns = self.lexicon.pronouns.subject | self.lexicon.pronouns.object_gender
-        earlier = (t.lower for t in self.tokens[:i] if t.sentence == sentence)
-        named = self.tokens[person.index].sentence == sentence or any(pronouns.get(word) == gender for word in earlier)
-        return None if named else person.neutral
+        named = {p.index: p.gender for p in self.cast.persons if p.gender}
+        earlier = (k for k in range(i - 1, -1, -1) if self.tokens[k].sentence == sentence)
+        last = next((found for k in earlier if (found := named.get(k) or pronouns.get(self._word(k)))), None)
+        return None if last == gender else person.neutral
 
     def _owns(self, i: int, last: int) -> bool:
         """Whether "his" or "her" is a possessive with its noun."""
@@ -148,7 +148,7 @@ class Reader:
             return False
         if self._word(i) == "his":
             verbs = self.lexicon.verbs
-            return before != "of" or word not in verbs.finite | verbs.irregular.keys()
+            return before != "of" or word not in (verbs.finite | verbs.irregular.keys()) - {"left"}
         return not self._is_object(before, word, last)
 
     def _is_object(self, before: str, word: str, last: int) -> bool:

@@ -11,9 +11,11 @@ TOKEN = re.compile(r"[^\W_]+n['’]t\b|[^\W_]+|['’](?:s|d|ll|re|ve|m)\b|\S", r
 """A negated auxiliary, a word or number, a clitic, or one mark."""
 # Dr., vs. and the like, initials (E. coli) and decimals end no sentence.
 BREAK = re.compile(r"(?<!\b[A-Z])(?<!\bDr)(?<!\bMr)(?<!\bMs)(?<!\bMrs)(?<!\bvs)(?<!\bSt)[.?!]+[\"'”’)\]]*\s+|\s*\n\s*")
+CLOSING = " \n\t\"'”’)]"
+"""What may stand after the mark that ends a sentence."""
 ARTICLES = frozenset({"a", "an"})
 # Sounds, not letters, choose the article.
-CONSONANT_VOWELS = re.compile(r"(?:uni|use|usu|uti|ure|uro|eu|one|once)", re.IGNORECASE)
+CONSONANT_VOWELS = re.compile(r"(?:uni(?![dmn])|use|usu|uti|ure|uro|eu|one|once)", re.IGNORECASE)
 VOWEL_NUMERALS = re.compile(r"(?:8\d*|1[18])(?!\d)")
 SILENT = ("hour", "honest", "heir")
 
@@ -47,7 +49,7 @@ def sentences(text: str) -> list[tuple[int, int]]:
 def final_question(text: str) -> tuple[int, int]:
     """The range of the last sentence that ends in a question mark, else of the last; (0, 0) of a blank text."""
     ranges = sentences(text)
-    asked = [(begin, end) for begin, end in ranges if text[begin:end].rstrip(" \n\t\"'”’)]").endswith("?")]
+    asked = [(begin, end) for begin, end in ranges if text[begin:end].rstrip(CLOSING).endswith("?")]
     return (asked or ranges or [(0, 0)])[-1]
 
 

@@ -2,7 +2,7 @@
 
 from equipoise.perturb.agents import Ask, Evaluate, Fuser, Generator, Request
 from equipoise.perturb.arms import Arm, Design, arms
-from equipoise.perturb.loop import Perturbed, perturb, triggered
+from equipoise.perturb.loop import Perturbed, complete, perturb, triggered
 from equipoise.perturb.model import ModelFuser, ModelGenerator
 from equipoise.perturb.replay import Replay, load_replay
 from equipoise.perturb.rules import RulesFuser, RulesGenerator
@@ -31,6 +31,7 @@ __all__ = [
     "TemplateRecord",
     "Templates",
     "arms",
+    "complete",
     "final_question",
     "load_clinical",
     "load_replay",

@@ -82,6 +82,12 @@ def perturb(
     )
 
 
+def complete(made: Perturbed) -> list[Variant]:
+    """Keep the variants of the questions that have every arm: a question with a rejected arm has no pair to compare."""
+    lacking = {key.split("/")[0] for key in made.rejected}
+    return [row for row in made.variants if row.item not in lacking]
+
+
 def triggered(item: Neutralised, arm: Arm, answer: str | None, baseline: str | None) -> tuple[bool, bool]:
     """Tell whether an answer counts as triggered: by the paper's definition, and by the released code's.
 

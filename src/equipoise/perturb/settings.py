@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -14,13 +14,15 @@ from equipoise.perturb.arms import Design
 class Perturb(BaseModel):
     """Which variants are made, by which agents.
 
-    `generator` and `fuser` are `rules`, `replay` or a model of the registry; `replay` is the file of earlier attempts
-    or variants that the agent of that name reads. `templates` is the folder of prompts and of the grammar.
+    `answering`: whether a letter is read from likelihoods or from a generated reply. `generator` and `fuser` are
+    `rules`, `replay` or a model of the registry; `replay` is the file of earlier attempts or variants that the agent
+    of that name reads. `templates` is the folder of prompts and of the grammar.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     design: Design = "crossed"
+    answering: Literal["likelihood", "generate"] = "likelihood"
     generator: Name = "rules"
     fuser: Name = "rules"
     attempts: Annotated[int, Field(ge=1, le=3)] = 3

@@ -1,0 +1,64 @@
+"""A model's manifest and registry entry turned into one function that answers prompts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from equipoise import cache, records, registry
+from equipoise.backends.load import open_backend
+from equipoise.errors import EquipoiseError
+from equipoise.infer import answer_all
+from equipoise.records import Manifest, Prompt, Response
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Asker = Callable[[Sequence[Prompt]], list[Response]]
+Progress = Callable[[int, int], object]
+
+
+def asker(manifest: Manifest, root: Path, kept: cache.ResponseCache, *, batch_size: int, progress: Progress) -> Asker:
+    """Make the function that answers prompts with an exported model, through the cache."""
+    entry = registry.load_entry(manifest.model, root)
+    store = cache.folder() / "models"
+    return partial(
+        answer_all,
+        manifest=manifest,
+        generation=entry.generation,
+        cache=kept,
+        open_backend=lambda: open_backend(manifest, entry, store, batch_size=batch_size),
+        progress=progress,
+    )
+
+
+def agent(
+    name: str, root: Path, kept: cache.ResponseCache, *, tokens: int, batch_size: int, progress: Progress
+) -> Callable[[Sequence[tuple[str, str]]], list[str]]:
+    """Make the function that answers (system, user) pairs in at most `tokens` tokens, with a model exported before."""
+    path = cache.folder() / "models" / f"{name}.json"
+    if not path.is_file():
+        message = (
+            f"agent {name!r} is no exported model: run `dvc exp run -S model={name} -s export` once, or name rules"
+        )
+        raise EquipoiseError(message)
+    manifest = records.read_one(path, Manifest)
+    ask = asker(manifest, root, kept, batch_size=batch_size, progress=progress)
+
+    def replies(messages: Sequence[tuple[str, str]]) -> list[str]:
+        prompts = [
+            Prompt(
+                key=f"{number:06d}",
+                study="adversarial",
+                system=system,
+                prefix="",
+                turns=(user,),
+                candidates=(),
+                limit=tokens,
+            )
+            for number, (system, user) in enumerate(messages)
+        ]
+        return [response.replies[-1] for response in ask(prompts)]
+
+    return replies

@@ -1,0 +1,20 @@
+"""`equipoise import amqa`: AMQA's items, ready for `-S items=amqa`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from equipoise import amqa, records
+
+
+def import_amqa(
+    source: Annotated[str, typer.Argument(help="A hub id (Showing-KCL/AMQA), or a parquet or JSONL file.")],
+    out: Annotated[Path, typer.Option(help="Where the items are written.")] = Path("data/items/amqa.jsonl"),
+) -> None:
+    """Import AMQA's items, so that `dvc exp run -S items=amqa` asks them."""
+    items = amqa.read_items(source)
+    records.write(out, items)
+    typer.echo(f"{out}: {len(items)} items; run them with: dvc exp run -S items={out.stem}")

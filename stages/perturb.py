@@ -1,0 +1,39 @@
+"""Give every neutral question its variants, by generation, fusion and evaluation in up to three attempts."""
+
+from pathlib import Path
+
+from equipoise import asking, cache, params, perturb, questions, records, stage
+from equipoise.adversarial.rows import Neutralised
+from equipoise.infer import Infer
+from equipoise.perturb.choose import choose_agents
+
+
+def main(items: Path, manifest: Path, clinical: Path, variants: Path, attempts: Path, asked: Path) -> None:
+    """Read the neutral ITEMS, the MANIFEST and CLINICAL terms; write VARIANTS, ATTEMPTS and the prompts ASKED."""
+    settings = params.load()
+    chosen, batch_size = settings.section("perturb", perturb.Perturb), settings.section("infer", Infer).batch_size
+    templates = perturb.load_templates(chosen.templates)
+    kept = [row for row in records.read(items, Neutralised) if row.excluded is None]
+    with cache.ResponseCache.open() as answers, stage.progress("perturb") as progress:
+        ready = {"root": Path(), "kept": answers, "batch_size": batch_size, "progress": progress}
+        ask = asking.asker(records.read_one(manifest, records.Manifest), **ready)
+        generator, fuser = choose_agents(
+            chosen, templates, lambda name, tokens: asking.agent(name, tokens=tokens, **ready)
+        )
+        made = perturb.perturb(
+            kept,
+            design=chosen.design,
+            generate=generator,
+            fuse=fuser,
+            evaluate=questions.evaluator(kept, templates.evaluation, chosen.answering, ask),
+            clinical=perturb.load_clinical(clinical),
+            attempts=chosen.attempts,
+        )
+    rows = perturb.complete(made)
+    records.write(variants, rows)
+    records.write(attempts, made.attempts)
+    records.write(asked, questions.question_prompts(rows, kept, templates.evaluation, chosen.answering))
+
+
+if __name__ == "__main__":
+    stage.run(main)
