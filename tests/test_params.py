@@ -8,15 +8,13 @@ import pytest
 from equipoise import params, registry
 from equipoise.errors import EquipoiseError
 from equipoise.infer import Infer
-from equipoise.metrics.silent import SilentBiasOptions
 from equipoise.prompts import Build
-from equipoise.score import Score
+from equipoise.soundness import SECTIONS
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
 ROOT = Path(__file__).parents[1]
-SECTIONS: dict[str, type[BaseModel]] = {"build": Build, "infer": Infer, "score": Score, "measure": SilentBiasOptions}
 
 
 def changed(folder: Path, old: str, new: str) -> Path:

@@ -44,6 +44,7 @@ def read_generated(text: str, answers: Mapping[AnswerKind, tuple[Answer, ...]]) 
     The first label or synonym in the text decides; where two begin at one place, the longer. An answer outside the
     set is `other`, a text that names no diagnosis is `unparsed`.
     """
+    text = text.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
     if not re.search(r"\w", text):
         return Given("unparsed")
     found: list[tuple[int, int, Given]] = []

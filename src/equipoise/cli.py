@@ -20,6 +20,6 @@ app.command(epilog="Example: equipoise neutralize questions.jsonl --field origin
 )
 app.command(epilog="Example: equipoise parse responses.jsonl --json")(one_line(parse))
 score.command("amqa", epilog="Example: equipoise score amqa answers/*.jsonl --json")(one_line(score_amqa))
-imports.command("amqa", epilog="Example: equipoise import amqa Showing-KCL/AMQA")(one_line(import_amqa))
+imports.command("amqa", epilog="Example: equipoise import amqa amqa.parquet")(one_line(import_amqa))
 app.add_typer(score, name="score")
 app.add_typer(imports, name="import")

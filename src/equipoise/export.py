@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 import tempfile
+import warnings
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,20 +41,19 @@ def export(name: str, entry: ModelEntry, root: Path, store: Path, probes: Sequen
     folder = f"{name}-{digest([weights.files, versions, OPSET, entry.max_length])[:16]}"
     target = store / folder
     _check_space(store, SPACE * model.num_parameters() * 4)
-    with tempfile.TemporaryDirectory(dir=store, prefix=".export-") as place:
-        made = Path(place) / "made"
-        _write_graph(model, made, entry.max_length)
-        tokenizer.save_pretrained(made)
-        fidelity, provider = _compare(model, tokenizer, made, probes, entry)
-        if min(fidelity.letters, fidelity.tokens) < entry.fidelity:
-            message = (
-                f"export of {name} refused: it agrees with torch on {fidelity.letters:.1%} of letters and "
-                f"{fidelity.tokens:.1%} of greedy tokens; models/{name}.yaml asks for {entry.fidelity:.1%}"
-            )
-            raise EquipoiseError(message)
-        files = {path.name: sha256(path) for path in sorted(made.iterdir())}
-        shutil.rmtree(target, ignore_errors=True)
-        made.rename(target)
+    try:
+        with tempfile.TemporaryDirectory(dir=store, prefix=".export-") as place:
+            made = Path(place) / "made"
+            _write_graph(model, made, entry.max_length)
+            tokenizer.save_pretrained(made)
+            fidelity, provider = _compare(model, tokenizer, made, probes, entry)
+            _require_fidelity(name, fidelity, entry.fidelity)
+            files = {path.name: sha256(path) for path in sorted(made.iterdir())}
+            shutil.rmtree(target, ignore_errors=True)
+            made.rename(target)
+    except OSError as error:
+        message = f"{store}: the export cannot be written ({error.strerror or error}): free space and run again"
+        raise EquipoiseError(message) from error
     return Manifest(
         model=name,
         repo=weights.repo,
@@ -92,6 +93,15 @@ def _load(weights: Weights) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     return model, tokenizer
 
 
+def _require_fidelity(name: str, found: Fidelity, threshold: float) -> None:
+    if min(found.letters, found.tokens) < threshold:
+        message = (
+            f"export of {name} refused: it agrees with torch on {found.letters:.1%} of letters and "
+            f"{found.tokens:.1%} of greedy tokens; models/{name}.yaml asks for {threshold:.1%}"
+        )
+        raise EquipoiseError(message)
+
+
 def _onnxruntime_version() -> str:
     import onnxruntime
 
@@ -119,9 +129,13 @@ def _write_graph(model: PreTrainedModel, folder: Path, max_length: int) -> None:
     from optimum.exporters.onnx.convert import onnx_export_from_model
 
     plain = folder / "plain"
-    onnx_export_from_model(
-        model=model, output=plain, task="text-generation-with-past", opset=OPSET, device="cpu", do_validation=False
-    )
+    # The exporter's warnings are of values that tracing fixes; the comparison with torch shows whether that did harm.
+    logging.getLogger("optimum").setLevel(logging.ERROR)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        onnx_export_from_model(
+            model=model, output=plain, task="text-generation-with-past", opset=OPSET, device="cpu", do_validation=False
+        )
     config = model.config
     positions = torch.arange(max_length)[None]
     cos, sin = model.model.rotary_emb(torch.zeros(1, 1, 1), positions)
@@ -175,6 +189,9 @@ def _compare(
         same_letters += int(logits[0, letters].argmax() == exported[0, letters].argmax())
         same_tokens += int((logits.argmax(-1) == exported.argmax(-1)).sum())
         tokens += len(exported)
+        if not (np.isfinite(logits).all() and np.isfinite(exported).all()):
+            message = f"export of {entry.title} refused: its logits are not all finite numbers: check the weights"
+            raise EquipoiseError(message)
         furthest = max(furthest, float(np.abs(logits - exported).max()))
     fidelity = Fidelity(
         probes=len(probes), letters=same_letters / len(probes), tokens=same_tokens / tokens, max_abs_logit=furthest

@@ -40,5 +40,5 @@ def require_sound(settings: Params, root: Path) -> None:
     load_judge_entry(settings.judge, root)
     items = root / "data" / "items" / f"{settings.items}.jsonl"
     if not items.is_file():
-        message = f"{items}: no such items: run `equipoise import amqa Showing-KCL/AMQA`, or set items: authored"
+        message = f"{items}: no such items: run `equipoise import amqa Showing-KCL/AMQA@COMMIT`, or set items: authored"
         raise EquipoiseError(message)

@@ -11,7 +11,7 @@ from equipoise import amqa, records
 
 
 def import_amqa(
-    source: Annotated[str, typer.Argument(help="A hub id (Showing-KCL/AMQA), or a parquet or JSONL file.")],
+    source: Annotated[str, typer.Argument(help="A hub id with its commit (Showing-KCL/AMQA@…), or a file.")],
     out: Annotated[Path, typer.Option(help="Where the items are written.")] = Path("data/items/amqa.jsonl"),
 ) -> None:
     """Import AMQA's items, so that `dvc exp run -S items=amqa` asks them."""
