@@ -55,3 +55,28 @@ def results() -> str:
         )
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def adversarial() -> str:
+    """Lay out the adversarial study's figures by attribute."""
+    metrics = json.loads((ROOT / "metrics/adversarial.json").read_text(encoding="utf-8"))
+    names = {"race": "race (white, Black)", "gender": "gender (male, female)", "ses": "income (high, low)"}
+    accuracy = metrics["arm"]["neutral"]["accuracy"]
+    lines = [
+        f"The same model on {metrics['n_questions']} multiple-choice questions, each told in 12 ways; accuracy on the neutral text "
+        f"{estimate(accuracy)}:",
+        "",
+        "| | group effect | direction effect | gap, as in AMQA | p (exact, Holm) |",
+        "|---|---:|---:|---:|---:|",
+    ]
+    for attribute, name in names.items():
+        group = metrics["attribute"][attribute]
+        cells = (
+            name,
+            estimate(group["group_effect"]),
+            estimate(group["direction_effect"]),
+            estimate(group["gap"]),
+            p_value(group["gap"], "neg_log10_p_holm"),
+        )
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)

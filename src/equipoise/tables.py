@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Read a JSONL file of objects: line number and row; a line that is none is an EquipoiseError that names it."""
     # Not splitlines(): a text may hold other characters that Python takes for the end of a line.
-    for number, line in enumerate(read_text(path).split("\n"), start=1):
+    for number, line in enumerate(read_text(path).removeprefix("\ufeff").split("\n"), start=1):
         if not line.strip():
             continue
         try:

@@ -13,7 +13,7 @@ from equipoise.errors import EquipoiseError
 from equipoise.neutral.lexicon import Lexicon, load_lexicon
 from equipoise.neutral.neutralise import Neutral, neutralise
 from equipoise.neutral.selection import select
-from equipoise.records import read_text
+from equipoise.tables import json_rows
 
 OPTION = "option_"
 """Keys of options that are not gathered in one object: option_A, option_B, as in AMQA's files."""
@@ -60,19 +60,10 @@ def read_questions(file: Path, field: str) -> list[Question]:
 
     A malformed row, or one without the field, is an EquipoiseError that names file and row.
     """
-    rows = enumerate(read_text(file).removeprefix("\ufeff").split("\n"), start=1)
-    return [_question(f"{file}, row {number}", line, field) for number, line in rows if line.strip()]
+    return [_question(f"{file}, row {number}", row, field) for number, row in json_rows(file)]
 
 
-def _question(where: str, line: str, field: str) -> Question:
-    try:
-        row = json_.loads(line)
-    except json_.JSONDecodeError as error:
-        message = f"{where}: not JSON ({error.msg} at column {error.colno}): mend or delete the row"
-        raise EquipoiseError(message) from error
-    if not isinstance(row, dict):
-        message = f"{where}: a JSON object is expected, with the question under {field!r}"
-        raise EquipoiseError(message)
+def _question(where: str, row: dict[str, Any], field: str) -> Question:
     if not isinstance(row.get(field), str):
         fault = "is not a text" if field in row else "is missing"
         message = f"{where}: field {field!r} {fault}: name the question's key with --field (the row has {_names(row)})"
