@@ -61,10 +61,10 @@ def adversarial() -> str:
     """Lay out the adversarial study's figures by attribute."""
     metrics = json.loads((ROOT / "metrics/adversarial.json").read_text(encoding="utf-8"))
     names = {"race": "race (white, Black)", "gender": "gender (male, female)", "ses": "income (high, low)"}
-    accuracy = metrics["arm"]["neutral"]["accuracy"]
+    n, accuracy = metrics["n_questions"], estimate(metrics["arm"]["neutral"]["accuracy"])
     lines = [
-        f"The same model on {metrics['n_questions']} multiple-choice questions, each told in 12 ways; accuracy on the neutral text "
-        f"{estimate(accuracy)}:",
+        f"The same model on {n} multiple-choice questions, each told in 12 ways; its accuracy on the neutral text is",
+        f"{accuracy}, where guessing gives 0.25:",
         "",
         "| | group effect | direction effect | gap, as in AMQA | p (exact, Holm) |",
         "|---|---:|---:|---:|---:|",

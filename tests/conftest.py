@@ -25,6 +25,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 class Exported:
     """A model that went through `export`, with its reference in torch."""
 
+    root: Path
     manifest: Manifest
     entry: registry.ModelEntry
     store: Path
@@ -52,7 +53,7 @@ def export_model(name: str, root: Path, store: Path) -> Exported:
         found = weights.locate(entry, root)
         tokenizer = AutoTokenizer.from_pretrained(found.folder, **found.arguments)
         model = AutoModelForCausalLM.from_pretrained(found.folder, dtype=torch.float32, **found.arguments).eval()
-    return Exported(manifest, entry, store, tokenizer, model)
+    return Exported(root, manifest, entry, store, tokenizer, model)
 
 
 @pytest.fixture(scope="session")

@@ -8,8 +8,7 @@ import pytest
 from equipoise.errors import EquipoiseError
 from equipoise.judge.export import Shipped
 from equipoise.judge.registry import FOLDER, EmbeddedSource, load_entry, verified_folder
-from equipoise.records import read_one
-from equipoise.weights import sha256
+from equipoise.records import read_one, sha256
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,7 +9,7 @@ import pytest
 from equipoise.errors import EquipoiseError
 from equipoise.judge.settings import section
 from equipoise.judge.sources import Package, Packages, fetch, member
-from equipoise.weights import sha256
+from equipoise.records import sha256
 
 if TYPE_CHECKING:
     from pathlib import Path

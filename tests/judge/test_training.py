@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from equipoise.errors import EquipoiseError
 from equipoise.judge.settings import section
 from equipoise.judge.training import POOL, TrainSettings, length_grouped, train
-from equipoise.weights import sha256
+from equipoise.records import sha256
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -161,7 +161,8 @@ def to_int8(values: NDArray[np.float32], axis: int) -> tuple[NDArray[np.int8], N
     import numpy as np
 
     peak = np.abs(values).max(axis=1 - axis, keepdims=True)
-    scale = (np.where(peak > 0, peak, 1.0) / LEVELS).astype(np.float32)
+    # A channel of zeros, or of numbers so small that their scale would be none, is stored as zeros.
+    scale = (np.where(peak > LEVELS * np.finfo(np.float32).tiny, peak, 1.0) / LEVELS).astype(np.float32)
     levels = np.clip(np.rint(values / scale), -LEVELS, LEVELS).astype(np.int8)
     return levels, scale.reshape(-1)
 
