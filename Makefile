@@ -26,6 +26,7 @@ readme: .venv/installed
 
 # Train the embedded judge anew (about an hour on 2 cores); its weights are in the repository.
 judge: .venv/installed
+	pip install --quiet --constraint requirements/constraints.txt --group judge
 	cd judge && dvc repro
 
 .venv/installed: pyproject.toml requirements/constraints.txt requirements/weights.txt

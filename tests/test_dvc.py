@@ -76,7 +76,9 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Clone:
     for seed, name in enumerate(("tiny_a", "tiny_b"), start=1):
         tiny.register(folder, name, tiny.build(tmp_path_factory.mktemp(name), seed), seed)
     params = yaml.safe_load((folder / "params.yaml").read_text(encoding="utf-8"))
-    (folder / "params.yaml").write_text(yaml.safe_dump(params | {"model": "tiny_a"}), encoding="utf-8")
+    (folder / "params.yaml").write_text(
+        yaml.safe_dump(params | {"model": "tiny_a", "neutralize": {"limit": 6}}), encoding="utf-8"
+    )
     made.dvc("repro")
     made.commit()
     return made
@@ -109,6 +111,20 @@ def test_temporary_and_queued_runs_give_what_a_plain_run_gives(clone: Clone) -> 
     # The experiment of the test above is the plain run of the same model.
     assert clone.metrics("temporary") == clone.metrics("other")
     assert clone.metrics("queued") == clone.metrics("other")
+
+
+def test_the_papers_design_and_generated_answers_run_too(clone: Clone) -> None:
+    """AMQA's six variants, answered in words, end in the same metrics file, without the crossed design's contrasts."""
+    settings = ("perturb.design=paper", "perturb.answering=generate", "score.answering=generate")
+    options = [word for setting in settings for word in ("--set-param", setting)]
+    clone.dvc("exp", "run", "--temp", "--name", "paper", *options)
+    paper, crossed = (clone.metrics(name)["metrics/adversarial.json"] for name in ("paper", "main"))
+
+    # Original and neutral, and 6 or 12 variants; of the first 6 items none is excluded.
+    assert (len(paper["arm"]), len(crossed["arm"])) == (8, 14)
+    assert (paper["n_questions"], crossed["n_questions"]) == (6, 6)
+    assert "group_effect" not in paper["attribute"]["race"]
+    assert "group_effect" in crossed["attribute"]["race"]
 
 
 def test_an_analysis_parameter_loads_no_model(clone: Clone) -> None:
