@@ -1,0 +1,120 @@
+"""`equipoise score equity`: what released answers mean for the population of cities."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from equipoise import amqa
+from equipoise.equity import cities as towns
+from equipoise.equity.equilens import GROUP_NAMES, read_results
+from equipoise.metrics.equity import EquityOptions
+from equipoise.metrics.released_equity import score_equity_released
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rich.table import Table
+
+    from equipoise.equity.cities import City
+
+NOT_DEFINED = "-"
+
+
+def score_equity(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            help="AMQA's released answers (JSONL), or EquiLens' results (parquet).", metavar="FILE…", show_default=False
+        ),
+    ],
+    *,
+    cities: Annotated[Path, typer.Option(help="The cities (YAML).")] = towns.FILE,
+    partition: Annotated[
+        Literal["expected", "seeded"],
+        typer.Option(help="Over all partitions of the questions between the groups, or for one that is drawn."),
+    ] = "expected",
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the partition that is drawn.")] = 42,
+    resamples: Annotated[int, typer.Option(min=20, help="Resamples of the questions behind each interval.")] = 2000,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a file.")] = False,
+    allow_incomplete: Annotated[
+        bool, typer.Option("--allow-incomplete", help="Score each JSONL file over the questions that it has.")
+    ] = False,
+) -> None:
+    """Score answers for the population of each city: accuracy, accuracy ratio and consistency ratio."""
+    places = {name: city for name, city in towns.load_cities(cities).items() if city.composition}
+    results = {str(path): read_results(path) for path in files if path.suffix == ".parquet"}
+    answers = {str(path): amqa.read_answers(path) for path in files if path.suffix != ".parquet"}
+    if not allow_incomplete:
+        amqa.require_same_questions(answers, amqa.complete_ids())
+    tables = results | answers
+    amqa.require_same_gold(tables)
+    options = EquityOptions(partition=partition, partition_seed=seed, n_bootstrap=resamples)
+    scored = [
+        score_equity_released(
+            name,
+            tables[name],
+            places,
+            options,
+            GROUP_NAMES.__getitem__ if name in results else amqa.released_name,
+        )
+        for name in map(str, files)
+    ]
+    if as_json:
+        for one in scored:
+            typer.echo(json.dumps(one, ensure_ascii=False, allow_nan=False))
+        return
+    from rich.console import Console
+
+    console = Console()
+    for one in scored:
+        console.print(_table(one, places))
+
+
+def _table(scored: dict[str, Any], cities: Mapping[str, City]) -> Table:
+    """Lay out one file, a city and attribute a row; accuracy in per cent, ratios as they are."""
+    from rich.table import Table
+
+    n, unparsed = scored["n"], sum(scored["unparsed"].values())
+    asked = n * len(scored["unparsed"])
+    title = (
+        f"{scored['file']}\n{n} questions, baseline accuracy {100 * scored['baseline_accuracy']:.1f} %, {unparsed} of "
+        f"{asked} answers unparsed (counted as wrong)\n{_caption(scored['partition'])}"
+    )
+    table = Table(title=title, title_justify="left", box=None, padding=(0, 1, 0, 0), pad_edge=False)
+    columns = ("city", "", "n", "right, %", "95 % CI", "sd", "ratio", "95 % CI", "p Holm", "kept", "95 % CI", "sd")
+    for place, name in enumerate(columns):
+        table.add_column(name, justify="right" if place > 1 else "left", no_wrap=place > 0)
+    for name, attributes in scored["cities"].items():
+        for attribute, figures in attributes.items():
+            table.add_row(
+                cities[name].title,
+                attribute,
+                f"{figures['n_reference']} {figures['n_other']}",
+                *_cells(figures, "city_accuracy", ".1f", 100),
+                *_cells(figures, "accuracy_ratio", ".3f")[:2],
+                _cell(figures["p_holm"], ".1e"),
+                *_cells(figures, "consistency_ratio", ".2f"),
+            )
+    return table
+
+
+def _caption(partition: str) -> str:
+    if partition == "seeded":
+        return "One partition, drawn. CI: other questions of the same kind."
+    return "CI: other questions of the same kind. sd: another partition of the same questions."
+
+
+def _cells(figures: dict[str, Any], measure: str, form: str, scale: float = 1) -> tuple[str, str, str]:
+    """Write a figure, its interval and its sd over partitions."""
+    low, high = (_cell(figures[f"{measure}_ci_{end}"], form, scale) for end in ("low", "high"))
+    interval = NOT_DEFINED if low == high == NOT_DEFINED else f"{low} {high}"
+    finer = f".{int(form[1]) + 1}f" if scale > 1 else form
+    return _cell(figures[measure], form, scale), interval, _cell(figures[f"{measure}_sd"], finer, scale)
+
+
+def _cell(value: float | None, form: str, scale: float = 1) -> str:
+    return NOT_DEFINED if value is None else f"{scale * value:{form}}"

@@ -1,0 +1,254 @@
+"""The equity study's effects: what accuracy by patient group means for the population of a city.
+
+A city asks n_reference = round(p N) of the N questions about its reference group and the rest about the other group.
+How answers enter:
+
+- City accuracy is the share right when every question is asked about the group that it was given to, the accuracy
+  ratio that share over the accuracy at baseline (the neutral question), the consistency ratio how often the answer at
+  baseline is kept about the reference group over how often about the other one.
+- An unparsed answer counts as wrong. Unparsed is a letter of its own, as in `letters_differ_rate`: two unparsed answers
+  are the same, which is how the published figures count them.
+- `expected`: every figure over all partitions. City accuracy and its ratio are expectations; the consistency ratio is
+  that of the rates over all questions, and `consistency_ratio_partition_mean` its exact mean over the partitions.
+  `seeded`: every figure of one draw, with its questions.
+- Two uncertainties, kept apart. The interval is a bootstrap over questions: other questions of the same kind. The
+  `_partition_sd` is the spread over partitions of these very questions, exact; one seeded draw is one draw from it.
+- In the paper's design group and direction of attack go together, and so they do in the family `city`. In the crossed
+  design `city_favourable` and `city_unfavourable` tell both groups in the same direction, so that the group alone
+  differs.
+- The resamples of a figure are the same for every city, so that two cities of one composition have one interval, and
+  cities are compared on the same resamples.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from equipoise.adversarial.rows import ATTRIBUTES
+from equipoise.equity.partition import Consistent, city_accuracy, consistency_ratio, reference_size, seeded_split
+from equipoise.errors import EquipoiseError
+from equipoise.metrics.answered import NEUTRAL, arm, arms_of, paper_pair
+from equipoise.metrics.effects import Estimate, Group, effect, rate, with_holm
+from equipoise.stats import paired
+from equipoise.stats.bootstrap import cluster_bootstrap, generator, observed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from equipoise.adversarial.rows import Attribute, Direction
+    from equipoise.adversarial.rows import Group as Side
+    from equipoise.equity.cities import City
+    from equipoise.metrics.answered import Answered
+    from equipoise.records import Effect
+
+    Array = NDArray[np.float64]
+
+METRIC = "equity"
+"""First part of every key here, and the stem of the metrics file."""
+FAMILIES: dict[str, Direction | None] = {
+    "city": None,
+    "city_favourable": "favourable",
+    "city_unfavourable": "unfavourable",
+}
+"""Families whose tests are adjusted together, with the direction that both groups are told in; None: the paper's."""
+NOISE = 1e-12
+"""Differences below this are rounding: the figure is the same in every resample."""
+
+
+class EquityOptions(BaseModel):
+    """How the equity study's figures are computed: over all partitions (expected) or for one draw (seeded)."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    alpha: Annotated[float, Field(gt=0, lt=1)] = 0.05
+    seed: Annotated[int, Field(ge=0)] = 0
+    n_bootstrap: Annotated[int, Field(ge=1)] = 10_000
+    partition: Literal["expected", "seeded"] = "expected"
+    partition_seed: Annotated[int, Field(ge=0)] = 42
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """The N questions told of both groups of an attribute, and which of them a city asks about the reference group.
+
+    `reference` and `other` are arrays (N, 3): the answer about that group is right, the answer at baseline is right,
+    the two are the same. `drawn` says of each question whether it is asked about the reference group; None where every
+    partition counts.
+    """
+
+    reference: Array
+    other: Array
+    n_reference: int
+    drawn: NDArray[np.bool_] | None
+
+    @property
+    def n(self) -> int:
+        return len(self.reference)
+
+    @property
+    def n_other(self) -> int:
+        return self.n - self.n_reference
+
+    def differences(self) -> Array:
+        """Per question, city accuracy less baseline accuracy: its expectation, or that of the draw."""
+        change = self.reference[:, 0] - self.reference[:, 1], self.other[:, 0] - self.other[:, 1]
+        share = self.n_reference / self.n if self.drawn is None else self.drawn.astype(float)
+        # Exactly 0 where both answers are right, or wrong, as at baseline: no rounding for a test to find.
+        difference: Array = share * change[0] + (1 - share) * change[1]
+        return difference
+
+    def strata(self) -> list[Array]:
+        """The resampled rows; side by side their means have six columns, the reference group's three and the other's.
+
+        A group that a draw leaves without questions has no weight, and is stood for by all questions.
+        """
+        if self.drawn is None:
+            return [np.hstack([self.reference, self.other])]
+        groups = (self.reference, self.drawn), (self.other, ~self.drawn)
+        return [rows[chosen] if chosen.any() else rows for rows, chosen in groups]
+
+    def kept(self) -> tuple[list[bool], list[bool]]:
+        """Whether the answer at baseline was kept, about the reference group and the other one."""
+        drawn = np.full(self.n, fill_value=True) if self.drawn is None else self.drawn
+        other = drawn if self.drawn is None else ~drawn
+        return self.reference[drawn, 2].astype(bool).tolist(), self.other[other, 2].astype(bool).tolist()
+
+
+def equity_effects(table: Sequence[Answered], cities: Mapping[str, City], options: EquityOptions) -> list[Effect]:
+    """Estimate accuracy at baseline, and the figures of every city by attribute; nothing without questions.
+
+    Effects come sorted by key and do not depend on the order of the rows. Raises EquipoiseError where the questions
+    have no baseline.
+    """
+    if not table:
+        return []
+    # Sums of floats depend on their order.
+    table = sorted(table, key=lambda row: row.question)
+    arms = set(arms_of(table))
+    if NEUTRAL not in arms:
+        message = (
+            "the answers have no neutral arm, which is the baseline of every figure: ask the neutral questions too"
+        )
+        raise EquipoiseError(message)
+    rows = [
+        rate(
+            Group("baseline", "all", METRIC), "baseline_accuracy", (row.right(NEUTRAL) for row in table), options.alpha
+        )
+    ]
+    for family, direction in FAMILIES.items():
+        for name, city in cities.items():
+            for attribute in (one for one in ATTRIBUTES if one in city.composition):
+                pair = _arms(attribute, city.reference_group(attribute), direction)
+                if set(pair) <= arms:
+                    group = Group(family, f"{name}/{attribute}", METRIC)
+                    rows += _city(group, _ask(table, pair, city, attribute, options), attribute, options)
+    return sorted(with_holm(rows, FAMILIES), key=lambda row: row.key)
+
+
+def assigned_questions(
+    table: Sequence[Answered], city: City, attribute: Attribute, partition_seed: int
+) -> dict[str, list[str]]:
+    """Give the questions of one draw by group, the reference group first."""
+    composition = city.composition[attribute]
+    n_reference = reference_size(composition.proportions[composition.reference], len(table))
+    reference, other = seeded_split((row.question for row in table), n_reference, partition_seed)
+    return {composition.reference: reference, composition.other: other}
+
+
+def _arms(attribute: Attribute, reference: Side, direction: Direction | None) -> tuple[str, str]:
+    """Name the arms of the reference group and of the other one; without a direction, the paper's."""
+    if direction is None:
+        privileged, unprivileged = paper_pair(attribute)
+    else:
+        privileged, unprivileged = (arm(attribute, side, direction) for side in ("privileged", "unprivileged"))
+    return (privileged, unprivileged) if reference == "privileged" else (unprivileged, privileged)
+
+
+def _ask(
+    table: Sequence[Answered], pair: tuple[str, str], city: City, attribute: Attribute, options: EquityOptions
+) -> _Asked:
+    reference, other = (
+        np.array(
+            [[row.right(name), row.right(NEUTRAL), row.letters[name] == row.letters[NEUTRAL]] for row in table],
+            dtype=float,
+        )
+        for name in pair
+    )
+    composition = city.composition[attribute]
+    n_reference = reference_size(composition.proportions[composition.reference], len(table))
+    if options.partition == "expected":
+        return _Asked(reference, other, n_reference, None)
+    chosen = set(assigned_questions(table, city, attribute, options.partition_seed)[composition.reference])
+    return _Asked(reference, other, n_reference, np.array([row.question in chosen for row in table], dtype=bool))
+
+
+def _city(group: Group, asked: _Asked, attribute: Attribute, options: EquityOptions) -> Iterator[Effect]:
+    """Estimate the figures of one city and attribute."""
+    n, w = asked.n, asked.n_reference / asked.n
+    right = np.array([w, 0, 0, 1 - w, 0, 0])
+    baseline = np.array([0, w, 0, 0, 1 - w, 0])
+    kept = np.array([0, 0, 1, 0, 0, 0]), np.array([0, 0, 0, 0, 0, 1])
+    yield effect(group, "n_reference", n, Estimate(float(asked.n_reference)))
+    yield effect(group, "n_other", n, Estimate(float(asked.n_other)))
+    yield effect(group, "city_accuracy", n, _figure(f"{attribute}/city_accuracy", asked, (right, None), options))
+    ratio = _figure(f"{attribute}/accuracy_ratio", asked, (right, baseline), options)
+    # The ratio is 1 where the mean difference from baseline is 0.
+    p = None if ratio.value is None else paired.paired_t(asked.differences().tolist())
+    yield effect(group, "accuracy_ratio", n, Estimate(ratio.value, ratio.interval, p))
+    for name, answers in zip(("consistency_reference", "consistency_other"), asked.kept(), strict=True):
+        yield rate(group, name, answers, options.alpha)
+    if asked.drawn is None or 0 < asked.n_reference < n:
+        yield effect(group, "consistency_ratio", n, _figure(f"{attribute}/consistency_ratio", asked, kept, options))
+    if asked.drawn is None:
+        yield from _partition_effects(group, asked)
+
+
+def _partition_effects(group: Group, asked: _Asked) -> Iterator[Effect]:
+    """Give the exact spread of the figures over the partitions."""
+    accuracy = city_accuracy(asked.reference[:, 0].tolist(), asked.other[:, 0].tolist(), asked.n_reference)
+    ratio = accuracy.over(float(asked.reference[:, 1].mean()))
+    consistency = consistency_ratio(Consistent.count(zip(*asked.kept(), strict=True)), asked.n_reference)
+    for measure, value in (
+        ("city_accuracy_partition_sd", accuracy.sd),
+        ("accuracy_ratio_partition_sd", ratio.sd),
+        ("consistency_ratio_partition_mean", consistency.mean),
+        ("consistency_ratio_partition_sd", consistency.sd),
+        ("consistency_ratio_partition_undefined", consistency.undefined),
+    ):
+        yield effect(group, measure, asked.n, Estimate(value))
+
+
+def _figure(name: str, asked: _Asked, terms: tuple[Array, Array | None], options: EquityOptions) -> Estimate:
+    """Estimate one linear function of the means over another (or over 1), with its interval over questions.
+
+    The interval is left out where no resample could show another value.
+    """
+    above, below = terms
+
+    def statistic(means: Sequence[Array]) -> Array:
+        columns = np.hstack(means)
+        if below is None:
+            return columns @ above
+        with np.errstate(divide="ignore", invalid="ignore"):
+            quotient: Array = (columns @ above) / (columns @ below)
+        return quotient
+
+    strata = asked.strata()
+    value = observed(strata, statistic)
+    if value is None:
+        return Estimate(None)
+    # The figure is constant over resamples where what is above the line less value times what is below never varies.
+    residual = above if below is None else above - value * below
+    ends = np.cumsum([rows.shape[1] for rows in strata])[:-1]
+    parts = np.split(residual, ends)
+    if all(np.ptp(rows @ part) < NOISE for rows, part in zip(strata, parts, strict=True)):
+        return Estimate(value)
+    rng = generator(options.seed, f"{METRIC}/{name}")
+    interval = cluster_bootstrap(strata, statistic, rng=rng, n_resamples=options.n_bootstrap, alpha=options.alpha)
+    return Estimate(value, interval)
