@@ -8,19 +8,20 @@ and figures over part of the questions are not comparable, so it is refused unle
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from equipoise import hub
 from equipoise.adversarial.rows import ATTRIBUTES, GROUPS, Item
 from equipoise.errors import EquipoiseError
 from equipoise.metrics.answered import NEUTRAL, ORIGINAL, Answered, paper_pair
 from equipoise.records import fault
-from equipoise.tables import json_rows, parquet_rows
+from equipoise.tables import json_rows, table_rows
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
+    from pathlib import Path
 
 HUB_ID = "Showing-KCL/AMQA"
 N_QUESTIONS = 801
@@ -34,8 +35,6 @@ ALIASES = {
 NO_ANSWER = {"", "unknown", "none", "null", "n/a", "nan"}
 """What the released files write where their parser found no letter."""
 LICENCE = "as stated at huggingface.co/datasets/Showing-KCL/AMQA"
-HUB = re.compile(r"(?P<repo>[\w.\-]+/[\w.\-]+)@(?P<revision>[0-9a-f]{40})")
-READABLE = (".parquet", ".jsonl")
 
 
 def complete_ids() -> list[str]:
@@ -117,19 +116,13 @@ def named_ids(ids: Iterable[str]) -> str:
 
 
 def read_items(source: str) -> list[Item]:
-    """Read AMQA items from a JSONL or parquet file, or from the hub as `Showing-KCL/AMQA@<commit>`.
+    """Read AMQA items from a parquet, CSV or JSONL file, or from the hub as `Showing-KCL/AMQA@<commit>`.
 
     Keys are `amqa-0000` and so on, so that they sort as the questions are numbered. A fault in the schema names the
     row and the field.
     """
-    path = Path(source)
-    if not path.exists() and (match := HUB.fullmatch(source)):
-        path = _download(match["repo"], match["revision"])
-    elif not path.exists() and re.fullmatch(r"[\w\-]+/[\w.\-]+(?:@.*)?", source) and path.suffix not in READABLE:
-        repo = source.split("@", maxsplit=1)[0]
-        message = f"{source}: a dataset of the hub is named with its commit: {repo}@<40 hex digits>"
-        raise EquipoiseError(message)
-    rows = parquet_rows(path) if path.suffix == ".parquet" else json_rows(path)
+    (path,) = hub.locate(source, _largest)
+    rows = table_rows(path)
     items = [_item(row, f"{path}, row {number}") for number, row in rows]
     keys = [item.key for item in items]
     if repeated := {key for key in keys if keys.count(key) > 1}:
@@ -198,18 +191,7 @@ def _item(row: Mapping[str, Any], where: str) -> Item:
         raise EquipoiseError(message) from error
 
 
-def _download(repo: str, revision: str) -> Path:
-    """Fetch the data file of a dataset at one commit; the largest readable one, if there are several."""
-    from huggingface_hub import HfApi, hf_hub_download
-
-    try:
-        entries = HfApi().list_repo_tree(repo, repo_type="dataset", revision=revision, recursive=True)
-        sizes = {entry.path: getattr(entry, "size", 0) for entry in entries if entry.path.endswith(READABLE)}
-        name = max(sizes, key=lambda path: (sizes[path], path))
-        return Path(hf_hub_download(repo, name, repo_type="dataset", revision=revision))
-    except Exception as error:
-        message = (
-            f"{repo} at {revision[:12]} could not be fetched from the Hugging Face Hub ({type(error).__name__}): "
-            "check the name, the commit and the network, or give the items as a JSONL or parquet file"
-        )
-        raise EquipoiseError(message) from error
+def _largest(sizes: Mapping[str, int]) -> list[str]:
+    """Pick the data file of a data set: the largest one with rows."""
+    names = [name for name in sizes if name.endswith((".parquet", ".jsonl"))]
+    return sorted(names, key=lambda name: (sizes[name], name))[-1:]

@@ -12,34 +12,48 @@ from equipoise.records import Prompt
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from equipoise.adversarial.rows import Neutralised, Variant
+    from equipoise.adversarial.rows import Item, Neutralised, Variant
+    from equipoise.equity.rows import Sampled
     from equipoise.perturb.agents import Evaluate
     from equipoise.perturb.templates import EvaluationPrompt
-    from equipoise.records import Response
+    from equipoise.records import Response, Study
 
 Answering = Literal["likelihood", "generate"]
 PREFIX = "Answer:"
 """How the reply begins where the letter is read from likelihoods."""
+EXAM = "/exam"
+"""Ending of the key of a question that is asked as it stands."""
 
 
 def question_prompt(variant: Variant, item: Neutralised, template: EvaluationPrompt, answering: Answering) -> Prompt:
     """Ask one variant's question.
 
-    By likelihood, each letter is a candidate after `Answer:` and nothing is generated; else the model replies freely.
     The neutral vignette up to its final question is the stem that the item's variants share.
     """
-    system, user = template.ask(variant.text, variant.options)
     stem = item.neutral[: final_question_start(item.neutral)].rstrip()
+    prompt = _prompt(variant.key, variant.study, variant.text, variant.options, template, answering)
+    return prompt.model_copy(update={"stem": stem}) if variant.text.startswith(stem) else prompt
+
+
+def exam_prompt(item: Item, template: EvaluationPrompt, answering: Answering) -> Prompt:
+    """Ask an item's question as it stands, demographics included."""
+    return _prompt(f"{item.key}{EXAM}", "medmcqa", item.question, item.options, template, answering)
+
+
+def _prompt(
+    key: str, study: Study, text: str, options: Mapping[str, str], template: EvaluationPrompt, answering: Answering
+) -> Prompt:
+    """By likelihood, each letter is a candidate after `Answer:` and nothing is generated; else the model replies."""
+    system, user = template.ask(text, options)
     by_likelihood = answering == "likelihood"
     return Prompt(
-        key=variant.key,
-        study=variant.study,
+        key=key,
+        study=study,
         system=system,
         prefix=PREFIX if by_likelihood else "",
         turns=(user,),
-        candidates=tuple(variant.options) if by_likelihood else (),
+        candidates=tuple(options) if by_likelihood else (),
         reply=not by_likelihood,
-        stem=stem if variant.text.startswith(stem) else "",
     )
 
 
@@ -55,8 +69,19 @@ def letter_of(response: Response, options: Mapping[str, str]) -> str | None:
 
 def letters_of(responses: Sequence[Response], variants: Sequence[Variant]) -> dict[str, str | None]:
     """Read the letter of every variant's response, by key; responses of other studies are left alone."""
-    options = {variant.key: variant.options for variant in variants}
-    return {row.key: letter_of(row, options.get(row.key, {})) for row in responses if row.study == "adversarial"}
+    return _letters(responses, "adversarial", {variant.key: variant.options for variant in variants})
+
+
+def exam_letters(responses: Sequence[Response], sampled: Sequence[Sampled]) -> dict[str, str | None]:
+    """Read the letter of every exam question's response, by item; responses of other studies are left alone."""
+    letters = _letters(responses, "medmcqa", {f"{row.item}{EXAM}": row.options for row in sampled})
+    return {key.removesuffix(EXAM): letter for key, letter in letters.items()}
+
+
+def _letters(
+    responses: Sequence[Response], study: Study, options: Mapping[str, Mapping[str, str]]
+) -> dict[str, str | None]:
+    return {row.key: letter_of(row, options.get(row.key, {})) for row in responses if row.study == study}
 
 
 def question_prompts(

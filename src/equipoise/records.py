@@ -26,7 +26,7 @@ DECIMALS = 6
 """Places to which every float is rounded on writing."""
 
 Text = Annotated[str, Field(min_length=1)]
-Study = Literal["vignettes", "adversarial"]
+Study = Literal["vignettes", "adversarial", "medmcqa", "stigma"]
 Role = Literal["marginalised", "privileged"]
 Tier = Literal["single", "tier1", "tier2", "tier3", "mental_health_substance"]
 AnswerKind = Literal["expected", "stereotyped", "distractor", "other", "refusal", "unparsed"]
@@ -105,14 +105,16 @@ class Prompt(Row):
 class Response(Row):
     """What one model replied to one prompt, unread.
 
-    `replies` holds one text for each turn; `finished` says whether the model ended each by itself (else the length
-    limit did). `log_likelihood` is the mean log probability per token of each candidate after the last turn, in nats;
-    it is empty where the backend gives no likelihoods.
+    `replies` holds one text for each turn that the model replied to; `finished` says whether it ended each by itself
+    (else the length limit did). `log_likelihood` is the mean log probability per token of each candidate after the last
+    turn, in nats, and `candidate_tokens` how many tokens that mean is over; both are empty where the backend gives no
+    likelihoods.
     """
 
     replies: tuple[str, ...]
     finished: tuple[bool, ...]
     log_likelihood: dict[str, float]
+    candidate_tokens: dict[str, int] = {}
     prompt_tokens: int
     generated_tokens: int
 
@@ -142,7 +144,11 @@ class Judgement(Row):
 
 
 class Fidelity(BaseModel):
-    """How closely exported weights follow their reference on the probe set."""
+    """How closely exported weights follow their reference on the probe set.
+
+    `letters` and `tokens` are shares of agreement; `max_abs_logit` bounds the difference of any logit, as a power of
+    ten.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -153,31 +159,39 @@ class Fidelity(BaseModel):
 
 
 class Manifest(BaseModel):
-    """What `export` made and from what: a tracked stand-in for weights that are too large to track.
+    """What the model under test is: a tracked stand-in for weights too large to track, or for a server.
 
-    `weights` and `files` map names to sha256 digests: of the source's weights, and of the exported files under
-    `.cache/models/<folder>`. `versions` names the libraries that took part.
+    `repo` and `revision` say where it comes from: the hub's id and commit, a package and its version, a server's
+    address and the model's name there, a file of saved answers and its sha256. `weights` and `files` map names to
+    sha256 digests: of the source's weights, and of the exported files under `.cache/models/<folder>`. `settings` is
+    what every request to a server carries beside the conversation. `versions` names the libraries that took part.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     model: Text
+    backend: Text = "onnx"
     repo: Text
     revision: Text
     licence: Text
-    weights: dict[str, str]
-    folder: Text
-    files: dict[str, str]
-    opset: int
-    precision: Text
-    provider: Text
-    versions: dict[str, str]
-    fidelity: Fidelity
+    weights: dict[str, str] = {}
+    folder: Text | None = None
+    files: dict[str, str] = {}
+    opset: int | None = None
+    precision: Text | None = None
+    provider: Text | None = None
+    settings: dict[str, Any] = {}
+    versions: dict[str, str] = {}
+    fidelity: Fidelity | None = None
 
     @property
     def identity(self) -> str:
         """A digest of all that decides an answer: the model's part of a cache key."""
-        return digest(self.model_dump(mode="json", exclude={"fidelity"}))
+        return digest({name: value for name, value in self.written().items() if name != "fidelity"})
+
+    def written(self) -> dict[str, Any]:
+        """Give the manifest as its file holds it: without what this kind of model does not have."""
+        return self.model_dump(mode="json", exclude_defaults=True)
 
 
 class Effect(Row):

@@ -1,7 +1,9 @@
-"""Rows of other people's files, JSONL or parquet, with the number that an error names them by."""
+"""Rows of other people's files, JSONL, parquet or CSV, with the number that an error names them by."""
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +13,24 @@ from equipoise.records import read_text
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+JSON_LINES = (".jsonl", ".json")
+READABLE = (".parquet", ".csv", *JSON_LINES)
+"""Endings of the files that `table_rows` reads."""
+
+
+def table_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Read a file by its ending: parquet, CSV, else JSONL; another ending than `READABLE` is an EquipoiseError."""
+    match path.suffix:
+        case ".parquet":
+            return parquet_rows(path)
+        case ".csv":
+            return csv_rows(path)
+        case ending if ending in JSON_LINES:
+            return json_rows(path)
+        case ending:
+            message = f"{path}: {ending or 'no ending'} is none of {', '.join(READABLE)}: give a file of one of these"
+            raise EquipoiseError(message)
 
 
 def json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -47,6 +67,28 @@ def parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         raise EquipoiseError(message) from error
     for number, row in enumerate(table.to_dict("records"), start=1):
         yield number, {str(name): None if _missing(value) else value for name, value in row.items()}
+
+
+def csv_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Read a CSV file whose first row names the columns: number from 1 and row, an empty cell as None.
+
+    A row with more or fewer cells than there are columns is an EquipoiseError that names it.
+    """
+    reader = csv.reader(io.StringIO(read_text(path).removeprefix("\ufeff"), newline=""), strict=True)
+    number = 0
+    try:
+        columns = next(reader, [])
+        for cells in reader:
+            if not cells:
+                continue
+            number += 1
+            if len(cells) != len(columns):
+                message = f"{path}, row {number}: {len(cells)} cells, {len(columns)} columns: quote cells with commas"
+                raise EquipoiseError(message)
+            yield number, {name: cell or None for name, cell in zip(columns, cells, strict=True)}
+    except csv.Error as error:
+        message = f"{path}, row {number + 1}: not CSV ({error}): mend the row, or give the rows as JSONL"
+        raise EquipoiseError(message) from error
 
 
 def _missing(value: object) -> bool:

@@ -1,4 +1,4 @@
-"""Intervals for one proportion and for the difference of two proportions measured on the same pairs."""
+"""Intervals for one proportion, the difference of two on the same pairs, and a weighted sum of independent ones."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from equipoise.errors import EquipoiseError
 from equipoise.stats.quantities import Interval
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from equipoise.stats.quantities import PairedCells
 
 
@@ -59,6 +61,30 @@ def paired_difference(cells: PairedCells, alpha: float = 0.05) -> Interval | Non
         max(-1.0, difference - reach(p_first - wilson_first.low, wilson_second.high - p_second)),
         min(1.0, difference + reach(wilson_first.high - p_first, p_second - wilson_second.low)),
     )
+
+
+def weighted_sum(parts: Sequence[tuple[float, int, int]], alpha: float = 0.05) -> Interval | None:
+    """Interval of the sum of weight x count / n over independent samples; None without parts or where an n is 0.
+
+    `parts` are (weight, count, n); a weight may be negative. MOVER: each Wilson limit's distance from its proportion
+    stands for a standard error on that side, and the distances are added in squares. One part of weight 1 gives
+    Wilson's interval, weights 1 and -1 give Newcombe's for the difference of independent proportions. With weights
+    above 0 the limits stay within the sums of the Wilson limits.
+    Source: Zou, Huang & Zhang (2009), Computational Statistics & Data Analysis 53:1080-1085.
+    """
+    below = above = total = 0.0
+    if not parts:
+        return None
+    for weight, count, n in parts:
+        limits = wilson(count, n, alpha)
+        if limits is None:
+            return None
+        share = count / n
+        reaches = weight * (share - limits.low), weight * (limits.high - share)
+        total += weight * share
+        down, up = reaches if weight > 0 else reaches[::-1]
+        below, above = below + down**2, above + up**2
+    return Interval(total - math.sqrt(below), total + math.sqrt(above))
 
 
 def _phi(cells: PairedCells) -> float:

@@ -1,0 +1,183 @@
+"""The exam study's effects: how well a model answers the questions that stand for a city's burden of disease.
+
+How answers enter:
+
+- A response without a letter is invalid: it is left out of accuracy and macro averages, as in EquiLens' metrics
+  reference, and `invalid_rate` stands beside them.
+- A city's figures are over its subset, whose diseases were drawn in fixed proportions: the bootstrap keeps these.
+- `prevalence_weighted_accuracy` weights each disease's accuracy by the city's normalised prevalence, whatever the
+  proportions of the questions are. It is undefined where a disease has no valid answer.
+- Cities are asked the same questions as far as their diseases agree; figures of two cities are not independent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from equipoise.errors import EquipoiseError
+from equipoise.metrics.classification import ACCURACY, MACRO, Answered, Resampling, Scores, score
+from equipoise.metrics.effects import Estimate, Group, effect, figures, rate, rounded
+from equipoise.metrics.pairs import require_same_keys
+from equipoise.stats.proportions import weighted_sum
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from equipoise.adversarial.rows import Disease
+    from equipoise.equity.rows import Sampled
+    from equipoise.metrics.effects import Nested
+    from equipoise.records import Effect
+
+METRIC = "medmcqa"
+"""First part of every key here, and the stem of the metrics file."""
+WEIGHTED = "prevalence_weighted_accuracy"
+MEASURES = (ACCURACY, *MACRO)
+
+
+@dataclass(frozen=True, slots=True)
+class ExamAnswer:
+    """One question of a city's subset with the letter given; `disease` is None where the question is about no group."""
+
+    city: str
+    item: str
+    disease: Disease | None
+    answered: Answered
+
+
+@dataclass(frozen=True, slots=True)
+class CityScores:
+    """The figures of one city: over all its answers, by disease, and the diseases' weights, which add up to 1.
+
+    `diseases` holds those of the weights, in their order, then others that were asked about.
+    """
+
+    aggregate: Scores
+    diseases: Mapping[Disease, Scores]
+    weights: Mapping[Disease, float]
+    weighted: Estimate
+
+
+def tabulate_exam(sampled: Sequence[Sampled], letters: Mapping[str, str | None]) -> list[ExamAnswer]:
+    """Join the cities' questions with the letters read for them, by item.
+
+    Raises EquipoiseError that names the keys where a question has no letter or a letter no question.
+    """
+    require_same_keys("question", {row.item for row in sampled}, "response", letters.keys())
+    return [ExamAnswer(row.city, row.item, row.disease, Answered(row.gold, letters[row.item])) for row in sampled]
+
+
+def score_cities(
+    answers: Sequence[ExamAnswer], weights: Mapping[str, Mapping[Disease, float]], resampling: Resampling
+) -> dict[str, CityScores]:
+    """Score every city that has answers, by the name of the city; `weights` are its normalised prevalences.
+
+    The order of the answers does not matter. A city without weights is an EquipoiseError.
+    """
+    by_city: dict[str, list[ExamAnswer]] = {}
+    for row in sorted(answers, key=lambda row: (row.city, row.item)):
+        by_city.setdefault(row.city, []).append(row)
+    if unknown := sorted(by_city.keys() - weights.keys()):
+        known = ", ".join(weights) or "none"
+        message = f"city {unknown[0]!r} has answers but no diseases; known: {known}: add it to the cities, or mend it"
+        raise EquipoiseError(message)
+    return {city: _score_city(city, rows, weights[city], resampling) for city, rows in by_city.items()}
+
+
+def medmcqa_effects(scores: Mapping[str, CityScores], alpha: float) -> list[Effect]:
+    """Lay the figures out as effects, sorted by key: family `city` (london) and family `disease` (london/cancer)."""
+    rows: list[Effect] = []
+    for city, found in scores.items():
+        rows += [*_effects(_city(city), found.aggregate, alpha), _weighted_effect(city, found)]
+        for disease, one in found.diseases.items():
+            rows += _effects(_disease(city, disease), one, alpha)
+    return sorted(rows, key=lambda row: row.key)
+
+
+def medmcqa_metrics(scores: Mapping[str, CityScores]) -> Nested:
+    """Lay the figures out for `metrics/medmcqa.json`, as nested finite scalars.
+
+    First the numbers of cities and of answers, then `city`, and in each `aggregate` and `per_disease` with counts,
+    `composition` (the disease's weight) and measures; what is undefined is left out, and its n says why.
+    """
+    aggregates = [found.aggregate for found in scores.values()]
+    return {
+        "n_cities": len(scores),
+        "n_total": sum(one.n_total for one in aggregates),
+        "n_valid": sum(one.n_valid for one in aggregates),
+        "n_invalid": sum(one.n_invalid for one in aggregates),
+        "city": {
+            city: {
+                "aggregate": {
+                    **_nested(_city(city), found.aggregate),
+                    WEIGHTED: figures(_weighted_effect(city, found), {}),
+                },
+                "per_disease": {
+                    disease: {**_composition(found, disease), **_nested(_disease(city, disease), one)}
+                    for disease, one in found.diseases.items()
+                },
+            }
+            for city, found in scores.items()
+        },
+    }
+
+
+def _score_city(
+    city: str, answers: Sequence[ExamAnswer], weights: Mapping[Disease, float], resampling: Resampling
+) -> CityScores:
+    found: dict[Disease | None, list[Answered]] = {disease: [] for disease in weights}
+    for row in answers:
+        found.setdefault(row.disease, []).append(row.answered)
+    diseases = {
+        disease: score([rows], f"{METRIC}/{city}/{disease}", resampling)
+        for disease, rows in found.items()
+        if disease is not None
+    }
+    aggregate = score(list(found.values()), f"{METRIC}/{city}", resampling)
+    return CityScores(aggregate, diseases, weights, _weighted(diseases, weights, resampling.alpha))
+
+
+def _weighted(diseases: Mapping[Disease, Scores], weights: Mapping[Disease, float], alpha: float) -> Estimate:
+    """Weight the accuracies; undefined where a disease of the city has no valid answer."""
+    parts = [(weight, diseases[disease].n_right, diseases[disease].n_valid) for disease, weight in weights.items()]
+    if not parts or not all(n for *_, n in parts):
+        return Estimate(None)
+    return Estimate(sum(weight * right / n for weight, right, n in parts), weighted_sum(parts, alpha))
+
+
+def _city(city: str) -> Group:
+    return Group("city", city, METRIC)
+
+
+def _disease(city: str, disease: Disease) -> Group:
+    return Group("disease", f"{city}/{disease}", METRIC)
+
+
+def _weighted_effect(city: str, found: CityScores) -> Effect:
+    """Build the effect of the weighted accuracy; its n counts the valid answers about the city's own diseases."""
+    n = sum(found.diseases[disease].n_valid for disease in found.weights)
+    return effect(_city(city), WEIGHTED, n, found.weighted)
+
+
+def _effects(group: Group, scores: Scores, alpha: float) -> Iterator[Effect]:
+    for measure in MEASURES:
+        yield effect(group, measure, scores.n_valid, scores.estimates[measure])
+    yield rate(group, "invalid_rate", [True] * scores.n_invalid + [False] * scores.n_valid, alpha)
+
+
+def _nested(group: Group, scores: Scores) -> Nested:
+    measured: Nested = {
+        measure: figures(effect(group, measure, scores.n_valid, scores.estimates[measure]), {}) for measure in MEASURES
+    }
+    return {
+        "n_total": scores.n_total,
+        "n_valid": scores.n_valid,
+        "n_invalid": scores.n_invalid,
+        "n_absent_classes": scores.n_absent_classes,
+        "n_unpredicted_classes": scores.n_unpredicted_classes,
+        **measured,
+    }
+
+
+def _composition(found: CityScores, disease: Disease) -> Nested:
+    return {"composition": rounded(found.weights[disease])} if disease in found.weights else {}
