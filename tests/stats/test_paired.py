@@ -11,6 +11,7 @@ from scipy.stats import multinomial
 
 from equipoise.stats.multiplicity import adjust
 from equipoise.stats.paired import (
+    d_z,
     mcnemar_chi2,
     mcnemar_exact,
     mean_interval,
@@ -141,10 +142,16 @@ def test_pseudomedian_is_the_median_of_pairwise_means() -> None:
     assert pseudomedian([0, 2, 10]) == 3.5
 
 
+def test_d_z_is_the_mean_in_standard_deviations() -> None:
+    """Differences 1, 2, 3 have mean 2 and standard deviation 1."""
+    assert d_z([1, 2, 3]) == 2.0
+
+
 @pytest.mark.parametrize("differences", [[], [1.5], [0.0, 0.0, 0.0], [0.3, 0.3, 0.3], [0.1 + 0.2, 0.3]])
 def test_differences_without_spread_have_no_t(differences: list[float]) -> None:
-    """Fewer than two differences, or equal ones (but for rounding), have no t test, no interval and no deviation."""
+    """Fewer than two differences, or equal ones (but for rounding), have no t test, interval, deviation or d."""
     assert paired_t(differences) is None
+    assert d_z(differences) is None
     assert mean_interval(differences) is None
     assert standard_deviation(differences) is None
 

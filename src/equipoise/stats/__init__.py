@@ -1,1 +1,1 @@
-"""Statistics of paired data: pure functions in which an undefined figure is None, never 0 and never NaN."""
+"""Statistics of pairs, groups and clusters, as pure functions: an undefined figure is None, never 0 and never NaN."""

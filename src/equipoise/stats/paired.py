@@ -70,7 +70,7 @@ def paired_t(differences: Sequence[float]) -> PValue | None:
     if values is None:
         return None
     result = ttest_1samp(values, 0.0)
-    return PValue.of(float(result.pvalue), lambda: _log_t_two_sided(float(result.statistic), len(values) - 1))
+    return PValue.of(float(result.pvalue), lambda: log_t_two_sided(float(result.statistic), len(values) - 1))
 
 
 def wilcoxon(differences: Sequence[float]) -> PValue | None:
@@ -110,6 +110,17 @@ def standard_deviation(differences: Sequence[float]) -> float | None:
     return None if values is None else float(np.std(values, ddof=1))
 
 
+def d_z(differences: Sequence[float]) -> float | None:
+    """Cohen's d of paired data, d_z: the mean difference over the standard deviation of the differences.
+
+    None for fewer than two differences or where they do not vary. It is t / sqrt(n), and grows with the correlation of
+    the two arms; the d that measures by the spread of the arms themselves is `groups.cohens_d` of the two.
+    Source: Cohen (1988), Statistical Power Analysis for the Behavioral Sciences, section 2.3.5.
+    """
+    spread = standard_deviation(differences)
+    return None if spread is None else float(np.mean(differences)) / spread
+
+
 def pseudomedian(differences: Sequence[float]) -> float | None:
     """Hodges-Lehmann estimate, the median of all pairwise means: the location that the Wilcoxon test is about.
 
@@ -120,6 +131,17 @@ def pseudomedian(differences: Sequence[float]) -> float | None:
         return None
     rows, columns = np.triu_indices(len(values))
     return float(np.median((values[rows] + values[columns]) / 2))
+
+
+def log_t_two_sided(t: float, df: float) -> float:
+    """Natural logarithm of the two-sided tail of Student's t, which is I_x(df/2, 1/2) at x = df / (df + t^2).
+
+    The regularised incomplete beta function as a power times a hypergeometric series (DLMF 8.17.8) does not underflow.
+    """
+    from scipy.special import betaln, hyp2f1
+
+    a, b, x = df / 2, 0.5, df / (df + t * t)
+    return float(a * math.log(x) + b * math.log1p(-x) - math.log(a) - betaln(a, b) + np.log(hyp2f1(a + b, 1, a + 1, x)))
 
 
 def _table(cells: PairedCells) -> list[list[int]]:
@@ -133,14 +155,3 @@ def _varying(differences: Sequence[float]) -> np.ndarray | None:
     if len(values) < MIN_PAIRS or np.ptp(values) <= SPREAD_FLOOR * np.abs(values).max():
         return None
     return values
-
-
-def _log_t_two_sided(t: float, df: int) -> float:
-    """Natural logarithm of the two-sided tail of Student's t, which is I_x(df/2, 1/2) at x = df / (df + t^2).
-
-    The regularised incomplete beta function as a power times a hypergeometric series (DLMF 8.17.8) does not underflow.
-    """
-    from scipy.special import betaln, hyp2f1
-
-    a, b, x = df / 2, 0.5, df / (df + t * t)
-    return float(a * math.log(x) + b * math.log1p(-x) - math.log(a) - betaln(a, b) + np.log(hyp2f1(a + b, 1, a + 1, x)))

@@ -1,0 +1,189 @@
+"""The stigma study's effects: which gender does a model put beside an illness and beside the attitudes towards it?
+
+Per question (`rq1`: who has the illness; `rq2`: towards whom is the attitude), set of conditions and group of sentences
+(phase of seeking care; dimension of stigma; `all`):
+
+- `female`, `male`, `unspecified`: mean probability of the subject's gender. Its interval is over conditions, within
+  [0, 1].
+- `disparity`: female less male, with the published statistics: t interval and paired t test over sentences, which takes
+  the sentences about one condition as independent. `disparity_median`: pseudomedian and Wilcoxon test.
+- `disparity_clustered`: each condition counts once, with the mean of its sentences (`stats.clusters`); n is the number
+  of conditions. This is the test to go by. Sentences are taken as given: it speaks of other conditions, not of other
+  wordings.
+- `d_pooled`, `d_z`: the disparity in standard deviations of the two probabilities (published) and of their difference.
+- `disparity_corrected`, in `rq2`: the sign turned where a sentence words the opposite of its dimension (avoidance is
+  worded as little avoidance), so that above 0 always means that the dimension falls on women more.
+
+The families `…_difference` hold the disparity beside mental illness less that beside the control conditions, two
+independent samples: Student's t as published, Welch's as a check, Cohen's d, and the clustered test.
+
+p-values are adjusted within each family, each measure its own, as the paper counts its tests for one model: in `rq1`
+the phases and `all`, in `rq2` the nine dimensions, whose `all` stands alone.
+Source: Lin, Njoo, Field, Sharma, Reinecke, Althoff & Tsvetkov (2022), EMNLP, tables 3 to 6 and appendix G.2.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from equipoise.errors import EquipoiseError
+from equipoise.metrics.effects import Estimate, Group, effect, with_holm
+from equipoise.stats import groups, paired, power
+from equipoise.stats.clusters import cluster_means
+from equipoise.stats.quantities import Interval
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from equipoise.records import Effect
+    from equipoise.stigma.rows import ConditionSet, Fill, Question
+
+METRIC = "stigma"
+"""First part of every key here, and the stem of the metrics file."""
+QUESTIONS: tuple[Question, ...] = ("rq1", "rq2")
+SETS: tuple[ConditionSet, ...] = ("mental", "control")
+FAMILIES = tuple(f"{question}_{name}" for question in QUESTIONS for name in (*SETS, "difference"))
+"""Families whose tests are adjusted together."""
+ALL = "all"
+"""The group that holds every sentence of a question."""
+SHOWN = 3
+"""How many missing fills an error names."""
+
+
+class StigmaOptions(BaseModel):
+    """How the stigma study's figures are computed: one less the confidence level, and the power to detect with."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    alpha: Annotated[float, Field(gt=0, lt=1)] = 0.05
+    power: Annotated[float, Field(gt=0, lt=1)] = 0.8
+
+
+def stigma_effects(fills: Sequence[Fill], options: StigmaOptions) -> list[Effect]:
+    """Estimate every figure of the study; without fills there is none.
+
+    Effects come sorted by key and do not depend on the order of the rows. EquipoiseError where fills of two scorers are
+    mixed, or where a template is not asked of every condition of its question.
+    """
+    _refuse_mixed(fills)
+    # Sums of floats depend on their order.
+    fills = sorted(fills, key=lambda fill: fill.key)
+    rows = [row for question in QUESTIONS for row in _question_effects(question, fills, options)]
+    adjusted = with_holm(tested_together(rows), FAMILIES)
+    alone = {row.key: row for row in rows} | {row.key: row for row in adjusted}
+    return [alone[key] for key in sorted(alone)]
+
+
+def tested_together(effects: Sequence[Effect]) -> list[Effect]:
+    """Leave out what is no member of its family's adjustment: all dimensions of stigma taken together."""
+    return [row for row in effects if not (row.family.startswith("rq2") and row.group == ALL)]
+
+
+def _question_effects(question: Question, fills: Sequence[Fill], options: StigmaOptions) -> Iterator[Effect]:
+    asked = [fill for fill in fills if fill.question == question]
+    _refuse_holes(question, asked)
+    for name in (*sorted({fill.group for fill in asked}), ALL):
+        chosen = [fill for fill in asked if name in (fill.group, ALL)]
+        mental, control = ([fill for fill in chosen if fill.condition_set == one] for one in SETS)
+        for one, members in zip(SETS, (mental, control), strict=True):
+            if members:
+                yield from _set_effects(Group(f"{question}_{one}", name, METRIC), members, options)
+        if mental and control:
+            yield from _difference_effects(Group(f"{question}_difference", name, METRIC), mental, control, options)
+
+
+def _set_effects(group: Group, fills: Sequence[Fill], options: StigmaOptions) -> Iterator[Effect]:
+    """Estimate the probabilities of one set of conditions and their disparity."""
+    n = len(fills)
+    female, male = [fill.female for fill in fills], [fill.male for fill in fills]
+    unspecified = [fill.unspecified for fill in fills]
+    for measure, values in (("female", female), ("male", male), ("unspecified", unspecified)):
+        interval = paired.mean_interval(_by_condition(fills, values), options.alpha)
+        yield effect(group, measure, n, Estimate(_mean(values), _within_unit(interval)))
+    for measure, values in _scores(fills).items():
+        yield effect(group, measure, n, _one_sample(values, options.alpha))
+        means = _by_condition(fills, values)
+        yield effect(group, f"{measure}_clustered", len(means), _one_sample(means, options.alpha))
+        detectable = power.minimum_detectable_shift(
+            paired.standard_deviation(means), len(means), alpha=options.alpha, power=options.power
+        )
+        name = f"{measure}_clustered_minimum_detectable_effect"
+        yield effect(group, name, len(means), Estimate(detectable))
+    disparity = _scores(fills)["disparity"]
+    location = Estimate(paired.pseudomedian(disparity), p=paired.wilcoxon(disparity))
+    yield effect(group, "disparity_median", n, location)
+    yield effect(group, "d_pooled", n, Estimate(groups.cohens_d(female, male)))
+    yield effect(group, "d_z", n, Estimate(paired.d_z(disparity)))
+
+
+def _difference_effects(
+    group: Group, mental: Sequence[Fill], control: Sequence[Fill], options: StigmaOptions
+) -> Iterator[Effect]:
+    """Compare the disparity beside mental illness with that beside the control conditions."""
+    ours, theirs = _scores(mental), _scores(control)
+    n = len(mental) + len(control)
+    for measure, first in ours.items():
+        second = theirs[measure]
+        yield effect(group, measure, n, _two_samples(first, second, options.alpha))
+        one, other = _by_condition(mental, first), _by_condition(control, second)
+        yield effect(group, f"{measure}_clustered", len(one) + len(other), _two_samples(one, other, options.alpha))
+    first, second = ours["disparity"], theirs["disparity"]
+    welch = Estimate(
+        _mean(first) - _mean(second), groups.welch_interval(first, second, options.alpha), groups.welch_t(first, second)
+    )
+    yield effect(group, "disparity_welch", n, welch)
+    yield effect(group, "d_pooled", n, Estimate(groups.cohens_d(first, second)))
+
+
+def _scores(fills: Sequence[Fill]) -> dict[str, list[float]]:
+    """Disparity of each sentence, as published and, where sentences can be reversed, in the dimension's direction."""
+    disparity = [fill.female - fill.male for fill in fills]
+    if fills[0].question == "rq1":
+        return {"disparity": disparity}
+    corrected = [fill.polarity * value for fill, value in zip(fills, disparity, strict=True)]
+    return {"disparity": disparity, "disparity_corrected": corrected}
+
+
+def _by_condition(fills: Sequence[Fill], values: Sequence[float]) -> list[float]:
+    return cluster_means(values, [fill.condition for fill in fills])
+
+
+def _one_sample(values: Sequence[float], alpha: float) -> Estimate:
+    return Estimate(_mean(values), paired.mean_interval(values, alpha), paired.paired_t(values))
+
+
+def _two_samples(first: Sequence[float], second: Sequence[float], alpha: float) -> Estimate:
+    interval, p = groups.student_interval(first, second, alpha), groups.student_t(first, second)
+    return Estimate(_mean(first) - _mean(second), interval, p)
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
+
+
+def _within_unit(interval: Interval | None) -> Interval | None:
+    """Cut an interval to where a probability can be."""
+    return None if interval is None else Interval(max(0.0, interval.low), min(1.0, interval.high))
+
+
+def _refuse_mixed(fills: Sequence[Fill]) -> None:
+    scorers = sorted({fill.scorer for fill in fills})
+    if len(scorers) > 1:
+        message = f"fills of the scorers {' and '.join(scorers)} are mixed: measure each scorer's fills by themselves"
+        raise EquipoiseError(message)
+
+
+def _refuse_holes(question: Question, fills: Sequence[Fill]) -> None:
+    """Refuse an incomplete design: the sets would differ in their sentences too, and conditions in their weight."""
+    asked = {(fill.template, fill.condition) for fill in fills}
+    wanted = product({template for template, _ in asked}, {condition for _, condition in asked})
+    missing = sorted(f"{question}/{template}/{condition}" for template, condition in set(wanted) - asked)
+    if missing:
+        more = f" and {len(missing) - SHOWN} more" if len(missing) > SHOWN else ""
+        message = (
+            f"fills lack {', '.join(missing[:SHOWN])}{more}: every template is asked of every condition; fill anew"
+        )
+        raise EquipoiseError(message)

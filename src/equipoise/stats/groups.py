@@ -1,0 +1,91 @@
+"""Comparison of two independent samples: Student's and Welch's t, and Cohen's d.
+
+Everything is first sample less second, returns None where it is undefined, and warns about nothing. Defined are samples
+of at least two values each, not both of them constant: Student's t could do with one value in one of them, and would
+then take the whole spread from the other.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from equipoise.stats.paired import MIN_PAIRS, SPREAD_FLOOR, log_t_two_sided
+from equipoise.stats.quantities import Interval, PValue
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Variance = Literal["pooled", "unequal"]
+
+
+def student_t(first: Sequence[float], second: Sequence[float]) -> PValue | None:
+    """Student's t test that two means are equal, both samples of one variance (scipy's `equal_var=True`)."""
+    return _test(first, second, "pooled")
+
+
+def student_interval(first: Sequence[float], second: Sequence[float], alpha: float = 0.05) -> Interval | None:
+    """Student's t interval of the difference of two means, both samples of one variance."""
+    return _interval(first, second, alpha, "pooled")
+
+
+def welch_t(first: Sequence[float], second: Sequence[float]) -> PValue | None:
+    """Welch's t test that two means are equal, each sample with its own variance.
+
+    Source: Welch (1947), Biometrika 34:28-35.
+    """
+    return _test(first, second, "unequal")
+
+
+def welch_interval(first: Sequence[float], second: Sequence[float], alpha: float = 0.05) -> Interval | None:
+    """Welch's t interval of the difference of two means, each sample with its own variance."""
+    return _interval(first, second, alpha, "unequal")
+
+
+def cohens_d(first: Sequence[float], second: Sequence[float]) -> float | None:
+    """Cohen's d: the difference of two means in pooled standard deviations (n - 1).
+
+    With two samples of one size, as the two arms of pairs are, the pooled variance is the mean of the two variances.
+    Not corrected for small samples (Hedges): published figures are not.
+    Source: Cohen (1988), Statistical Power Analysis for the Behavioral Sciences, section 2.5.
+    """
+    samples = _comparable(first, second)
+    if samples is None:
+        return None
+    one, other = samples
+    squares = np.var(one, ddof=1) * (len(one) - 1) + np.var(other, ddof=1) * (len(other) - 1)
+    pooled = math.sqrt(squares / (len(one) + len(other) - 2))
+    return float(one.mean() - other.mean()) / pooled
+
+
+def _test(first: Sequence[float], second: Sequence[float], variance: Variance) -> PValue | None:
+    from statsmodels.stats.weightstats import CompareMeans
+
+    samples = _comparable(first, second)
+    if samples is None:
+        return None
+    t, p, df = CompareMeans.from_data(*samples).ttest_ind(usevar=variance)
+    return PValue.of(float(p), lambda: log_t_two_sided(float(t), float(df)))
+
+
+def _interval(first: Sequence[float], second: Sequence[float], alpha: float, variance: Variance) -> Interval | None:
+    from statsmodels.stats.weightstats import CompareMeans
+
+    samples = _comparable(first, second)
+    if samples is None:
+        return None
+    low, high = CompareMeans.from_data(*samples).tconfint_diff(alpha, usevar=variance)
+    return Interval(float(low), float(high))
+
+
+def _comparable(first: Sequence[float], second: Sequence[float]) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return both samples as arrays, or None where one is too small or neither varies by more than rounding."""
+    samples = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
+    if min(map(len, samples)) < MIN_PAIRS:
+        return None
+    largest = max(np.abs(sample).max() for sample in samples)
+    if all(np.ptp(sample) <= SPREAD_FLOOR * largest for sample in samples):
+        return None
+    return samples

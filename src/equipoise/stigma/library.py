@@ -1,0 +1,217 @@
+"""The sentences, conditions and words of the stigma study, read from `data/stigma`.
+
+This is the one place that reads those files; a fault is told in one line that names the file, the entry and the mend.
+Source of the published part: Lin et al. (2022), EMNLP 2022, appendices A and B, and its release (MIT).
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated, Literal, Self, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, RootModel, model_validator
+
+from equipoise.errors import EquipoiseError
+from equipoise.records import Text
+from equipoise.stigma.rows import ConditionSet, Question
+from equipoise.yamlfile import load_yaml
+
+MASK, CONDITION = "{mask}", "{condition}"
+"""What a template holds in place of the subject and of the condition."""
+QUESTIONS: tuple[Question, ...] = get_args(Question)
+CONDITION_SETS: tuple[ConditionSet, ...] = get_args(ConditionSet)
+
+Gender = Literal["female", "male"]
+TextList = Annotated[tuple[Text, ...], Field(min_length=1)]
+Key = Annotated[str, Field(pattern="^[a-z0-9]+(-[a-z0-9]+)*$")]
+
+
+class Authored(BaseModel):
+    """An entry of one of the files."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Template(Authored):
+    """One sentence with a place for its subject and one for the condition.
+
+    `group` is the phase of seeking care (rq1) or the dimension of stigma (rq2); `polarity` is -1 where the sentence
+    words the opposite of its dimension. `key` is unique within its question.
+    """
+
+    key: Key
+    question: Question
+    group: Text
+    polarity: Literal[-1, 1]
+    text: Text
+
+    def told_of(self, condition: str, subject: str = MASK) -> str:
+        """Give the sentence about one condition, with its subject where one is given."""
+        return subject.join(part.replace(CONDITION, condition) for part in self.text.split(MASK))
+
+
+class Condition(Authored):
+    """A condition as it stands in the sentences, and the set it belongs to."""
+
+    name: Text
+    condition_set: ConditionSet
+
+
+class Subjects(Authored):
+    """Candidate subjects of the causal scorer; `female[i]` and `male[i]` are counterparts."""
+
+    female: TextList
+    male: TextList
+    unspecified: TextList
+
+    @model_validator(mode="after")
+    def _counterparts(self) -> Self:
+        if len(self.female) != len(self.male):
+            message = (
+                f"{len(self.female)} female and {len(self.male)} male subjects: give every subject its counterpart, "
+                "in the same place of the other list"
+            )
+            raise ValueError(message)
+        _refuse_repeated((*self.female, *self.male, *self.unspecified))
+        return self
+
+
+class GenderedWords(Authored):
+    """Words of either gender, lower case, none of them in both lists."""
+
+    female: TextList
+    male: TextList
+
+    @model_validator(mode="after")
+    def _lower_and_apart(self) -> Self:
+        words = (*self.female, *self.male)
+        if raised := [word for word in words if word != word.lower().strip()]:
+            message = f"{raised[0]!r} is not in lower case or has a space around it: words are compared in lower case"
+            raise ValueError(message)
+        _refuse_repeated(words)
+        return self
+
+
+class NameList(Authored):
+    """Where a list of first names is found, and the sha256 that its file must have."""
+
+    url: Annotated[str, Field(pattern=r"^https?://\S+$")]
+    sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+
+
+class NameLists(Authored):
+    """The two lists of first names."""
+
+    female: NameList
+    male: NameList
+
+
+class Words(Authored):
+    """Words that tell a filled subject's gender: `short` for rq1, `nouns` for rq2, `names` where to get first names."""
+
+    short: GenderedWords
+    nouns: GenderedWords
+    names: NameLists
+
+
+class Library(Authored):
+    """Everything that the stigma study asks with."""
+
+    templates: tuple[Template, ...]
+    conditions: tuple[Condition, ...]
+    words: Words
+    subjects: dict[Question, Subjects]
+
+    def of_question(self, question: Question) -> list[Template]:
+        """List the templates of one question, in the order of the file."""
+        return [template for template in self.templates if template.question == question]
+
+    def of_set(self, condition_set: ConditionSet) -> list[str]:
+        """List the names of one set's conditions, in the order of the file."""
+        return [condition.name for condition in self.conditions if condition.condition_set == condition_set]
+
+
+class _Sentence(Authored):
+    """A template as its file holds it: question, group and key are the places it stands under."""
+
+    text: Text
+    polarity: Literal[-1, 1] = 1
+
+    @model_validator(mode="after")
+    def _places(self) -> Self:
+        for place in (MASK, CONDITION):
+            if self.text.count(place) != 1:
+                message = f"{place} stands {self.text.count(place)} times in {self.text!r}: write it once"
+                raise ValueError(message)
+        if stray := re.search(r"[{}]", self.text.replace(MASK, "").replace(CONDITION, "")):
+            message = f"stray {stray[0]!r} in {self.text!r}: braces are for {MASK} and {CONDITION} alone"
+            raise ValueError(message)
+        return self
+
+
+class _Templates(Authored):
+    rq1: Annotated[dict[Text, dict[Key, _Sentence]], Field(min_length=1)]
+    rq2: Annotated[dict[Text, dict[Key, _Sentence]], Field(min_length=1)]
+
+
+class _Conditions(Authored):
+    mental: TextList
+    control: TextList
+
+    @model_validator(mode="after")
+    def _apart(self) -> Self:
+        _refuse_repeated((*self.mental, *self.control))
+        return self
+
+
+class _Subjects(RootModel[dict[Question, Subjects]]):
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        if missing := [question for question in QUESTIONS if question not in self.root]:
+            message = f"no subjects for {missing[0]}: add female, male and unspecified subjects under {missing[0]}"
+            raise ValueError(message)
+        return self
+
+
+def load_library(folder: Path) -> Library:
+    """Read and check the four files of `folder` (`data/stigma`); EquipoiseError names the first fault."""
+    found = load_yaml(folder / "conditions.yaml", _Conditions)
+    return Library(
+        templates=_templates(folder / "templates.yaml"),
+        conditions=tuple(
+            Condition(name=name, condition_set=condition_set)
+            for condition_set in CONDITION_SETS
+            for name in getattr(found, condition_set)
+        ),
+        words=load_yaml(folder / "words.yaml", Words),
+        subjects=load_yaml(folder / "subjects.yaml", _Subjects).root,
+    )
+
+
+def _templates(path: Path) -> tuple[Template, ...]:
+    found = load_yaml(path, _Templates)
+    templates: list[Template] = []
+    taken: dict[str, str] = {}
+    for question in QUESTIONS:
+        for group, sentences in getattr(found, question).items():
+            for key, sentence in sentences.items():
+                where = f"{question}.{group}.{key}"
+                if question == "rq1" and not sentence.text.startswith(f"{MASK} "):
+                    message = f"{path}: {where}: field text: {sentence.text!r}: begin sentences of rq1 with {MASK}"
+                    raise EquipoiseError(message)
+                for name in (f"{question}/{key}", sentence.text):
+                    if name in taken:
+                        message = f"{path}: {where}: {name!r} stands already in {taken[name]}: keep one of them"
+                        raise EquipoiseError(message)
+                    taken[name] = where
+                templates.append(
+                    Template(key=key, question=question, group=group, polarity=sentence.polarity, text=sentence.text)
+                )
+    return tuple(templates)
+
+
+def _refuse_repeated(words: tuple[str, ...]) -> None:
+    if repeated := next((word for word in words if words.count(word) > 1), None):
+        message = f"{repeated!r} stands twice: keep one of them"
+        raise ValueError(message)

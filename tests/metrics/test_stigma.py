@@ -1,0 +1,265 @@
+"""Tests of the stigma study's effects."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from equipoise.errors import EquipoiseError
+from equipoise.metrics.stigma import FAMILIES, StigmaOptions, stigma_effects
+from equipoise.stigma.rows import Fill
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from equipoise.records import Effect
+    from equipoise.stigma.rows import ConditionSet, Question, Scorer
+
+OPTIONS = StigmaOptions()
+PROBABILITY = st.integers(0, 100).map(lambda hundredths: hundredths / 100)
+
+
+def fill(
+    place: str, female: float, male: float = 0.0, *, control: bool = False, reversed_: bool = False, scorer: str = ""
+) -> Fill:
+    """Make a fill at `question/group/template/condition`."""
+    question, group, template, condition = place.split("/")
+    one: Question = "rq1" if question == "rq1" else "rq2"
+    of: ConditionSet = "control" if control else "mental"
+    by: Scorer = "causal" if scorer == "causal" else "masked"
+    return Fill(
+        key=f"{question}/{template}/{condition}",
+        question=one,
+        template=template,
+        group=group,
+        polarity=-1 if reversed_ else 1,
+        condition=condition,
+        condition_set=of,
+        scorer=by,
+        female=female,
+        male=male,
+        unspecified=0.0,
+        words={},
+    )
+
+
+def by_place(fills: Sequence[Fill]) -> dict[str, Effect]:
+    """Estimate effects and index them as `family/group/measure`."""
+    return {f"{row.family}/{row.group}/{row.measure}": row for row in stigma_effects(fills, OPTIONS)}
+
+
+def tail(value: float) -> float:
+    """Two-sided tail of Student's t with 2 degrees of freedom, as -log10."""
+    return -math.log10(1 - value / math.sqrt(2 + value**2))
+
+
+SIX = [
+    # Disparities by condition: 0.0 and 0.2, 0.3 and 0.1, 0.4 and 0.2; the means are 0.1, 0.2 and 0.3.
+    fill("rq1/diagnosis/has/ocd", 0.3, 0.3),
+    fill("rq1/action/sees/ocd", 0.3, 0.1),
+    fill("rq1/diagnosis/has/ptsd", 0.5, 0.2),
+    fill("rq1/action/sees/ptsd", 0.4, 0.3),
+    fill("rq1/diagnosis/has/mania", 0.6, 0.2),
+    fill("rq1/action/sees/mania", 0.3, 0.1),
+]
+DISPARITIES = (0.0, 0.2, 0.3, 0.1, 0.4, 0.2)
+
+
+@pytest.mark.parametrize(
+    ("place", "n", "estimate"),
+    [
+        ("all/female", 6, 2.4 / 6),
+        ("all/male", 6, 1.2 / 6),
+        ("all/unspecified", 6, 0.0),
+        ("diagnosis/female", 3, 1.4 / 3),
+        ("all/disparity", 6, 0.2),
+        ("all/disparity_clustered", 3, 0.2),
+        # the pairwise means lie symmetrically about 0.2
+        ("all/disparity_median", 6, 0.2),
+        # squares about 0.2: 0.04 + 0 + 0.01 + 0.01 + 0.04 + 0 = 0.1, over 5
+        ("all/d_z", 6, 0.2 / math.sqrt(0.1 / 5)),
+        # squares of female about 0.4: 0.01 + 0.01 + 0.01 + 0 + 0.04 + 0.01 = 0.08, of male about 0.2:
+        # 0.01 + 0.01 + 0 + 0.01 + 0 + 0.01 = 0.04; pooled over 10
+        ("all/d_pooled", 6, 0.2 / math.sqrt(0.12 / 10)),
+    ],
+)
+def test_figures_by_hand(place: str, n: int, estimate: float) -> None:
+    """Six sentences about three conditions give the estimates that their definition says."""
+    row = by_place(SIX)[f"rq1_mental/{place}"]
+
+    assert n == row.n
+    assert estimate == pytest.approx(row.estimate)
+
+
+def test_each_condition_counts_once_in_the_clustered_test() -> None:
+    """Condition means 0.1, 0.2 and 0.3 have t = 2 sqrt(3) on two degrees of freedom."""
+    row = by_place(SIX)["rq1_mental/all/disparity_clustered"]
+
+    assert tail(2 * math.sqrt(3)) == pytest.approx(row.neg_log10_p)
+    # the quantile of t with 2 degrees of freedom at 0.975 is 4.302653; the standard error 0.1 / sqrt(3)
+    assert 0.2 - 4.302653 * 0.1 / math.sqrt(3) == pytest.approx(row.ci_low)
+
+
+def test_probabilities_have_intervals_over_conditions_within_the_unit() -> None:
+    """The female probability's interval is that of the three conditions' means, cut at 0 and 1."""
+    row = by_place(SIX)["rq1_mental/all/female"]
+    # means 0.3, 0.45, 0.45: standard deviation 0.15 / sqrt(3), error 0.05
+    extreme = by_place([fill("rq1/diagnosis/has/ocd", 1.0), fill("rq1/diagnosis/has/ptsd", 0.0)])
+
+    assert (row.ci_low, row.ci_high) == pytest.approx((0.4 - 4.302653 * 0.05, 0.4 + 4.302653 * 0.05))
+    assert (extreme["rq1_mental/all/female"].ci_low, extreme["rq1_mental/all/female"].ci_high) == (0.0, 1.0)
+
+
+def test_reversed_sentences_turn_their_sign() -> None:
+    """Two sentences of avoidance, one worded as its opposite, cancel as published and add up when corrected."""
+    effects = by_place(
+        [
+            fill("rq2/avoidance/rent/ocd", 0.1, 0.3, reversed_=True),
+            fill("rq2/avoidance/shun/ocd", 0.4, 0.2),
+            fill("rq2/avoidance/rent/ptsd", 0.2, 0.3, reversed_=True),
+            fill("rq2/avoidance/shun/ptsd", 0.3, 0.2),
+        ]
+    )
+
+    assert effects["rq2_mental/avoidance/disparity"].estimate == pytest.approx(0)
+    # 0.2, 0.2, 0.1, 0.1
+    assert effects["rq2_mental/avoidance/disparity_corrected"].estimate == pytest.approx(0.15)
+    assert effects["rq2_mental/avoidance/disparity_corrected_clustered"].n == 2
+
+
+def test_first_question_needs_no_correction() -> None:
+    """Sentences about having an illness have no opposite."""
+    assert not [place for place in by_place(SIX) if "corrected" in place]
+
+
+CONTROL = [
+    fill("rq1/diagnosis/has/stroke", 0.2, 0.2, control=True),
+    fill("rq1/action/sees/stroke", 0.2, 0.0, control=True),
+    fill("rq1/diagnosis/has/cancer", 0.3, 0.4, control=True),
+    fill("rq1/action/sees/cancer", 0.3, 0.2, control=True),
+]
+"""Disparities 0.0 and 0.2, -0.1 and 0.1; means 0.1 and 0.0."""
+
+
+def test_differences_by_hand() -> None:
+    """The disparity of six sentences less that of four has pooled variance, and the clustered one that of means."""
+    effects = by_place([*SIX, *CONTROL])
+    plain, clustered = (effects[f"rq1_difference/all/disparity{suffix}"] for suffix in ("", "_clustered"))
+
+    # 0.2 - 0.05; squares 0.1 and 0.0025 + 0.0225 + 0.0225 + 0.0025 = 0.05, pooled over 8
+    assert plain.n == 10
+    assert plain.estimate == pytest.approx(0.15)
+    assert 0.15 / math.sqrt(0.15 / 8) == pytest.approx(effects["rq1_difference/all/d_pooled"].estimate)
+    # the quantile of t with 8 degrees of freedom at 0.975 is 2.306004; 1/6 + 1/4 = 5/12
+    assert 0.15 - 2.306004 * math.sqrt(0.15 / 8 * 5 / 12) == pytest.approx(plain.ci_low)
+    # means 0.1, 0.2, 0.3 and 0.1, 0.0: squares 0.02 and 0.005, pooled over 3; 1/3 + 1/2 = 5/6
+    assert clustered.n == 5
+    assert clustered.estimate == pytest.approx(0.15)
+    # the quantile of t with 3 degrees of freedom at 0.975 is 3.182446
+    assert 0.15 + 3.182446 * math.sqrt(0.025 / 3 * 5 / 6) == pytest.approx(clustered.ci_high)
+    assert effects["rq1_difference/all/disparity_welch"].estimate == plain.estimate
+
+
+def test_difference_needs_both_sets() -> None:
+    """Without control conditions there is no difference, and no control figure."""
+    assert {place.split("/")[0] for place in by_place(SIX)} == {"rq1_mental"}
+
+
+def test_every_family_is_declared() -> None:
+    """Both questions in both sets give the six declared families."""
+    both = [*SIX, *CONTROL]
+    attitudes = [row.model_copy(update={"question": "rq2", "key": row.key.replace("rq1", "rq2")}) for row in both]
+
+    assert {place.split("/")[0] for place in by_place([*both, *attitudes])} == set(FAMILIES)
+
+
+def test_holm_counts_phases_and_all_but_dimensions_alone() -> None:
+    """Of two phases and `all` the smallest p is tripled; of two dimensions it is doubled, and `all` stands alone."""
+    first = by_place(SIX)
+    attitudes = [row.model_copy(update={"question": "rq2", "key": row.key.replace("rq1", "rq2")}) for row in SIX]
+    second = by_place(attitudes)
+
+    for effects, question, tests in ((first, "rq1", 3), (second, "rq2", 2)):
+        groups = ("all", "diagnosis", "action") if tests == 3 else ("diagnosis", "action")
+        p_values = [effects[f"{question}_mental/{group}/disparity"] for group in groups]
+        smallest = max(p_values, key=lambda row: row.neg_log10_p or 0.0)
+        assert smallest.neg_log10_p is not None
+        assert smallest.neg_log10_p - math.log10(tests) == pytest.approx(smallest.neg_log10_p_holm)
+    assert second["rq2_mental/all/disparity"].neg_log10_p is not None
+    assert second["rq2_mental/all/disparity"].neg_log10_p_holm is None
+
+
+def test_one_condition_leaves_estimates_alone() -> None:
+    """A single sentence has its probabilities and disparity, and nothing that needs spread."""
+    rows = by_place([fill("rq2/anger/angry/ocd", 0.4, 0.1)])
+    undefined = [rows[f"rq2_mental/anger/{measure}"].estimate for measure in ("d_z", "d_pooled")]
+
+    assert rows["rq2_mental/anger/disparity"].estimate == pytest.approx(0.3)
+    assert rows["rq2_mental/anger/disparity"].neg_log10_p is None
+    assert rows["rq2_mental/anger/female"].ci_low is None
+    assert undefined == [None, None]
+
+
+def test_nothing_gives_nothing() -> None:
+    """Without fills there is no effect."""
+    assert stigma_effects([], OPTIONS) == []
+
+
+def test_holes_are_refused() -> None:
+    """A template that was not asked of a condition is named."""
+    with pytest.raises(EquipoiseError, match="fills lack rq1/sees/mania: every template is asked of every condition"):
+        stigma_effects(SIX[:-1], OPTIONS)
+
+
+def test_many_holes_are_counted() -> None:
+    """More than three missing fills are named up to the third."""
+    diagonal = [fill(f"rq2/anger/t{number}/c{number}", 0.1) for number in range(3)]
+
+    with pytest.raises(EquipoiseError, match="fills lack rq2/t0/c1, rq2/t0/c2, rq2/t1/c0 and 3 more"):
+        stigma_effects(diagonal, OPTIONS)
+
+
+def test_control_conditions_are_asked_the_same_sentences() -> None:
+    """A set that lacks a template is incomplete: the sets would differ in their sentences too."""
+    with pytest.raises(EquipoiseError, match="fills lack rq1/sees/cancer"):
+        stigma_effects([*SIX, *CONTROL[:3]], OPTIONS)
+
+
+def test_scorers_are_not_mixed() -> None:
+    """Masked and causal probabilities are of different kinds."""
+    with pytest.raises(EquipoiseError, match="scorers causal and masked are mixed"):
+        stigma_effects([fill("rq1/a/b/c", 0.1), fill("rq1/a/b/d", 0.1, scorer="causal")], OPTIONS)
+
+
+@settings(deadline=None, max_examples=15)
+@given(values=st.lists(st.tuples(PROBABILITY, PROBABILITY), min_size=8, max_size=8), data=st.data())
+def test_figures_are_finite_and_independent_of_order(values: list[tuple[float, float]], data: st.DataObject) -> None:
+    """No study yields NaN or infinity, and shuffled rows give the same effects."""
+    fills = [
+        fill(f"rq2/{'ab'[n % 2]}/t{n % 2}/c{n // 2}", *pair, control=n > 3, reversed_=n % 2 == 1)
+        for n, pair in enumerate(values)
+    ]
+    effects = stigma_effects(fills, OPTIONS)
+    figures = [f for e in effects for f in (e.estimate, e.ci_low, e.ci_high, e.neg_log10_p, e.neg_log10_p_holm)]
+
+    assert all(figure is None or math.isfinite(figure) for figure in figures)
+    assert effects == stigma_effects(data.draw(st.permutations(fills)), OPTIONS)
+
+
+@settings(deadline=None, max_examples=15)
+@given(values=st.lists(st.tuples(PROBABILITY, PROBABILITY), min_size=4, max_size=4))
+def test_swapped_genders_mirror_the_disparity(values: list[tuple[float, float]]) -> None:
+    """With female and male exchanged every disparity changes its sign and keeps its p-value."""
+    places = [f"rq1/a/t{n % 2}/c{n // 2}" for n in range(4)]
+    one = by_place([fill(place, female, male) for place, (female, male) in zip(places, values, strict=True)])
+    other = by_place([fill(place, male, female) for place, (female, male) in zip(places, values, strict=True)])
+
+    for measure in ("disparity", "disparity_clustered", "d_pooled", "d_z"):
+        here, there = one[f"rq1_mental/a/{measure}"], other[f"rq1_mental/a/{measure}"]
+        assert (here.estimate is None) == (there.estimate is None)
+        assert here.estimate is None or here.estimate == pytest.approx(-(there.estimate or 0.0), abs=1e-12)
+        assert here.neg_log10_p == pytest.approx(there.neg_log10_p)
