@@ -1,7 +1,7 @@
 """From effects to plots: flat rows for `dvc plots`, and the same pictures as SVG for a README or a paper.
 
 Rows are what `plots/*.json` hold. DVC wants all rows of a file to have the same keys; an undefined figure is null and
-is drawn as the word, with its n. The templates `forest` and `heatmap` live in `.dvc/plots/`.
+is drawn as the word, with its n. The templates live in `.dvc/plots/`.
 """
 
 from __future__ import annotations
@@ -22,6 +22,28 @@ SHIFT = ("stereotype_shift",)
 INTERSECTIONS = ("stereotype_shift", "differential_bias_rate")
 INK = "#1f4e79"
 """Colour of a picture that shows one revision."""
+
+
+def words(name: str) -> str:
+    """Write a name of the data files for readers."""
+    return name.replace("_", " ")
+
+
+def forest_row(group: str, measure: str, effect: Effect) -> Row:
+    """Lay out one row of a forest: `group` names the row, `measure` the column."""
+    return {
+        "group": group,
+        "measure": measure,
+        "n": effect.n,
+        "estimate": effect.estimate,
+        "ci_low": effect.ci_low,
+        "ci_high": effect.ci_high,
+    }
+
+
+def undefined_row(**names: str) -> Row:
+    """Lay out one undefined figure of nothing: a picture whose figures do not exist is drawn all the same."""
+    return {**names, "n": 0, "estimate": None, "ci_low": None, "ci_high": None}
 
 
 def rate_rows(effects: Sequence[Effect]) -> list[Row]:
@@ -51,9 +73,9 @@ def intersection_rows(effects: Sequence[Effect]) -> list[Row]:
                     continue
             rows += [
                 {
-                    "dimension": _words(column),
-                    "other": _words(row),
-                    "measure": _words(measure),
+                    "dimension": words(column),
+                    "other": words(row),
+                    "measure": words(measure),
                     "n": effect.n,
                     "estimate": effect.estimate,
                 }
@@ -134,14 +156,7 @@ def static_svg(rows: Sequence[Row], template: Mapping[str, Any], plot: Plot) -> 
 
 def _forest(effects: Sequence[Effect], measures: Sequence[str]) -> list[Row]:
     return [
-        {
-            "group": _words(effect.group) if effect.family == "dimension" else effect.family,
-            "measure": _words(measure),
-            "n": effect.n,
-            "estimate": effect.estimate,
-            "ci_low": effect.ci_low,
-            "ci_high": effect.ci_high,
-        }
+        forest_row(words(effect.group) if effect.family == "dimension" else effect.family, words(measure), effect)
         for measure in measures
         for effect in _chosen(effects, measure, ("overall", "dimension"))
     ]
@@ -151,7 +166,3 @@ def _chosen(effects: Sequence[Effect], measure: str, families: Sequence[str]) ->
     """Return a measure's effects, family by family, groups in order."""
     chosen = [effect for effect in effects if effect.measure == measure and effect.family in families]
     return sorted(chosen, key=lambda effect: (families.index(effect.family), effect.group))
-
-
-def _words(name: str) -> str:
-    return name.replace("_", " ")

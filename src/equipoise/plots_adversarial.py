@@ -8,7 +8,7 @@ from equipoise.adversarial.rows import ATTRIBUTES, GROUPS
 from equipoise.metrics.adversarial import METRIC
 from equipoise.metrics.answered import NEUTRAL, ORIGINAL, arm, label
 from equipoise.metrics.crossed import CONTRASTS
-from equipoise.plots import Plot
+from equipoise.plots import Plot, forest_row, undefined_row, words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,15 +28,15 @@ def accuracy_rows(effects: Sequence[Effect]) -> list[Row]:
         for direction in ("favourable", "unfavourable"):
             for group in ("privileged", "unprivileged"):
                 key = label(arm(attribute, group, direction))
-                names[key] = f"{_words(GROUPS[attribute][group])}, {direction}"
-    return [_forest(name, "accuracy", found[key]) for key, name in names.items() if key in found]
+                names[key] = f"{words(GROUPS[attribute][group])}, {direction}"
+    return [forest_row(name, "accuracy", found[key]) for key, name in names.items() if key in found]
 
 
 def gap_rows(effects: Sequence[Effect]) -> list[Row]:
     """Forest of the gap and its two parts, lift and penalty against neutral, for each attribute."""
     return [
         *_by_attribute(effects, GAPS),
-        *(_forest(CONTROL, "gap", row) for row in _of(effects, "control", "gap")),
+        *(forest_row(CONTROL, "gap", row) for row in _of(effects, "control", "gap")),
     ]
 
 
@@ -45,18 +45,21 @@ def contrast_rows(effects: Sequence[Effect]) -> list[Row]:
 
     In the paper's design they do not exist: one undefined row each, of no question.
     """
-    undefined = {"n": 0, "estimate": None, "ci_low": None, "ci_high": None}
     return [
-        *(_forest("overall", measure, row) for measure in CONTRASTS for row in _of(effects, "overall", measure)),
+        *(
+            forest_row("overall", words(measure), row)
+            for measure in CONTRASTS
+            for row in _of(effects, "overall", measure)
+        ),
         *_by_attribute(effects, CONTRASTS),
-    ] or [{"group": "overall", "measure": _words(measure), **undefined} for measure in CONTRASTS]
+    ] or [undefined_row(group="overall", measure=words(measure)) for measure in CONTRASTS]
 
 
 def distribution_rows(effects: Sequence[Effect]) -> list[Row]:
     """Stacked bars of where a pair was right: in both arms, in one alone, in neither (paper, Figure 4)."""
     rows: list[Row] = []
     for attribute in ATTRIBUTES:
-        words = {group: _words(name) for group, name in GROUPS[attribute].items()}
+        pair = ", ".join(words(name) for name in GROUPS[attribute].values())
         for number, (measure, outcome) in enumerate(
             (
                 ("both", "right in both"),
@@ -67,7 +70,7 @@ def distribution_rows(effects: Sequence[Effect]) -> list[Row]:
         ):
             rows += [
                 {
-                    "group": f"{words['privileged']}, {words['unprivileged']}",
+                    "group": pair,
                     "outcome": outcome,
                     "order": number,
                     "n": row.n,
@@ -123,24 +126,9 @@ def _of(effects: Sequence[Effect], family: str, measure: str) -> list[Effect]:
 def _by_attribute(effects: Sequence[Effect], measures: Sequence[str]) -> list[Row]:
     """Lay out measures one after the other, the attributes of each in their own order."""
     return [
-        _forest(attribute, measure, row)
+        forest_row(attribute, words(measure), row)
         for measure in measures
         for attribute in ATTRIBUTES
         for row in _of(effects, "attribute", measure)
         if row.group == attribute
     ]
-
-
-def _forest(name: str, measure: str, row: Effect) -> Row:
-    return {
-        "group": name,
-        "measure": _words(measure),
-        "n": row.n,
-        "estimate": row.estimate,
-        "ci_low": row.ci_low,
-        "ci_high": row.ci_high,
-    }
-
-
-def _words(name: str) -> str:
-    return name.replace("_", " ")
