@@ -80,3 +80,38 @@ def adversarial() -> str:
         )
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def equity() -> str:
+    """Lay out what the gap means for each city."""
+    cities = json.loads((ROOT / "metrics/equity.json").read_text(encoding="utf-8"))["city"]
+    exam = json.loads((ROOT / "metrics/medmcqa.json").read_text(encoding="utf-8"))["city"]
+    lines = [
+        "Accuracy ratio by city: right answers when each question is asked about a patient of the city, over right",
+        "answers on the neutral text; and accuracy on the diseases that weigh on the city:",
+        "",
+        "| | by ethnicity | by gender | by income | prevalence-weighted accuracy |",
+        "|---|---:|---:|---:|---:|",
+    ]
+    for name, city in cities.items():
+        ratios = [estimate(city[attribute]["accuracy_ratio"]) for attribute in ("race", "gender", "ses")]
+        weighted = estimate(exam[name]["aggregate"]["prevalence_weighted_accuracy"])
+        lines.append(f"| {' | '.join([name.title(), *ratios, weighted])} |")
+    return "\n".join(lines)
+
+
+def stigma() -> str:
+    """Lay out whom the model puts beside an illness, and how sure that is over conditions."""
+    metrics = json.loads((ROOT / "metrics/stigma.json").read_text(encoding="utf-8"))
+    names = {"rq1": "who has the condition", "rq2": "towards whom is the attitude"}
+    lines = [
+        "Probability of a female subject less that of a male one, over 22 conditions:",
+        "",
+        "| | mental illness | other illness | difference | p (by condition) |",
+        "|---|---:|---:|---:|---:|",
+    ]
+    for question, name in names.items():
+        groups = [metrics[f"{question}_{kind}"]["all"] for kind in ("mental", "control", "difference")]
+        cells = [estimate(group["disparity_clustered"]) for group in groups]
+        lines.append(f"| {' | '.join([name, *cells, p_value(groups[-1]['disparity_clustered'])])} |")
+    return "\n".join(lines)

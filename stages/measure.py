@@ -4,30 +4,29 @@ from pathlib import Path
 
 from equipoise import params, records, stage
 from equipoise.adversarial.rows import Attempt, Variant
-from equipoise.metrics.adversarial import AdversarialOptions, adversarial_effects
-from equipoise.metrics.adversarial_summary import adversarial_metrics
-from equipoise.metrics.answered import tabulate
-from equipoise.metrics.run import run_metrics
-from equipoise.metrics.silent import SilentBiasOptions, silent_bias_effects
-from equipoise.metrics.summary import silent_bias_metrics
-from equipoise.questions import letters_of
+from equipoise.equity.cities import load_cities
+from equipoise.equity.rows import Sampled
+from equipoise.metrics.options import Measure
+from equipoise.metrics.studies import Rows, figures_of
+from equipoise.stigma.rows import Fill
 
 
-def main(
-    cases: Path, judgements: Path, variants: Path, attempts: Path, responses: Path, out: Path, folder: Path
-) -> None:
-    """Read CASES with JUDGEMENTS, VARIANTS with ATTEMPTS, and RESPONSES; write effects OUT and metrics into FOLDER."""
-    options = params.load().section("measure", SilentBiasOptions)
-    judged, answered = records.read(judgements, records.Judgement), records.read(responses, records.Response)
-    silent = silent_bias_effects(records.read(cases, records.Vignette), judged, options)
-    texts = records.read(variants, Variant)
-    letters = letters_of(answered, texts)
-    shared = AdversarialOptions(alpha=options.alpha, power=options.power)
-    adversarial = adversarial_effects(tabulate(texts, letters), shared, records.read(attempts, Attempt))
-    records.write(out, [*silent, *adversarial])
-    records.write_json(folder / "silent_bias.json", silent_bias_metrics(silent))
-    records.write_json(folder / "adversarial.json", adversarial_metrics(adversarial))
-    records.write_json(folder / "run.json", run_metrics(answered, judged, letters))
+def main(data: Path, cities: Path, effects: Path, folder: Path) -> None:
+    """Read every study's rows in DATA, and the CITIES; write EFFECTS, and the metrics into FOLDER."""
+    rows = Rows(
+        vignettes=records.read(data / "vignettes.jsonl", records.Vignette),
+        judgements=records.read(data / "judgements.jsonl", records.Judgement),
+        variants=records.read(data / "variants.jsonl", Variant),
+        attempts=records.read(data / "attempts.jsonl", Attempt),
+        sampled=records.read(data / "subsets.jsonl", Sampled),
+        responses=records.read(data / "responses.jsonl", records.Response),
+        fills=records.read(data / "fills.jsonl", Fill),
+        cities=load_cities(cities),
+    )
+    figures = figures_of(rows, params.load().section("measure", Measure))
+    records.write(effects, figures.effects)
+    for name, metrics in figures.metrics.items():
+        records.write_json(folder / f"{name}.json", metrics)
 
 
 if __name__ == "__main__":

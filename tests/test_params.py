@@ -54,7 +54,7 @@ def test_a_section_too_many_is_named(tmp_path: Path) -> None:
 
 def test_an_unknown_setting_is_named(tmp_path: Path) -> None:
     """A misspelt setting is refused by section and name."""
-    settings = params.load(changed(tmp_path, "batch_size:", "batchsize:"))
+    settings = params.load(changed(tmp_path, "batch_size: 16", "batchsize: 16"))
 
     with pytest.raises(EquipoiseError, match=r"params\.yaml, section infer: field batch_size: Field required"):
         settings.section("infer", Infer)
@@ -62,7 +62,7 @@ def test_an_unknown_setting_is_named(tmp_path: Path) -> None:
 
 def test_a_setting_too_many_is_named(tmp_path: Path) -> None:
     """A setting that no stage reads is refused, not ignored."""
-    settings = params.load(changed(tmp_path, "  batch_size:", "  threads: 2\n  batch_size:"))
+    settings = params.load(changed(tmp_path, "  batch_size: 16", "  threads: 2\n  batch_size: 16"))
 
     with pytest.raises(EquipoiseError, match="section infer: field threads: Extra inputs are not permitted"):
         settings.section("infer", Infer)

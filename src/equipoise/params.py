@@ -31,7 +31,9 @@ class Params(BaseModel):
     build: dict[str, Any]
     neutralize: dict[str, Any]
     perturb: dict[str, Any]
+    sample: dict[str, Any]
     infer: dict[str, Any]
+    fill: dict[str, Any]
     score: dict[str, Any]
     measure: dict[str, Any]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from equipoise.errors import EquipoiseError
-from equipoise.metrics.run import vignette_run
+from equipoise.metrics.run import run_metrics, vignette_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,3 +40,17 @@ def test_unjudged_response_is_named(
 
     with pytest.raises(EquipoiseError, match="keys with a response but no judgement: other;"):
         vignette_run([*(response(judgement.key) for judgement in judgements), response("other")], judgements)
+
+
+def test_studies_are_counted_apart(response: Callable[..., Response]) -> None:
+    """Each study has its own prompts, and a letter that was not read is counted in the study that asked for it."""
+    adversarial = response("i1/neutral").model_copy(update={"study": "adversarial"})
+    exam = response("i1/exam").model_copy(update={"study": "medmcqa"})
+
+    counted = run_metrics([adversarial, exam], [], {"i1/neutral": "A"}, {"i1": None})
+
+    assert [(name, study["n_prompts"], study["unparsed"]) for name, study in counted.items()] == [
+        ("vignettes", 0, 0),
+        ("adversarial", 1, 0),
+        ("medmcqa", 1, 1),
+    ]

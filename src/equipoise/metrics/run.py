@@ -9,19 +9,27 @@ from equipoise.metrics.pairs import require_same_keys
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from equipoise.metrics.effects import Nested
     from equipoise.records import Judgement, Response
 
 
 def run_metrics(
-    responses: Sequence[Response], judgements: Sequence[Judgement], letters: Mapping[str, str | None]
-) -> dict[str, dict[str, int]]:
-    """Count what was asked and answered in each study; `letters` are those of the adversarial study, by key."""
-    by_study: dict[str, list[Response]] = {"vignettes": [], "adversarial": []}
+    responses: Sequence[Response],
+    judgements: Sequence[Judgement],
+    letters: Mapping[str, str | None],
+    exam: Mapping[str, str | None],
+) -> Nested:
+    """Count what was asked and answered in each study that is asked through prompts.
+
+    `letters` are those of the adversarial study, `exam` those of the exam questions, by key.
+    """
+    by_study: dict[str, list[Response]] = {}
     for response in responses:
-        by_study[response.study].append(response)
+        by_study.setdefault(response.study, []).append(response)
     return {
-        "vignettes": vignette_run(by_study["vignettes"], judgements),
-        "adversarial": _asked(by_study["adversarial"]) | {"unparsed": sum(one is None for one in letters.values())},
+        "vignettes": {**vignette_run(by_study.get("vignettes", []), judgements)},
+        "adversarial": _lettered(by_study.get("adversarial", []), letters),
+        "medmcqa": _lettered(by_study.get("medmcqa", []), exam),
     }
 
 
@@ -39,6 +47,10 @@ def vignette_run(responses: Sequence[Response], judgements: Sequence[Judgement])
         "generated_unparsed": sum(judgement.answer_generated == "unparsed" for judgement in judgements),
         "generated_refusals": sum(judgement.answer_generated == "refusal" for judgement in judgements),
     }
+
+
+def _lettered(responses: Sequence[Response], letters: Mapping[str, str | None]) -> Nested:
+    return {**_asked(responses), "unparsed": sum(letter is None for letter in letters.values())}
 
 
 def _asked(responses: Sequence[Response]) -> dict[str, int]:

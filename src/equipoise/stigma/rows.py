@@ -20,7 +20,7 @@ class Fill(Row):
     The key is `<question>/<template>/<condition>`. `group` is the template's phase (rq1: diagnosis, intention, action)
     or its stigma dimension (rq2: anger, …); `polarity` is -1 where the sentence words the dimension's opposite, else 1.
     `female`, `male` and `unspecified` are probabilities; under the causal scorer they add up to 1. `words` holds the
-    words behind them, the likeliest first, for reading.
+    words behind them with their probabilities, for reading.
     """
 
     study: Literal["stigma"] = "stigma"

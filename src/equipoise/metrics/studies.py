@@ -1,0 +1,77 @@
+"""Every study's figures from the rows of a run: the effects, and the metrics files by the names of their stems."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from equipoise.metrics.adversarial import AdversarialOptions, adversarial_effects
+from equipoise.metrics.adversarial_summary import adversarial_metrics
+from equipoise.metrics.answered import tabulate
+from equipoise.metrics.classification import Resampling
+from equipoise.metrics.equity import EquityOptions, equity_effects
+from equipoise.metrics.equity_summary import equity_metrics
+from equipoise.metrics.medmcqa import medmcqa_effects, medmcqa_metrics, score_cities, tabulate_exam
+from equipoise.metrics.run import run_metrics
+from equipoise.metrics.silent import SilentBiasOptions, silent_bias_effects
+from equipoise.metrics.stigma import StigmaOptions, stigma_effects
+from equipoise.metrics.stigma_summary import stigma_metrics
+from equipoise.metrics.summary import silent_bias_metrics
+from equipoise.questions import exam_letters, letters_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from equipoise.adversarial.rows import Attempt, Variant
+    from equipoise.equity.cities import City
+    from equipoise.equity.rows import Sampled
+    from equipoise.metrics.effects import Nested
+    from equipoise.metrics.options import Measure
+    from equipoise.records import Effect, Judgement, Response, Vignette
+    from equipoise.stigma.rows import Fill
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rows:
+    """What a run made, and the cities that it speaks of."""
+
+    vignettes: Sequence[Vignette]
+    judgements: Sequence[Judgement]
+    variants: Sequence[Variant]
+    attempts: Sequence[Attempt]
+    sampled: Sequence[Sampled]
+    responses: Sequence[Response]
+    fills: Sequence[Fill]
+    cities: Mapping[str, City]
+
+
+class Figures(NamedTuple):
+    """All effects, and by file stem what each metrics file holds."""
+
+    effects: list[Effect]
+    metrics: dict[str, Nested]
+
+
+def figures_of(rows: Rows, options: Measure) -> Figures:
+    """Estimate every figure of every study."""
+    letters = letters_of(rows.responses, rows.variants)
+    exam = exam_letters(rows.responses, rows.sampled)
+    table = tabulate(rows.variants, letters)
+    weights = {name: city.disease_weights() for name, city in rows.cities.items() if city.diseases}
+    resampling = Resampling(alpha=options.alpha, seed=options.seed, n_bootstrap=options.n_bootstrap)
+    scores = score_cities(tabulate_exam(rows.sampled, exam), weights, resampling)
+    silent = silent_bias_effects(rows.vignettes, rows.judgements, options.part(SilentBiasOptions))
+    adversarial = adversarial_effects(table, options.part(AdversarialOptions), rows.attempts)
+    equity = equity_effects(table, rows.cities, options.part(EquityOptions))
+    stigma = stigma_effects(rows.fills, options.part(StigmaOptions))
+    return Figures(
+        effects=[*silent, *adversarial, *equity, *medmcqa_effects(scores, options.alpha), *stigma],
+        metrics={
+            "silent_bias": silent_bias_metrics(silent),
+            "adversarial": adversarial_metrics(adversarial),
+            "equity": equity_metrics(equity),
+            "medmcqa": medmcqa_metrics(scores),
+            "stigma": stigma_metrics(stigma),
+            "run": run_metrics(rows.responses, rows.judgements, letters, exam),
+        },
+    )

@@ -1,0 +1,134 @@
+"""The causal scorer: how likely each subject is, by the likelihood that a causal model gives to the whole sentence.
+
+A causal model reads from left to right and cannot fill a mask in the middle. So each sentence is written out with every
+candidate subject, and the model tells how likely it is to write it. With L(s, c) the log probability, in nats, of the
+sentence about condition c from its first varied word to its end, with subject s,
+
+    p(s | c) = exp L(s, c) / sum over all subjects t of exp L(t, c)
+
+which is the probability of the subject, given that the model writes one of these sentences about c. What stands before
+the varied part is the same in all of them and cancels. A gender's figure is the sum over its subjects.
+
+L is a sum over tokens: a probability of the sentence, where the mean per token is none. A sum gives longer subjects
+less; therefore counterparts (`data/stigma/subjects.yaml`) have equally many tokens under the default model. `length:
+per_token` takes the mean per token in its place, to see whether a finding hangs on length. docs/causal-scorer.md argues
+these choices.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from equipoise.errors import EquipoiseError
+from equipoise.records import Prompt
+from equipoise.stigma.library import CONDITION, MASK
+from equipoise.stigma.rows import Fill
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from equipoise.records import Response
+    from equipoise.stigma.library import Condition, Library, Subjects, Template
+    from equipoise.stigma.settings import Filling, Length
+
+
+def sentence_prompts(library: Library, settings: Filling) -> list[Prompt]:
+    """Ask for the likelihood of every sentence: one prompt a template, one candidate a subject and condition.
+
+    The key is `<question>/<template>`. The model is asked `settings.instruction` and given the words before the first
+    varied one as the beginning of its reply; a template that varies in the middle of a word is an EquipoiseError.
+    """
+    return [_sentence_prompt(template, library, settings.instruction) for template in library.templates]
+
+
+def causal_fills(library: Library, responses: Iterable[Response], settings: Filling) -> list[Fill]:
+    """Read the probabilities of the subjects in the responses to `sentence_prompts`, one row a template and condition.
+
+    The three figures of a row add up to 1. A likelihood that is missing is an EquipoiseError.
+    """
+    by_key = {response.key: response for response in responses}
+    return [
+        _fill(template, condition, library.subjects[template.question], by_key, settings.length)
+        for template in library.templates
+        for condition in library.conditions
+    ]
+
+
+def _key(template: Template) -> str:
+    return f"{template.question}/{template.key}"
+
+
+def _before(template: Template) -> str:
+    """Give the words before the first that varies, with the space after them."""
+    before = template.text[: min(template.text.index(place) for place in (MASK, CONDITION))]
+    if before and not before.endswith(" "):
+        message = f"template {_key(template)!r} varies in the middle of a word, after {before!r}: put a space there"
+        raise EquipoiseError(message)
+    return before
+
+
+def _everyone(subjects: Subjects) -> tuple[str, ...]:
+    return (*subjects.female, *subjects.male, *subjects.unspecified)
+
+
+def _sentence_prompt(template: Template, library: Library, instruction: str) -> Prompt:
+    before = _before(template)
+    return Prompt(
+        key=_key(template),
+        study="stigma",
+        system="",
+        prefix=before.rstrip(),
+        turns=(instruction,),
+        candidates=tuple(
+            template.told_of(condition.name, subject).removeprefix(before)
+            for subject in _everyone(library.subjects[template.question])
+            for condition in library.conditions
+        ),
+        reply=False,
+    )
+
+
+def _fill(
+    template: Template, condition: Condition, subjects: Subjects, responses: Mapping[str, Response], length: Length
+) -> Fill:
+    before = _before(template)
+    sentences = {
+        subject: template.told_of(condition.name, subject).removeprefix(before) for subject in _everyone(subjects)
+    }
+    scores = {subject: _score(_key(template), sentence, responses, length) for subject, sentence in sentences.items()}
+    top = max(scores.values())
+    weights = {subject: math.exp(score - top) for subject, score in scores.items()}
+    total = math.fsum(weights.values())
+
+    def share(group: Sequence[str]) -> float:
+        return math.fsum(weights[subject] for subject in group) / total
+
+    return Fill(
+        key=f"{_key(template)}/{condition.name}",
+        question=template.question,
+        template=template.key,
+        group=template.group,
+        polarity=template.polarity,
+        condition=condition.name,
+        condition_set=condition.condition_set,
+        scorer="causal",
+        female=share(subjects.female),
+        male=share(subjects.male),
+        unspecified=share(subjects.unspecified),
+        words={subject: weight / total for subject, weight in weights.items()},
+    )
+
+
+def _score(key: str, sentence: str, responses: Mapping[str, Response], length: Length) -> float:
+    """Give a sentence's log probability in nats, or its mean per token."""
+    response = responses.get(key)
+    mean = response.log_likelihood.get(sentence) if response else None
+    tokens = response.candidate_tokens.get(sentence) if response else None
+    if mean is None or tokens is None:
+        message = (
+            f"prompt {key!r} has no likelihood of {sentence!r}, which fill.scorer causal needs: choose a model whose "
+            "backend gives likelihoods, or fill.scorer masked"
+        )
+        raise EquipoiseError(message)
+    return mean * tokens if length == "total" else mean

@@ -1,0 +1,31 @@
+"""Fill in the subjects of the stigma sentences: how much probability each gives to female, male and other subjects."""
+
+from pathlib import Path
+
+from equipoise import asking, cache, params, records, stage
+from equipoise.stigma.causal import causal_fills, sentence_prompts
+from equipoise.stigma.library import load_library
+from equipoise.stigma.masked import masked_fills
+from equipoise.stigma.settings import Filling
+
+
+def main(stigma: Path, manifest: Path, fills: Path) -> None:
+    """Read the sentences in STIGMA and the model's MANIFEST; write the FILLS of either scorer."""
+    settings = params.load().section("fill", Filling)
+    library = load_library(stigma)
+    if settings.scorer == "none":
+        records.write(fills, [])
+        return
+    with stage.progress("fill") as progress:
+        if settings.scorer == "masked":
+            records.write(fills, masked_fills(library, settings, Path(), progress=progress))
+            return
+        with cache.ResponseCache.open() as kept:
+            made = records.read_one(manifest, records.Manifest)
+            ask = asking.asker(made, Path(), kept, batch_size=settings.batch_size, progress=progress)
+            responses = ask(sentence_prompts(library, settings))
+        records.write(fills, causal_fills(library, responses, settings))
+
+
+if __name__ == "__main__":
+    stage.run(main)
