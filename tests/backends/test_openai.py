@@ -1,0 +1,313 @@
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from asked import KEY, Waits, ask, entry, prompt, run
+from equipoise import manifests, records
+from equipoise.backends import server
+from equipoise.backends.interrupts import heard
+from equipoise.backends.load import open_backend
+from equipoise.backends.openai import ApiBackend, whole_text, without_prefix
+from equipoise.errors import EquipoiseError
+from equipoise.records import Response
+from faulty import Fault, FaultyServer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_a_conversation_is_held_turn_by_turn() -> None:
+    """Each turn is asked with all that was said before; the last, with the words that its reply should begin with."""
+    asked = prompt("a", "Reason.", "Name it.", system="You are a clinician.", prefix="It is")
+    with FaultyServer() as api:
+        found = ask(entry(api.url, seed=5), [asked])["a"]
+
+    (first, headers), (second, _) = api.requests
+    request = "Name it.\n\nBegin your reply with these words: It is"
+    system = {"role": "system", "content": "You are a clinician."}
+    assert headers["authorization"] == f"Bearer {KEY}"
+    assert first == {
+        "model": "some-model",
+        "messages": [system, {"role": "user", "content": "Reason."}],
+        "temperature": 0.0,
+        "seed": 5,
+        "max_tokens": 50,
+    }
+    assert second["messages"] == [
+        *first["messages"],
+        {"role": "assistant", "content": "REASON."},
+        {"role": "user", "content": request},
+    ]
+    assert second["max_tokens"] == 20
+    assert found == Response(
+        key="a",
+        replies=("REASON.", request.upper()),
+        finished=(True, True),
+        log_likelihood={},
+        # The server counts 7 and 3 for either turn.
+        prompt_tokens=14,
+        generated_tokens=6,
+    )
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("field", ["reasoning_content", "reasoning"])
+def test_reasoning_that_the_server_keeps_apart_is_kept(field: str, *, stream: bool) -> None:
+    """It stands before the reply between tags, and is not said again in the next turn."""
+    with FaultyServer(say=lambda _: {field: "Fever, cough.", "content": "Pneumonia."}) as api:
+        found = ask(entry(api.url, stream=stream), [prompt("a", "Why?", "What?")])["a"]
+
+    assert found.replies == ("<think>\nFever, cough.\n</think>\n\nPneumonia.",) * 2
+    assert api.requests[1][0]["messages"][1] == {"role": "assistant", "content": "Pneumonia."}
+
+
+def test_a_prompt_without_an_answer_does_not_keep_the_others_from_theirs(tmp_path: Path) -> None:
+    """One that fails in every attempt is told at the end; the others are kept, and only it is asked again."""
+    prompts = [prompt(key) for key in "abcdef"]
+    faults: dict[str, Sequence[Fault]] = {"c": ["broken"] * 4}
+    with FaultyServer(faults) as api:
+        with pytest.raises(
+            EquipoiseError, match=r"prompts without an answer: 1, first 'c': .*4 attempts, .*500 not now: run again"
+        ):
+            run(entry(api.url), prompts, tmp_path / "cache")
+        before = len(api.requests)
+        found = run(entry(api.url), prompts, tmp_path / "cache")
+
+    assert api.turns()[before:] == ["c"]
+    assert [row.replies[0] for row in found] == list("ABCDEF")
+    assert set(api.answered.values()) == {1}
+
+
+def test_a_server_that_is_down_is_not_asked_for_every_prompt() -> None:
+    """As many failures in a row as there are requests at once end the asking."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
+    with pytest.raises(EquipoiseError, match=r"prompts without an answer: 4, first '\w': .*Connection error"):
+        ask(entry(url), [prompt(key) for key in "abcdefghij"])
+
+
+def test_no_more_requests_than_allowed_are_under_way() -> None:
+    """The bound holds, whatever the number of prompts."""
+    with FaultyServer() as api:
+        ask(entry(api.url, concurrency=3), [prompt(f"{number:02}", "Why?", f"{number}") for number in range(30)])
+
+    assert 1 <= api.most <= 3
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    order=st.permutations("abcdefgh"),
+    concurrency=st.integers(1, 8),
+    faults=st.dictionaries(
+        st.sampled_from("abcdefgh"), st.lists(st.sampled_from(("busy", "broken", "cut_json", "drops")), max_size=3)
+    ),
+)
+def test_order_concurrency_and_faults_change_no_answer(
+    tmp_path_factory: pytest.TempPathFactory, order: list[str], concurrency: int, faults: dict[str, list[Fault]]
+) -> None:
+    """Every prompt has its own answer, each was given once, and a second run asks for none."""
+    path = tmp_path_factory.mktemp("cache") / "cache"
+    prompts = [prompt(key, "Why?", key) for key in order]
+    with FaultyServer(faults) as api:
+        model = entry(api.url, concurrency=concurrency)
+        found = run(model, prompts, path)
+        requests = len(api.requests)
+        again = run(model, prompts[::-1], path)
+
+    assert [(row.key, row.replies) for row in found] == [(key, ("WHY?", key.upper())) for key in order]
+    assert again == found[::-1]
+    # One answer to the last turn of each; the first turns, which are all alike, were asked once for each.
+    assert sorted(api.answered.values()) == [1] * 8 + [8]
+    assert requests == len(api.requests)
+
+
+def test_a_prompt_that_asks_for_likelihoods_alone_is_refused() -> None:
+    """It has no reply to ask for; the check stage says so before."""
+    with (
+        FaultyServer() as api,
+        pytest.raises(EquipoiseError, match=r"'a' asks only how likely .*: set the answering of"),
+    ):
+        ask(entry(api.url), [prompt("a", reply=False, candidates=("x", "y"))])
+
+    assert api.requests == []
+
+
+@pytest.mark.parametrize("value", [None, ""])
+def test_a_key_that_is_not_set_is_told_before_any_request(monkeypatch: pytest.MonkeyPatch, value: str | None) -> None:
+    """The line names the variable."""
+    if value is None:
+        monkeypatch.delenv("TEST_KEY")
+    else:
+        monkeypatch.setenv("TEST_KEY", value)
+
+    with pytest.raises(
+        EquipoiseError, match=r"models/some\.yaml: the environment variable TEST_KEY is not set: export it"
+    ):
+        ApiBackend("some", entry("http://127.0.0.1:1/v1"))
+
+
+def test_a_manifest_names_the_server_and_what_it_is_told() -> None:
+    """Another address, model or temperature is another model; how it is reached and how fast is not."""
+    model = entry("http://x/v1")
+
+    def identity(**change: Any) -> str:
+        return manifests.describe("some", model.model_copy(update=change), ROOT).identity
+
+    manifest = manifests.describe("some", model, ROOT)
+    assert (manifest.backend, manifest.repo, manifest.revision) == ("openai", "http://x/v1", "some-model")
+    assert records.Manifest.model_validate(manifest.written()) == manifest
+    others = [{"base_url": "http://y/v1"}, {"model": "b"}, {"temperature": None}, {"seed": 1}, {"prefix": None}]
+    assert len({identity(), *(identity(**other) for other in others), identity(extra_body={"a": 1})}) == 7
+    same = [{"concurrency": 1}, {"timeout": 1.0}, {"attempts": 1}, {"stream": True}, {"key_env": None}]
+    assert {identity(**other) for other in same} == {identity()}
+
+
+def test_the_manifest_of_another_backend_is_refused() -> None:
+    """An entry that was changed after the export is told, with the mend."""
+    manifest = manifests.describe("some", entry("http://x/v1"), ROOT).model_copy(update={"backend": "onnx"})
+
+    with pytest.raises(
+        EquipoiseError, match=r"models/some\.yaml: field backend is openai, but the manifest is of onnx"
+    ):
+        open_backend(manifest, entry("http://x/v1"), ROOT, batch_size=1)
+
+
+def test_what_is_finished_at_an_interruption_is_given_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C that comes while an answer is being kept does not lose another that is there already."""
+    begin = ApiBackend._advance
+
+    async def all_done(self: ApiBackend, waiting: Any, under_way: set[asyncio.Task[Response]], *more: Any) -> None:
+        await begin(self, waiting, under_way, *more)
+        await asyncio.wait(under_way)
+
+    monkeypatch.setattr(ApiBackend, "_advance", all_done)
+    handler = signal.getsignal(signal.SIGINT)
+    with FaultyServer() as api, ApiBackend("some", entry(api.url, concurrency=2), Waits()) as backend:
+        answers = backend.answer([prompt(key) for key in "abc"])
+        given = {next(answers).key}
+        signal.raise_signal(signal.SIGINT)
+        given.add(next(answers).key)
+        with pytest.raises(KeyboardInterrupt):
+            next(answers)
+
+    assert given == {"a", "b"}
+    assert api.answered.total() == 2
+    assert signal.getsignal(signal.SIGINT) is handler
+
+
+def test_a_second_interruption_is_obeyed_on_the_spot() -> None:
+    """Whoever presses Ctrl-C twice does not want to wait."""
+    with heard(lambda: None) as wished:
+        signal.raise_signal(signal.SIGINT)
+        assert wished.is_set()
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+
+
+def test_another_thread_answers_too() -> None:
+    """There Ctrl-C is the main thread's affair."""
+    found: list[str] = []
+    with FaultyServer() as api:
+        thread = threading.Thread(target=lambda: found.extend(ask(entry(api.url), [prompt("a")])))
+        thread.start()
+        thread.join()
+
+    assert found == ["a"]
+
+
+CHILD = '''
+"""Answer prompts of a server as the infer stage does."""
+
+from pathlib import Path
+
+from equipoise import cache, manifests, records, registry, stage
+from equipoise.backends.interrupts import heard
+from equipoise.backends.load import open_backend
+from equipoise.infer import answer_all
+
+
+def main() -> None:
+    entry = registry.load_entry("some", Path())
+    manifest = manifests.describe("some", entry, Path())
+    with cache.ResponseCache.open() as kept:
+        rows = answer_all(
+            records.read(Path("prompts.jsonl"), records.Prompt),
+            manifest=manifest,
+            generation=entry.generation,
+            cache=kept,
+            open_backend=lambda: open_backend(manifest, entry, Path(), batch_size=1),
+            progress=lambda done, total: Path("done").write_text(str(done)),
+        )
+    records.write(Path("responses.jsonl"), rows)
+
+
+stage.run(main)
+'''
+
+
+def test_a_run_that_is_interrupted_goes_on_where_it_was(tmp_path: Path) -> None:
+    """Ctrl-C in the middle leaves one line, exit code 1 and the finished answers; the next run asks the rest, once."""
+    with FaultyServer({"c": ["hangs"], "e": ["hangs"]}) as api:
+        (tmp_path / "models").mkdir()
+        written = entry(api.url, concurrency=2).model_dump(mode="json")
+        (tmp_path / "models" / "some.yaml").write_text(json.dumps(written), encoding="utf-8")
+        (tmp_path / "child.py").write_text(CHILD, encoding="utf-8")
+        records.write(tmp_path / "prompts.jsonl", [prompt(key) for key in "abcdef"])
+        environment = {name: value for name, value in os.environ.items() if name != "DVC_ROOT"}
+        start = partial(
+            subprocess.Popen,
+            [sys.executable, "child.py"],
+            cwd=tmp_path,
+            env=environment | {"PYTHONPATH": str(ROOT / "src")},
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        with start() as child:
+            # Two requests hang, so no more than a, b and d are answered.
+            while not (tmp_path / "done").exists() or (tmp_path / "done").read_text(encoding="utf-8") != "3":
+                assert child.poll() is None
+                time.sleep(0.01)
+            child.send_signal(signal.SIGINT)
+            _, errors = child.communicate()
+        assert (child.returncode, errors) == (
+            1,
+            "interrupted: finished work is kept; run the same command again to go on\n",
+        )
+        assert not (tmp_path / "responses.jsonl").exists()
+        api.released.set()
+        asked = len(api.requests)
+        with start() as child:
+            assert (child.communicate()[1], child.returncode) == ("", 0)
+
+    assert sorted(api.turns()[asked:]) == ["c", "e", "f"]
+    assert set(api.answered.values()) == {1}
+    found = records.read(tmp_path / "responses.jsonl", Response)
+    assert [row.replies for row in found] == [(key,) for key in "ABCDEF"]
+
+
+def test_the_words_that_a_reply_begins_with_are_taken_off() -> None:
+    """What follows them is the reply, as of a model that is given these words."""
+    assert without_prefix(" the diagnosis IS: pneumonia.", "The diagnosis is") == "pneumonia."
+    assert (
+        without_prefix("Pneumonia. The diagnosis is sure.", "The diagnosis is") == "Pneumonia. The diagnosis is sure."
+    )
+    assert without_prefix("Pneumonia.", "") == "Pneumonia."
+    assert whole_text(server.Reply(" Pneumonia.\n", finished=True)) == "Pneumonia."

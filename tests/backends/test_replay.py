@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from equipoise import manifests, records
+from equipoise.backends.load import open_backend
+from equipoise.backends.replay import ReplayBackend, Saved, question
+from equipoise.cache import ResponseCache
+from equipoise.errors import EquipoiseError
+from equipoise.infer import answer_all
+from equipoise.records import Prompt, Response
+from equipoise.registry import ReplayEntry
+
+
+def prompt(key: str, *turns: str) -> Prompt:
+    """Build a prompt."""
+    return Prompt(key=key, study="adversarial", system="You are a clinician.", prefix="", turns=turns, candidates=())
+
+
+def saved(key: str, reply: str, asked: str | None = None) -> Saved:
+    """Build a saved answer."""
+    return Saved(
+        key=key,
+        replies=(reply,),
+        finished=(True,),
+        log_likelihood={"x": -0.5},
+        candidate_tokens={"x": 2},
+        prompt_tokens=3,
+        generated_tokens=4,
+        asked=asked,
+    )
+
+
+def answered(path: Path, rows: list[Saved], prompts: list[Prompt]) -> list[Response]:
+    """Answer prompts from a file of saved answers."""
+    records.write(path, rows)
+    with ReplayBackend(path) as backend:
+        return list(backend.answer(prompts))
+
+
+def test_an_answer_is_found_by_the_key_of_its_prompt(tmp_path: Path) -> None:
+    """All that was saved comes back, under the study that asks."""
+    (found,) = answered(tmp_path / "saved.jsonl", [saved("b", "No."), saved("a", "Yes.")], [prompt("a", "Why?")])
+
+    expected = saved("a", "Yes.").model_dump(exclude={"asked"}) | {"study": "adversarial"}
+    assert found == Response.model_validate(expected)
+
+
+def test_an_answer_is_found_by_what_it_answers(tmp_path: Path) -> None:
+    """Where the words are known they decide: the same words in two cases have one answer, whatever the keys."""
+    rows = [saved("old", "Because.", question(prompt("any", "Why?"))), saved("a", "By key.")]
+    found = answered(tmp_path / "saved.jsonl", rows, [prompt("a", "Why?"), prompt("b", "Why?")])
+
+    assert [(row.key, row.replies) for row in found] == [("a", ("Because.",)), ("b", ("Because.",))]
+
+
+def test_words_are_all_that_a_model_reads() -> None:
+    """The digest changes with the system text, the turns and the prefix, and not with the key or the study."""
+    asked = prompt("a", "Why?", "What?")
+    changes = [{"system": ""}, {"turns": ("Why?",)}, {"turns": ("What?", "Why?")}, {"prefix": "It is"}]
+
+    assert question(asked) == question(asked.model_copy(update={"key": "b", "study": "vignettes"}))
+    assert len({question(asked), *(question(asked.model_copy(update=change)) for change in changes)}) == 5
+
+
+def test_prompts_without_an_answer_are_counted(tmp_path: Path) -> None:
+    """Where answers are missing none is given, and the line says how many and the first."""
+    rows = [saved("a", "Yes."), saved("c", "No.", question(prompt("c", "Before?")))]
+    records.write(tmp_path / "saved.jsonl", rows)
+
+    with ReplayBackend(tmp_path / "saved.jsonl") as backend:
+        with pytest.raises(EquipoiseError, match=r"saved\.jsonl: 2 of 3 prompts have no saved answer, first 'b': ask"):
+            next(backend.answer([prompt("a", "Why?"), prompt("b", "Why?"), prompt("c", "Now?")]))
+        with pytest.raises(
+            EquipoiseError, match=r"1 of 1 prompts have no saved answer, first 'c' \(saved to other words\)"
+        ):
+            next(backend.answer([prompt("c", "Now?")]))
+
+
+def test_a_malformed_row_is_named(tmp_path: Path) -> None:
+    """The file and the row stand in the line."""
+    (tmp_path / "saved.jsonl").write_text(json.dumps({"key": "a"}) + "\n", encoding="utf-8")
+
+    with pytest.raises(EquipoiseError, match=r"saved\.jsonl, row 1: field replies: Field required"):
+        ReplayBackend(tmp_path / "saved.jsonl")
+
+
+def entry(path: Path) -> ReplayEntry:
+    """Register a file of saved answers."""
+    digest = records.sha256(path) if path.is_file() else "a" * 64
+    return ReplayEntry(title="Saved", licence="none", backend="replay", file=path.name, sha256=digest)
+
+
+def test_saved_responses_of_a_run_give_the_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The responses file of one model, registered as it is, answers the same prompts through the same code."""
+    monkeypatch.setenv("DVC_ROOT", str(tmp_path))
+    prompts = [prompt("a", "Why?"), prompt("b", "What?")]
+    before = [Response.model_validate(saved(key, key).model_dump(exclude={"asked"})) for key in "ab"]
+    records.write(tmp_path / "responses.jsonl", before)
+    model = entry(tmp_path / "responses.jsonl")
+    manifest = manifests.describe("some", model, tmp_path)
+    with ResponseCache(tmp_path / "cache") as cache:
+        found = answer_all(
+            prompts,
+            manifest=manifest,
+            generation=model.generation,
+            cache=cache,
+            open_backend=lambda: open_backend(manifest, model, tmp_path, batch_size=1),
+            progress=lambda *_: None,
+        )
+
+    assert (manifest.backend, manifest.repo, manifest.revision) == ("replay", "responses.jsonl", model.sha256)
+    assert found == [row.model_copy(update={"study": "adversarial"}) for row in before]
+
+
+def test_a_file_that_is_missing_or_altered_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The registry names one file; another is told with both digests, when it is described and when it is opened."""
+    monkeypatch.setenv("DVC_ROOT", str(tmp_path))
+    path = tmp_path / "saved.jsonl"
+    with pytest.raises(
+        EquipoiseError, match=r"saved answers missing: \S+/saved\.jsonl: put the file there, or mend the"
+    ):
+        manifests.describe("some", entry(path), tmp_path)
+    records.write(path, [saved("a", "Yes.")])
+    model = entry(path)
+    manifest = manifests.describe("some", model, tmp_path)
+    records.write(path, [saved("a", "No.")])
+
+    with pytest.raises(
+        EquipoiseError, match=rf"saved answers altered: \S+ has sha256 [0-9a-f]{{64}}, not {model.sha256}"
+    ):
+        open_backend(manifest, model, tmp_path, batch_size=1)

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from asked import ask, entry, prompt
+from equipoise.registry import Generation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture(scope="module")
+def served(tiny_checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+    """`transformers serve` with the tiny checkpoint, offline: its address and the checkpoint."""
+    for module in ("fastapi", "uvicorn"):
+        pytest.importorskip(module, reason=f"transformers serve needs {module}")
+    folder = tmp_path_factory.mktemp("served") / "tiny"
+    shutil.copytree(tiny_checkpoint, folder)
+    # The server hands the model all that the tokenizer gives, and Llama takes no token types.
+    settings_ = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))
+    settings_["model_input_names"] = ["input_ids", "attention_mask"]
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings_), encoding="utf-8")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [str(Path(sys.executable).with_name("transformers")), "serve", "--host", "127.0.0.1", "--port", str(port)]
+    child = subprocess.Popen(
+        [*command, "--device", "cpu", "--log-level", "error"],
+        env=os.environ | {"HF_HUB_OFFLINE": "1"},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        while True:
+            assert child.poll() is None, "transformers serve ended"
+            with closing(socket.socket()) as probe:
+                if probe.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            time.sleep(0.1)
+        yield f"http://127.0.0.1:{port}/v1", folder
+    finally:
+        # Not terminate: a request that hangs would hold it back.
+        child.kill()
+        child.wait()
+
+
+def test_a_real_server_gives_what_its_model_gives(served: tuple[str, Path]) -> None:
+    """Replies of `transformers serve` equal greedy generation with the same checkpoint in this process."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    url, folder = served
+    system = "You are a clinician."
+    prompts = [
+        prompt(f"{age}", f"A patient of {age} has chest pain. Why?", "What is it?", system=system)
+        for age in range(30, 33)
+    ]
+    model = entry(
+        url,
+        model=str(folder),
+        key_env=None,
+        stream=True,
+        concurrency=1,
+        timeout=120.0,
+        generation=Generation(reasoning_tokens=12, answer_tokens=6),
+    )
+    found = ask(model, prompts)
+
+    tokenizer: Any = AutoTokenizer.from_pretrained(folder)
+    reference = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
+    for asked in prompts:
+        messages = [{"role": "system", "content": system}, {"role": "user", "content": asked.turns[0]}]
+        ids = tokenizer.apply_chat_template(messages, add_generation_prompt=True, return_tensors="pt")
+        with torch.inference_mode():
+            output = reference.generate(ids, attention_mask=torch.ones_like(ids), do_sample=False, max_new_tokens=12)
+        reply = tokenizer.decode(output[0, ids.shape[1] :], skip_special_tokens=True).strip()
+        # The second turn the server continues from its own tokens, which the text of random weights does not give back.
+        assert (reply, 2) == (found[asked.key].replies[0], len(found[asked.key].replies))
