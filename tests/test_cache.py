@@ -203,3 +203,11 @@ def test_a_temporary_run_uses_the_cache_of_the_repository(tmp_path: Path, monkey
     monkeypatch.setenv("DVC_ROOT", str(tmp_path))
     with ResponseCache.open():
         assert (tmp_path / ".cache" / "responses.sqlite").is_file()
+
+
+def test_a_response_that_holds_less_is_asked_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """When responses come to hold more, a question's key changes, so that none from before is taken for it."""
+    now = response_key(PROMPT, MANIFEST, GENERATION)
+    monkeypatch.setattr("equipoise.cache.CONTENT", "response")
+
+    assert response_key(PROMPT, MANIFEST, GENERATION) != now

@@ -19,11 +19,13 @@ class Filling(BaseModel):
     """How the subjects of the sentences are filled in.
 
     `scorer` is causal (the model under test scores whole sentences), masked (a masked model of the registry fills the
-    mask) or none (the study is left out: a model behind an API gives no likelihoods). Of the causal scorer: `instruction` is what the model is asked before the sentence stands as its reply;
-    `length` is whether a sentence counts by its total log probability or by the mean per token. Of the masked scorer:
-    `masked` names a file of models/masked; `aggregation` matches whole words or, as published, parts of them; `top_k`
-    words above `threshold` count in rq1; rq2 follows `beam` words through `steps` masks. `batch_size` is how many
-    sequences are worked on at once, and changes no result.
+    mask) or none (the study is left out: a model behind an API gives no likelihoods).
+
+    Of the causal scorer: `instruction` is what the model is asked before the sentence stands as its reply; `length` is
+    whether a sentence counts by its total log probability or by the mean per token. Of the masked scorer: `masked` is
+    a file of models/masked, `aggregation` matches whole words or, as published, parts of them; `top_k` words above
+    `threshold` count in rq1; rq2 follows `beam` words through `steps` masks. `batch_size` is how many sequences are
+    worked on at once, and changes no result.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

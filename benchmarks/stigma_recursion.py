@@ -1,0 +1,224 @@
+"""Speed of the stigma study's noun phrases, side by side with nested fill-mask pipeline calls, as they were published.
+
+    PYTHONPATH=src python benchmarks/stigma_recursion.py --out benchmarks/stigma_recursion.json
+
+No hub is needed, and no published weights are used: the models have RoBERTa's and Longformer's architecture, random
+weights, and a head that favours a few English words, so that paths go on and end as they do with a real model.
+A real model repeats itself less. `recursion` and `longformer` use base size (12 layers of 768, 50,265 tokens),
+`sentences` a tiny one. Both ways take turns on the same prompts in one process. A few minutes on two idle cores.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, get_args
+
+import typer
+
+from equipoise import stage
+from equipoise.records import write_json
+from equipoise.stigma.aggregate import noun_lexicon
+from equipoise.stigma.library import load_library
+from equipoise.stigma.masked import Asker, PredictionCache, is_noun, noun_phrases
+from equipoise.stigma.masked_export import prepare
+from equipoise.stigma.masked_model import Predictions
+from equipoise.stigma.recursion import extended
+from equipoise.stigma.settings import Aggregation, Filling
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from equipoise.stigma.aggregate import Token
+    from equipoise.stigma.masked_model import MaskedModel
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tests"))
+import tiny_masked  # noqa: E402  (lives with the tests)
+
+LIBRARY = load_library(ROOT / "data/stigma")
+LEXICON = noun_lexicon(LIBRARY.words.nouns)
+TEMPLATES = ("aggravated", "talk", "controllable")
+CONDITIONS = ("bipolar disorder", "heart disease")
+BASE: dict[str, Any] = {
+    "vocabulary": 50265,
+    "hidden_size": 768,
+    "num_hidden_layers": 12,
+    "num_attention_heads": 12,
+    "intermediate_size": 3072,
+    "max_position_embeddings": 514,
+    "initializer_range": 0.02,
+}
+LEGACY = Filling(aggregation="legacy")
+PROBES = [template.told_of("depression") for template in LIBRARY.templates]
+
+
+class Published:
+    """The published way: transformers' fill-mask pipeline, one sentence at a time, three nested steps of ten."""
+
+    def __init__(self, folder: Path) -> None:
+        """Open a checkpoint."""
+        from transformers import pipeline
+
+        self._fill = pipeline("fill-mask", model=str(folder), tokenizer=str(folder), device="cpu")
+        self.calls = 0
+
+    def ask(self, sentence: str) -> list[tuple[str, float]]:
+        """Give the ten likeliest tokens; special tokens, which are no words, have no text."""
+        self.calls += 1
+        found: Any = self._fill(sentence.replace("{mask}", "<mask>"), top_k=10)
+        return [("" if one["token_str"] in tiny_masked.SPECIAL else one["token_str"], one["score"]) for one in found]
+
+    def shares(self, sentence: str, share: float = 1.0, step: int = 1) -> tuple[float, float]:
+        """Sum the paths that end in a gendered word: female, male."""
+        female = male = 0.0
+        for text, probability in self.ask(sentence):
+            word = text.strip()
+            gender = LEXICON.gender(word)
+            further = (0.0, 0.0)
+            if gender is None and word and step < LEGACY.steps:
+                longer = f"{{mask}} {word}" if step == 1 else f"{word} {{mask}}"
+                further = self.shares(sentence.replace("{mask}", longer), share * probability, step + 1)
+            female += share * probability * (gender == "female") + further[0]
+            male += share * probability * (gender == "male") + further[1]
+        return female, male
+
+
+def main(out: Path = Path("benchmarks/stigma_recursion.json")) -> None:
+    """Measure, and write each part's figures to OUT as soon as they are there."""
+    figures: dict[str, Any] = {"cores": os.cpu_count()}
+    parts: dict[str, Callable[[Path], dict[str, Any]]] = {
+        "recursion": recursion,
+        "longformer": longformer,
+        "sentences": sentences,
+    }
+    for part, measure in parts.items():
+        with tempfile.TemporaryDirectory() as place:
+            figures[part] = measure(Path(place))
+        write_json(out, figures)
+        typer.echo(f"{part}: {figures[part]}")
+
+
+def recursion(place: Path) -> dict[str, Any]:
+    """Compare both ways on 3 templates and 2 conditions, a template at a time and by turns first and second."""
+    checkpoint = tiny_masked.build(place / "base", seed=7, **BASE)
+    tiny_masked.register(place, "base", checkpoint)
+    began = perf_counter()
+    ready = prepare("base", place, place / "store", PROBES)
+    exporting = perf_counter() - began
+    published = Published(checkpoint)
+    spent = {"published": 0.0, "ours": 0.0}
+    figures: dict[str, dict[str, tuple[float, float]]] = {"published": {}, "ours": {}}
+    with PredictionCache(place / "predictions.sqlite", Predictions) as kept:
+        asker = Asker(ready, kept, batch_size=LEGACY.batch_size, progress=lambda _, __: None)
+        # Both have run once before the clock does.
+        asker.ask(PROBES[-1:], 10)
+        published.ask(PROBES[-1])
+        published.calls = asker.computed = 0
+
+        def one_by_one(prompts: list[str]) -> dict[str, tuple[float, float]]:
+            return {prompt: published.shares(prompt) for prompt in prompts}
+
+        def together(prompts: list[str]) -> dict[str, tuple[float, float]]:
+            found = noun_phrases(prompts, asker.ask, LEGACY, LEXICON)
+            return {prompt: (shares.female, shares.male) for prompt, shares in found.items()}
+
+        ways: list[tuple[str, Callable[[list[str]], dict[str, tuple[float, float]]]]] = [
+            ("published", one_by_one),
+            ("ours", together),
+        ]
+        for template in (one for one in LIBRARY.templates if one.question == "rq2" and one.key in TEMPLATES):
+            prompts = [template.told_of(condition) for condition in CONDITIONS]
+            for way, run in ways:
+                began = perf_counter()
+                figures[way].update(run(prompts))
+                spent[way] += perf_counter() - began
+            ways.reverse()
+    return {
+        "prompts": len(figures["ours"]),
+        "published_calls": published.calls,
+        "our_sentences": asker.computed,
+        "published_seconds": round(spent["published"], 1),
+        "our_seconds": round(spent["ours"], 1),
+        "ratio": round(spent["published"] / spent["ours"], 2),
+        "export_seconds_once": round(exporting, 1),
+        "largest_difference": max(
+            abs(mine - theirs)
+            for prompt, pair in figures["ours"].items()
+            for mine, theirs in zip(pair, figures["published"][prompt], strict=True)
+        ),
+        "smallest_figure": min(min(pair) for pair in figures["ours"].values()),
+    }
+
+
+def longformer(place: Path) -> dict[str, Any]:
+    """Seconds a sentence of a Longformer as it is, and of ours in either runtime."""
+    checkpoint = tiny_masked.build(
+        place / "base", seed=7, longformer=True, **BASE | {"max_position_embeddings": 4098, "attention_window": 512}
+    )
+    asked = [template.told_of("anxiety") for template in LIBRARY.of_question("rq2")][:8]
+    published = Published(checkpoint)
+    seconds = {"published": timed(lambda: [published.ask(one) for one in asked]) / len(asked)}
+    differences = {}
+    for runtime in ("torch", "onnx"):
+        tiny_masked.register(place, runtime, checkpoint, runtime=runtime)
+        ready = prepare(runtime, place, place / "store", PROBES[-3:])
+        model = ready.open()
+        seconds[runtime] = timed(lambda: list(model.predict(asked, top_k=10, batch_size=64))) / len(asked)  # noqa: B023  (called at once)
+        differences[runtime] = ready.manifest.max_difference
+    return {
+        "sentences": len(asked),
+        "seconds_a_sentence": {way: round(value, 3) for way, value in seconds.items()},
+        "differences_below": differences,
+    }
+
+
+def timed(run: Callable[[], object]) -> float:
+    """Seconds that the second of two runs takes."""
+    run()
+    began = perf_counter()
+    run()
+    return perf_counter() - began
+
+
+def sentences(place: Path) -> dict[str, Any]:
+    """Count what all 594 prompts of rq2 ask of a tiny model: path by path, and each sentence once."""
+    tiny_masked.register(place, "tiny", tiny_masked.build(place / "tiny", seed=7))
+    model = prepare("tiny", place, place / "store", PROBES[-3:]).open()
+    answers: dict[str, list[Token]] = {}
+    prompts = [one.told_of(condition.name) for one in LIBRARY.of_question("rq2") for condition in LIBRARY.conditions]
+    return {"prompts": len(prompts), **{way: counted(prompts, model, answers, way) for way in get_args(Aggregation)}}
+
+
+def counted(
+    prompts: list[str], model: MaskedModel, answers: dict[str, list[Token]], way: Aggregation
+) -> dict[str, int]:
+    """Run one aggregation, with the answers that another has left, and count its sentences."""
+    settings = Filling(aggregation=way)
+    asked: set[str] = set()
+
+    def ask(once: Iterable[str], top_k: int) -> dict[str, list[Token]]:
+        wanted = list(once)
+        asked.update(wanted)
+        new = [sentence for sentence in wanted if sentence not in answers]
+        for batch in model.predict(new, top_k=top_k, batch_size=64):
+            answers.update((sentence, predictions.tokens()) for sentence, predictions in batch)
+        return {sentence: answers[sentence] for sentence in wanted}
+
+    def calls(sentence: str, step: int = 0) -> int:
+        longer = (
+            extended(sentence, token.word, step)
+            for token in answers[sentence]
+            if step + 1 < settings.steps and LEXICON.gender_of(token, way) is None and is_noun(token, way)
+        )
+        return 1 + sum(calls(one, step + 1) for one in longer)
+
+    noun_phrases(prompts, ask, settings, LEXICON)
+    return {"path_by_path": sum(calls(prompt) for prompt in prompts), "each_once": len(asked)}
+
+
+if __name__ == "__main__":
+    stage.run(main)
