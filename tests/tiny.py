@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any, Literal
+
+Architecture = Literal["llama", "qwen2", "qwen3", "gpt_oss"]
 
 CHAT = (
     "{% for message in messages %}<|im_start|>{{ message['role'] }}\n{{ message['content'] }}<|im_end|>\n{% endfor %}"
@@ -18,7 +21,7 @@ ENTRY = """\
 title: Tiny random model {seed}
 parameters: 0.1M
 licence: Apache-2.0
-backend: onnx
+{backend}
 source:
   kind: local
   path: {path}
@@ -27,15 +30,30 @@ generation:
   repetition_penalty: 1.15
   reasoning_tokens: 12
   answer_tokens: 6
-fidelity: 0.99
 """
+BACKENDS = {"onnx": "backend: onnx\nfidelity: 0.99", "torch": "backend: torch\ndtype: float32\ndevice_map: cpu"}
 
 
-def build(folder: Path, seed: int) -> Path:
-    """Write a Llama checkpoint with random weights and a byte-level tokenizer."""
-    import torch
+SIZES: dict[Architecture, dict[str, Any]] = {
+    "llama": {},
+    "qwen2": {},
+    "qwen3": {"head_dim": 32},
+    # A window shorter than any prompt, in every other layer; two of four experts a token.
+    "gpt_oss": {
+        "head_dim": 16,
+        "sliding_window": 16,
+        "layer_types": ["sliding_attention", "full_attention"],
+        "num_local_experts": 4,
+        "num_experts_per_tok": 2,
+    },
+}
+"""What an architecture has beside the sizes of every tiny model."""
+
+
+def tokenizer(template: str | None = CHAT) -> Any:
+    """Train a byte-level tokenizer on a few sentences."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
-    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+    from transformers import PreTrainedTokenizerFast
 
     words = Tokenizer(models.BPE())
     words.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -48,28 +66,47 @@ def build(folder: Path, seed: int) -> Path:
         show_progress=False,
     )
     words.train_from_iterator(CORPUS, trainer)
-    tokenizer = PreTrainedTokenizerFast(tokenizer_object=words, eos_token="<|im_end|>", pad_token="<|im_end|>")  # noqa: S106
-    tokenizer.chat_template = CHAT
+    made = PreTrainedTokenizerFast(tokenizer_object=words, eos_token="<|im_end|>", pad_token="<|im_end|>")  # noqa: S106
+    made.chat_template = template
+    return made
+
+
+def build(folder: Path, seed: int, architecture: Architecture = "llama") -> Path:
+    """Write a checkpoint with random weights, biases and norms included, and a byte-level tokenizer."""
+    import torch
+    from transformers import AutoConfig, AutoModelForCausalLM
+
+    words = tokenizer()
     torch.manual_seed(seed)
-    config = LlamaConfig(
-        vocab_size=len(tokenizer),
+    config = AutoConfig.for_model(
+        architecture,
+        vocab_size=len(words),
         hidden_size=96,
         intermediate_size=192,
         num_hidden_layers=2,
         num_attention_heads=6,
         num_key_value_heads=2,
         max_position_embeddings=2048,
-        eos_token_id=tokenizer.eos_token_id,
-        pad_token_id=tokenizer.pad_token_id,
+        eos_token_id=words.eos_token_id,
+        pad_token_id=words.pad_token_id,
         bos_token_id=None,
         initializer_range=0.4,
+        **SIZES[architecture],
     )
-    LlamaForCausalLM(config).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
+    model = AutoModelForCausalLM.from_config(config)
+    if architecture != "llama":
+        # Transformers sets biases to 0 and norms to 1: a graph that left them out would be none the worse.
+        with torch.no_grad():
+            for name, parameter in model.named_parameters():
+                if parameter.ndim == 1:
+                    parameter.normal_(mean=float("norm" in name), std=0.2)
+    model.save_pretrained(folder)
+    words.save_pretrained(folder)
     return folder
 
 
-def register(root: Path, name: str, checkpoint: Path, seed: int) -> None:
+def register(root: Path, name: str, checkpoint: Path, seed: int, backend: str = "onnx") -> None:
     """Add a checkpoint to the registry of a project."""
-    (root / "models").mkdir(exist_ok=True)
-    (root / "models" / f"{name}.yaml").write_text(ENTRY.format(seed=seed, path=checkpoint), encoding="utf-8")
+    (root / "models").mkdir(parents=True, exist_ok=True)
+    text = ENTRY.format(seed=seed, path=checkpoint, backend=BACKENDS[backend])
+    (root / "models" / f"{name}.yaml").write_text(text, encoding="utf-8")

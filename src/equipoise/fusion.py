@@ -17,8 +17,33 @@ if TYPE_CHECKING:
     import numpy as np
     import onnx
     from numpy.typing import NDArray
+    from transformers import PretrainedConfig
 
 DOMAIN = "com.microsoft"
+HEAD_STEP = 16
+"""The fused operator takes heads whose size is a multiple of this."""
+ELSEWHERE = "set backend: torch in its registry entry"
+
+
+def obstacle(config: PretrainedConfig, max_length: int) -> str | None:
+    """Say what of a decoder the fused operator cannot hold, as a clause about the model; None where nothing is known.
+
+    What depends on the length of a text must be found here: a comparison on short probes does not show it.
+    """
+    size = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+    window = getattr(config, "sliding_window", None) or getattr(config, "attention_chunk_size", None)
+    layers = set(getattr(config, "layer_types", None) or ["windowed"])
+    scaling = getattr(config, "rope_scaling", None) or {}
+    rotation = scaling.get("rope_type", scaling.get("type"))
+    if window and window < max_length and layers != {"full_attention"}:
+        return f"attends to windows of {window} tokens"
+    if rotation in ("dynamic", "longrope"):
+        return f"rotates by the length of the text (rope_type {rotation})"
+    if getattr(config, "partial_rotary_factor", 1.0) not in (None, 1.0):
+        return "rotates a part of each head"
+    if size % HEAD_STEP:
+        return f"has heads of {size}, not a multiple of {HEAD_STEP}"
+    return None
 
 
 class _Graph:
@@ -75,7 +100,7 @@ def fuse_attention(
     added: list[onnx.NodeProto] = []
     replaced: dict[str, str] = {}
     softmaxes = [node for node in graph.node if node.op_type == "Softmax"]
-    refusal = "the exported graph has no rotary, causal attention to fuse: this architecture needs another backend"
+    refusal = f"the exported graph has no rotary, causal attention to fuse: {ELSEWHERE}"
     caches = sum(output.name.startswith("present.") for output in graph.output)  # keys and values of each layer
     if not softmaxes or 2 * len(softmaxes) != caches:
         raise EquipoiseError(refusal)

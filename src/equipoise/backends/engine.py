@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 GRAPH = "model.onnx"
+Kept = list["NDArray[np.float32]"]
+"""Keys and values of some adjacent tokens of one row: an array (kv heads, tokens, head size) for each buffer."""
 
 
 def provider() -> str:
@@ -54,13 +56,23 @@ class Engine:
             raise EquipoiseError(message) from error
         heads = config["num_attention_heads"]
         size = config.get("head_dim") or config["hidden_size"] // heads
-        shape = (rows, config.get("num_key_value_heads", heads), capacity, size)
-        names = [
+        self._head_shape = (config.get("num_key_value_heads", heads), size)
+        self._names = [
             (f"past_key_values.{layer}.{part}", f"present.{layer}.{part}")
             for layer in range(config["num_hidden_layers"])
             for part in ("key", "value")
         ]
-        self._buffers = {name: np.zeros(shape, np.float32) for name in names}
+        self.rows = self.capacity = 0
+        self.lay_out(rows=rows, capacity=capacity)
+
+    def lay_out(self, *, rows: int, capacity: int) -> None:
+        """Make room for so many rows of so many tokens; unless there is just that room, what stood there is lost."""
+        if (rows, capacity) == (self.rows, self.capacity):
+            return
+        # The old buffers go before the new ones come: the two need not fit side by side.
+        self._buffers: dict[tuple[str, str], NDArray[np.float32]] = {}
+        heads, size = self._head_shape
+        self._buffers = {name: np.zeros((rows, heads, capacity, size), np.float32) for name in self._names}
         self.rows, self.capacity = rows, capacity
 
     def run(
@@ -109,3 +121,12 @@ class Engine:
         """Copy a row's first `length` keys and values to another row."""
         for buffer in self._buffers.values():
             buffer[target, :, :length] = buffer[source, :, :length]
+
+    def take(self, row: int, start: int, end: int) -> Kept:
+        """Give a copy of a row's keys and values from token `start` to before token `end`."""
+        return [buffer[row, :, start:end].copy() for buffer in self._buffers.values()]
+
+    def put(self, row: int, start: int, kept: Kept) -> None:
+        """Let keys and values stand in a row from token `start` on."""
+        for buffer, values in zip(self._buffers.values(), kept, strict=False):
+            buffer[row, :, start : start + values.shape[1]] = values

@@ -4,47 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass, field
-from itertools import takewhile
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
+from equipoise.backends.candidates import Likelihood, candidate_likelihoods
+from equipoise.backends.conversation import Chat, Turn, Turned, answered, common_length, held
 from equipoise.backends.engine import Engine
-from equipoise.errors import EquipoiseError
-from equipoise.records import Response
+from equipoise.backends.logits import log_softmax, penalise
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
     from types import TracebackType
 
     from numpy.typing import NDArray
 
-    from equipoise.records import Prompt
-    from equipoise.registry import ModelEntry
+    from equipoise.records import Prompt, Response
+    from equipoise.registry import WeightsEntry
 
-
-def penalise(logits: NDArray[np.float32], seen: Sequence[int], penalty: float) -> NDArray[np.float32]:
-    """Apply the repetition penalty of CTRL (Keskar et al. 2019, section 4.1) to every token seen, like transformers."""
-    if penalty == 1.0 or not seen:
-        return logits
-    where = np.unique(np.array(seen))
-    scores = logits[where]
-    result = logits.copy()
-    result[where] = np.where(scores > 0, scores / np.float32(penalty), scores * np.float32(penalty))
-    return result
-
-
-def log_softmax(logits: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Turn logits (rows, vocabulary) into log probabilities, in nats, in double precision."""
-    wide = logits.astype(np.float64)
-    wide -= wide.max(axis=-1, keepdims=True)
-    return np.asarray(wide - np.log(np.exp(wide).sum(axis=-1, keepdims=True)))
-
-
-def common_length(first: Sequence[int], second: Sequence[int]) -> int:
-    """Count the leading tokens that two sequences share."""
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False)))
+FEW = 16
+"""Up to so many candidates are scored one after the other; more of them, where no reply is asked for, as a tree."""
+BLOCK = 128
+"""Rows for a tree hold a multiple of this many tokens."""
 
 
 @dataclass
@@ -56,20 +38,20 @@ class _Row:
     following: int = 0
 
 
-_Talk = Generator[int, "NDArray[np.float32]", Response]
+_Steps = Generator[int, "NDArray[np.float32]", "Response"]
 
 
 class OnnxBackend:
     """An exported model in ONNX Runtime that works on up to `batch_size` prompts at once."""
 
-    def __init__(self, folder: Path, entry: ModelEntry, *, batch_size: int) -> None:
+    def __init__(self, folder: Path, entry: WeightsEntry, *, batch_size: int) -> None:
         """Open an export folder whose files were verified (`equipoise.backends.load`)."""
         from transformers import AutoTokenizer, GenerationConfig
 
-        self._tokenizer: Any = AutoTokenizer.from_pretrained(folder)
-        stops = GenerationConfig.from_pretrained(folder).eos_token_id
-        self._stops = {self._tokenizer.eos_token_id, *(stops if isinstance(stops, list) else [stops])} - {None}
+        ends = GenerationConfig.from_pretrained(folder).eos_token_id
+        self._chat = Chat(AutoTokenizer.from_pretrained(folder), ends, entry)
         self._entry = entry
+        self._rows = batch_size
         self._engine = Engine(folder, rows=batch_size, capacity=entry.max_length)
         # The stem that stands at the beginning of each row's buffers.
         self._stems: dict[int, list[int]] = {}
@@ -85,10 +67,33 @@ class OnnxBackend:
         del self._engine
 
     def answer(self, prompts: Iterable[Prompt]) -> Iterator[Response]:
-        """Answer every prompt; a row that is done takes the next prompt at once. See `Backend.answer`."""
+        """Answer every prompt: those that take all rows for their many candidates, then the conversations."""
+        conversations: list[Prompt] = []
+        for prompt in prompts:
+            if not prompt.reply and len(prompt.turns) == 1 and len(prompt.candidates) > FEW:
+                yield self._score(prompt)
+            else:
+                conversations.append(prompt)
+        yield from self._converse_all(conversations)
+
+    def _score(self, prompt: Prompt) -> Response:
+        """Answer a prompt that asks for nothing but the likelihoods of many candidates."""
+        self._stems.clear()
+        return held(self._chat.hold(prompt), self._take_tree)
+
+    def _take_tree(self, turn: Turn) -> Turned:
+        """Score a turn's candidates as a tree."""
+        longest = max(len(encoded.tokens) for encoded in turn.candidates.values())
+        # Rows no longer than these prompts need, in whole blocks so that most of them need the same.
+        self._engine.lay_out(rows=self._rows, capacity=-(-longest // BLOCK) * BLOCK)
+        return Turned(candidate_likelihoods(self._engine, turn.tokens, turn.candidates), ())
+
+    def _converse_all(self, prompts: Iterable[Prompt]) -> Iterator[Response]:
+        """Hold conversations side by side; a row that is done takes the next prompt at once."""
+        self._engine.lay_out(rows=self._rows, capacity=self._entry.max_length)
         waiting = iter(prompts)
         rows: list[_Row] = []
-        talks: dict[int, _Talk] = {}
+        talks: dict[int, _Steps] = {}
 
         def resume(row: _Row, logits: NDArray[np.float32] | None) -> Iterator[Response]:
             """Hand a conversation its logits; when it ends, give its response and close the gap it leaves."""
@@ -120,80 +125,56 @@ class OnnxBackend:
             for row, scores in zip(list(rows), logits, strict=True):
                 yield from resume(row, scores)
 
-    def _converse(self, prompt: Prompt, row: _Row) -> _Talk:
+    def _converse(self, prompt: Prompt, row: _Row) -> _Steps:
         """Hold one conversation: yields the token to append, takes the logits after it, returns the response."""
-        generation = self._entry.generation
-        messages = [{"role": "system", "content": prompt.system}] if prompt.system else []
-        replies: list[str] = []
-        finished: list[bool] = []
-        likelihood: dict[str, float] = {}
-        prompt_tokens = generated_tokens = 0
-        for turn, content in enumerate(prompt.turns, start=1):
-            last = turn == len(prompt.turns)
-            limit = (prompt.limit or generation.answer_tokens) if last else generation.reasoning_tokens
-            messages.append({"role": "user", "content": content})
-            text = self._tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
-            text += prompt.prefix if last else ""
-            ids = self._encode(text)
-            self._check_length(prompt, len(ids) + limit)
-            if turn == 1:
-                row.tokens = self._stem(prompt, text, ids, row.index)
-            known = min(common_length(row.tokens, ids), len(ids) - 1)
-            logits = self._engine.prefill(ids[known:], row=row.index, start=known)[0]
-            prompt_tokens += len(ids)
-            if last and prompt.candidates:
-                likelihood, logits = self._likelihood(prompt, text, ids, logits, row.index)
-            row.tokens = ids
-            if last and not prompt.reply:
-                break
-            reply: list[int] = []
-            while len(reply) < limit:
-                token = int(penalise(logits, row.tokens, generation.repetition_penalty).argmax())
-                generated_tokens += 1
-                if token in self._stops:
-                    break
-                reply.append(token)
-                logits = yield token
-            finished.append(len(reply) < limit)
-            replies.append(self._tokenizer.decode(reply, skip_special_tokens=True).strip())
-            messages.append({"role": "assistant", "content": replies[-1]})
-        return Response(
-            key=prompt.key,
-            study=prompt.study,
-            replies=tuple(replies),
-            finished=tuple(finished),
-            log_likelihood=likelihood,
-            prompt_tokens=prompt_tokens,
-            generated_tokens=generated_tokens,
-        )
+        talk = self._chat.hold(prompt)
+        turn: Turn | Response = next(talk)
+        while isinstance(turn, Turn):
+            turned = yield from self._take(turn, row)
+            turn = answered(talk, turned)
+        return turn
 
-    def _stem(self, prompt: Prompt, text: str, ids: list[int], row: int) -> list[int]:
-        """Let the prompt's stem stand in the row, in a step of its own, and give its tokens.
+    def _take(self, turn: Turn, row: _Row) -> Generator[int, NDArray[np.float32], Turned]:
+        """Read a turn, score its candidates, and reply to it greedily."""
+        ids = turn.tokens
+        if turn.first:
+            self._begin(row, ids[: turn.stem])
+        known = min(common_length(row.tokens, ids), len(ids) - 1)
+        if known < len(self._stems[row.index]):
+            self._stems[row.index] = []
+        logits = self._engine.prefill(ids[known:], row=row.index, start=known)[0]
+        likelihoods, logits = self._likelihoods(turn, logits, row.index)
+        row.tokens = list(ids)
+        reply: list[int] = []
+        while len(reply) < turn.limit:
+            token = int(penalise(logits, row.tokens, self._entry.generation.repetition_penalty).argmax())
+            if token in self._chat.stops:
+                break
+            reply.append(token)
+            logits = yield token
+        return Turned(likelihoods, reply)
+
+    def _begin(self, row: _Row, stem: list[int]) -> None:
+        """Let the prompt's stem stand in the row, in a step of its own.
 
         Where the row's last conversation had the same stem, it stands there already. The steps of a prompt begin at the
         same places either way, so the results are the same to the last bit.
         """
-        place = text.find(prompt.stem) if prompt.stem else -1
-        end = place + len(prompt.stem)
-        stem = ids[: common_length(ids, self._encode(text[:end]))] if place >= 0 else []
-        if stem and self._stems.get(row) != stem:
-            self._engine.prefill(stem, row=row)
-        self._stems[row] = stem
-        return stem
+        if stem and self._stems.get(row.index) != stem:
+            self._engine.prefill(stem, row=row.index)
+        self._stems[row.index] = row.tokens = stem
 
-    def _likelihood(
-        self, prompt: Prompt, text: str, ids: list[int], logits: NDArray[np.float32], row: int
-    ) -> tuple[dict[str, float], NDArray[np.float32]]:
-        """Read the mean log probability per token, in nats, of each candidate after `text`; leave the row at `ids`.
+    def _likelihoods(
+        self, turn: Turn, logits: NDArray[np.float32], row: int
+    ) -> tuple[dict[str, Likelihood], NDArray[np.float32]]:
+        """Read the likelihood of each candidate after a turn, one after the other; leave the row at the turn's tokens.
 
-        `ids` are the tokens of `text`, `logits` those after them (also the second result). Each candidate is encoded
-        together with the text before it, so that its first token is the one the model would write.
+        `logits` are those after the turn's tokens (also the second result).
         """
-        found: dict[str, float] = {}
+        ids = turn.tokens
+        found: dict[str, Likelihood] = {}
         lowest = len(ids)
-        for candidate in prompt.candidates:
-            joined = self._encode(f"{text} {candidate}" if prompt.prefix else text + candidate)
-            start = common_length(ids, joined)
+        for candidate, (joined, start) in turn.candidates.items():
             scores = logits[None]
             if start < len(ids):
                 # The text's last token merges with the candidate's first: both are read from one token earlier.
@@ -201,18 +182,8 @@ class OnnxBackend:
                 scores = self._engine.prefill([joined[start - 1]], row=row, start=start - 1)
             if rest := joined[start:-1]:
                 scores = np.vstack([scores, self._engine.prefill(rest, row=row, start=start, picks=range(len(rest)))])
-            found[candidate] = float(log_softmax(scores)[np.arange(len(scores)), joined[start:]].mean())
+            mean = float(log_softmax(scores)[np.arange(len(scores)), joined[start:]].mean())
+            found[candidate] = Likelihood(mean, len(scores))
         if lowest < len(ids):
             logits = self._engine.prefill(ids[lowest:], row=row, start=lowest)[0]
         return found, logits
-
-    def _encode(self, text: str) -> list[int]:
-        return list(self._tokenizer(text, add_special_tokens=False)["input_ids"])
-
-    def _check_length(self, prompt: Prompt, needed: int) -> None:
-        if needed > self._engine.capacity:
-            message = (
-                f"prompt {prompt.key!r} needs {needed} tokens with its reply, and the model's registry entry allows "
-                f"{self._engine.capacity}: raise max_length there or shorten the prompt"
-            )
-            raise EquipoiseError(message)

@@ -1,0 +1,209 @@
+"""A conversation in tokens, the same whatever runs the model: what it reads, what is scored, what becomes of a reply.
+
+A backend takes one `Turn` after the other and gives back what came of each; the response is the end of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator
+from datetime import date
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from equipoise.backends.candidates import Encoded, Likelihood
+from equipoise.errors import EquipoiseError
+from equipoise.records import Response
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from equipoise.records import Prompt
+    from equipoise.registry import WeightsEntry
+
+TODAY = date(2025, 1, 1)
+"""What templates that tell the model the date are told, so that an answer does not depend on the day it is given."""
+
+
+FINAL = "<|channel|>final<|message|>"
+"""The head of gpt-oss' answers."""
+
+
+class Turn(NamedTuple):
+    """What a model is given at one turn.
+
+    `tokens` are all that it reads before its reply; at the `first` turn, `stem` is the number of those that other
+    prompts begin with too. Each of `candidates` is scored after them. `limit` is the most tokens of the reply; 0 asks
+    for none.
+    """
+
+    tokens: list[int]
+    first: bool
+    stem: int
+    candidates: dict[str, Encoded]
+    limit: int
+
+
+class Turned(NamedTuple):
+    """What came of a turn: the candidates' likelihoods, and the reply without the token that ended it."""
+
+    likelihoods: Mapping[str, Likelihood]
+    reply: Sequence[int]
+
+
+Talk = Generator[Turn, Turned, Response]
+
+
+class Chat:
+    """A model's tokenizer and chat template, used as its registry entry says."""
+
+    def __init__(self, tokenizer: Any, ends: int | Sequence[int] | None, entry: WeightsEntry) -> None:  # noqa: ANN401
+        """Take a tokenizer of transformers; `ends` are the tokens that end a reply beside the tokenizer's own."""
+        if tokenizer.chat_template is None:
+            message = f"{entry.title}: its tokenizer has no chat template: choose a model tuned to follow instructions"
+            raise EquipoiseError(message)
+        self._tokenizer = tokenizer
+        self._entry = entry
+        self.stops: frozenset[int] = frozenset(
+            {tokenizer.eos_token_id, *([ends] if isinstance(ends, int) else ends or ())} - {None}
+        )
+
+    def hold(self, prompt: Prompt) -> Talk:
+        """Hold one conversation: yields each turn, takes what came of it, returns the response."""
+        messages = [{"role": "system", "content": prompt.system}] if prompt.system else []
+        replies: list[str] = []
+        finished: list[bool] = []
+        likelihoods: Mapping[str, Likelihood] = {}
+        prompt_tokens = generated_tokens = 0
+        for number, content in enumerate(prompt.turns, start=1):
+            messages.append({"role": "user", "content": content})
+            turn = self._turn(prompt, messages, first=number == 1, last=number == len(prompt.turns))
+            likelihoods, reply = yield turn
+            prompt_tokens += len(turn.tokens)
+            if not turn.limit:
+                break
+            finished.append(len(reply) < turn.limit)
+            # The token that ended the reply was generated too.
+            generated_tokens += len(reply) + finished[-1]
+            replies.append(self._decode(reply))
+            messages.append({"role": "assistant", "content": self._said(replies[-1])})
+        return Response(
+            key=prompt.key,
+            study=prompt.study,
+            replies=tuple(replies),
+            finished=tuple(finished),
+            log_likelihood={candidate: found.mean for candidate, found in likelihoods.items()},
+            candidate_tokens={candidate: found.tokens for candidate, found in likelihoods.items()},
+            prompt_tokens=prompt_tokens,
+            generated_tokens=generated_tokens,
+        )
+
+    def _turn(self, prompt: Prompt, messages: list[dict[str, str]], *, first: bool, last: bool) -> Turn:
+        text = self._templated(prompt, messages)
+        if begun := last and bool(prompt.prefix or prompt.candidates):
+            text += self._past_thinking(text) + prompt.prefix
+        ids = self._encode(text)
+        candidates: dict[str, Encoded] = {}
+        for candidate in prompt.candidates if last else ():
+            # After a prefix it is the next word, else it begins the reply. It is encoded together with the text before
+            # it, so that its first token is the one the model would write.
+            joined = self._encode(f"{text} {candidate}" if prompt.prefix else text + candidate)
+            candidates[candidate] = Encoded(joined, common_length(ids, joined))
+        limit = self._limit(prompt, last=last, begun=begun)
+        self._check_length(prompt, max([len(ids) + limit, *(len(encoded.tokens) for encoded in candidates.values())]))
+        return Turn(ids, first, self._stem(prompt, text, ids) if first else 0, candidates, limit)
+
+    def _limit(self, prompt: Prompt, *, last: bool, begun: bool) -> int:
+        """Bound the reply: a last one that is not begun for the model may hold thinking beside the answer."""
+        generation = self._entry.generation
+        if not last:
+            return generation.reasoning_tokens
+        if not prompt.reply:
+            return 0
+        thinking = generation.reasoning_tokens if self._entry.thinks and not begun else 0
+        return prompt.limit or generation.answer_tokens + thinking
+
+    def _past_thinking(self, text: str) -> str:
+        """Take a model that thinks first past its thinking: an answer that is begun for it stands after that.
+
+        The empty thinking block is that of Qwen3's own template without thinking; the head is gpt-oss' own.
+        """
+        match self._entry.reasoning:
+            case "think" | "content" if text.rstrip().endswith("<think>"):
+                return "\n</think>\n\n"
+            case "think" | "content" if not text.rstrip().endswith("</think>"):
+                return "<think>\n\n</think>\n\n"
+            case "channels":
+                return FINAL
+            case _:
+                return ""
+
+    def _stem(self, prompt: Prompt, text: str, ids: list[int]) -> int:
+        """Count the tokens up to the end of the prompt's stem; 0 without one."""
+        place = text.find(prompt.stem) if prompt.stem else -1
+        return common_length(ids, self._encode(text[: place + len(prompt.stem)])) if place >= 0 else 0
+
+    def _said(self, reply: str) -> str:
+        """Give what of a reply stands in the conversation that goes on.
+
+        A template leaves thinking out where the model was trained without it. That of gpt-oss is given the final
+        channel alone, as it refuses replies with channels in them.
+        """
+        if self._entry.reasoning != "channels":
+            return reply
+        _, head, final = reply.rpartition(FINAL)
+        return final if head else re.sub(r"<\|\w+\|>", " ", reply)
+
+    def _templated(self, prompt: Prompt, messages: list[dict[str, str]]) -> str:
+        from jinja2 import TemplateError
+
+        try:
+            return str(
+                self._tokenizer.apply_chat_template(
+                    messages,
+                    tokenize=False,
+                    add_generation_prompt=True,
+                    strftime_now=TODAY.strftime,
+                    **self._entry.thinking,
+                )
+            )
+        except TemplateError as error:
+            message = f"prompt {prompt.key!r}: the chat template of {self._entry.title} refuses it ({error})"
+            raise EquipoiseError(message) from error
+
+    def _encode(self, text: str) -> list[int]:
+        return list(self._tokenizer(text, add_special_tokens=False)["input_ids"])
+
+    def _decode(self, reply: Sequence[int]) -> str:
+        # The heads of channels are special tokens.
+        return str(self._tokenizer.decode(reply, skip_special_tokens=self._entry.reasoning != "channels")).strip()
+
+    def _check_length(self, prompt: Prompt, needed: int) -> None:
+        if needed > self._entry.max_length:
+            message = (
+                f"prompt {prompt.key!r} needs {needed} tokens with its reply, and the model's registry entry allows "
+                f"{self._entry.max_length}: raise max_length there or shorten the prompt"
+            )
+            raise EquipoiseError(message)
+
+
+def common_length(first: Iterable[int], second: Iterable[int]) -> int:
+    """Count the leading tokens that two sequences share."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False)))
+
+
+def answered(talk: Talk, turned: Turned) -> Turn | Response:
+    """Give a conversation what came of its turn: its next one, or the response where that was the last."""
+    try:
+        return talk.send(turned)
+    except StopIteration as stop:
+        response: Response = stop.value
+        return response
+
+
+def held(talk: Talk, take: Callable[[Turn], Turned]) -> Response:
+    """Hold a conversation to its end; `take` has the model take a turn."""
+    turn: Turn | Response = next(talk)
+    while isinstance(turn, Turn):
+        turn = answered(talk, take(turn))
+    return turn

@@ -1,0 +1,238 @@
+"""The torch backend: transformers runs the model, one conversation after the other.
+
+Side by side, conversations would be padded to one length and go through other kernels, and both change the last bits of
+the logits: a response would depend on its neighbours. No tolerance is taken for that, on the CPU or on CUDA; where one
+at a time is too slow, vLLM is the backend. The candidates of one prompt do go side by side, in groups that the prompt
+alone decides.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Self
+
+from equipoise.backends.candidates import Likelihood
+from equipoise.backends.conversation import Chat, Turned, common_length, held
+from equipoise.backends.logits import penalise
+from equipoise.errors import EquipoiseError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from types import TracebackType
+
+    from torch import Tensor
+
+    from equipoise.backends.conversation import Turn
+    from equipoise.records import Prompt, Response
+    from equipoise.registry import TorchEntry
+    from equipoise.weights import Weights
+
+GROUP = 32
+"""So many candidates are scored side by side."""
+
+
+class TorchBackend:
+    """A model in transformers, on the devices that its registry entry names."""
+
+    def __init__(self, weights: Weights, entry: TorchEntry) -> None:
+        """Load verified weights (`equipoise.weights.locate`).
+
+        Raises:
+            EquipoiseError: CUDA or bitsandbytes is missing, there is too little memory, or the weights are damaged.
+        """
+        from transformers import AutoTokenizer
+
+        self._entry = entry
+        self._model = _load(weights, entry)
+        tokenizer = AutoTokenizer.from_pretrained(weights.folder, trust_remote_code=False, **weights.arguments)
+        self._chat = Chat(tokenizer, self._model.generation_config.eos_token_id, entry)
+        # The tokens whose keys and values stand, the first of them perhaps a stem.
+        self._tokens: list[int] = []
+        self._stem: list[int] = []
+        self._kept = _no_keys()
+
+    def __enter__(self) -> Self:
+        """Give the open backend."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Let the model and its keys and values go."""
+        del self._model, self._kept
+
+    def answer(self, prompts: Iterable[Prompt]) -> Iterator[Response]:
+        """Answer every prompt, one after the other."""
+        import torch
+
+        for prompt in prompts:
+            with _enough_memory(self._entry), torch.inference_mode():
+                response = held(self._chat.hold(prompt), self._take)
+            yield response
+
+    def _begin(self, stem: list[int]) -> None:
+        """Let a conversation's stem stand, in a step of its own.
+
+        If the last conversation had the same stem, its keys and values are those of the same step, bit for bit.
+        """
+        if not stem or stem != self._stem:
+            self._kept = _no_keys()
+            self._tokens = []
+            if stem:
+                self._read(stem)
+        self._crop(len(stem))
+        self._stem = stem
+
+    def _take(self, turn: Turn) -> Turned:
+        """Read a turn, score its candidates, and reply to it greedily."""
+        if turn.first:
+            self._begin(turn.tokens[: turn.stem])
+        self._crop(min(common_length(self._tokens, turn.tokens), len(turn.tokens) - 1))
+        logits = self._read(turn.tokens[len(self._tokens) :])
+        if logits.isnan().any():
+            message = (
+                f"{self._entry.title}: its logits are not numbers: set dtype to bfloat16 or float32, or fetch it anew"
+            )
+            raise EquipoiseError(message)
+        likelihoods = self._likelihoods(turn)
+        reply: list[int] = []
+        while len(reply) < turn.limit:
+            scores = penalise(logits.float().cpu().numpy(), self._tokens, self._entry.generation.repetition_penalty)
+            token = int(scores.argmax())
+            if token in self._chat.stops:
+                break
+            reply.append(token)
+            if len(reply) < turn.limit:
+                logits = self._read([token])
+        return Turned(likelihoods, reply)
+
+    def _likelihoods(self, turn: Turn) -> dict[str, Likelihood]:
+        """Score every candidate; what stands is left as it is."""
+        if not turn.candidates:
+            return {}
+        # The last token that every candidate leaves as it is: each is read from there on.
+        last = min(encoded.start for encoded in turn.candidates.values()) - 1
+        found: dict[str, Likelihood] = {}
+        # Those of like length go together, so that little is padded.
+        names = sorted(turn.candidates, key=lambda name: (len(turn.candidates[name].tokens), name))
+        for place in range(0, len(names), GROUP):
+            group = names[place : place + GROUP]
+            rows = self._side_by_side([list(turn.candidates[name].tokens[last:-1]) for name in group], last)
+            for name, logits in zip(group, rows, strict=True):
+                tokens, start = turn.candidates[name]
+                log_p = logits[start - 1 - last : len(tokens) - 1 - last].double().log_softmax(-1)
+                chosen = log_p.gather(-1, log_p.new_tensor(tokens[start:]).long()[:, None])
+                found[name] = Likelihood(float(chosen.mean()), len(chosen))
+        return {name: found[name] for name in turn.candidates}
+
+    def _side_by_side(self, rows: Sequence[list[int]], length: int) -> Tensor:
+        """Run rows of tokens after the first `length` that stand: logits (rows, longest row, vocabulary).
+
+        Short rows are filled up at the end, where no token of theirs looks.
+        """
+        import torch
+
+        kept = _no_keys()
+        for number, layer in enumerate(self._kept.layers if length else ()):
+            keys, values = (part[:, :, :length].expand(len(rows), -1, -1, -1) for part in (layer.keys, layer.values))
+            kept.update(keys, values, number)
+        width = max(map(len, rows))
+        ids = torch.tensor([row + [row[-1]] * (width - len(row)) for row in rows], device=self._model.device)
+        logits: Tensor = self._model(ids, past_key_values=kept, use_cache=True).logits
+        return logits
+
+    def _read(self, tokens: list[int]) -> Tensor:
+        """Let the model read tokens after those that stand, in one step, and give the logits after the last."""
+        import torch
+
+        ids = torch.tensor([tokens], device=self._model.device)
+        logits: Tensor = self._model(ids, past_key_values=self._kept, use_cache=True, logits_to_keep=1).logits[0, -1]
+        self._tokens += tokens
+        return logits
+
+    def _crop(self, length: int) -> None:
+        """Take back all but the first tokens that stand; a stem that is cut no longer stands."""
+        if length < len(self._stem):
+            self._stem = []
+        self._kept.crop(length)
+        del self._tokens[length:]
+
+
+def _no_keys() -> Any:  # noqa: ANN401
+    """Make room for keys and values: every layer keeps all of them, also where it looks at a window alone."""
+    from transformers import DynamicCache
+
+    return DynamicCache()
+
+
+def _load(weights: Weights, entry: TorchEntry) -> Any:  # noqa: ANN401  (transformers has no types)
+    """Load a model for use: from safetensors or the one GGUF file, and without code of the repository's own."""
+    import torch
+    from transformers import AutoModelForCausalLM, logging
+
+    _require_devices(entry)
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    arguments = weights.arguments or {"use_safetensors": True}
+    with _enough_memory(entry):
+        try:
+            return AutoModelForCausalLM.from_pretrained(
+                weights.folder,
+                dtype=getattr(torch, entry.dtype),
+                device_map=entry.device_map,
+                quantization_config=_quantised(entry),
+                trust_remote_code=False,
+                local_files_only=True,
+                **arguments,
+            ).eval()
+        except torch.OutOfMemoryError:
+            raise
+        except Exception as error:
+            reason = " ".join(f"{type(error).__name__}: {error}".split())
+            message = f"{weights.folder}: transformers cannot load the weights ({reason}): fetch them anew"
+            raise EquipoiseError(message) from error
+
+
+def _require_devices(entry: TorchEntry) -> None:
+    import torch
+
+    if entry.device_map not in ("auto", "cpu") and not torch.cuda.is_available():
+        message = (
+            f"{entry.title}: device_map is {entry.device_map}, and torch finds no CUDA device here: set it to auto in "
+            "the registry entry, or run where there is a GPU"
+        )
+        raise EquipoiseError(message)
+
+
+def _quantised(entry: TorchEntry) -> Any:  # noqa: ANN401
+    """Give the arguments of bitsandbytes, or None in 16 or 32 bits; 4 are NF4 (Dettmers et al. 2023, section 3)."""
+    if entry.bits is None:
+        return None
+    if importlib.util.find_spec("bitsandbytes") is None:
+        message = (
+            f"{entry.title}: bits is {entry.bits}, and bitsandbytes is not installed: "
+            "run `pip install 'equipoise[bitsandbytes]'`, or leave bits out of the registry entry"
+        )
+        raise EquipoiseError(message)
+    import torch
+    from transformers import BitsAndBytesConfig
+
+    compute = getattr(torch, entry.dtype)
+    four_bits = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=compute)
+    return {4: four_bits, 8: BitsAndBytesConfig(load_in_8bit=True)}[entry.bits]
+
+
+@contextmanager
+def _enough_memory(entry: TorchEntry) -> Iterator[None]:
+    """Turn torch's want of memory on a GPU into one line with the mend."""
+    import torch
+
+    try:
+        yield
+    except torch.OutOfMemoryError as error:
+        message = (
+            f"{entry.title}: not enough memory on the GPU: set bits to 8 or 4 or lower max_length in the registry "
+            "entry, or run where there is more; finished answers are kept"
+        )
+        raise EquipoiseError(message) from error

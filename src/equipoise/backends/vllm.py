@@ -1,0 +1,239 @@
+"""The vLLM backend: conversations by the hundred, on one GPU or more.
+
+vLLM's kernels are put in their batch-invariant mode, so that a response depends on its prompt alone; on a GPU without
+that mode, and with VLLM_BATCH_INVARIANT=0, one request is worked on at a time. Written to the interface of vLLM 0.23:
+`LLM`, and `add_request` and `step` of its engine, which give each answer as soon as it is done. The tests run it on a
+stand-in with that interface; it has not been run on a GPU.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import count
+from typing import TYPE_CHECKING, Any, Self
+
+from equipoise.backends.candidates import Likelihood
+from equipoise.backends.conversation import Chat, Turn, Turned, answered
+from equipoise.backends.replicas import Replicas
+from equipoise.errors import EquipoiseError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from types import TracebackType
+
+    from equipoise.backends.base import Backend
+    from equipoise.backends.conversation import Talk
+    from equipoise.records import Prompt, Response
+    from equipoise.registry import VllmEntry
+    from equipoise.weights import Weights
+
+UNDER_WAY = 1024
+"""So many requests are under way before another conversation is begun."""
+STEP_TOKENS = 2048
+"""Tokens read in a step: the log probabilities of a prompt take so many rows of the vocabulary's width at once."""
+AMPERE = 80
+"""The compute capability from which vLLM 0.23 has batch-invariant kernels."""
+
+
+def open_vllm(weights: Weights, entry: VllmEntry) -> Backend:
+    """Open verified weights in vLLM: `data_parallel` copies on `tensor_parallel` GPUs each.
+
+    vLLM's own data parallelism asks for a process each as well, and keeps them in step, which copies do not need.
+
+    Raises:
+        EquipoiseError: vLLM or a GPU is missing, or vLLM cannot load the weights.
+    """
+    make = partial(VllmBackend, weights, entry)
+    groups = _device_groups(entry)
+    return make() if len(groups) == 1 else Replicas(make, groups)
+
+
+@dataclass
+class _Held:
+    """A conversation, its turn, and what came of the turn so far."""
+
+    talk: Talk
+    turn: Turn
+    open: int = 0
+    likelihoods: dict[str, Likelihood] = field(default_factory=dict)
+    reply: list[int] = field(default_factory=list)
+
+
+class VllmBackend:
+    """A model in one engine of vLLM."""
+
+    def __init__(self, weights: Weights, entry: VllmEntry) -> None:
+        """Load verified weights (`equipoise.weights.locate`). See `open_vllm`."""
+        if weights.gguf:
+            message = (
+                f"{entry.title}: vLLM is given safetensors alone: set backend: torch or onnx in its registry entry"
+            )
+            raise EquipoiseError(message)
+        self._entry = entry
+        self._llm = _load(weights, entry)
+        self._chat = _chat(weights, entry)
+        self._ids = map(str, count())
+        # Each request under way: its conversation, and the candidate that it scores (None: it is the reply).
+        self._requests: dict[str, tuple[_Held, str | None]] = {}
+
+    def __enter__(self) -> Self:
+        """Give the open backend."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Let the engine go; its processes end with it."""
+        del self._llm
+
+    def answer(self, prompts: Iterable[Prompt]) -> Iterator[Response]:
+        """Answer every prompt, each as soon as it is done. See `Backend.answer`."""
+        waiting = iter(prompts)
+        try:
+            while True:
+                while len(self._requests) < UNDER_WAY and (prompt := next(waiting, None)) is not None:
+                    talk = self._chat.hold(prompt)
+                    yield from self._ask(talk, next(talk))
+                if not self._requests:
+                    return
+                for output in self._step():
+                    if output.finished:
+                        yield from self._take(output)
+        finally:
+            if self._requests:
+                with suppress(Exception):  # an engine that failed has nothing to stop, and its own error is told
+                    self._llm.llm_engine.abort_request(list(self._requests))
+                self._requests.clear()
+
+    def _ask(self, talk: Talk, turn: Turn | Response) -> Iterator[Response]:
+        """Send the requests of a turn: one for each candidate, and one for the reply; the end of a talk is given."""
+        if not isinstance(turn, Turn):
+            yield turn
+            return
+        held = _Held(talk, turn)
+        for name, encoded in turn.candidates.items():
+            self._send(held, name, encoded.tokens, max_tokens=1, prompt_logprobs=0)
+        if turn.limit:
+            penalty = self._entry.generation.repetition_penalty
+            stops = sorted(self._chat.stops)
+            self._send(held, None, turn.tokens, max_tokens=turn.limit, repetition_penalty=penalty, stop_token_ids=stops)
+        if not held.open:
+            yield from self._ask(talk, answered(talk, Turned({}, ())))
+
+    def _send(self, held: _Held, candidate: str | None, tokens: Iterable[int], **settings: Any) -> None:  # noqa: ANN401
+        """Send one request, greedy; only its last output is wanted."""
+        from vllm import SamplingParams
+        from vllm.inputs import tokens_input
+        from vllm.sampling_params import RequestOutputKind
+
+        params = SamplingParams(temperature=0.0, detokenize=False, output_kind=RequestOutputKind.FINAL_ONLY, **settings)
+        request = next(self._ids)
+        self._llm.llm_engine.add_request(request, tokens_input(list(tokens)), params)
+        self._requests[request] = held, candidate
+        held.open += 1
+
+    def _step(self) -> Any:  # noqa: ANN401
+        try:
+            return self._llm.llm_engine.step()
+        except Exception as error:
+            message = (
+                f"{self._entry.title}: vLLM's engine failed ({_line(error)}): run again; finished answers are kept"
+            )
+            raise EquipoiseError(message) from error
+
+    def _take(self, output: Any) -> Iterator[Response]:  # noqa: ANN401
+        """Take what came of a request; when its turn is complete, go on with the conversation."""
+        held, candidate = self._requests.pop(output.request_id)
+        held.open -= 1
+        if candidate is None:
+            held.reply = self._reply(output.outputs[0])
+        else:
+            tokens, start = held.turn.candidates[candidate]
+            chosen = [output.prompt_logprobs[place][tokens[place]].logprob for place in range(start, len(tokens))]
+            held.likelihoods[candidate] = Likelihood(math.fsum(chosen) / len(chosen), len(chosen))
+        if not held.open:
+            likelihoods = {name: held.likelihoods[name] for name in held.turn.candidates}
+            yield from self._ask(held.talk, answered(held.talk, Turned(likelihoods, held.reply)))
+
+    def _reply(self, completion: Any) -> list[int]:  # noqa: ANN401
+        """Give the tokens of a reply without the one that ended it."""
+        if completion.finish_reason not in ("stop", "length"):
+            message = f"{self._entry.title}: vLLM gave a reply up ({completion.finish_reason}): run again"
+            raise EquipoiseError(message)
+        reply = list(completion.token_ids)
+        return reply[:-1] if reply and reply[-1] in self._chat.stops else reply
+
+
+def _load(weights: Weights, entry: VllmEntry) -> Any:  # noqa: ANN401  (vLLM need not be installed)
+    """Start vLLM's engine, which sends no reports of its use and answers alike whatever stands in a batch."""
+    os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
+    os.environ.setdefault("VLLM_LOGGING_LEVEL", "WARNING")
+    # Read when vLLM's kernels are imported, below and in the processes that the engine starts.
+    invariant = os.environ.setdefault("VLLM_BATCH_INVARIANT", "1") == "1"
+    try:
+        from vllm import LLM
+        from vllm.platforms import current_platform
+    except ImportError as error:
+        message = f"{entry.title}: vLLM cannot be imported ({error}): run `pip install 'equipoise[vllm]'`"
+        raise EquipoiseError(message) from error
+    if invariant and not current_platform.has_device_capability(AMPERE):
+        os.environ["VLLM_BATCH_INVARIANT"] = "0"
+        invariant = False
+    try:
+        return LLM(
+            model=str(weights.folder),
+            dtype=entry.dtype,
+            tensor_parallel_size=entry.tensor_parallel,
+            # A scored text is followed by one token that nobody reads.
+            max_model_len=min(entry.max_length + 1, entry.context or entry.max_length),
+            max_num_batched_tokens=STEP_TOKENS,
+            max_num_seqs=None if invariant else 1,
+            seed=0,
+            load_format="safetensors",
+            trust_remote_code=False,
+            # Greedy, with our own penalty and stops; no step may begin where another prompt's ended.
+            generation_config="vllm",
+            enable_prefix_caching=False,
+        )
+    except Exception as error:
+        mend = "free GPU memory, lower max_length, or, where its kernels have no such mode, set VLLM_BATCH_INVARIANT=0"
+        message = f"{entry.title}: vLLM cannot start ({_line(error)}): {mend}"
+        raise EquipoiseError(message) from error
+
+
+def _chat(weights: Weights, entry: VllmEntry) -> Chat:
+    """Open the tokenizer and template that the other backends use, so that the model reads the same tokens."""
+    from transformers import AutoConfig, AutoTokenizer, GenerationConfig
+
+    safe = {"trust_remote_code": False, "local_files_only": True}
+    try:
+        ends = GenerationConfig.from_pretrained(weights.folder, local_files_only=True)
+    except OSError:  # the file is not in every repository
+        ends = GenerationConfig.from_model_config(AutoConfig.from_pretrained(weights.folder, **safe))
+    return Chat(AutoTokenizer.from_pretrained(weights.folder, **safe), ends.eos_token_id, entry)
+
+
+def _device_groups(entry: VllmEntry) -> list[str]:
+    """Share the visible GPUs out among the copies, each group as CUDA_VISIBLE_DEVICES names it."""
+    import torch
+
+    here = torch.cuda.device_count()
+    named = os.environ.get("CUDA_VISIBLE_DEVICES")
+    devices = named.split(",")[:here] if named else [str(number) for number in range(here)]
+    size, copies = entry.tensor_parallel, entry.data_parallel
+    if len(devices) < size * copies:
+        message = (
+            f"{entry.title}: {size * copies} GPUs are asked for (tensor_parallel {size} x data_parallel {copies}), "
+            f"{len(devices)} are here: lower them in the registry entry, or run where there are more"
+        )
+        raise EquipoiseError(message)
+    return [",".join(devices[number * size : (number + 1) * size]) for number in range(copies)]
+
+
+def _line(error: Exception) -> str:
+    """Put an exception in one line."""
+    return " ".join(f"{type(error).__name__}: {error}".split())

@@ -1,0 +1,229 @@
+"""Tests of a conversation in tokens, with a tokenizer and without a model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import talks
+import tiny
+from equipoise.backends.candidates import Likelihood
+from equipoise.backends.conversation import Chat, Turn, Turned, answered, common_length, held
+from equipoise.errors import EquipoiseError
+from equipoise.records import Response
+from equipoise.registry import OnnxEntry
+
+PLAIN = tiny.tokenizer()
+
+
+def entry(**change: Any) -> OnnxEntry:
+    """Build a registry entry."""
+    fields: dict[str, Any] = {
+        "title": "A model",
+        "licence": "none",
+        "backend": "onnx",
+        "parameters": "1M",
+        "source": {"kind": "local", "path": "."},
+        "max_length": 400,
+        "generation": {"reasoning_tokens": 50, "answer_tokens": 20},
+    }
+    return OnnxEntry.model_validate(fields | change)
+
+
+def chat(template: str = tiny.CHAT, ends: int | list[int] | None = None, **change: Any) -> Chat:
+    """Open a chat with a template of its own."""
+    return Chat(tiny.tokenizer(template), ends, entry(**change))
+
+
+def text(turn: Turn) -> str:
+    """Read what the model is given."""
+    return str(PLAIN.decode(turn.tokens))
+
+
+def encoded(words: str) -> list[int]:
+    """Give the tokens of a reply."""
+    return list(PLAIN(words, add_special_tokens=False)["input_ids"])
+
+
+def turns(talk: Chat, asked: Any, *replies: str) -> tuple[list[Turn], Response]:
+    """Hold a conversation with given replies; give its turns and its response."""
+    seen: list[Turn] = []
+
+    def take(turn: Turn) -> Turned:
+        seen.append(turn)
+        return Turned({name: Likelihood(-1.0, 2) for name in turn.candidates}, encoded(replies[len(seen) - 1]))
+
+    return seen, held(talk.hold(asked), take)
+
+
+def test_a_conversation_grows_by_turns_and_replies() -> None:
+    """The model reads all that was said, the last turn with its prefix and its candidates."""
+    asked = talks.prompt("a", "It hurts.")
+    (first, last), response = turns(chat(), asked, "Because.", "pneumonia")
+
+    opening = f"<|im_start|>system\n{asked.system}<|im_end|>\n<|im_start|>user\n{asked.turns[0]}<|im_end|>\n"
+    assert text(first) == f"{opening}<|im_start|>assistant\n"
+    assert text(last) == (
+        f"{opening}<|im_start|>assistant\nBecause.<|im_end|>\n"
+        f"<|im_start|>user\n{asked.turns[1]}<|im_end|>\n<|im_start|>assistant\n{asked.prefix}"
+    )
+    assert (first.candidates, first.limit, first.first) == ({}, 50, True)
+    assert (list(last.candidates), last.limit, last.first) == (list(asked.candidates), 20, False)
+    assert response.replies == ("Because.", "pneumonia")
+    assert response.log_likelihood == dict.fromkeys(asked.candidates, -1.0)
+    assert response.candidate_tokens == dict.fromkeys(asked.candidates, 2)
+    # Both replies ended before their limits: the two tokens that ended them were generated too.
+    assert response.finished == (True, True)
+    assert response.generated_tokens == len(encoded("Because.")) + len(encoded("pneumonia")) + 2
+    assert response.prompt_tokens == len(first.tokens) + len(last.tokens)
+
+
+def test_a_reply_at_its_limit_is_unfinished() -> None:
+    """As many tokens as the limit, and no token that ended them."""
+    asked = talks.prompt("a", "It hurts.", turns=("Why?",), candidates=(), limit=3)
+    (turn,), response = turns(chat(), asked, "abc")
+
+    assert len(encoded("abc")) == turn.limit
+    assert (response.finished, response.generated_tokens) == ((False,), 3)
+
+
+def test_a_candidate_is_encoded_with_the_text_before_it() -> None:
+    """After a prefix it is the next word, else the reply begins with it; what the text has too is not its own."""
+    after = talks.prompt("a", "", turns=("Why?",), candidates=("pain",), reply=False)
+    (turn,), _ = turns(chat(), after, "")
+    tokens, start = turn.candidates["pain"]
+    assert PLAIN.decode(tokens) == f"{text(turn)} pain"
+    assert tokens[:start] == turn.tokens
+    assert turn.limit == 0
+
+    alone = after.model_copy(update={"prefix": ""})
+    (turn,), _ = turns(chat(), alone, "")
+    assert PLAIN.decode(turn.candidates["pain"].tokens) == f"{text(turn)}pain"
+
+
+def test_a_stem_counts_the_tokens_up_to_its_end() -> None:
+    """It is counted at the first turn alone, and is 0 where the turn does not hold it."""
+    asked = talks.prompt("a", "It hurts badly.", stem="It hurts")
+    (first, last), _ = turns(chat(), asked, "a", "b")
+
+    assert PLAIN.decode(first.tokens[: first.stem]).endswith("user\nIt hurts")
+    assert last.stem == 0
+    (first, _), _ = turns(chat(), asked.model_copy(update={"stem": "elsewhere"}), "a", "b")
+    assert first.stem == 0
+
+
+OPEN = tiny.CHAT.replace("assistant\n{% endif %}", "assistant\n<think>\n{% endif %}")
+CLOSED = tiny.CHAT.replace("assistant\n{% endif %}", "assistant\n<think>\n\n</think>\n\n{% endif %}")
+
+
+@pytest.mark.parametrize(
+    ("template", "reasoning", "before"),
+    [
+        (tiny.CHAT, "plain", "assistant\n"),
+        (tiny.CHAT, "auto", "assistant\n"),
+        (tiny.CHAT, "think", "assistant\n<think>\n\n</think>\n\n"),
+        (tiny.CHAT, "content", "assistant\n<think>\n\n</think>\n\n"),
+        (OPEN, "think", "assistant\n<think>\n\n</think>\n\n"),
+        (CLOSED, "think", "assistant\n<think>\n\n</think>\n\n"),
+        (tiny.CHAT, "channels", "assistant\n<|channel|>final<|message|>"),
+    ],
+)
+def test_an_answer_that_is_begun_stands_after_the_thinking(template: str, reasoning: str, before: str) -> None:
+    """A prefix, and candidates without one, follow an empty thinking block or the head of the final channel."""
+    asked = talks.prompt("a", "It hurts.", turns=("Why?",))
+    (turn,), _ = turns(chat(template, reasoning=reasoning), asked, "")
+    assert text(turn).endswith(f"{before}{asked.prefix}")
+
+    (turn,), _ = turns(chat(template, reasoning=reasoning), asked.model_copy(update={"prefix": ""}), "")
+    assert text(turn).endswith(before)
+
+
+@pytest.mark.parametrize(("reasoning", "limit"), [("plain", 20), ("think", 70), ("channels", 70)])
+def test_a_free_reply_has_room_for_thinking(reasoning: str, limit: int) -> None:
+    """A model that thinks first has its 50 tokens of reasoning beside the 20 of the answer, and begins itself."""
+    asked = talks.prompt("a", "It hurts.", turns=("Why?",), prefix="", candidates=())
+    (turn,), _ = turns(chat(reasoning=reasoning), asked, "")
+
+    assert (turn.limit, text(turn)[-11:]) == (limit, ">assistant\n")
+    (turn,), _ = turns(chat(reasoning=reasoning), asked.model_copy(update={"limit": 7}), "")
+    assert turn.limit == 7
+
+
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        ("<|channel|>analysis<|message|>It hurts.<|end|><|start|>assistant<|channel|>final<|message|>Flu.", "Flu."),
+        ("<|channel|>analysis<|message|>It hurts", " analysis It hurts"),
+    ],
+)
+def test_channels_stay_in_the_reply_and_the_final_one_in_the_conversation(reply: str, said: str) -> None:
+    """The reply keeps its heads, for the split; the next turn holds the answer, or cut reasoning without heads."""
+    (_, last), response = turns(chat(reasoning="channels"), talks.prompt("a", "It hurts."), reply, "Flu")
+
+    assert response.replies[0] == reply
+    assert f"assistant\n{said}<|im_end|>" in text(last)
+
+
+def test_other_special_tokens_are_left_out_of_a_reply() -> None:
+    """What a model writes of the template's own marks is no text."""
+    (_, _), response = turns(chat(), talks.prompt("a", "It hurts."), "Because.<|im_start|>", "Flu")
+
+    assert response.replies == ("Because.", "Flu")
+
+
+def test_a_template_is_told_its_arguments_and_one_fixed_day() -> None:
+    """The registry's arguments reach the template; a template that tells the date tells every day the same one."""
+    template = "{{ strftime_now('%Y-%m-%d') }} {{ reasoning_effort }}:{{ messages[0]['content'] }}"
+    (turn, _), _ = turns(chat(template, thinking={"reasoning_effort": "low"}), talks.prompt("a", "It hurts."), "", "")
+
+    assert text(turn) == "2025-01-01 low:You are an experienced clinician."
+
+
+def test_a_conversation_that_the_template_refuses_is_named() -> None:
+    """A template's own complaint is given with the prompt's key."""
+    template = "{{ raise_exception('no system text') }}"
+
+    with pytest.raises(EquipoiseError, match=r"prompt 'a': the chat template of A model refuses it \(no system text\)"):
+        next(chat(template).hold(talks.prompt("a", "It hurts.")))
+
+
+def test_a_tokenizer_without_a_template_is_refused() -> None:
+    """A model that was not tuned to follow instructions cannot be asked."""
+    with pytest.raises(EquipoiseError, match="A model: its tokenizer has no chat template: choose a model tuned"):
+        Chat(tiny.tokenizer(None), None, entry())
+
+
+@pytest.mark.parametrize(
+    "change", [{"turns": ("pain " * 400,)}, {"turns": ("Why?",), "candidates": ("pain " * 400,), "reply": False}]
+)
+def test_what_does_not_fit_is_named(change: dict[str, Any]) -> None:
+    """A prompt with its reply, or with a candidate, that is longer than the model takes is refused with the mend."""
+    with pytest.raises(EquipoiseError, match=r"prompt 'long' needs \d+ tokens .* allows 400: raise max_length"):
+        next(chat().hold(talks.prompt("long", "", **change)))
+
+
+@pytest.mark.parametrize(("ends", "stops"), [(None, {1}), (7, {1, 7}), ([7, 8], {1, 7, 8})])
+def test_every_token_that_ends_a_reply_stops_it(ends: int | list[int] | None, stops: set[int]) -> None:
+    """The tokenizer's own, which is token 1 here, and those of the generation settings."""
+    assert chat(ends=ends).stops == stops
+
+
+def test_the_last_answer_ends_the_conversation() -> None:
+    """Before it, the next turn is given; with it, the response."""
+    talk = chat().hold(talks.prompt("a", "It hurts."))
+    next(talk)
+
+    assert isinstance(answered(talk, Turned({}, [])), Turn)
+    assert isinstance(answered(talk, Turned({}, [])), Response)
+
+
+@given(st.lists(st.integers(0, 3)), st.lists(st.integers(0, 3)))
+def test_common_length_counts_leading_equal_tokens(first: list[int], second: list[int]) -> None:
+    """Up to it the sequences are equal, and there either one ends or they differ."""
+    length = common_length(first, second)
+
+    assert first[:length] == second[:length]
+    assert first[length : length + 1] != second[length : length + 1] or length == len(first) == len(second)

@@ -1,0 +1,266 @@
+"""Tests of the torch backend on tiny random checkpoints of real architectures."""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import talks
+import tiny
+from equipoise import export, records, registry, weights
+from equipoise.backends.load import open_backend
+from equipoise.backends.torch import TorchBackend
+from equipoise.cache import ResponseCache
+from equipoise.errors import EquipoiseError
+from equipoise.infer import answer_all
+from equipoise.registry import TorchEntry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from equipoise.records import Manifest, Prompt, Response
+
+ARCHITECTURES: tuple[tiny.Architecture, ...] = ("llama", "qwen2", "qwen3", "gpt_oss")
+PROBES = ("Which vitamin prevents scurvy?", "What does insulin lower?")
+
+
+@pytest.fixture(scope="module")
+def projects(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A project for each architecture, with its checkpoint in the registry for both backends."""
+    roots: dict[str, Path] = {}
+    for seed, architecture in enumerate(ARCHITECTURES):
+        roots[architecture] = root = tmp_path_factory.mktemp(architecture)
+        checkpoint = tiny.build(root / "checkpoint", seed, architecture)
+        for backend in ("torch", "onnx"):
+            tiny.register(root, backend, checkpoint, seed, backend)
+    return roots
+
+
+def entry_of(root: Path, **change: Any) -> TorchEntry:
+    """Read a project's entry for torch, with some fields changed."""
+    entry = registry.load_entry("torch", root)
+    assert isinstance(entry, TorchEntry)
+    return entry.model_copy(update=change)
+
+
+def answers(root: Path, prompts: Iterable[Prompt], entry: TorchEntry | None = None) -> dict[str, Response]:
+    """Answer prompts with a project's checkpoint in torch."""
+    entry = entry or entry_of(root)
+    with TorchBackend(weights.locate(entry, root), entry) as backend:
+        return {response.key: response for response in backend.answer(prompts)}
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_texts_and_likelihoods_are_those_of_transformers(projects: dict[str, Path], architecture: str) -> None:
+    """Replies equal `generate`'s, and likelihoods whole forward passes within 1e-4 nats, also past a sliding window."""
+    root = projects[architecture]
+    found = answers(root, talks.PROMPTS)
+    reference = talks.Reference.load(root / "checkpoint", entry_of(root).generation)
+
+    for asked in talks.PROMPTS:
+        replies, scores = reference.converse(asked)
+        assert replies == found[asked.key].replies
+        assert scores == pytest.approx(found[asked.key].log_likelihood, abs=1e-4)
+
+
+@pytest.mark.parametrize("architecture", ["llama", "qwen2", "qwen3"])
+def test_the_exported_graph_answers_as_torch_does(projects: dict[str, Path], architecture: str) -> None:
+    """Biases, norms before the rotation and heads of their own size go through the fused graph unharmed."""
+    root = projects[architecture]
+    entry = registry.load_entry("onnx", root)
+    assert isinstance(entry, registry.OnnxEntry)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        manifest = export.export("onnx", entry, root, root / "store", PROBES)
+    with open_backend(manifest, entry, root / "store", batch_size=3) as backend:
+        exported = {response.key: response for response in backend.answer(talks.PROMPTS)}
+    found = answers(root, talks.PROMPTS)
+
+    assert manifest.fidelity
+    assert (manifest.fidelity.letters, manifest.fidelity.tokens) == (1.0, 1.0)
+    assert manifest.fidelity.max_abs_logit < 1e-3
+    for key, response in found.items():
+        # Texts, lengths and counts of tokens are equal; the likelihoods nearly so.
+        assert exported[key].log_likelihood == pytest.approx(response.log_likelihood, abs=1e-4)
+        assert exported[key].model_copy(update={"log_likelihood": response.log_likelihood}) == response
+
+
+def test_an_architecture_that_the_graph_cannot_hold_is_refused(projects: dict[str, Path], tmp_path: Path) -> None:
+    """Gpt-oss looks at windows in every other layer: the export says so before it begins, and names the backend."""
+    entry = registry.load_entry("onnx", projects["gpt_oss"])
+    assert isinstance(entry, registry.OnnxEntry)
+
+    refusal = r"a gpt_oss model attends to windows of 16 tokens: set backend: torch in its registry entry$"
+    with pytest.raises(EquipoiseError, match=refusal):
+        export.export("onnx", entry, projects["gpt_oss"], tmp_path / "store", PROBES)
+    assert not (tmp_path / "store").exists()
+
+
+@pytest.mark.parametrize("architecture", ["qwen3", "gpt_oss"])
+def test_neighbours_and_order_change_no_bit(projects: dict[str, Path], architecture: str) -> None:
+    """A response is the same, to the last bit, alone, in any order, and whether its stem stands already or not."""
+    case = talks.CASES[0]
+    prompts = [
+        *talks.PROMPTS[2:4],
+        *(
+            talks.prompt(f"stem-{number}", f"{case} {ending}", stem=case, reply=number % 2 == 0)
+            for number, ending in enumerate(("The patient is a cook.", "The patient is retired.", "So is a neighbour."))
+        ),
+    ]
+    together = answers(projects[architecture], prompts)
+    reverse = answers(projects[architecture], prompts[::-1])
+
+    assert together == reverse
+    alone = prompts[-1]
+    assert answers(projects[architecture], [alone]) == {alone.key: together[alone.key]}
+
+
+def test_a_run_that_breaks_goes_on_where_it_was(
+    projects: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From the manifest to the responses as the stages go: what was answered before a fault is not asked again."""
+    root = projects["qwen2"]
+    monkeypatch.setenv("DVC_ROOT", str(root))
+    entry = entry_of(root)
+    manifest = export.prepare("torch", entry, root, root / "store", PROBES)
+    asked: list[str] = []
+    plain = TorchBackend.answer
+
+    def breaking(self: TorchBackend, prompts: Iterable[Prompt]) -> Iterator[Response]:
+        for response in plain(self, prompts):
+            asked.append(response.key)
+            yield response
+            if len(asked) == 2:
+                message = "broken"
+                raise RuntimeError(message)
+
+    def run(path: Path) -> list[Response]:
+        with ResponseCache(path) as cache:
+            return answer_all(
+                talks.PROMPTS,
+                manifest=manifest,
+                generation=entry.generation,
+                cache=cache,
+                open_backend=lambda: open_backend(manifest, entry, root / "store", batch_size=4),
+                progress=lambda *_: None,
+            )
+
+    undisturbed = run(tmp_path / "undisturbed")
+    with monkeypatch.context() as patch:
+        patch.setattr(TorchBackend, "answer", breaking)
+        with pytest.raises(RuntimeError, match="broken"):
+            run(tmp_path / "broken")
+        assert undisturbed == run(tmp_path / "broken")
+    # Each once: two before the fault, the others after it.
+    assert sorted(asked) == sorted(prompt.key for prompt in talks.PROMPTS)
+
+
+def manifest_of(root: Path) -> Manifest:
+    """Describe a project's model in torch."""
+    return export.prepare("torch", entry_of(root), root, root / "store", PROBES)
+
+
+def test_the_manifest_names_what_decides_an_answer(projects: dict[str, Path]) -> None:
+    """Weights, number format, device and libraries are in it, so that another one is another model to the cache."""
+    root = projects["qwen3"]
+    manifest = manifest_of(root)
+
+    assert {"model.safetensors": records.sha256(root / "checkpoint/model.safetensors")} == manifest.weights
+    assert (
+        manifest.backend,
+        manifest.provider,
+        manifest.settings,
+    ) == ("torch", "cpu", {"dtype": "float32", "bits": None})
+    assert manifest.versions.keys() == {"torch", "transformers"}
+
+
+@pytest.mark.parametrize(
+    ("change", "what"), [({"weights": {}}, "weights"), ({"settings": {"dtype": "float16", "bits": None}}, "settings")]
+)
+def test_weights_and_settings_are_held_to_the_manifest(
+    projects: dict[str, Path], monkeypatch: pytest.MonkeyPatch, change: dict[str, Any], what: str
+) -> None:
+    """A checkpoint or an entry that changed since the manifest was made is refused with the mend."""
+    root = projects["llama"]
+    monkeypatch.setenv("DVC_ROOT", str(root))
+    manifest = manifest_of(root).model_copy(update=change)
+
+    refusal = rf"models/torch.yaml: its {what} are not those of the manifest: run `dvc repro --force --single-item"
+    with pytest.raises(EquipoiseError, match=refusal):
+        open_backend(manifest, entry_of(root), root / "store", batch_size=1)
+
+
+def test_cuda_that_is_asked_for_and_absent_is_named(projects: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A device map that demands CUDA is refused without it; `auto` takes what there is."""
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    root = projects["llama"]
+
+    with pytest.raises(
+        EquipoiseError, match=r"device_map is cuda:0, and torch finds no CUDA device here: set it to auto"
+    ):
+        answers(root, [], entry_of(root, device_map="cuda:0"))
+    assert answers(root, talks.PROMPTS[:1], entry_of(root, device_map="auto")).keys() == {"case-0"}
+
+
+def test_bitsandbytes_that_is_asked_for_and_absent_is_named(
+    projects: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Fewer bits need another package."""
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    root = projects["llama"]
+
+    with pytest.raises(EquipoiseError, match=r"bits is 4, and bitsandbytes is not installed: run `pip install"):
+        answers(root, [], entry_of(root, bits=4))
+
+
+def test_a_gpu_that_is_too_small_is_told_in_one_line(
+    projects: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Torch's own error at work becomes a line with the mend."""
+    import torch
+
+    def too_much(*_: object) -> None:
+        raise torch.OutOfMemoryError
+
+    monkeypatch.setattr(TorchBackend, "_read", too_much)
+    with pytest.raises(EquipoiseError, match=r"not enough memory on the GPU: set bits to 8 or 4 or lower max_length"):
+        answers(projects["llama"], talks.PROMPTS)
+
+
+def test_logits_that_are_no_numbers_are_refused(projects: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A format too narrow for the weights is noticed, not answered from."""
+    import torch
+
+    monkeypatch.setattr(TorchBackend, "_read", lambda *_: torch.tensor([1.0, float("nan")]))
+    with pytest.raises(EquipoiseError, match="its logits are not numbers: set dtype to bfloat16 or float32"):
+        answers(projects["llama"], talks.PROMPTS)
+
+
+def test_no_code_of_a_checkpoint_is_run(projects: dict[str, Path], tmp_path: Path) -> None:
+    """A checkpoint that brings its own model class is loaded with transformers' class, its code untouched."""
+    checkpoint = tiny.build(tmp_path / "checkpoint", 0)
+    config = json.loads((checkpoint / "config.json").read_text(encoding="utf-8"))
+    config["auto_map"] = {"AutoModelForCausalLM": "evil.Model", "AutoConfig": "evil.Config"}
+    (checkpoint / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    (checkpoint / "evil.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')", encoding="utf-8")
+    tiny.register(tmp_path, "torch", checkpoint, 0, "torch")
+
+    assert answers(tmp_path, talks.PROMPTS) == answers(projects["llama"], talks.PROMPTS)
+    assert not (tmp_path / "ran").exists()
+
+
+def test_damaged_weights_are_named(tmp_path: Path) -> None:
+    """A cut file is refused in one line."""
+    checkpoint = tiny.build(tmp_path / "checkpoint", 0)
+    os.truncate(checkpoint / "model.safetensors", 1000)
+    tiny.register(tmp_path, "torch", checkpoint, 0, "torch")
+
+    with pytest.raises(
+        EquipoiseError, match=r"^\S+/checkpoint: transformers cannot load the weights \([^\n]+\): fetch"
+    ):
+        answers(tmp_path, talks.PROMPTS)

@@ -1,0 +1,224 @@
+"""Tests of the vLLM backend, on a stand-in with vLLM's interface."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import talks
+import tiny
+from equipoise import export, registry, weights
+from equipoise.backends import vllm as backend_module
+from equipoise.backends.load import open_backend
+from equipoise.backends.vllm import VllmBackend, open_vllm
+from equipoise.errors import EquipoiseError
+from equipoise.registry import VllmEntry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from equipoise.records import Prompt, Response
+
+STANDIN = Path(__file__).parents[1] / "standin"
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project with a Qwen3 checkpoint."""
+    root = tmp_path_factory.mktemp("qwen3")
+    tiny.build(root / "checkpoint", 3, "qwen3")
+    return root
+
+
+@pytest.fixture
+def gpus(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    """VLLM's stand-in installed, on a machine with four GPUs."""
+    # Set once and undone, so that what the backend sets is undone after the test.
+    for name in ("VLLM_BATCH_INVARIANT", "VLLM_NO_USAGE_STATS", "VLLM_LOGGING_LEVEL", "CUDA_VISIBLE_DEVICES"):
+        monkeypatch.setenv(name, "")
+        monkeypatch.delenv(name)
+    monkeypatch.syspath_prepend(str(STANDIN))
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 4)
+    yield 4
+    for name in [name for name in sys.modules if name.split(".")[0] == "vllm"]:
+        del sys.modules[name]
+
+
+def entry_of(root: Path, **change: Any) -> VllmEntry:
+    """Build the registry entry."""
+    fields: dict[str, Any] = {
+        "title": "A model",
+        "licence": "none",
+        "backend": "vllm",
+        "parameters": "1M",
+        "source": {"kind": "local", "path": str(root / "checkpoint")},
+        "max_length": 1024,
+        "generation": {"repetition_penalty": 1.15, "reasoning_tokens": 12, "answer_tokens": 6},
+    }
+    return VllmEntry.model_validate(fields | change)
+
+
+def answers(root: Path, prompts: list[Prompt], **change: Any) -> dict[str, Response]:
+    """Answer prompts, each once."""
+    entry = entry_of(root, **change)
+    with open_vllm(weights.locate(entry, root), entry) as backend:
+        found = list(backend.answer(prompts))
+    assert len(found) == len(prompts)
+    return {response.key: response for response in found}
+
+
+@pytest.mark.usefixtures("gpus")
+def test_texts_and_likelihoods_are_those_of_transformers(root: Path) -> None:
+    """Turns, stops, the penalty and prompts' log probabilities give what `generate` and whole passes give."""
+    found = answers(root, talks.PROMPTS)
+    reference = talks.Reference.load(root / "checkpoint", entry_of(root).generation)
+
+    for asked in talks.PROMPTS:
+        replies, scores = reference.converse(asked)
+        assert replies == found[asked.key].replies
+        assert scores == pytest.approx(found[asked.key].log_likelihood, abs=1e-4)
+
+
+@pytest.mark.usefixtures("gpus")
+def test_the_torch_backend_counts_the_same_tokens(root: Path) -> None:
+    """Beside texts, the two backends give the same counts, ends and candidates."""
+    tiny.register(root, "torch", root / "checkpoint", 3, "torch")
+    entry = registry.load_entry("torch", root)
+    manifest = export.prepare("torch", entry, root, root / "store", ())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DVC_ROOT", str(root))
+        with open_backend(manifest, entry, root / "store", batch_size=1) as backend:
+            ours = {response.key: response for response in backend.answer(talks.PROMPTS)}
+
+    for key, response in answers(root, talks.PROMPTS).items():
+        assert response.model_copy(update={"log_likelihood": ours[key].log_likelihood}) == ours[key]
+
+
+@pytest.mark.usefixtures("gpus")
+def test_few_requests_at_once_change_nothing(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Conversations are begun as there is room for their requests; how many there are at once decides no answer."""
+    together = answers(root, talks.PROMPTS)
+    monkeypatch.setattr(backend_module, "UNDER_WAY", 1)
+
+    assert answers(root, talks.PROMPTS[::-1]) == together
+
+
+@pytest.mark.usefixtures("gpus")
+def test_the_engine_is_started_so_that_a_response_depends_on_its_prompt_alone(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kernels without the batch's influence, no shared prefixes, safetensors without code, one seed, no reports."""
+    import os
+
+    entry = entry_of(root, tensor_parallel=2, dtype="bfloat16", context=2048)
+    backend = VllmBackend(weights.locate(entry, root), entry)
+
+    assert backend._llm.arguments == {
+        "trust_remote_code": False,
+        "tensor_parallel_size": 2,
+        "dtype": "bfloat16",
+        "seed": 0,
+        "max_model_len": 1025,
+        "max_num_batched_tokens": 2048,
+        "max_num_seqs": None,
+        "load_format": "safetensors",
+        "generation_config": "vllm",
+        "enable_prefix_caching": False,
+    }
+    assert (os.environ["VLLM_BATCH_INVARIANT"], os.environ["VLLM_NO_USAGE_STATS"]) == ("1", "1")
+
+    # Without the mode, because the GPU has none or the user wants none, one request at a time.
+    monkeypatch.setattr("vllm.platforms.Platform.capability", 75)
+    backend = VllmBackend(weights.locate(entry, root), entry)
+    assert (os.environ["VLLM_BATCH_INVARIANT"], backend._llm.arguments["max_num_seqs"]) == ("0", 1)
+    monkeypatch.setattr("vllm.platforms.Platform.capability", 90)
+    backend = VllmBackend(weights.locate(entry, root), entry)
+    assert backend._llm.arguments["max_num_seqs"] == 1
+    assert len(list(backend.answer(talks.PROMPTS))) == len(talks.PROMPTS)
+    assert backend._llm.llm_engine.widest == 1
+
+
+@pytest.mark.usefixtures("gpus")
+def test_a_run_that_is_left_stops_its_requests(root: Path) -> None:
+    """The first answer is given while others are under way; leaving then leaves nothing in the engine."""
+    entry = entry_of(root)
+    with VllmBackend(weights.locate(entry, root), entry) as backend:
+        engine = backend._llm.llm_engine
+        running = backend.answer(talks.PROMPTS)
+        next(running)
+        assert engine.has_unfinished_requests()
+        running.close()
+        assert not engine.has_unfinished_requests()
+        assert len(list(backend.answer(talks.PROMPTS))) == len(talks.PROMPTS)
+
+
+@pytest.mark.usefixtures("gpus")
+def test_data_parallel_copies_share_the_prompts_and_the_gpus(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two copies on two GPUs each answer as one engine does, each in a process with its own devices."""
+    alone = answers(root, talks.PROMPTS)
+    monkeypatch.setenv("STANDIN_VLLM_LOG", str(tmp_path))
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,5,6,7")
+
+    assert answers(root, talks.PROMPTS, tensor_parallel=2, data_parallel=2) == alone
+    assert sorted(path.read_text(encoding="utf-8") for path in tmp_path.iterdir()) == ["4,5", "6,7"]
+
+
+@pytest.mark.parametrize(
+    ("change", "asked"), [({"tensor_parallel": 8}, "8 GPUs"), ({"tensor_parallel": 2, "data_parallel": 3}, "6 GPUs")]
+)
+@pytest.mark.usefixtures("gpus")
+def test_too_few_gpus_are_told_before_any_work(root: Path, change: dict[str, int], asked: str) -> None:
+    """The message says how many are asked for and how many are here."""
+    with pytest.raises(EquipoiseError, match=rf"A model: {asked} are asked for \([^)]+\), 4 are here: lower them"):
+        answers(root, [], **change)
+
+
+def test_vllm_that_is_not_installed_is_named(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the extra, opening the model and describing it end in one line with the mend."""
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 1)
+    monkeypatch.setitem(sys.modules, "vllm", None)
+    for name in ("VLLM_BATCH_INVARIANT", "VLLM_NO_USAGE_STATS", "VLLM_LOGGING_LEVEL"):
+        monkeypatch.setenv(name, "1")
+    mend = r"run `pip install 'equipoise\[vllm\]'`"
+
+    with pytest.raises(EquipoiseError, match=rf"A model: vLLM cannot be imported \([^\n]+\): {mend}$"):
+        answers(root, [])
+    with pytest.raises(EquipoiseError, match=rf"A model: vllm is not installed: {mend}$"):
+        export.prepare("some", entry_of(root), root, root / "store", ())
+
+
+@pytest.mark.usefixtures("gpus")
+def test_an_engine_that_cannot_start_or_fails_is_told_in_one_line(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """VLLM's own error, whatever its kind, is given with a mend."""
+    with monkeypatch.context() as patch:
+        patch.setattr("vllm.LLMEngine.step", lambda _: 1 / 0)
+        with pytest.raises(
+            EquipoiseError, match=r"vLLM's engine failed \(ZeroDivisionError: .+\): run again; finished"
+        ):
+            answers(root, talks.PROMPTS)
+    monkeypatch.setattr("vllm.LLMEngine.__init__", lambda *_: 1 / 0)
+    with pytest.raises(EquipoiseError, match=r"vLLM cannot start \(ZeroDivisionError: .+\): free GPU memory, lower"):
+        answers(root, talks.PROMPTS)
+
+
+@pytest.mark.usefixtures("gpus")
+def test_a_reply_that_the_engine_gives_up_is_no_answer(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only a stop and the length limit end a reply."""
+    monkeypatch.setattr("vllm.LLMEngine._extend", lambda *_: "abort")
+
+    with pytest.raises(EquipoiseError, match=r"vLLM gave a reply up \(abort\): run again"):
+        answers(root, talks.PROMPTS[-1:])
+
+
+@pytest.mark.usefixtures("gpus")
+def test_a_gguf_file_is_refused(root: Path) -> None:
+    """VLLM is given safetensors alone."""
+    found = weights.Weights(root, "model.gguf", "package", "1", {})
+
+    with pytest.raises(EquipoiseError, match="A model: vLLM is given safetensors alone: set backend: torch or onnx"):
+        open_vllm(found, entry_of(root))
