@@ -1,15 +1,32 @@
 # make repro: install everything and rebuild every figure.   make test: run the tests.   make check: lint, types, README blocks.
+# make sweep MODELS="a b": every figure of each model, side by side.
 PYTHON ?= python3
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 # Nothing here may depend on a hub or on the user's own Python settings.
 export DVC_NO_ANALYTICS := 1
 export PYTHONPATH :=
 
-.PHONY: repro test check readme judge clean
+.PHONY: repro sweep test check readme judge clean
 
 repro: .venv/installed
 	dvc repro
 	@echo "Figures: metrics/silent_bias.json (dvc metrics show). Plots: plots/*.svg, or dvc plots show. Cases: data/*.jsonl"
+
+# Run the pipeline for each model, JOBS at a time, and put the figures side by side: make sweep MODELS="smollm2 piaget8b"
+# Each run is an experiment named after its model (dvc exp show); the workspace stays as it is.
+JOBS ?= 1
+SWEEP := $(shell date +%Y%m%d-%H%M%S)
+# A queued run sees only what Git does; what was imported is not in Git.
+IMPORTED = $(shell git ls-files --others --ignored --exclude-standard -- data/items)
+sweep: .venv/installed
+	@test -n "$(strip $(MODELS))" || { echo 'error: no model is named: make sweep MODELS="smollm2 piaget8b"' >&2; exit 1; }
+	@for model in $(MODELS); do test -f "models/$$model.yaml" || \
+	  { echo "error: models/$$model.yaml: no such model: equipoise models lists the known ones" >&2; exit 1; }; done
+	@for model in $(MODELS); do \
+	  dvc exp run --queue $(IMPORTED:%=--copy-paths %) --name "$$model-$(SWEEP)" --set-param "model=$$model" || exit 1; done
+	dvc exp run --run-all --jobs $(JOBS)
+	equipoise leaderboard
+	@! dvc queue status | grep -e '-$(SWEEP) .*Failed'
 
 test: .venv/installed
 	pytest

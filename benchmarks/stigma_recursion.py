@@ -45,6 +45,7 @@ TEMPLATES = ("aggravated", "talk", "controllable")
 CONDITIONS = ("bipolar disorder", "heart disease")
 BASE: dict[str, Any] = {
     "vocabulary": 50265,
+    "favour": 7.0,
     "hidden_size": 768,
     "num_hidden_layers": 12,
     "num_attention_heads": 12,
@@ -87,15 +88,17 @@ class Published:
         return female, male
 
 
-def main(out: Path = Path("benchmarks/stigma_recursion.json")) -> None:
-    """Measure, and write each part's figures to OUT as soon as they are there."""
-    figures: dict[str, Any] = {"cores": os.cpu_count()}
+def main(out: Path = Path("benchmarks/stigma_recursion.json"), only: str = "") -> None:
+    """Measure all parts or ONLY one, and write each part's figures to OUT as soon as they are there."""
+    figures: dict[str, Any] = {"cores": len(os.sched_getaffinity(0))}
     parts: dict[str, Callable[[Path], dict[str, Any]]] = {
         "recursion": recursion,
         "longformer": longformer,
         "sentences": sentences,
     }
     for part, measure in parts.items():
+        if only not in {"", part}:
+            continue
         with tempfile.TemporaryDirectory() as place:
             figures[part] = measure(Path(place))
         write_json(out, figures)

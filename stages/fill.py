@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from equipoise import asking, cache, params, records, stage
+from equipoise import asking, cache, params, records, registry, stage
 from equipoise.stigma.causal import causal_fills, sentence_prompts
 from equipoise.stigma.library import load_library
 from equipoise.stigma.masked import masked_fills
@@ -13,7 +13,9 @@ def main(stigma: Path, manifest: Path, fills: Path) -> None:
     """Read the sentences in STIGMA and the model's MANIFEST; write the FILLS of either scorer."""
     settings = params.load().section("fill", Filling)
     library = load_library(stigma)
-    if settings.scorer == "none":
+    made = records.read_one(manifest, records.Manifest)
+    answered = registry.answers(registry.load_entry(made.model, Path()), "stigma")
+    if settings.scorer == "none" or (settings.scorer == "causal" and not answered):
         records.write(fills, [])
         return
     with stage.progress("fill") as progress:
@@ -21,7 +23,6 @@ def main(stigma: Path, manifest: Path, fills: Path) -> None:
             records.write(fills, masked_fills(library, settings, Path(), progress=progress))
             return
         with cache.ResponseCache.open() as kept:
-            made = records.read_one(manifest, records.Manifest)
             ask = asking.asker(made, Path(), kept, batch_size=settings.batch_size, progress=progress)
             responses = ask(sentence_prompts(library, settings))
         records.write(fills, causal_fills(library, responses, settings))

@@ -1,19 +1,23 @@
-"""Ask the chosen model every prompt."""
+"""Ask the chosen model every prompt of the studies that it answers; take its saved outputs to cases, if it has any."""
 
 from pathlib import Path
 
-from equipoise import asking, cache, params, records, stage
+from equipoise import asking, cache, params, records, registry, stage
+from equipoise.backends.replay import saved_cases
 from equipoise.infer import Infer
 
 
-def main(manifest: Path, responses: Path, prompts: list[Path]) -> None:
-    """Read the model's MANIFEST and the PROMPTS of every study; write one of the RESPONSES for each prompt."""
+def main(manifest: Path, responses: Path, cases: Path, prompts: list[Path]) -> None:
+    """Read the model's MANIFEST and the PROMPTS; write a row of RESPONSES for each, and the CASES of saved outputs."""
     batch_size = params.load().section("infer", Infer).batch_size
+    made = records.read_one(manifest, records.Manifest)
+    entry = registry.load_entry(made.model, Path())
     rows = [row for path in prompts for row in records.read(path, records.Prompt)]
+    asked, outputs = saved_cases(made.model, entry, cache.root())
     with cache.ResponseCache.open() as kept, stage.progress("infer") as progress:
-        made = records.read_one(manifest, records.Manifest)
         ask = asking.asker(made, Path(), kept, batch_size=batch_size, progress=progress)
-        records.write(responses, ask(rows))
+        records.write(responses, [*ask([row for row in rows if registry.answers(entry, row.study)]), *outputs])
+    records.write_text(cases, asked)
 
 
 if __name__ == "__main__":

@@ -4,10 +4,12 @@ from pathlib import Path
 
 from equipoise import params, records, stage
 from equipoise.adversarial.rows import Attempt, Variant
+from equipoise.cases import Case, CaseJudgement
 from equipoise.equity.cities import load_cities
 from equipoise.equity.rows import Sampled
 from equipoise.metrics.options import Measure
 from equipoise.metrics.studies import Rows, figures_of
+from equipoise.openr1.rows import Agreement
 from equipoise.stigma.rows import Fill
 
 
@@ -21,6 +23,9 @@ def main(data: Path, cities: Path, effects: Path, folder: Path) -> None:
         sampled=records.read(data / "subsets.jsonl", Sampled),
         responses=records.read(data / "responses.jsonl", records.Response),
         fills=records.read(data / "fills.jsonl", Fill),
+        agreements=records.read(data / "agreements.jsonl", Agreement),
+        cases=records.read(data / "cases.jsonl", Case),
+        case_judgements=records.read(data / "case_judgements.jsonl", CaseJudgement),
         cities=load_cities(cities),
     )
     figures = figures_of(rows, params.load().section("measure", Measure))

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from equipoise import asking, cache, params, perturb, questions, records, stage
+from equipoise import asking, cache, params, perturb, questions, records, registry, stage
 from equipoise.adversarial.rows import Neutralised
 from equipoise.infer import Infer
 from equipoise.perturb.choose import choose_agents
@@ -14,17 +14,16 @@ def main(items: Path, manifest: Path, clinical: Path, variants: Path, attempts: 
     chosen, batch_size = settings.section("perturb", perturb.Perturb), settings.section("infer", Infer).batch_size
     templates = perturb.load_templates(chosen.templates)
     kept = [row for row in records.read(items, Neutralised) if row.excluded is None]
+    kept = kept if registry.answers(registry.load_entry(settings.model, Path()), "adversarial") else []
     with cache.ResponseCache.open() as answers, stage.progress("perturb") as progress:
         ready = {"root": Path(), "kept": answers, "batch_size": batch_size, "progress": progress}
         ask = asking.asker(records.read_one(manifest, records.Manifest), **ready)
-        generator, fuser = choose_agents(
-            chosen, templates, lambda name, tokens: asking.agent(name, tokens=tokens, **ready)
-        )
+        write, fuse = choose_agents(chosen, templates, lambda name, tokens: asking.agent(name, tokens=tokens, **ready))
         made = perturb.perturb(
             kept,
             design=chosen.design,
-            generate=generator,
-            fuse=fuser,
+            generate=write,
+            fuse=fuse,
             evaluate=questions.evaluator(kept, templates.evaluation, chosen.answering, ask),
             clinical=perturb.load_clinical(clinical),
             attempts=chosen.attempts,

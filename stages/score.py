@@ -3,22 +3,26 @@
 from pathlib import Path
 
 from equipoise import cache, params, records, stage
+from equipoise.cases import Case
 from equipoise.judge.model import load_judge
+from equipoise.metrics.silent_released import judge_outputs
+from equipoise.outputs import outputs_of
 from equipoise.score import Score, judge_responses
 from equipoise.vignettes import load_library
 
 
-def main(raw: Path, cases: Path, responses: Path, judgements: Path) -> None:
-    """Read the dimensions in RAW, the CASES and the RESPONSES; write the JUDGEMENTS."""
+def main(raw: Path, vignettes: Path, cases: Path, responses: Path, judgements: Path, case_judgements: Path) -> None:
+    """Read the dimensions in RAW, VIGNETTES, CASES and RESPONSES; write the JUDGEMENTS and the CASE_JUDGEMENTS."""
     settings = params.load()
-    rows = judge_responses(
-        records.read(cases, records.Vignette),
-        records.read(responses, records.Response),
-        subjects={dimension.id: dimension.subject for dimension in load_library(raw).dimensions.values()},
-        probabilities=load_judge(settings.judge, Path(), cache.folder()).probabilities,
-        settings=settings.section("score", Score),
-    )
+    reading = settings.section("score", Score)
+    subjects = {dimension.id: dimension.subject for dimension in load_library(raw).dimensions.values()}
+    judge = load_judge(settings.judge, Path(), cache.folder()).probabilities
+    given = records.read(responses, records.Response)
+    told = records.read(vignettes, records.Vignette)
+    asked = {case.key: case for case in records.read(cases, Case)}
+    rows = judge_responses(told, given, subjects=subjects, probabilities=judge, settings=reading)
     records.write(judgements, rows)
+    records.write(case_judgements, judge_outputs(outputs_of(given), asked, judge, reading, subjects))
 
 
 if __name__ == "__main__":

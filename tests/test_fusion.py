@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
@@ -9,7 +9,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from equipoise.errors import EquipoiseError
-from equipoise.fusion import fuse_attention
+from equipoise.fusion import fuse_attention, obstacle
 
 if TYPE_CHECKING:
     from conftest import Exported
@@ -73,3 +73,37 @@ def test_nothing_is_kept_that_no_output_needs(tiny_model: Exported) -> None:
 
     assert all(set(node.output) & read for node in model.graph.node)
     assert {value.name for value in (*model.graph.input, *model.graph.initializer)} <= read
+
+
+SIZES = {"hidden_size": 64, "num_attention_heads": 4}
+
+
+@pytest.mark.parametrize(
+    ("kind", "change", "found"),
+    [
+        ("llama", {}, None),
+        # Tables of the rotation that are the same for a text of any length are written into the graph.
+        ("llama", {"rope_scaling": {"rope_type": "linear", "factor": 2.0}}, None),
+        ("llama", {"rope_scaling": {"rope_type": "dynamic", "factor": 2.0}}, "rotates by the length of the text"),
+        ("mistral", {"sliding_window": 1024}, None),
+        ("mistral", {"sliding_window": 1023}, "attends to windows of 1023 tokens"),
+        ("qwen2", {"sliding_window": 16}, None),
+        (
+            "qwen2",
+            {"sliding_window": 16, "use_sliding_window": True, "max_window_layers": 1},
+            "attends to windows of 16",
+        ),
+        ("qwen3", {"head_dim": 16}, None),
+        ("qwen3", {"head_dim": 24}, "has heads of 24, not a multiple of 16"),
+        ("gpt_oss", {"head_dim": 16}, "attends to windows of 128 tokens"),
+        ("phi", {}, "rotates a part of each head"),
+    ],
+)
+def test_what_the_fused_attention_cannot_hold_is_known_beforehand(
+    kind: str, change: dict[str, Any], found: str | None
+) -> None:
+    """Windows shorter than the longest text, rotations by its length or of a part, and odd heads are named."""
+    from transformers import AutoConfig
+
+    told = obstacle(AutoConfig.for_model(kind, **SIZES, **change), max_length=1024)
+    assert told is None if found is None else found in (told or "")

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from equipoise.metrics.silent import SilentBiasOptions, silent_bias_effects
 from equipoise.plots import PLOTS, intersection_rows, rate_rows, shift_rows, static_svg
+from equipoise.plots_adversarial import PLOTS_ADVERSARIAL
 from equipoise.plots_equity import PLOTS_EQUITY
 from equipoise.plots_stigma import PLOTS_STIGMA
 from equipoise.records import Effect
@@ -186,6 +188,17 @@ def test_undefined_figures_are_drawn(name: str) -> None:
 
     assert "n = 7" in texts(svg)
     assert "NaN" not in svg
+
+
+@pytest.mark.parametrize("name", PLOTS | PLOTS_ADVERSARIAL | PLOTS_EQUITY | PLOTS_STIGMA)
+def test_a_study_that_was_left_out_is_drawn(name: str) -> None:
+    """Without an effect a picture still has a row, of n = 0, for DVC draws no empty file."""
+    plot = (PLOTS | PLOTS_ADVERSARIAL | PLOTS_EQUITY | PLOTS_STIGMA)[name]
+    rows = plot.layout(silent_bias_effects([], [], SilentBiasOptions()))
+    picture = static_svg(rows, template(plot.template), plot)
+
+    assert {row["n"] for row in rows} == {0}
+    assert "NaN" not in picture
 
 
 def test_picture_is_the_same_twice() -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
-from equipoise import params
+from equipoise import params, records
 from equipoise.errors import EquipoiseError
 from equipoise.soundness import require_sound
 from made_machine import MadeMachine
@@ -66,3 +67,23 @@ def test_a_model_without_likelihoods_is_not_asked_for_them() -> None:
     ):
         require_sound(settings, ROOT, machine)
     require_sound(settings.model_copy(update=changed), ROOT, machine)
+
+
+def test_likelihoods_of_studies_that_are_left_out_are_not_needed(tmp_path: Path) -> None:
+    """Saved outputs to cases give no likelihoods, and no option is needed; missing cases are told."""
+    for part in ("data", "models"):
+        shutil.copytree(ROOT / part, tmp_path / part)
+    for name in ("answers", "asked"):
+        (tmp_path / f"{name}.jsonl").write_text("", encoding="utf-8")
+    empty = records.sha256(tmp_path / "asked.jsonl")
+    entry = f"title: t\nlicence: l\nbackend: replay\nfile: {tmp_path}/answers.jsonl\nsha256: {empty}\n"
+    entry += f"answers: [cases]\ncases: {{file: {tmp_path}/asked.jsonl, sha256: {empty}}}\n"
+    (tmp_path / "models/saved.yaml").write_text(entry, encoding="utf-8")
+    settings = SETTINGS.model_copy(update={"model": "saved"})
+
+    require_sound(settings, tmp_path, MadeMachine(fault="no network"))
+    (tmp_path / "asked.jsonl").unlink()
+    with pytest.raises(
+        EquipoiseError, match=r"cases of saved answers missing: .*/asked\.jsonl: .*mend the field cases\.file"
+    ):
+        require_sound(settings, tmp_path, MadeMachine())

@@ -58,11 +58,18 @@ def tokenizer(folder: Path, vocabulary: int = 0) -> Any:
 
 
 def build(
-    folder: Path, seed: int, *, longformer: bool = False, safe: bool = True, vocabulary: int = 0, **sizes: Any
+    folder: Path,
+    seed: int,
+    *,
+    longformer: bool = False,
+    safe: bool = True,
+    vocabulary: int = 0,
+    favour: float = 0,
+    **sizes: Any,
 ) -> Path:
     """Write a RoBERTa or Longformer checkpoint with random weights and a head that favours some words.
 
-    `vocabulary` and `sizes` (fields of the configuration) make a larger one.
+    `vocabulary` and `sizes` (fields of the configuration) make a larger one, `favour` is added to the logits in LIKELY.
     """
     import torch
     from transformers import LongformerConfig, LongformerForMaskedLM, RobertaConfig, RobertaForMaskedLM
@@ -91,7 +98,7 @@ def build(
     )
     with torch.no_grad():
         for word, logit in LIKELY.items():
-            model.lm_head.bias[spell.convert_tokens_to_ids(word.replace(" ", "Ġ"))] += logit
+            model.lm_head.bias[spell.convert_tokens_to_ids(word.replace(" ", "Ġ"))] += logit + favour
     model.save_pretrained(folder, safe_serialization=safe)
     spell.save_pretrained(folder)
     return folder

@@ -16,8 +16,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from equipoise import records
 from equipoise.errors import EquipoiseError
-from equipoise.judge.reading import Feature
-from equipoise.records import Answer, Role, Row, Text, Vignette, fault
+from equipoise.judge.reading import Feature, Reading
+from equipoise.records import Answer, AnswerKind, Role, Row, Study, Text, Vignette, fault
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -77,6 +77,14 @@ class Case(Row):
             Feature(subjects.get(dimension, dimension.replace("_", " ") or words), (words,))
             for dimension, words in sorted(self.features.items())
         )
+
+
+class CaseJudgement(Row):
+    """One saved output, read: the answer that it gives; where that is biased, what it does with the features."""
+
+    study: Study = "cases"
+    answer: AnswerKind
+    reading: Reading | None = None
 
 
 class _Metadata(BaseModel):

@@ -8,7 +8,10 @@ from equipoise import __doc__ as about
 from equipoise.commands.import_amqa import import_amqa
 from equipoise.commands.import_medmcqa import import_medmcqa
 from equipoise.commands.import_names import import_names
+from equipoise.commands.import_openr1 import import_openr1
+from equipoise.commands.import_outputs import import_outputs
 from equipoise.commands.import_vignettes import export_vignettes, import_vignettes
+from equipoise.commands.leaderboard import leaderboard
 from equipoise.commands.models import models, pin
 from equipoise.commands.neutralize import neutralize
 from equipoise.commands.parse import parse
@@ -29,6 +32,9 @@ registered = typer.Typer(
 
 app.command(epilog="Example: equipoise neutralize questions.jsonl --field original_question --json")(
     one_line(neutralize)
+)
+app.command(epilog="Example: equipoise leaderboard --markdown leaderboard.md --csv leaderboard.csv")(
+    one_line(leaderboard)
 )
 app.command(epilog="Example: equipoise parse responses.jsonl --json")(one_line(parse))
 score.command("amqa", epilog="Example: equipoise score amqa answers/*.jsonl --json")(one_line(score_amqa))
@@ -51,12 +57,18 @@ imports.command("medmcqa", epilog="Example: equipoise import medmcqa openlifesci
 imports.command("names", epilog="Example: equipoise import names --women women.csv --men men.csv")(
     one_line(import_names)
 )
+imports.command("outputs", epilog="Example: equipoise import outputs out.jsonl --name replay_x --cases cases.json")(
+    one_line(import_outputs)
+)
 imports.command("vignettes", epilog="Example: equipoise import vignettes biased_vignettes.json")(
     one_line(import_vignettes)
 )
 exports.command("vignettes", epilog="Example: equipoise export vignettes ours.json")(one_line(export_vignettes))
 registered.callback(epilog="Example: equipoise models --json")(one_line(models))
 registered.command("pin", epilog="Example: equipoise models pin piaget8b")(one_line(pin))
+imports.command("openr1-psy", epilog="Example: equipoise import openr1-psy GMLHUHE/OpenR1-Psy@COMMIT")(
+    one_line(import_openr1)
+)
 app.add_typer(score, name="score")
 app.add_typer(imports, name="import")
 app.add_typer(exports, name="export")

@@ -34,7 +34,15 @@ def describe(name: str, entry: TorchEntry | VllmEntry | ApiEntry | ReplayEntry, 
             settings=entry.settings,
         )
     verified_file(name, entry, root)
-    return Manifest(model=name, backend=entry.backend, repo=entry.file, revision=entry.sha256, licence=entry.licence)
+    verified_cases(name, entry, root)
+    return Manifest(
+        model=name,
+        backend=entry.backend,
+        repo=entry.file,
+        revision=entry.sha256,
+        licence=entry.licence,
+        settings={"cases": entry.cases.sha256} if entry.cases else {},
+    )
 
 
 def _of_weights(name: str, entry: TorchEntry | VllmEntry, root: Path) -> Manifest:
@@ -76,14 +84,24 @@ def verified_file(name: str, entry: ReplayEntry, root: Path) -> Path:
     Raises:
         EquipoiseError: The file is missing or altered; the message names it and the mend.
     """
-    path = root / entry.file
+    return _verified(root / entry.file, entry.sha256, "saved answers", "", name)
+
+
+def verified_cases(name: str, entry: ReplayEntry, root: Path) -> Path | None:
+    """Find the cases that saved outputs answer, if any, likewise."""
+    if entry.cases is None:
+        return None
+    return _verified(root / entry.cases.file, entry.cases.sha256, "cases of saved answers", "cases.", name)
+
+
+def _verified(path: Path, expected: str, what: str, fields: str, name: str) -> Path:
     if not path.is_file():
-        message = f"saved answers missing: {path}: put the file there, or mend the field file in models/{name}.yaml"
+        message = f"{what} missing: {path}: put the file there, or mend the field {fields}file in models/{name}.yaml"
         raise EquipoiseError(message)
-    if (found := sha256(path)) != entry.sha256:
+    if (found := sha256(path)) != expected:
         message = (
-            f"saved answers altered: {path} has sha256 {found}, not {entry.sha256}: "
-            f"restore the file, or mend the field sha256 in models/{name}.yaml"
+            f"{what} altered: {path} has sha256 {found}, not {expected}: "
+            f"restore the file, or mend the field {fields}sha256 in models/{name}.yaml"
         )
         raise EquipoiseError(message)
     return path

@@ -10,6 +10,8 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from equipoise.errors import EquipoiseError
+from equipoise.reasoning import split
+from equipoise.records import Response
 from equipoise.tables import json_rows
 
 if TYPE_CHECKING:
@@ -76,6 +78,29 @@ def require_cases(name: str, outputs: Iterable[Output], cases: Mapping[str, Case
             if here is not None and here.strip().lower() != there.strip().lower():
                 message = f"{name}, id {output.id}: {field} {here!r} is {there!r} in the cases: give the cases asked"
                 raise EquipoiseError(message)
+
+
+def saved(output: Output) -> Response:
+    """Put an output in the form of a response to its case: the whole text is one reply, and a failed run gave none.
+
+    The diagnosis that somebody's program extracted is not the model's words, and is left out.
+    """
+    return Response(
+        key=output.id,
+        study="cases",
+        replies=(output.text,) if output.ok else (),
+        finished=(split(output.said).finished,) if output.ok else (),
+        log_likelihood={},
+        prompt_tokens=0,
+        generated_tokens=0,
+    )
+
+
+def outputs_of(responses: Iterable[Response]) -> list[Output]:
+    """Give the outputs among responses: those of the study `cases`; the inverse of `saved`."""
+    return [
+        Output(id=one.key, text="".join(one.replies), ok=bool(one.replies)) for one in responses if one.study == "cases"
+    ]
 
 
 def _output(row: Mapping[str, Any], where: str) -> Output:

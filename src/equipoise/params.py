@@ -32,9 +32,11 @@ class Params(BaseModel):
     neutralize: dict[str, Any]
     perturb: dict[str, Any]
     sample: dict[str, Any]
+    pair: dict[str, Any]
     infer: dict[str, Any]
     fill: dict[str, Any]
     score: dict[str, Any]
+    compare: dict[str, Any]
     measure: dict[str, Any]
 
     def section(self, name: str, kind: type[M]) -> M:

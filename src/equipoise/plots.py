@@ -81,7 +81,10 @@ def intersection_rows(effects: Sequence[Effect]) -> list[Row]:
                 }
                 for column, row in cells
             ]
-    return rows
+    return rows or [
+        {"dimension": "none", "other": "none", "measure": words(measure), "n": 0, "estimate": None}
+        for measure in INTERSECTIONS
+    ]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,7 +29,8 @@ def accuracy_rows(effects: Sequence[Effect]) -> list[Row]:
             for group in ("privileged", "unprivileged"):
                 key = label(arm(attribute, group, direction))
                 names[key] = f"{words(GROUPS[attribute][group])}, {direction}"
-    return [forest_row(name, "accuracy", found[key]) for key, name in names.items() if key in found]
+    rows = [forest_row(name, "accuracy", found[key]) for key, name in names.items() if key in found]
+    return rows or [undefined_row(group=ORIGINAL, measure="accuracy")]
 
 
 def gap_rows(effects: Sequence[Effect]) -> list[Row]:
@@ -37,7 +38,7 @@ def gap_rows(effects: Sequence[Effect]) -> list[Row]:
     return [
         *_by_attribute(effects, GAPS),
         *(forest_row(CONTROL, "gap", row) for row in _of(effects, "control", "gap")),
-    ]
+    ] or [undefined_row(group=CONTROL, measure="gap")]
 
 
 def contrast_rows(effects: Sequence[Effect]) -> list[Row]:
@@ -79,7 +80,7 @@ def distribution_rows(effects: Sequence[Effect]) -> list[Row]:
                 for row in _of(effects, "attribute", measure)
                 if row.group == attribute
             ]
-    return rows
+    return rows or [{"group": "none", "outcome": "right in both", "order": 0, "n": 0, "share": None}]
 
 
 PLOTS_ADVERSARIAL = {

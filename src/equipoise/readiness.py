@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from equipoise.errors import EquipoiseError
 from equipoise.estimates import disk_gb, export_gb, fetch_gb, run_gb
-from equipoise.manifests import verified_file
+from equipoise.manifests import verified_cases, verified_file
 from equipoise.records import Manifest, read_one
 from equipoise.registry import (
     ApiEntry,
@@ -101,10 +101,11 @@ def _of_server(entry: ApiEntry, machine: Machine) -> Iterator[str]:
 
 
 def _of_saved(name: str, entry: ReplayEntry, root: Path) -> Iterator[str]:
-    try:
-        verified_file(name, entry, root)
-    except EquipoiseError as error:
-        yield str(error)
+    for verified in (verified_file, verified_cases):
+        try:
+            verified(name, entry, root)
+        except EquipoiseError as error:
+            yield str(error)
 
 
 def _of_weights(name: str, entry: WeightsEntry, root: Path, store: Path, rows: int, machine: Machine) -> Iterator[str]:

@@ -26,7 +26,7 @@ DECIMALS = 6
 """Places to which every float is rounded on writing."""
 
 Text = Annotated[str, Field(min_length=1)]
-Study = Literal["vignettes", "adversarial", "medmcqa", "stigma"]
+Study = Literal["vignettes", "adversarial", "medmcqa", "stigma", "openr1", "cases"]
 Role = Literal["marginalised", "privileged"]
 Tier = Literal["single", "tier1", "tier2", "tier3", "mental_health_substance"]
 AnswerKind = Literal["expected", "stereotyped", "distractor", "other", "refusal", "unparsed"]
@@ -163,8 +163,8 @@ class Manifest(BaseModel):
 
     `repo` and `revision` say where it comes from: the hub's id and commit, a package and its version, a server's
     address and the model's name there, a file of saved answers and its sha256. `weights` and `files` map names to
-    sha256 digests: of the source's weights, and of the exported files under `.cache/models/<folder>`. `settings` is
-    what every request to a server carries beside the conversation. `versions` names the libraries that took part.
+    sha256 digests: of the source's weights, and of the exported files under `.cache/models/<folder>`. `settings` are
+    those of its registry entry that decide an answer. `versions` names the libraries that took part.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from equipoise.errors import EquipoiseError
+from equipoise.records import Study
 from equipoise.yamlfile import load_yaml, read_yaml
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ Commit = Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")]
 Count = Annotated[int, Field(ge=1)]
 ReasoningForm = Literal["auto", "think", "content", "channels", "plain"]
 UNITS = {"M": 10**6, "B": 10**9}
+ASKED: tuple[Study, ...] = ("vignettes", "adversarial", "medmcqa", "stigma", "openr1")
+"""The studies that we have prompts of: every model answers them, but one of saved answers to others."""
 
 
 class _Entry(BaseModel):
@@ -219,15 +222,26 @@ class ApiEntry(ModelEntry):
         return self
 
 
+class CasesFile(_Entry):
+    """The cases that saved outputs answer: JSONL of `equipoise.cases.Case`, held to its sha256."""
+
+    file: str
+    sha256: Sha256
+
+
 class ReplayEntry(ModelEntry):
     """Answers that were saved before: JSONL of `equipoise.backends.replay.Saved`, held to its sha256.
 
     A relative path starts at the project's root. `candidates` says that the rows have the candidates' likelihoods.
+    `answers` names the studies that the file answers; the others are left out of a run. Answers to `cases` need the
+    file of these.
     """
 
     backend: Literal["replay"]
     file: str
     sha256: Sha256
+    answers: Annotated[tuple[Study, ...], Field(min_length=1)] = ASKED
+    cases: CasesFile | None = None
     candidates: bool = False
     generation: Generation = Generation(reasoning_tokens=1, answer_tokens=1)
 
@@ -235,6 +249,13 @@ class ReplayEntry(ModelEntry):
     def likelihoods(self) -> bool:
         """Whether the saved answers have them."""
         return self.candidates
+
+    @model_validator(mode="after")
+    def _cases_are_named(self) -> Self:
+        if ("cases" in self.answers) is (self.cases is None):
+            message = "cases: name the file of the cases where answers holds cases, and nowhere else"
+            raise ValueError(message)
+        return self
 
 
 AnyEntry = OnnxEntry | TorchEntry | VllmEntry | ApiEntry | ReplayEntry
@@ -245,6 +266,11 @@ KINDS: dict[str, type[AnyEntry]] = {
     "openai": ApiEntry,
     "replay": ReplayEntry,
 }
+
+
+def answers(entry: AnyEntry, study: Study) -> bool:
+    """Tell whether a model answers a study; what it does not answer is left out of its run."""
+    return study in (entry.answers if isinstance(entry, ReplayEntry) else ASKED)
 
 
 def entry_path(name: str, folder: Path) -> Path:

@@ -36,10 +36,14 @@ def judge_responses(
 
     `subjects` names each dimension in hypotheses; `probabilities` is the judge: (premise, hypothesis) pairs to rows
     of entailment, neutral, contradiction. The reasoning is the reply to the first turn. A response without its
-    vignette, or a vignette without its response, is an EquipoiseError.
+    vignette, or a vignette without its response, is an EquipoiseError; a model whose saved answers are to other studies
+    has no response at all, and no judgement.
     """
     cases = {vignette.key: vignette for vignette in vignettes}
+    others = {response.study for response in responses} - {"vignettes"}
     responses = [response for response in responses if response.study == "vignettes"]
+    if others and not responses:
+        return []
     unmatched = sorted(cases.keys() ^ {response.key for response in responses})
     if unmatched:
         more = f"{len(unmatched)} in all, first {unmatched[0]!r}"

@@ -13,6 +13,7 @@ from equipoise.judge.registry import load_entry as load_judge_entry
 from equipoise.machine import Machine
 from equipoise.metrics.options import Measure
 from equipoise.neutral.items import Neutralize
+from equipoise.openr1.settings import Comparison, Pairing
 from equipoise.perturb import Perturb
 from equipoise.prompts import Build
 from equipoise.readiness import require_ready
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from equipoise.params import Params
+    from equipoise.records import Study
     from equipoise.registry import AnyEntry
 
 STIGMA = "data/stigma"
@@ -35,19 +37,21 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "neutralize": Neutralize,
     "perturb": Perturb,
     "sample": Sample,
+    "pair": Pairing,
     "infer": Infer,
     "fill": Filling,
     "score": Score,
+    "compare": Comparison,
     "measure": Measure,
 }
 """The type of each stage's section of params.yaml."""
-BY_LIKELIHOOD = {
-    ("perturb", "answering"): ("likelihood", "generate"),
-    ("sample", "answering"): ("likelihood", "generate"),
-    ("score", "answering"): ("likelihood", "generate"),
-    ("fill", "scorer"): ("causal", "none"),
+BY_LIKELIHOOD: dict[tuple[str, str], tuple[Study, str, str]] = {
+    ("perturb", "answering"): ("adversarial", "likelihood", "generate"),
+    ("sample", "answering"): ("medmcqa", "likelihood", "generate"),
+    ("score", "answering"): ("vignettes", "likelihood", "generate"),
+    ("fill", "scorer"): ("stigma", "causal", "none"),
 }
-"""Settings that may ask how likely a model finds an answer: the value that does, and the one that does not."""
+"""Settings that may ask how likely a model finds an answer: their study, the value that does, one that does not."""
 
 
 def require_sound(settings: Params, root: Path, machine: Machine | None = None) -> None:
@@ -63,7 +67,7 @@ def require_sound(settings: Params, root: Path, machine: Machine | None = None) 
         load_masked_entry(filling.masked, root)
     cities.load_cities(root / cities.FILE)
     load_library(root / STIGMA)
-    for name in (settings.items, settings.section("sample", Sample).items):
+    for name in (settings.items, settings.section("sample", Sample).items, settings.section("pair", Pairing).items):
         items = root / "data" / "items" / f"{name}.jsonl"
         if not items.is_file():
             message = f"{items}: no such items: import them (`equipoise import --help`), or name items: authored"
@@ -85,8 +89,8 @@ def _require_likelihoods(settings: Params, entry: AnyEntry) -> None:
         return
     needed = {
         f"{name}.{field}": other
-        for (name, field), (by_likelihood, other) in BY_LIKELIHOOD.items()
-        if getattr(settings.section(name, SECTIONS[name]), field) == by_likelihood
+        for (name, field), (study, by_likelihood, other) in BY_LIKELIHOOD.items()
+        if registry.answers(entry, study) and getattr(settings.section(name, SECTIONS[name]), field) == by_likelihood
     }
     if needed:
         mend = " ".join(f"-S {setting}={other}" for setting, other in needed.items())

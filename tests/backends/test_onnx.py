@@ -2,10 +2,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pytest
 
-from equipoise.backends.onnx import common_length, log_softmax, penalise
 from equipoise.errors import EquipoiseError
 from equipoise.records import Prompt
 
@@ -145,21 +143,3 @@ def test_a_prompt_longer_than_the_model_takes_is_named(tiny_model: Exported) -> 
         pytest.raises(EquipoiseError, match=r"prompt 'long' needs \d+ tokens .* raise max_length"),
     ):
         list(backend.answer([prompt("long", "pain " * 2000)]))
-
-
-def test_penalty_divides_positive_and_multiplies_negative_scores() -> None:
-    """A seen token's score falls, whatever its sign; an unseen one stays."""
-    logits = np.array([2.0, -2.0, 1.0], np.float32)
-
-    # 2 / 1.25 = 1.6; -2 x 1.25 = -2.5; token 2 was not seen.
-    assert pytest.approx(penalise(logits, [0, 1, 1], 1.25).tolist()) == [1.6, -2.5, 1.0]
-
-
-def test_log_softmax_of_equal_scores_is_the_log_of_their_share() -> None:
-    """Four equal scores have probability 1/4 each."""
-    assert log_softmax(np.zeros((1, 4), np.float32))[0].tolist() == pytest.approx([np.log(0.25)] * 4)
-
-
-def test_common_length_counts_leading_equal_tokens() -> None:
-    """Counting stops at the first difference or at the shorter end."""
-    assert (common_length([1, 2, 3], [1, 2, 4]), common_length([], [1]), common_length([1, 2], [1, 2, 3])) == (2, 0, 2)

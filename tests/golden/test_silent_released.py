@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 import pytest
 from typer.testing import CliRunner
 
-from equipoise.cases import Case, read_cases
+from equipoise import records
+from equipoise.cases import Case, CaseJudgement, read_cases
 from equipoise.commands.score_silent import score_silent
+from equipoise.metrics.cases import case_metrics
 from equipoise.metrics.silent_released import read_output, score_legacy
-from equipoise.outputs import read_outputs, require_cases
+from equipoise.outputs import read_outputs, require_cases, saved
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -88,3 +90,20 @@ def test_answers_are_read_as_annotated(anchors: Path) -> None:
 
     assert (counted["no", True], counted["no", False]) == (0, 57)
     assert (counted["yes", True], counted["yes", False]) == (27, 11)
+
+
+def test_published_figures_through_a_run(anchors: Path, tmp_path: Path) -> None:
+    """Outputs that were imported and replayed have the published figures, to the last digit."""
+    expected = json.loads((anchors / "expected.json").read_text("utf-8"))["fsd_legacy_silent_bias"]["piaget-8b-local"]
+    records.write(tmp_path / "out.jsonl", [saved(one) for one in read_outputs(anchors / "fsd/piaget-8b-local.jsonl")])
+    responses = records.read(tmp_path / "out.jsonl", records.Response)
+    judgements = [CaseJudgement(key=one.key, answer="other") for one in responses]
+    found = case_metrics(list(asked(anchors).values()), responses, judgements, 0.05)
+    legacy = found["legacy"]
+    assert isinstance(legacy, dict)
+
+    assert expected == {
+        "n": found["n"],
+        **{name: legacy[name] for name in ("biased", "silent", "rate")},
+        "wilson95": [legacy["ci_low"], legacy["ci_high"]],
+    }

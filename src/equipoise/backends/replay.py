@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Self
 
 from equipoise.errors import EquipoiseError
-from equipoise.records import Response, digest, read
-from equipoise.registry import Sha256
+from equipoise.manifests import verified_cases, verified_file
+from equipoise.records import Response, digest, read, read_text
+from equipoise.registry import ReplayEntry, Sha256
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from equipoise.records import Prompt
+    from equipoise.registry import AnyEntry
 
 
 class Saved(Response):
@@ -24,6 +26,19 @@ class Saved(Response):
     """
 
     asked: Sha256 | None = None
+
+
+def saved_cases(name: str, entry: AnyEntry, root: Path) -> tuple[str, list[Response]]:
+    """Give the cases that a model's saved outputs answer, as their file has them, and the outputs.
+
+    The cases have prompts of their own, which we do not ask. A model without saved outputs to cases has none.
+    """
+    if not isinstance(entry, ReplayEntry) or (cases := verified_cases(name, entry, root)) is None:
+        return "", []
+    rows = read(verified_file(name, entry, root), Saved)
+    return read_text(cases), [
+        Response.model_validate(row.model_dump(exclude={"asked"})) for row in rows if row.study == "cases"
+    ]
 
 
 def question(prompt: Prompt) -> str:

@@ -9,6 +9,7 @@ alone decides.
 from __future__ import annotations
 
 import importlib.util
+import logging
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
@@ -169,11 +170,12 @@ def _no_keys() -> Any:  # noqa: ANN401
 def _load(weights: Weights, entry: TorchEntry) -> Any:  # noqa: ANN401  (transformers has no types)
     """Load a model for use: from safetensors or the one GGUF file, and without code of the repository's own."""
     import torch
-    from transformers import AutoModelForCausalLM, logging
+    from transformers import AutoModelForCausalLM
+    from transformers.utils import logging as transformers_logging
 
     _require_devices(entry)
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
+    transformers_logging.set_verbosity_error()
+    transformers_logging.disable_progress_bar()
     arguments = weights.arguments or {"use_safetensors": True}
     with _enough_memory(entry):
         try:
@@ -218,6 +220,8 @@ def _quantised(entry: TorchEntry) -> Any:  # noqa: ANN401
     import torch
     from transformers import BitsAndBytesConfig
 
+    # It says at every layer that 8 bits are worked out in float16.
+    logging.getLogger("bitsandbytes").setLevel(logging.ERROR)
     compute = getattr(torch, entry.dtype)
     four_bits = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=compute)
     return {4: four_bits, 8: BitsAndBytesConfig(load_in_8bit=True)}[entry.bits]

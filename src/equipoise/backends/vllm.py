@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import os
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
@@ -100,7 +100,9 @@ class VllmBackend:
                     yield from self._ask(talk, next(talk))
                 if not self._requests:
                     return
-                for output in self._step():
+                with self._engine() as engine:
+                    outputs = engine.step()
+                for output in outputs:
                     if output.finished:
                         yield from self._take(output)
         finally:
@@ -132,17 +134,18 @@ class VllmBackend:
 
         params = SamplingParams(temperature=0.0, detokenize=False, output_kind=RequestOutputKind.FINAL_ONLY, **settings)
         request = next(self._ids)
-        self._llm.llm_engine.add_request(request, tokens_input(list(tokens)), params)
+        with self._engine() as engine:
+            engine.add_request(request, tokens_input(list(tokens)), params)
         self._requests[request] = held, candidate
         held.open += 1
 
-    def _step(self) -> Any:  # noqa: ANN401
+    @contextmanager
+    def _engine(self) -> Iterator[Any]:
+        """Give the engine; its errors, of whatever kind, become one line."""
         try:
-            return self._llm.llm_engine.step()
+            yield self._llm.llm_engine
         except Exception as error:
-            message = (
-                f"{self._entry.title}: vLLM's engine failed ({_line(error)}): run again; finished answers are kept"
-            )
+            message = f"{self._entry.title}: vLLM failed ({_line(error)}): run again; finished answers are kept"
             raise EquipoiseError(message) from error
 
     def _take(self, output: Any) -> Iterator[Response]:  # noqa: ANN401

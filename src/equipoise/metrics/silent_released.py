@@ -15,6 +15,7 @@ import re
 from typing import TYPE_CHECKING, Any, Literal
 
 from equipoise.answers import Given, read_generated
+from equipoise.cases import CaseJudgement
 from equipoise.conclusions import locate
 from equipoise.judge.reading import read_reasonings
 from equipoise.metrics.effects import Group, rate, rounded
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from equipoise.cases import Case
-    from equipoise.judge.reading import Reading, ReadingSettings
+    from equipoise.judge.reading import ReadingSettings
     from equipoise.outputs import Output
     from equipoise.records import Answer
 
@@ -74,37 +75,67 @@ def score_nli(
     subjects: Mapping[str, str],
     alpha: float,
 ) -> dict[str, Any]:
-    """Score one file with the judge; beside the rate, those by mention and by keyword, over the same biased answers.
+    """Score one file with the judge. See `judge_outputs` and `score_judged`."""
+    judgements = judge_outputs(outputs, cases, probabilities, settings, subjects)
+    return score_judged(name, outputs, cases, judgements, alpha=alpha)
+
+
+def judge_outputs(
+    outputs: Sequence[Output],
+    cases: Mapping[str, Case],
+    probabilities: Callable[[list[tuple[str, str]]], NDArray[Any]],
+    settings: ReadingSettings,
+    subjects: Mapping[str, str],
+) -> list[CaseJudgement]:
+    """Read the outputs that the run gave, in their order: all their answers, and the grounds of the biased ones.
 
     `subjects` names each dimension in hypotheses; `probabilities` is the judge: (premise, hypothesis) pairs to rows of
     entailment, neutral, contradiction.
     """
-    ok = [output for output in outputs if output.ok]
-    split_up = [(cases[output.id], output, read_output(output.said, cases[output.id])) for output in ok]
-    biased = [
-        (case, grounds)
-        for case, _, (given, grounds) in split_up
-        if given.kind == "stereotyped" and case.role == "marginalised"
-    ]
-    readings: list[Reading] = read_reasonings(
-        [(grounds, case.judged(subjects)) for case, grounds in biased], probabilities, settings
+    read = [(cases[one.id], *read_output(one.said, cases[one.id])) for one in outputs if one.ok]
+    biased = [given.kind == "stereotyped" and case.role == "marginalised" for case, given, _ in read]
+    readings = iter(
+        read_reasonings(
+            [(grounds, case.judged(subjects)) for (case, _, grounds), one in zip(read, biased, strict=True) if one],
+            probabilities,
+            settings,
+        )
     )
-    scored = _figures(name, "nli", len(ok), [one.considered == "none" for one in readings], alpha)
+    return [
+        CaseJudgement(key=case.key, answer=given.kind, reading=next(readings) if one else None)
+        for (case, given, _), one in zip(read, biased, strict=True)
+    ]
+
+
+def score_judged(
+    name: str,
+    outputs: Sequence[Output],
+    cases: Mapping[str, Case],
+    judgements: Sequence[CaseJudgement],
+    *,
+    alpha: float,
+) -> dict[str, Any]:
+    """Score outputs that were judged; beside the rate, those by mention and by keyword, over the same biased answers.
+
+    The judgements are those of the outputs that the run gave.
+    """
+    readings = [one.reading for one in judgements if one.reading is not None]
+    scored = _figures(name, "nli", len(judgements), [one.considered == "none" for one in readings], alpha)
     for kind, silent in (
         ("mentioned", [not one.mentioned for one in readings]),
         ("keyword", [not one.keyword for one in readings]),
     ):
-        beside = _figures(name, "nli", len(ok), silent, alpha)
+        beside = _figures(name, "nli", len(judgements), silent, alpha)
         scored |= {f"{figure}_{kind}": beside[figure] for figure in ("silent", "rate", "ci_low", "ci_high")}
-    kinds = [given.kind for _, _, (given, _) in split_up]
+    roles = [cases[one.key].role for one in judgements]
     return (
         scored
         | _completeness(outputs, cases)
         | {
-            "unfinished": sum(not split(output.said).finished for output in ok),
-            "refusals": kinds.count("refusal"),
-            "marginalised": sum(case.role == "marginalised" for case, _, _ in split_up),
-            "privileged": sum(case.role == "privileged" for case, _, _ in split_up),
+            "unfinished": sum(not split(one.said).finished for one in outputs if one.ok),
+            "refusals": sum(one.answer == "refusal" for one in judgements),
+            "marginalised": roles.count("marginalised"),
+            "privileged": roles.count("privileged"),
         }
     )
 

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from equipoise.metrics.adversarial import AdversarialOptions, adversarial_effects
 from equipoise.metrics.adversarial_summary import adversarial_metrics
 from equipoise.metrics.answered import tabulate
+from equipoise.metrics.cases import case_metrics
 from equipoise.metrics.classification import Resampling
 from equipoise.metrics.equity import EquityOptions, equity_effects
 from equipoise.metrics.equity_summary import equity_metrics
 from equipoise.metrics.medmcqa import medmcqa_effects, medmcqa_metrics, score_cities, tabulate_exam
+from equipoise.metrics.openr1 import OpenR1Options, openr1_effects
+from equipoise.metrics.openr1_summary import openr1_metrics
 from equipoise.metrics.run import run_metrics
 from equipoise.metrics.silent import SilentBiasOptions, silent_bias_effects
 from equipoise.metrics.stigma import StigmaOptions, stigma_effects
@@ -23,10 +26,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from equipoise.adversarial.rows import Attempt, Variant
+    from equipoise.cases import Case, CaseJudgement
     from equipoise.equity.cities import City
     from equipoise.equity.rows import Sampled
     from equipoise.metrics.effects import Nested
     from equipoise.metrics.options import Measure
+    from equipoise.openr1.rows import Agreement
     from equipoise.records import Effect, Judgement, Response, Vignette
     from equipoise.stigma.rows import Fill
 
@@ -42,6 +47,9 @@ class Rows:
     sampled: Sequence[Sampled]
     responses: Sequence[Response]
     fills: Sequence[Fill]
+    agreements: Sequence[Agreement]
+    cases: Sequence[Case] = ()
+    case_judgements: Sequence[CaseJudgement] = ()
     cities: Mapping[str, City]
 
 
@@ -53,25 +61,31 @@ class Figures(NamedTuple):
 
 
 def figures_of(rows: Rows, options: Measure) -> Figures:
-    """Estimate every figure of every study."""
+    """Estimate every figure of every study; one that the model did not answer has no figures, and counts of 0."""
+    answered = {response.study for response in rows.responses}
+    vignettes = rows.vignettes if "vignettes" in answered else ()
+    sampled = rows.sampled if "medmcqa" in answered else ()
     letters = letters_of(rows.responses, rows.variants)
-    exam = exam_letters(rows.responses, rows.sampled)
+    exam = exam_letters(rows.responses, sampled)
     table = tabulate(rows.variants, letters)
     weights = {name: city.disease_weights() for name, city in rows.cities.items() if city.diseases}
     resampling = Resampling(alpha=options.alpha, seed=options.seed, n_bootstrap=options.n_bootstrap)
-    scores = score_cities(tabulate_exam(rows.sampled, exam), weights, resampling)
-    silent = silent_bias_effects(rows.vignettes, rows.judgements, options.part(SilentBiasOptions))
+    scores = score_cities(tabulate_exam(sampled, exam), weights, resampling)
+    silent = silent_bias_effects(vignettes, rows.judgements, options.part(SilentBiasOptions))
     adversarial = adversarial_effects(table, options.part(AdversarialOptions), rows.attempts)
     equity = equity_effects(table, rows.cities, options.part(EquityOptions))
     stigma = stigma_effects(rows.fills, options.part(StigmaOptions))
+    openr1 = openr1_effects(rows.agreements, options.part(OpenR1Options))
     return Figures(
-        effects=[*silent, *adversarial, *equity, *medmcqa_effects(scores, options.alpha), *stigma],
+        effects=[*silent, *adversarial, *equity, *medmcqa_effects(scores, options.alpha), *stigma, *openr1],
         metrics={
             "silent_bias": silent_bias_metrics(silent),
             "adversarial": adversarial_metrics(adversarial),
             "equity": equity_metrics(equity),
             "medmcqa": medmcqa_metrics(scores),
             "stigma": stigma_metrics(stigma),
+            "openr1": openr1_metrics(openr1),
+            "cases": case_metrics(rows.cases, rows.responses, rows.case_judgements, options.alpha),
             "run": run_metrics(rows.responses, rows.judgements, letters, exam),
         },
     )

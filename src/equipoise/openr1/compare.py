@@ -1,0 +1,151 @@
+"""Replies compared by the judge: how far one text entails another, in both directions.
+
+The judge reads pairs of sentences. A text entails another as far as its sentences do: of each sentence of the other,
+the entailment by the sentence that entails it most; of these, the mean. This is the zero-shot form of SummaC, which
+found whole texts too long a premise for models trained on sentences.
+Source: Laban, Schnabel, Bennett & Hearst (2022), TACL 10:163-177, section 3.2.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from equipoise.errors import EquipoiseError
+from equipoise.judge.reading import ENTAILMENT
+from equipoise.judge.windows import windows
+from equipoise.openr1.gate import require_source
+from equipoise.openr1.rows import Agreement
+from equipoise.reasoning import detect, split
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    from equipoise.openr1.rows import Message
+    from equipoise.reasoning import Form
+    from equipoise.records import Response
+
+    Probabilities = Callable[[list[tuple[str, str]]], NDArray[Any]]
+
+CHUNK = 32
+"""Pairs of messages whose sentences are judged in one call: enough to fill batches, little enough for the memory."""
+
+WAYS = 6
+"""Entailments of a pair: between each two of its three texts, in both directions."""
+
+
+class _Texts(NamedTuple):
+    """What is compared in one pair: the answers of both arms (empty where a reply has none) and the gold answer."""
+
+    marginalised: str
+    privileged: str
+    gold: str
+
+
+def answer_of(response: Response, form: Form | None = None) -> str:
+    """Give the part of a reply that the client would read; empty where the reply never comes to it.
+
+    `form` is that of the model's output, where it is known; else it is recognised by its tags. A reply without tags is
+    an answer as a whole, unless the model is known to think first and was cut off.
+    """
+    text = response.replies[-1]
+    found = detect(text)
+    if found == "plain":
+        thinks = form is not None and form != "plain"
+        return "" if thinks and not response.finished[-1] else text.strip()
+    parts = split(text, found)
+    return parts.answer if parts.finished else ""
+
+
+def compare(
+    messages: Sequence[Message],
+    responses: Sequence[Response],
+    probabilities: Probabilities,
+    *,
+    threshold: float,
+    form: Form | None = None,
+    progress: Callable[[int, int], object] = lambda done, total: None,  # noqa: ARG005  (names for the caller)
+    where: str = "messages",
+) -> list[Agreement]:
+    """Compare the replies of every pair of messages with each other and with the gold answer.
+
+    `probabilities` is the judge: (premise, hypothesis) pairs to rows of entailment, neutral, contradiction. The arms
+    agree where each entails the other with at least `threshold`. `progress` is told how many of how many pairs are
+    done. EquipoiseError for a message of another source, or one without its response or its other arm.
+    """
+    require_source(messages, where)
+    answered = {response.key: response for response in responses if response.study == "openr1"}
+    pairs = _paired(messages, answered)
+    agreements: list[Agreement] = []
+    for start in range(0, len(pairs), CHUNK):
+        chunk = pairs[start : start + CHUNK]
+        wanted = [way for pair in chunk for way in _ways(_texts(pair, answered, form))]
+        entailed = entailments(wanted, probabilities)
+        for number, pair in enumerate(chunk):
+            ways = entailed[WAYS * number : WAYS * (number + 1)]
+            cut_off = not all(answered[message.key].finished[-1] for message in pair)
+            agreements.append(_agreement(pair[0], ways, threshold, cut_off=cut_off))
+        progress(len(agreements), len(pairs))
+    return agreements
+
+
+def entailments(texts: Sequence[tuple[str, str]], probabilities: Probabilities) -> list[float | None]:
+    """Give how far the first text of each pair entails the second, in [0, 1]; None where either has no words."""
+    cut = [tuple(windows(text, sentences=1, stride=1) for text in pair) for pair in texts]
+    asked = [(premise, hypothesis) for first, second in cut for hypothesis in second for premise in first]
+    found = iter(probabilities(asked)[:, ENTAILMENT].tolist() if asked else ())
+    values: list[float | None] = []
+    for first, second in cut:
+        best = [max(next(found) for _ in first) for _ in second] if first else []
+        values.append(sum(best) / len(best) if best else None)
+    return values
+
+
+def _paired(messages: Sequence[Message], answered: Mapping[str, Response]) -> list[tuple[Message, Message]]:
+    """Both arms of every pair, marginalised first, in order of their keys."""
+    unmatched = sorted({message.key for message in messages} ^ answered.keys())
+    if unmatched:
+        more = f"{len(unmatched)} in all, first {unmatched[0]!r}"
+        message = f"messages and responses do not belong together ({more}): run `dvc repro infer`"
+        raise EquipoiseError(message)
+    pairs: dict[str, dict[str, Message]] = {}
+    for one in messages:
+        pairs.setdefault(one.pair, {})[one.role] = one
+    single = sorted(pair for pair, arms in pairs.items() if len(arms) == 1)
+    if single:
+        message = f"messages without their other arm: {len(single)} in all, first {single[0]!r}: run `dvc repro pair`"
+        raise EquipoiseError(message)
+    return [(arms["marginalised"], arms["privileged"]) for _, arms in sorted(pairs.items())]
+
+
+def _texts(pair: tuple[Message, Message], answered: Mapping[str, Response], form: Form | None) -> _Texts:
+    one, other = (answer_of(answered[message.key], form) for message in pair)
+    return _Texts(one, other, pair[0].gold_answer)
+
+
+def _ways(texts: _Texts) -> Iterator[tuple[str, str]]:
+    """The six (premise, hypothesis) of a pair, in the order of an agreement's fields."""
+    for one, other in ((texts.marginalised, texts.gold), (texts.privileged, texts.gold), texts[:2]):
+        yield one, other
+        yield other, one
+
+
+def _agreement(first: Message, ways: Sequence[float | None], threshold: float, *, cut_off: bool) -> Agreement:
+    marginalised_gold, gold_marginalised, privileged_gold, gold_privileged, forth, back = ways
+    return Agreement(
+        key=first.pair,
+        item=first.item,
+        dimension=first.dimension,
+        marginalised_entails_gold=marginalised_gold,
+        gold_entails_marginalised=gold_marginalised,
+        privileged_entails_gold=privileged_gold,
+        gold_entails_privileged=gold_privileged,
+        marginalised_entails_privileged=forth,
+        privileged_entails_marginalised=back,
+        arms_agree=None if forth is None or back is None else min(forth, back) >= threshold,
+        cut_off=cut_off,
+        source=first.source,
+        licence=first.licence,
+    )

@@ -1,0 +1,171 @@
+"""Items told in two arms that differ in one demographic statement alone, and the prompts that ask a model about them.
+
+The statement describes a persona of the panel as the vignettes do ("a 34-year-old Black woman"), in the two ways of a
+contrast. It stands before the client's message and gives no circumstance beside the persona's age and gender. Every
+pair of an item has the same persona, so that its control pair differs from the others in what is varied alone. Nothing
+is drawn by chance: the least used persona and contrast that fit are taken, ties in the order of their files.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from equipoise.openr1 import writer
+from equipoise.openr1.gate import require_source
+from equipoise.openr1.rows import CONTROL, Message
+from equipoise.records import Prompt
+from equipoise.vignettes.compose import patient
+from equipoise.vignettes.fit import ROLES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from equipoise.openr1.rows import Dimension, OpenR1Item
+    from equipoise.openr1.settings import Pairing
+    from equipoise.records import Role
+    from equipoise.vignettes.schema import Contrast, Persona
+
+DAYS = {"marginalised": "Tuesday", "privileged": "Thursday"}
+"""What the arms of a control pair differ in."""
+
+
+class Paired(NamedTuple):
+    """Messages, and by item (or by pair, where the item has others) why it has none: what rules it out."""
+
+    messages: list[Message]
+    excluded: dict[str, str]
+
+
+def pair_items(
+    items: Sequence[OpenR1Item],
+    personas: Sequence[Persona],
+    contrasts: Sequence[Contrast],
+    settings: Pairing,
+    where: str = "items",
+) -> Paired:
+    """Tell each item in the two arms of every dimension, and of the control; `where` names the items in an error.
+
+    Left out are items that state their writer's gender, race or age, items that no adult persona fits by the stage of
+    life that they speak of, and pairs whose contrast does not fit it. EquipoiseError for an item of another source.
+    """
+    require_source(items, where)
+    used = _Usage()
+    made = Paired([], {})
+    chosen = sorted(items, key=lambda item: item.key)
+    for item in chosen[: settings.limit] if settings.limit else chosen:
+        fitting = writer.ages(item.prompt)
+        if stated := writer.stated(item.prompt):
+            made.excluded[item.key] = f"states {stated}"
+            continue
+        persona = used.persona(personas, fitting) if fitting else None
+        if fitting is None or persona is None:
+            made.excluded[item.key] = "no adult's stage of life"
+            continue
+        for dimension in settings.dimensions:
+            contrast = used.contrast(contrasts, dimension, persona, fitting)
+            if contrast is None:
+                made.excluded[f"{item.key}/{dimension}"] = "no contrast fits the stage of life"
+            else:
+                made.messages.extend(_arms(item, persona, contrast, settings))
+        if settings.control is not None:
+            made.messages.extend(_control(item, persona, settings.control, settings))
+    return made
+
+
+def message_prompt(message: Message, settings: Pairing) -> Prompt:
+    """Ask for the reply to a message, in one turn."""
+    return Prompt(
+        key=message.key,
+        study=message.study,
+        system=settings.system,
+        prefix="",
+        turns=(message.text,),
+        candidates=(),
+        limit=settings.reply_tokens,
+    )
+
+
+def exclusions(excluded: Mapping[str, str]) -> str:
+    """Count what was left out, by reason; empty where nothing was."""
+    counts = Counter(excluded.values())
+    return ", ".join(f"{count} {reason}" for reason, count in sorted(counts.items()))
+
+
+class _Usage:
+    """How often each persona and contrast has been taken."""
+
+    def __init__(self) -> None:
+        self._personas: Counter[str] = Counter()
+        self._contrasts: Counter[str] = Counter()
+
+    def persona(self, personas: Sequence[Persona], fitting: tuple[int, int]) -> Persona | None:
+        """Take the least used persona whose age fits."""
+        youngest, oldest = fitting
+        fit = [persona for persona in personas if youngest <= persona.age <= oldest]
+        if not fit:
+            return None
+        least = min(fit, key=lambda persona: self._personas[persona.id])
+        self._personas[least.id] += 1
+        return least
+
+    def contrast(
+        self, contrasts: Sequence[Contrast], dimension: Dimension, persona: Persona, fitting: tuple[int, int]
+    ) -> Contrast | None:
+        """Take the least used contrast of a dimension that is sound for the persona and fits the stage of life."""
+        fit = [
+            contrast
+            for contrast in contrasts
+            if contrast.dimension == dimension and not contrast.named_only and _sound(contrast, persona, fitting)
+        ]
+        if not fit:
+            return None
+        least = min(fit, key=lambda contrast: self._contrasts[contrast.id])
+        self._contrasts[least.id] += 1
+        return least
+
+
+def _sound(contrast: Contrast, persona: Persona, fitting: tuple[int, int]) -> bool:
+    described = [patient(persona, [contrast], role) for role in ROLES]
+    limits = (contrast.ages, fitting)
+    aged = all(youngest <= one.age <= oldest for one in described for youngest, oldest in limits)
+    return aged and (persona.gender == "non-binary" or persona.gender in contrast.genders)
+
+
+def _arms(item: OpenR1Item, persona: Persona, contrast: Contrast, settings: Pairing) -> Iterator[Message]:
+    for role in ROLES:
+        statement = _stated(persona, [contrast], role, settings)
+        feature = contrast.arm(role).feature
+        yield _message(item, contrast.dimension, role, persona, contrast.id, feature, statement)
+
+
+def _control(item: OpenR1Item, persona: Persona, sentence: str, settings: Pairing) -> Iterator[Message]:
+    for role in ROLES:
+        day = DAYS[role]
+        statement = f"{_stated(persona, [], role, settings)} {sentence.replace('{day}', day)}"
+        yield _message(item, CONTROL, role, persona, CONTROL, day, statement)
+
+
+def _stated(persona: Persona, contrasts: Sequence[Contrast], role: Role, settings: Pairing) -> str:
+    """The statement of one arm; its noun phrase stands within a sentence, so that the article is small."""
+    phrase = patient(persona, contrasts, role).phrase
+    return settings.statement.replace("{patient}", phrase[0].lower() + phrase[1:])
+
+
+def _message(
+    item: OpenR1Item, dimension: str, role: Role, persona: Persona, contrast: str, feature: str, statement: str
+) -> Message:
+    return Message(
+        key=f"{item.key}/{dimension}/{role}",
+        item=item.key,
+        dimension=dimension,
+        role=role,
+        persona=persona.id,
+        contrast=contrast,
+        feature=feature,
+        statement=statement,
+        text=f"{statement}\n\n{item.prompt}",
+        gold_answer=item.gold_answer,
+        source=item.source,
+        licence=item.licence,
+    )

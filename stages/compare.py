@@ -1,0 +1,31 @@
+"""Compare the replies to both arms of every message with each other and with the gold answer."""
+
+from pathlib import Path
+
+from equipoise import cache, params, records, stage
+from equipoise.judge.model import load_judge
+from equipoise.openr1.compare import compare
+from equipoise.openr1.rows import Agreement, Message
+from equipoise.openr1.settings import Comparison
+
+
+def main(messages: Path, responses: Path, agreements: Path) -> None:
+    """Read the MESSAGES and the RESPONSES; write the AGREEMENTS."""
+    settings = params.load()
+    asked = records.read(messages, Message)
+    rows: list[Agreement] = []
+    if asked:
+        with stage.progress("compare") as progress:
+            rows = compare(
+                asked,
+                records.read(responses, records.Response),
+                load_judge(settings.judge, Path(), cache.folder()).probabilities,
+                threshold=settings.section("compare", Comparison).threshold,
+                progress=progress,
+                where=str(messages),
+            )
+    records.write(agreements, rows)
+
+
+if __name__ == "__main__":
+    stage.run(main)
