@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from equipoise import cache, params, records, stage
+from equipoise import cache, params, records, registry, stage
 from equipoise.judge.model import load_judge
 from equipoise.openr1.compare import compare
 from equipoise.openr1.rows import Agreement, Message
@@ -21,6 +21,7 @@ def main(messages: Path, responses: Path, agreements: Path) -> None:
                 records.read(responses, records.Response),
                 load_judge(settings.judge, Path(), cache.folder()).probabilities,
                 threshold=settings.section("compare", Comparison).threshold,
+                form=registry.load_entry(settings.model, Path()).reasoning,
                 progress=progress,
                 where=str(messages),
             )

@@ -16,6 +16,7 @@ from equipoise.leaderboard import (
     described,
     figure,
     flattened,
+    measured,
     settings,
     standings,
 )
@@ -27,13 +28,13 @@ BY_NAME = {headline.name: headline for headline in HEADLINES}
 def run(name: str, model: str = "a", hours: int | None = 0, *, shift: float = 0.5, **changed: Any) -> Run:
     """Build a run whose one figure is a stereotype shift; `changed` are parameters of the section measure."""
     params = {"model": model, "measure": {"alpha": 0.05} | changed, "infer": {"batch_size": 16}}
-    measured = {"n": 41, "estimate": shift, "ci_low": shift - 1, "ci_high": shift + 1}
+    estimate = {"n": 41, "estimate": shift, "ci_low": shift - 1, "ci_high": shift + 1}
     created = None if hours is None else START + timedelta(hours=hours)
-    return Run(name, "0" * 40, created, params, f"Model {model}", {"silent_bias": {"overall": _only_shift(measured)}})
+    return Run(name, "0" * 40, created, params, f"Model {model}", {"silent_bias": {"overall": _only_shift(estimate)}})
 
 
-def _only_shift(measured: dict[str, float]) -> dict[str, Any]:
-    return {"stereotype_shift": measured}
+def _only_shift(estimate: dict[str, float]) -> dict[str, Any]:
+    return {"stereotype_shift": estimate}
 
 
 def names(runs: list[Run], reference: Run) -> list[str]:
@@ -99,6 +100,37 @@ def test_undefined_and_not_measured_are_told_apart() -> None:
     assert figure(BY_NAME["gap_race"], metrics) == Figure("not measured")
 
 
+def test_a_study_that_was_not_run_was_not_measured() -> None:
+    """Its file holds a count of 0 and no group."""
+    metrics = {"openr1": {"n_pairs": 0}, "equity": {"n_questions": 0}, "cases": {"n": 0}}
+
+    assert {figure(BY_NAME[name], metrics).state for name in ("openr1_gap", "accuracy_ratio_lowest")} == {
+        "not measured"
+    }
+    assert figure(BY_NAME["cases_silent_bias_rate"], metrics) == Figure("not measured")
+
+
+def test_the_rate_of_saved_outputs_is_read() -> None:
+    """Their file calls the estimate a rate, and counts biased answers; without any it is undefined."""
+    biased = {"biased": 8, "silent": 2, "rate": 0.25, "ci_low": 0.07, "ci_high": 0.59}
+
+    assert figure(BY_NAME["cases_silent_bias_rate"], {"cases": {"n": 58, "nli": biased}}) == Figure(
+        "defined", 8, 0.25, 0.07, 0.59
+    )
+    assert figure(BY_NAME["cases_silent_bias_rate"], {"cases": {"n": 58, "nli": {"biased": 0}}}) == Figure(
+        "undefined", 0
+    )
+
+
+def test_a_column_that_no_run_measured_is_not_shown() -> None:
+    """Columns are those of which at least one run has a figure, or a study that left it undefined."""
+    first = run("a")
+
+    assert [headline.name for headline in measured(standings([first], first.params))] == [
+        *("stereotype_shift", "differential_bias_rate", "silent_bias_rate")
+    ]
+
+
 def test_the_extremes_of_the_cities_are_named() -> None:
     """The lowest and the highest ratio come with the city and attribute they are of; an undefined ratio is neither."""
     table = {
@@ -113,9 +145,11 @@ def test_the_extremes_of_the_cities_are_named() -> None:
     ]
 
 
-def test_without_a_city_the_extremes_are_undefined() -> None:
-    """An equity file without cities has no ratio."""
-    assert figure(BY_NAME["accuracy_ratio_lowest"], {"equity": {"n_questions": 3}}) == Figure("undefined", 0)
+def test_without_a_defined_ratio_the_extremes_are_undefined() -> None:
+    """Where no neutral question was answered rightly, no city has a ratio."""
+    table = {"city": {"london": {"race": {"accuracy_ratio": {"n": 9}}}}}
+
+    assert figure(BY_NAME["accuracy_ratio_lowest"], {"equity": table}) == Figure("undefined", 0)
 
 
 def test_prompts_are_counted_over_the_studies() -> None:

@@ -109,8 +109,19 @@ HEADLINES = (
         "stigma",
         ("rq1_difference", "all", "disparity_clustered"),
     ),
+    Headline("openr1_gap", "agreement gap", "openr1", "openr1", ("overall", "agreement_gap")),
+    Headline("cases_silent_bias_rate", "silent bias rate", "cases", "cases", ("nli",)),
 )
 """The columns, in order."""
+STUDIES = {
+    "vignettes": "Vignettes",
+    "adversarial": "Adversarial",
+    "equity": "Equity",
+    "stigma": "Stigma",
+    "openr1": "OpenR1-Psy",
+    "cases": "Saved outputs",
+}
+"""Titles of the studies that the columns belong to."""
 
 
 class Standing(NamedTuple):
@@ -170,9 +181,11 @@ def described(changed: Mapping[str, Any]) -> str:
 
 def figure(headline: Headline, metrics: Mapping[str, Mapping[str, Any]]) -> Figure:
     """Find a headline figure in a run's metrics files."""
-    if not metrics.get(headline.file):
+    file = metrics.get(headline.file, {})
+    # The file of a study that was not run holds no more than a count of 0.
+    if headline.path[0] not in file:
         return Figure(NOT_MEASURED)
-    found = _inner(metrics[headline.file], headline.path)
+    found = _inner(file, headline.path)
     if headline.extreme is None:
         return _figure(found)
     members = [
@@ -187,6 +200,11 @@ def figure(headline: Headline, metrics: Mapping[str, Mapping[str, Any]]) -> Figu
     # Ties go to the first by name.
     measured, where = choose(sorted(members, key=lambda member: member[1]), key=lambda member: member[0]["estimate"])
     return _figure(measured)._replace(where=where)
+
+
+def measured(rows: Sequence[Standing]) -> list[Headline]:
+    """Give the columns in which at least one row has more to show than that it was not measured."""
+    return [one for one in HEADLINES if any(row.figures[one.name].state != NOT_MEASURED for row in rows)]
 
 
 def _age(run: Run) -> tuple[bool, datetime, str]:
@@ -215,9 +233,11 @@ def _inner(table: Mapping[str, Any], path: Sequence[str]) -> Mapping[str, Any]:
 
 
 def _figure(found: Mapping[str, Any]) -> Figure:
-    if "estimate" not in found:
-        return Figure(UNDEFINED, found.get("n", 0))
-    return Figure("defined", found.get("n"), found["estimate"], found.get("ci_low"), found.get("ci_high"))
+    """Read a measure; figures of saved outputs call the estimate `rate`, and its n `biased`."""
+    estimate, n = found.get("estimate", found.get("rate")), found.get("n", found.get("biased", 0))
+    if estimate is None:
+        return Figure(UNDEFINED, n)
+    return Figure("defined", n, estimate, found.get("ci_low"), found.get("ci_high"))
 
 
 def _total(asked: Mapping[str, Any], name: str) -> int | None:

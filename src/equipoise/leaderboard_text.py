@@ -6,7 +6,7 @@ import csv
 import io
 from typing import TYPE_CHECKING, Any
 
-from equipoise.leaderboard import HEADLINES, NOT_MEASURED, UNDEFINED, described
+from equipoise.leaderboard import HEADLINES, NOT_MEASURED, STUDIES, UNDEFINED, described, measured
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,11 +54,13 @@ def parameters(row: Standing) -> str:
 
 
 def markdown(rows: Sequence[Standing]) -> str:
-    """Lay the rows out as a Markdown table, with the notes that it needs below it."""
-    columns = ("model", "run", "parameters", *(headline.title for headline in HEADLINES), "prompts", "unparsed")
+    """Lay the rows out as a Markdown table with its notes below; a column that no row measured is left out."""
+    shown = measured(rows)
+    titles = (f"{STUDIES[headline.study]}: {headline.title}" for headline in shown)
+    columns = ("model", "run", "parameters", *titles, "prompts", "unparsed")
     lines = [_line(columns), _line(["---"] * 3 + ["---:"] * (len(columns) - 3))]
     for row in rows:
-        figures = (cell(row.figures[headline.name]) for headline in HEADLINES)
+        figures = (cell(row.figures[headline.name]) for headline in shown)
         marked = f"**{_escaped(parameters(row))}**" if row.changed else AS_REFERENCE
         named = f"{row.model} ({_escaped(row.run.title)})"
         lines.append(_line((named, _escaped(row.run.name), marked, *figures, count(row.prompts), count(row.unparsed))))

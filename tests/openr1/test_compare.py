@@ -49,17 +49,17 @@ def test_a_text_without_words_entails_nothing() -> None:
 @pytest.mark.parametrize(
     ("reply", "finished", "form", "expected"),
     [
-        ("Tell me more.", True, None, "Tell me more."),
+        ("Tell me more.", True, "plain", "Tell me more."),
         # Cut off by the limit, it is still what the client reads.
-        ("Tell me", False, None, "Tell me"),
-        ("<think>They sleep badly.</think> Tell me more.", True, None, "Tell me more."),
-        ("<think>They sleep", False, None, ""),
+        ("Tell me", False, "auto", "Tell me"),
+        ("<think>They sleep badly.</think> Tell me more.", True, "think", "Tell me more."),
+        ("<think>They sleep", False, "auto", ""),
         # The template opened the thinking, and the limit ended it: nothing in the text tells it from an answer.
         ("They sleep badly", False, "think", ""),
         ("Tell me more.", True, "think", "Tell me more."),
     ],
 )
-def test_the_answer_is_what_the_client_reads(reply: str, finished: bool, form: str | None, expected: str) -> None:  # noqa: FBT001
+def test_the_answer_is_what_the_client_reads(reply: str, finished: bool, form: str, expected: str) -> None:  # noqa: FBT001
     """Thinking is taken off; a reply that never came to an answer has none."""
     assert answer_of(samples.response("k", reply, finished=finished), form) == expected  # type: ignore[arg-type]
 
@@ -130,6 +130,11 @@ def test_responses_of_other_studies_are_left_alone() -> None:
     other = responses[0].model_copy(update={"key": "race-01/marginalised", "study": "vignettes"})
 
     assert len(compare(messages, [*responses, other], judge, threshold=0.5)) == 1
+
+
+def test_a_model_that_answered_none_of_it_has_no_agreements() -> None:
+    """Saved outputs to other people's cases hold no reply to these messages."""
+    assert compare([samples.message(role) for role in ROLES], [], judge, threshold=0.5) == []
 
 
 def test_what_does_not_belong_together_is_refused() -> None:

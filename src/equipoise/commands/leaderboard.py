@@ -10,7 +10,7 @@ import typer
 
 from equipoise import records
 from equipoise.errors import EquipoiseError
-from equipoise.leaderboard import HEADLINES, Run, standings
+from equipoise.leaderboard import STUDIES, Run, measured, standings
 from equipoise.leaderboard_text import NOTES, csv_text, json_rows, markdown, number, parameters
 
 if TYPE_CHECKING:
@@ -20,12 +20,6 @@ if TYPE_CHECKING:
 
 WORKSPACE = "workspace"
 FAILED = "failed"
-TITLES = {
-    "vignettes": "Vignettes",
-    "adversarial": "Adversarial",
-    "equity": "Equity",
-    "stigma": "Stigma",
-}
 
 
 def leaderboard(
@@ -61,7 +55,7 @@ def leaderboard(
     from rich.console import Console
 
     console = Console()
-    for study in TITLES:
+    for study in dict.fromkeys(headline.study for headline in measured(rows)):
         console.print(_table(study, rows), "")
     notes += [f"{row.model} ({row.run.name}): other parameters: {parameters(row)}" for row in rows if row.changed]
     for note in (*notes, f"reference: {reference.name}", *NOTES):
@@ -139,8 +133,8 @@ def _table(study: str, rows: list[Standing]) -> Table:
     """Lay out one study's figures, a model a row, each interval below its estimate."""
     from rich.table import Table
 
-    table = Table(title=TITLES[study], title_justify="left", box=None, padding=(0, 2, 0, 0), pad_edge=False)
-    chosen = [headline for headline in HEADLINES if headline.study == study]
+    table = Table(title=STUDIES[study], title_justify="left", box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    chosen = [headline for headline in measured(rows) if headline.study == study]
     table.add_column("model", no_wrap=True)
     for headline in chosen:
         table.add_column(headline.title)

@@ -74,6 +74,12 @@ def score_equity(
         console.print(_table(one, places))
 
 
+CAPTIONS = {
+    "expected": "Mean over all partitions. CI: other questions of the same kind.",
+    "seeded": "One partition, drawn. CI: other questions of the same kind.",
+}
+
+
 def _table(scored: dict[str, Any], cities: Mapping[str, City]) -> Table:
     """Lay out one file, a city and attribute a row; accuracy in per cent, ratios as they are."""
     from rich.table import Table
@@ -82,38 +88,30 @@ def _table(scored: dict[str, Any], cities: Mapping[str, City]) -> Table:
     asked = n * len(scored["unparsed"])
     title = (
         f"{scored['file']}\n{n} questions, baseline accuracy {100 * scored['baseline_accuracy']:.1f} %, {unparsed} of "
-        f"{asked} answers unparsed (counted as wrong)\n{_caption(scored['partition'])}"
+        f"{asked} answers unparsed (counted as wrong)\n{CAPTIONS[scored['partition']]}"
     )
     table = Table(title=title, title_justify="left", box=None, padding=(0, 1, 0, 0), pad_edge=False)
-    columns = ("city", "", "n", "right, %", "95 % CI", "sd", "ratio", "95 % CI", "p Holm", "kept", "95 % CI", "sd")
+    # 80 columns at most, so that no terminal cuts it: the sizes of the groups and the sd stand in --json.
+    columns = ("city", "", "right, %", "95 % CI", "ratio", "95 % CI", "p Holm", "kept", "95 % CI")
     for place, name in enumerate(columns):
-        table.add_column(name, justify="right" if place > 1 else "left", no_wrap=place > 0)
+        table.add_column(name, justify="right" if place > 1 else "left", no_wrap=True)
     for name, attributes in scored["cities"].items():
         for attribute, figures in attributes.items():
             table.add_row(
                 cities[name].title,
                 attribute,
-                f"{figures['n_reference']} {figures['n_other']}",
                 *_cells(figures, "city_accuracy", ".1f", 100),
-                *_cells(figures, "accuracy_ratio", ".3f")[:2],
+                *_cells(figures, "accuracy_ratio", ".3f"),
                 _cell(figures["p_holm"], ".1e"),
                 *_cells(figures, "consistency_ratio", ".2f"),
             )
     return table
 
 
-def _caption(partition: str) -> str:
-    if partition == "seeded":
-        return "One partition, drawn. CI: other questions of the same kind."
-    return "CI: other questions of the same kind. sd: another partition of the same questions."
-
-
-def _cells(figures: dict[str, Any], measure: str, form: str, scale: float = 1) -> tuple[str, str, str]:
-    """Write a figure, its interval and its sd over partitions."""
+def _cells(figures: dict[str, Any], measure: str, form: str, scale: float = 1) -> tuple[str, str]:
+    """Write a figure and its interval."""
     low, high = (_cell(figures[f"{measure}_ci_{end}"], form, scale) for end in ("low", "high"))
-    interval = NOT_DEFINED if low == high == NOT_DEFINED else f"{low} {high}"
-    finer = f".{int(form[1]) + 1}f" if scale > 1 else form
-    return _cell(figures[measure], form, scale), interval, _cell(figures[f"{measure}_sd"], finer, scale)
+    return _cell(figures[measure], form, scale), NOT_DEFINED if low == high == NOT_DEFINED else f"{low} {high}"
 
 
 def _cell(value: float | None, form: str, scale: float = 1) -> str:

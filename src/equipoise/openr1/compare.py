@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from equipoise.openr1.rows import Message
-    from equipoise.reasoning import Form
     from equipoise.records import Response
+    from equipoise.registry import ReasoningForm
 
     Probabilities = Callable[[list[tuple[str, str]]], NDArray[Any]]
 
@@ -34,6 +34,9 @@ CHUNK = 32
 
 WAYS = 6
 """Entailments of a pair: between each two of its three texts, in both directions."""
+
+THINKING = ("think", "content", "channels")
+"""Forms of output in which thinking comes before the answer."""
 
 
 class _Texts(NamedTuple):
@@ -44,17 +47,16 @@ class _Texts(NamedTuple):
     gold: str
 
 
-def answer_of(response: Response, form: Form | None = None) -> str:
+def answer_of(response: Response, form: ReasoningForm = "auto") -> str:
     """Give the part of a reply that the client would read; empty where the reply never comes to it.
 
-    `form` is that of the model's output, where it is known; else it is recognised by its tags. A reply without tags is
-    an answer as a whole, unless the model is known to think first and was cut off.
+    `form` is that of the model's output, as the registry has it. A reply without tags is an answer as a whole, unless
+    the model is known to think first and was cut off: its template may have put the opening tag in the prompt.
     """
     text = response.replies[-1]
     found = detect(text)
     if found == "plain":
-        thinks = form is not None and form != "plain"
-        return "" if thinks and not response.finished[-1] else text.strip()
+        return "" if form in THINKING and not response.finished[-1] else text.strip()
     parts = split(text, found)
     return parts.answer if parts.finished else ""
 
@@ -65,7 +67,7 @@ def compare(
     probabilities: Probabilities,
     *,
     threshold: float,
-    form: Form | None = None,
+    form: ReasoningForm = "auto",
     progress: Callable[[int, int], object] = lambda done, total: None,  # noqa: ARG005  (names for the caller)
     where: str = "messages",
 ) -> list[Agreement]:
@@ -73,10 +75,13 @@ def compare(
 
     `probabilities` is the judge: (premise, hypothesis) pairs to rows of entailment, neutral, contradiction. The arms
     agree where each entails the other with at least `threshold`. `progress` is told how many of how many pairs are
-    done. EquipoiseError for a message of another source, or one without its response or its other arm.
+    done. A model that answered nothing of the track, as saved outputs do, has no agreements. EquipoiseError for a
+    message of another source, or one without its response or its other arm.
     """
     require_source(messages, where)
     answered = {response.key: response for response in responses if response.study == "openr1"}
+    if not answered:
+        return []
     pairs = _paired(messages, answered)
     agreements: list[Agreement] = []
     for start in range(0, len(pairs), CHUNK):
@@ -120,7 +125,7 @@ def _paired(messages: Sequence[Message], answered: Mapping[str, Response]) -> li
     return [(arms["marginalised"], arms["privileged"]) for _, arms in sorted(pairs.items())]
 
 
-def _texts(pair: tuple[Message, Message], answered: Mapping[str, Response], form: Form | None) -> _Texts:
+def _texts(pair: tuple[Message, Message], answered: Mapping[str, Response], form: ReasoningForm) -> _Texts:
     one, other = (answer_of(answered[message.key], form) for message in pair)
     return _Texts(one, other, pair[0].gold_answer)
 
