@@ -49,7 +49,7 @@ class OnnxBackend:
         from transformers import AutoTokenizer, GenerationConfig
 
         ends = GenerationConfig.from_pretrained(folder).eos_token_id
-        self._chat = Chat(AutoTokenizer.from_pretrained(folder), ends, entry)
+        self._chat = Chat(AutoTokenizer.from_pretrained(folder, trust_remote_code=False), ends, entry)
         self._entry = entry
         self._rows = batch_size
         self._engine = Engine(folder, rows=batch_size, capacity=entry.max_length)
