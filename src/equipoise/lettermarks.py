@@ -89,7 +89,7 @@ def find_marks(text: str, options: Mapping[str, str]) -> list[Mark]:
         or NOT_ARTICLE.match(text, mark.end)
     ]
     dropped = _joined(text, letters) | _restated(text, letters, words)
-    return sorted({*letters, *words} - dropped, key=lambda mark: (mark.start, -mark.end))
+    return sorted({*letters, *words} - dropped, key=lambda mark: (mark.start, -mark.end, mark.letter))
 
 
 def _letters(text: str, options: Mapping[str, str]) -> Iterator[Mark]:

@@ -37,7 +37,7 @@ OPENING = re.compile(rf"[<\[](?:{BLOCK})[>\]].*$", re.IGNORECASE | re.DOTALL)
 FINAL_CHANNEL = re.compile(r"^.*(?:<\|channel\|>final<\|message\|>|assistantfinal)", re.DOTALL)
 ANALYSIS_CHANNEL = re.compile(r"<\|channel\|>analysis.*$", re.DOTALL)
 MARKUP = re.compile(
-    r"\*+|`+|\$+|__|\\text(?:bf)?|</?(?:answer|final|final_answer|b|strong|p|br)\s*/?>|<\|[a-z_]+\|>|</?s>"
+    r"\*+|`+|\$+|__|\\text(?:bf)?|</?(?:answer|content|final|final_answer|b|strong|p|br)\s*/?>|<\|[a-z_]+\|>|</?s>"
     r"|[\u200b-\u200f\u2060\ufeff\ufe0f]",
     re.IGNORECASE,
 )
