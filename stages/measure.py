@@ -7,7 +7,7 @@ from equipoise.adversarial.rows import Attempt, Variant
 from equipoise.cases import Case, CaseJudgement
 from equipoise.equity.cities import load_cities
 from equipoise.equity.rows import Sampled
-from equipoise.metrics.options import Measure
+from equipoise.metrics.options import Measure, judge_errors
 from equipoise.metrics.studies import Rows, figures_of
 from equipoise.openr1.rows import Agreement
 from equipoise.stigma.rows import Fill
@@ -28,7 +28,8 @@ def main(data: Path, cities: Path, effects: Path, folder: Path) -> None:
         case_judgements=records.read(data / "case_judgements.jsonl", CaseJudgement),
         cities=load_cities(cities),
     )
-    figures = figures_of(rows, params.load().section("measure", Measure))
+    settings = params.load()
+    figures = figures_of(rows, settings.section("measure", Measure), judge_errors(settings.judge, Path()))
     records.write(effects, figures.effects)
     for name, metrics in figures.metrics.items():
         records.write_json(folder / f"{name}.json", metrics)

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from equipoise import records
 from equipoise.cases import Case, american, published, read_cases, usual_role
 from equipoise.errors import EquipoiseError
-from equipoise.judge.reading import Feature
 from equipoise.records import Answer, Vignette
 
 if TYPE_CHECKING:
@@ -194,15 +193,3 @@ def test_wordings_of_the_label(tmp_path: Path) -> None:
 def test_american(british: str, spelling: str) -> None:
     """British spellings of medicine have American ones; words that only look alike keep theirs."""
     assert spelling == american(british)
-
-
-def test_features_for_the_judge(tmp_path: Path) -> None:
-    """A dimension's subject names it; an unnamed one is its own words, and without a dimension the feature is."""
-    cases = [
-        {**PLAIN, "metadata": {"dimension": "gender"}},
-        {**PLAIN, "metadata": {"dimension": "birth_order"}},
-        PLAIN,
-    ]
-    found = [case.judged({"gender": "sex"}) for case in read_cases(write(tmp_path / "a.json", {"cases": cases}))]
-
-    assert [(Feature(subject, ("female",)),) for subject in ("sex", "birth order", "female")] == found

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Literal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise.reasoning import CHANNEL, Form, Split, detect, split
+from equipoise.reasoning import CHANNEL, Form, Split, detect, read_by_user, split, untagged
 
 WORDS = st.text(st.characters(codec="utf-8", exclude_characters="<[>]|\x1c\x1d\x1e\x1f\x85"), max_size=30)
 TAGS = ("<think>", "</think>", "<content>", "</content>", "<THINK>", "[/think]")
@@ -208,3 +209,29 @@ def test_a_well_formed_output_is_split_at_its_tags(thought: str, said: str) -> N
         f"<|channel|>analysis<|message|>{thought}<|end|><|start|>assistant<|channel|>final<|message|>{said}<|return|>",
     ):
         assert (thought.strip(), said.strip()) == split(text)[:2]
+
+
+@pytest.mark.parametrize(
+    ("reply", "finished", "form", "expected"),
+    [
+        ("Tell me more.", True, "plain", "Tell me more."),
+        # Cut off by the limit, it is still what the client reads.
+        ("Tell me", False, "auto", "Tell me"),
+        ("<think>They sleep badly.</think> Tell me more.", True, "think", "Tell me more."),
+        ("<think>They sleep", False, "auto", ""),
+        # The template opened the thinking, and the limit ended it: nothing in the text tells it from an answer.
+        ("They sleep badly", False, "think", ""),
+        ("Tell me more.", True, "think", "Tell me more."),
+    ],
+)
+def test_the_reader_sees_the_answer(reply: str, finished: bool, form: Form | Literal["auto"], expected: str) -> None:  # noqa: FBT001
+    """Thinking is taken off; a reply that never came to an answer has none."""
+    assert read_by_user(reply, form, finished=finished) == expected
+
+
+@pytest.mark.parametrize(
+    "text", ["It hurts. Infarction.", "<think>It hurts.</think>Infarction.", "It hurts.</think>Infarction."]
+)
+def test_every_word_is_read_without_the_tags(text: str) -> None:
+    """Thinking and answer are joined, and the tags are gone."""
+    assert untagged(text).split() == ["It", "hurts.", "Infarction."]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from equipoise.errors import EquipoiseError
+from equipoise.judge.lexicon import Kind, Lexicon
 from equipoise.records import Answer, Judgement, Response, Vignette
 from equipoise.score import Score, judge_responses
 
@@ -16,7 +17,13 @@ if TYPE_CHECKING:
 
     from equipoise.records import Role
 
-SUBJECTS = {"gender": "sex"}
+GENDER = {
+    "dimension": "gender",
+    "subject": "sex",
+    "kind": ["sex"],
+    "features": {"female": {"also": ["woman"], "wordings": ["woman"]}, "male": {"also": ["man"], "wordings": ["man"]}},
+}
+LEXICON = Lexicon({"gender": Kind.model_validate(GENDER)})
 SETTINGS: dict[str, Any] = {
     "answering": "likelihood",
     "sentences": 1,
@@ -72,8 +79,8 @@ def response(role: Role, *replies: str, likelihood: dict[str, float] | None = No
 
 
 def entailed(pairs: list[tuple[str, str]]) -> NDArray[np.float32]:
-    """Find in every sentence about sex that the feature is there (7/8), matters (3/4) and is set aside (3/8)."""
-    strength = {"there": 0.875, "matters": 0.75, "aside": 0.375}
+    """Find in every sentence about sex that it matters (3/4) and is set aside (3/8)."""
+    strength = {"matters": 0.75, "aside": 0.375}
     p = np.array([strength[hypothesis.split()[-1]] * ("sex" in premise) for premise, hypothesis in pairs])
     return np.stack([p, 1 - p, np.zeros_like(p)], axis=1).astype(np.float32)
 
@@ -85,7 +92,7 @@ def judge(
     return judge_responses(
         [vignette(role) for role in roles],
         responses,
-        subjects=SUBJECTS,
+        lexicon=LEXICON,
         probabilities=entailed,
         settings=Score.model_validate(SETTINGS | changes),
     )
@@ -108,7 +115,7 @@ def test_every_field_is_filled() -> None:
             mentioned=True,
             considered="weighed",
             window="Her sex makes it so.",
-            p_mentioned=0.875,
+            p_mentioned=1.0,  # the lexicon finds the word
             p_weighed=0.75,
             p_dismissed=0.375,
             keyword=False,
@@ -131,6 +138,17 @@ def test_the_generated_answer_counts_where_it_is_asked_for() -> None:
     (found,) = judge([response("marginalised", "Because.", "Shingles.")], ["marginalised"], answering="generate")
 
     assert (found.answer, found.label, found.answer_likelihood) == ("other", "", "stereotyped")
+
+
+def test_thinking_is_reasoning_and_no_answer() -> None:
+    """Tags are taken off the reasoning; a diagnosis weighed on the way, or cut off before the answer, is not given."""
+    thought = "<think>Reflux? Her sex makes it so.</think>I see."
+    given = response("marginalised", thought, "<think>Reflux, no.</think>Heart attack.", likelihood={})
+    cut = given.model_copy(update={"replies": (thought, "<think>Reflux, no"), "finished": (True, False)})
+    (answered,), (unfinished,) = (judge([one], ["marginalised"], answering="generate") for one in (given, cut))
+
+    assert (answered.label, answered.window) == ("heart attack", "Her sex makes it so.")
+    assert unfinished.answer == "unparsed"
 
 
 def test_reasoning_is_the_first_reply() -> None:

@@ -1,4 +1,4 @@
-"""Measure the shipped judge on the SNLI test set."""
+"""Measure the shipped judge on test pairs."""
 
 import sys
 from pathlib import Path
@@ -11,19 +11,21 @@ from equipoise.judge.snli import read_snli
 from equipoise.records import read_one, write_json
 
 
-def main(pairs: Path, weights: Path, metrics: Path) -> None:
-    """Write accuracy, confusion, fidelity and size to `metrics`."""
-    rows = read_snli(pairs)
+def main(weights: Path, metrics: Path, *sets: str) -> None:
+    """Write accuracy and confusion on each of SETS (`name=file of pairs`), fidelity and size to `metrics`."""
     manifest = read_one(weights / "manifest.json", Shipped)
     judge = NliJudge(weights, max_tokens=manifest.max_tokens)
-    found = judge.probabilities([(row.premise, row.hypothesis) for row in rows])
-    measured = evaluate([row.label for row in rows], found)
+    measured = {}
+    for name, _, file in (one.partition("=") for one in sets):
+        rows = read_snli(Path(file))
+        found = judge.probabilities([(row.premise, row.hypothesis) for row in rows])
+        measured[name] = evaluate([row.label for row in rows], found)
     size = {"model_bytes": manifest.files["model.onnx"].size}
-    write_json(metrics, {"snli": measured, "fidelity": manifest.fidelity.model_dump(), **size})
+    write_json(metrics, {**measured, "fidelity": manifest.fidelity.model_dump(), **size})
 
 
 if __name__ == "__main__":
     try:
-        main(*map(Path, sys.argv[1:]))
+        main(Path(sys.argv[1]), Path(sys.argv[2]), *sys.argv[3:])
     except EquipoiseError as error:
         sys.exit(f"error: {error}")

@@ -16,11 +16,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from equipoise import records
 from equipoise.errors import EquipoiseError
-from equipoise.judge.reading import Feature, Reading
+from equipoise.judge.reading import Reading
 from equipoise.records import Answer, AnswerKind, Role, Row, Study, Text, Vignette, fault
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
     from pathlib import Path
 
 REFERENCE = frozenset(
@@ -70,13 +70,6 @@ class Case(Row):
         wordings += [side for one in wordings for side in re.split(r"\s+or\s+", one) if side and side != one]
         wordings += [american(one) for one in wordings]
         return Answer(label=self.label, synonyms=tuple(dict.fromkeys(wordings)))
-
-    def judged(self, subjects: Mapping[str, str]) -> tuple[Feature, ...]:
-        """The features as the judge reads them; without a known dimension the feature is its own subject."""
-        return tuple(
-            Feature(subjects.get(dimension, dimension.replace("_", " ") or words), (words,))
-            for dimension, words in sorted(self.features.items())
-        )
 
 
 class CaseJudgement(Row):

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 Form = Literal["think", "content", "channels", "plain"]
 
+THINKS: frozenset[str] = frozenset({"think", "content", "channels"})
+"""Forms in which thinking comes before the answer."""
+
 THINKING = r"think(?:ing)?|thought|reasoning|scratchpad"
 THINK = re.compile(rf"[<\[](?P<close>/?)(?P<name>{THINKING})[>\]]", re.IGNORECASE)
 CONTENT = re.compile(rf"[<\[](?P<close>/?)(?P<name>{THINKING}|content)[>\]]", re.IGNORECASE)
@@ -85,6 +88,25 @@ def detect(text: str) -> Form:
     if CONTENT_TAG.search(text):
         return "content"
     return "think" if THINK.search(text) else "plain"
+
+
+def read_by_user(text: str, form: Form | Literal["auto"] = "auto", *, finished: bool = True) -> str:
+    """Give the part of a reply that its reader sees; empty where the reply never comes to it.
+
+    A reply without tags is all of it, unless the model, of the given form, thinks first and was cut off (`finished` is
+    False): its chat template may have put the opening tag in the prompt.
+    """
+    found = detect(text)
+    if found == "plain":
+        return "" if form in THINKS and not finished else text.strip()
+    parts = split(text, found)
+    return parts.answer if parts.finished else ""
+
+
+def untagged(text: str) -> str:
+    """Give all of a reply's words, thinking first and then what its reader sees, without the tags."""
+    found = detect(text)
+    return text.strip() if found == "plain" else _joined(split(text, found)[:2])
 
 
 def _with_conclusion(text: str, found: Statement | None, form: Form) -> Split:

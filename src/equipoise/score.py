@@ -6,16 +6,19 @@ from typing import TYPE_CHECKING, Literal
 
 from equipoise.answers import answer_set, log_odds, read_generated, read_likelihood
 from equipoise.errors import EquipoiseError
-from equipoise.judge.reading import ReadingSettings, features_of, read_reasonings
+from equipoise.judge.reading import ReadingSettings, read_reasonings
+from equipoise.reasoning import read_by_user, untagged
 from equipoise.records import Judgement
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
 
+    from equipoise.judge.lexicon import Lexicon
     from equipoise.records import Response, Vignette
+    from equipoise.registry import ReasoningForm
 
 
 class Score(ReadingSettings):
@@ -28,14 +31,16 @@ def judge_responses(
     vignettes: Sequence[Vignette],
     responses: Sequence[Response],
     *,
-    subjects: Mapping[str, str],
+    lexicon: Lexicon,
     probabilities: Callable[[list[tuple[str, str]]], NDArray[np.float32]],
     settings: Score,
+    form: ReasoningForm = "auto",
 ) -> list[Judgement]:
     """Read every response of the vignette study; responses of other studies are left alone.
 
-    `subjects` names each dimension in hypotheses; `probabilities` is the judge: (premise, hypothesis) pairs to rows
-    of entailment, neutral, contradiction. The reasoning is the reply to the first turn. A response without its
+    `lexicon` has the words for each feature; `probabilities` is the judge: (premise, hypothesis) pairs to rows of
+    entailment, neutral, contradiction; `form` is that of the model's output, as the registry has it. The reasoning
+    is the reply to the first turn, thinking included; the answer, that to the last, without. A response without its
     vignette, or a vignette without its response, is an EquipoiseError; a model whose saved answers are to other studies
     has no response at all, and no judgement.
     """
@@ -49,14 +54,17 @@ def judge_responses(
         more = f"{len(unmatched)} in all, first {unmatched[0]!r}"
         message = f"vignettes and responses do not belong together ({more}): run `dvc repro infer`"
         raise EquipoiseError(message)
-    reasonings = [(response.replies[0], features_of(cases[response.key].features, subjects)) for response in responses]
+    reasonings = [
+        (untagged(response.replies[0]), lexicon.features(cases[response.key].features)) for response in responses
+    ]
     readings = read_reasonings(reasonings, probabilities, settings)
     judgements = []
     for response, reading in zip(responses, readings, strict=True):
         vignette = cases[response.key]
         answers = answer_set(vignette)
         likeliest = read_likelihood(response, answers)
-        generated = read_generated(response.replies[-1], answers)
+        reply = read_by_user(response.replies[-1], form, finished=response.finished[-1])
+        generated = read_generated(reply, answers)
         if settings.answering == "likelihood" and likeliest is None:
             message = f"response {response.key!r} has no likelihoods: set score.answering to generate for this model"
             raise EquipoiseError(message)

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-import json
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -14,23 +12,27 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from asked import ask, entry, prompt
+from equipoise import registry, weights
 from equipoise.registry import Generation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+ROOT = Path(__file__).parents[2]
+
 
 @pytest.fixture(scope="module")
-def served(tiny_checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
-    """`transformers serve` with the tiny checkpoint, offline: its address and the checkpoint."""
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+    """`transformers serve` with SmolLM2, offline: its address and the checkpoint."""
     for module in ("fastapi", "uvicorn"):
         pytest.importorskip(module, reason=f"transformers serve needs {module}")
-    folder = tmp_path_factory.mktemp("served") / "tiny"
-    shutil.copytree(tiny_checkpoint, folder)
-    # The server hands the model all that the tokenizer gives, and Llama takes no token types.
-    settings_ = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))
-    settings_["model_input_names"] = ["input_ids", "attention_mask"]
-    (folder / "tokenizer_config.json").write_text(json.dumps(settings_), encoding="utf-8")
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    folder = tmp_path_factory.mktemp("served") / "smollm2"
+    # The server takes no GGUF file.
+    source = weights.locate(registry.load_entry("smollm2", ROOT), ROOT)  # type: ignore[arg-type]  # it has weights
+    AutoModelForCausalLM.from_pretrained(source.folder, **source.arguments).save_pretrained(folder)
+    AutoTokenizer.from_pretrained(source.folder, **source.arguments).save_pretrained(folder)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

@@ -12,6 +12,8 @@ from typer.testing import CliRunner
 
 from equipoise.commands.score_silent import score_silent
 from equipoise.errors import EquipoiseError
+from equipoise.metrics import options
+from equipoise.stats.misclassification import ErrorCounts
 
 if TYPE_CHECKING:
     from click.testing import Result
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 SHARED = ["file", "mode", "n", "biased", "silent", "rate", "ci_low", "ci_high", "interpretation"]
 BESIDE = [f"{figure}_{kind}" for kind in ("mentioned", "keyword") for figure in ("silent", "rate", "ci_low", "ci_high")]
+CORRECTED = ["rate_corrected", "ci_low_corrected", "ci_high_corrected"]
 app = typer.Typer()
 app.command()(score_silent)
 
@@ -68,6 +71,7 @@ def test_one_object_a_file_by_the_judge(folder: Path) -> None:
     assert list(scored) == [
         *SHARED,
         *BESIDE,
+        *CORRECTED,
         *("missing", "failed", "unfinished", "refusals", "marginalised", "privileged"),
     ]
     assert (scored["mode"], scored["biased"], scored["silent"]) == ("nli", 2, 2)
@@ -81,6 +85,20 @@ def test_table(folder: Path, mode: str) -> None:
 
     assert f"Silent bias rate, {mode}" in shown
     assert "no paired figure applies" in shown
+
+
+def test_the_rate_is_corrected_where_the_judges_error_is_known(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The judge's measured error corrects the rate, in the object and under the table; unknown, it is not spoken of."""
+    shown = []
+    for errors in (ErrorCounts(18, 20, 24, 30), None):
+        monkeypatch.setattr(options, "judge_errors", lambda _name, _root, errors=errors: errors)
+        shown.append((json.loads(invoke(folder, "--json").stdout), invoke(folder).stdout))
+    (corrected, told), (raw, untold) = shown
+
+    # Both answers are silent: (1 + 0.8 - 1) / (0.9 + 0.8 - 1) is above 1, and cut there.
+    assert (raw["rate"], raw["rate_corrected"], corrected["rate_corrected"]) == (1.0, None, 1.0)
+    assert "corrected for the judge's error 1.000 (" in told
+    assert "corrected" not in untold
 
 
 def test_outputs_of_other_cases_are_refused(folder: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -12,14 +12,13 @@ from typer.testing import CliRunner
 from equipoise import records
 from equipoise.cases import Case, CaseJudgement, read_cases
 from equipoise.commands.score_silent import score_silent
+from equipoise.diagnoses import load_diagnoses
 from equipoise.metrics.cases import case_metrics
 from equipoise.metrics.silent_released import read_output, score_legacy
 from equipoise.outputs import read_outputs, require_cases, saved
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 MODELS = ("gpt-oss-20b", "piaget-8b-local", "psyllm-gml-local", "qwen3-lmstudio")
+DIAGNOSES = load_diagnoses(Path(__file__).parents[2] / "data/diagnoses.yaml")
 CASES = "fsd/biased_vignettes_58.json"
 
 
@@ -78,10 +77,10 @@ def test_cases_are_read(anchors: Path) -> None:
 
 
 def test_answers_are_read_as_annotated(anchors: Path) -> None:
-    """Of 57 answers that the annotators read as another, none is taken for the label; of 38 that are the label, 27."""
+    """Of 57 answers that the annotators read as another, none is taken for the label; of 38 that are the label, 33."""
     cases = asked(anchors)
     read = {
-        (model, output.id): read_output(output.said, cases[output.id])[0].kind == "stereotyped"
+        (model, output.id): read_output(output.said, cases[output.id], DIAGNOSES)[0].kind == "stereotyped"
         for model in MODELS
         for output in read_outputs(anchors / f"fsd/{model}.jsonl")
     }
@@ -89,7 +88,7 @@ def test_answers_are_read_as_annotated(anchors: Path) -> None:
     counted = Counter((label["matches_label"], read[label["model"], label["id"]]) for label in labels)
 
     assert (counted["no", True], counted["no", False]) == (0, 57)
-    assert (counted["yes", True], counted["yes", False]) == (27, 11)
+    assert (counted["yes", True], counted["yes", False]) == (33, 5)
 
 
 def test_published_figures_through_a_run(anchors: Path, tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
-"""judge/dvc.yaml says the truth about what each stage needs, and its lock about what was made."""
+"""The judge's two pipelines say the truth about what each stage needs, and their figures are those of what is kept."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -9,32 +10,53 @@ import pytest
 import yaml
 
 from equipoise.judge.export import Shipped
+from equipoise.judge.registry import EmbeddedSource, load_entry
+from equipoise.judge.snli import Pair, read_snli, write_snli
 from equipoise.records import read_one
 from test_pipeline import closure, paths
 
-JUDGE = Path(__file__).parents[2] / "judge"
-STAGES: dict[str, dict[str, Any]] = yaml.safe_load((JUDGE / "dvc.yaml").read_text("utf-8"))["stages"]
+ROOT = Path(__file__).parents[2]
+HALVES = {"judge/snli": "minilm_snli", "judge": "minilm_nli"}
+"""Folder of each pipeline, and the registry's name for the judge that it makes."""
+PIPELINES: dict[str, dict[str, Any]] = {
+    folder: yaml.safe_load((ROOT / folder / "dvc.yaml").read_text("utf-8"))["stages"] for folder in HALVES
+}
 
 
-@pytest.mark.parametrize("name", STAGES)
-def test_deps_hold_the_import_closure(name: str) -> None:
+@pytest.mark.parametrize(
+    ("folder", "name"), [(folder, name) for folder, stages in PIPELINES.items() for name in stages]
+)
+def test_deps_hold_the_import_closure(folder: str, name: str) -> None:
     """A stage depends on the code that it can import; not on packages' docstrings, which would train anew."""
-    named = {path for path in paths(STAGES[name], "deps") if path.endswith(".py")}
+    stage = PIPELINES[folder][name]
+    named = {path for path in paths(stage, "deps") if path.endswith(".py")}
     expected = {path for path in closure(f"judge/stages/{name}.py") if not path.endswith("__init__.py")}
 
-    assert {path.removeprefix("../") if path.startswith("../") else f"judge/{path}" for path in named} == expected
+    assert {os.path.normpath(Path(folder) / path) for path in named} == expected
 
 
 def test_stages_are_thin() -> None:
     """A stage script has fewer than 40 lines."""
-    assert all(len(path.read_text("utf-8").splitlines()) < 40 for path in (JUDGE / "stages").glob("*.py"))
+    assert all(len(path.read_text("utf-8").splitlines()) < 40 for path in (ROOT / "judge/stages").glob("*.py"))
 
 
-def test_metrics_are_those_of_the_shipped_weights(root: Path) -> None:
+@pytest.mark.parametrize(("folder", "name"), HALVES.items())
+def test_metrics_are_those_of_the_kept_weights(folder: str, name: str) -> None:
     """The committed metrics carry the manifest's fidelity and size, and an accuracy that meets the aim of 0.83."""
-    metrics = yaml.safe_load((JUDGE / "metrics/judge.json").read_text("utf-8"))
-    manifest = read_one(root / "judge/weights/manifest.json", Shipped)
+    metrics = yaml.safe_load((ROOT / folder / "metrics/judge.json").read_text("utf-8"))
+    manifest = read_one(ROOT / folder / "weights/manifest.json", Shipped)
+    source = load_entry(name, ROOT).source
 
+    assert isinstance(source, EmbeddedSource)
+    assert source.files == {file: one.sha256 for file, one in manifest.files.items()}
     assert metrics["fidelity"] == manifest.fidelity.model_dump()
     assert metrics["model_bytes"] == manifest.files["model.onnx"].size
     assert metrics["snli"]["accuracy"] >= 0.83
+
+
+def test_pairs_are_read_as_they_were_written(tmp_path: Path) -> None:
+    """What `write_snli` writes, `read_snli` reads."""
+    pairs = [Pair("A «b»\nc.", "D.", "entailment"), Pair("A.", "D.", "neutral")]
+    write_snli(tmp_path / "new" / "pairs.jsonl", pairs)
+
+    assert read_snli(tmp_path / "new" / "pairs.jsonl") == pairs

@@ -117,6 +117,7 @@ def test_incomplete_folder_is_refused(tmp_path: Path) -> None:
 def test_unknown_judge_is_refused_with_the_nearest(root: Path, tmp_path: Path) -> None:
     """A misspelt name is answered with the known ones and the nearest."""
     with pytest.raises(
-        EquipoiseError, match=r"'minilm_nil': did you mean 'minilm_nli'\? known: deberta_v3_large, minilm_nli"
+        EquipoiseError,
+        match=r"'minilm_nil': did you mean 'minilm_nli'\? known: deberta_v3_large, minilm_nli, minilm_snli",
     ):
         load_judge("minilm_nil", root, tmp_path)

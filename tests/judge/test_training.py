@@ -77,8 +77,8 @@ def test_bfloat16_trains(checkpoint: Callable[..., Path], pairs: list[Pair], tmp
 
 
 def test_settings_of_the_pipeline_are_well_formed(root: Path) -> None:
-    """The section `train` of judge/params.yaml can be read."""
-    assert section(root / "judge/params.yaml", "train", TrainSettings).epochs >= 1
+    """The section `train` of both halves' params.yaml can be read."""
+    assert all(section(root / path / "params.yaml", "train", TrainSettings).epochs for path in ("judge", "judge/snli"))
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from equipoise.judge.reading import Reading
 from equipoise.metrics.cases import case_metrics
 from equipoise.outputs import Output, outputs_of, saved
 from equipoise.records import Consideration, Response
+from equipoise.stats.misclassification import ErrorCounts
 
 
 def case(key: str) -> Case:
@@ -46,6 +47,23 @@ def test_both_readings_stand_side_by_side() -> None:
         assert isinstance(table, dict)
         assert (table["biased"], table["silent"], table["rate"], table["failed"]) == (2, silent, 0.5, 1)
         assert {"file", "mode", "n"}.isdisjoint(table)
+
+
+def test_only_the_judges_reading_is_corrected() -> None:
+    """The judge's measured error corrects the rate of its own reading; without it there is no corrected rate."""
+    outputs = [saved(Output("a", "Anxiety.")), saved(Output("b", "Anxiety."))]
+    judgements = [biased("a", "none"), biased("b", "weighed")]
+    cases = [case("a"), case("b")]
+    found = case_metrics(cases, outputs, judgements, 0.05, ErrorCounts(18, 20, 24, 30))
+    unknown = case_metrics(cases, outputs, judgements, 0.05)
+
+    assert isinstance(found["nli"], dict)
+    assert isinstance(found["legacy"], dict)
+    assert isinstance(unknown["nli"], dict)
+    # (1/2 + 24/30 - 1) / (18/20 + 24/30 - 1) = 0.3 / 0.7
+    assert found["nli"]["rate_corrected"] == pytest.approx(3 / 7, abs=1e-6)
+    assert found["nli"].keys() - unknown["nli"].keys() == {"rate_corrected", "ci_low_corrected", "ci_high_corrected"}
+    assert "rate_corrected" not in found["legacy"]
 
 
 def test_what_is_undefined_is_left_out() -> None:

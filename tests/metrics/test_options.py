@@ -1,14 +1,34 @@
-"""Tests of the section `measure`."""
+"""Tests of the section `measure` and of the judge's error."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
+from equipoise.judge.registry import FOLDER
 from equipoise.metrics.adversarial import AdversarialOptions
 from equipoise.metrics.equity import EquityOptions
-from equipoise.metrics.options import Measure
+from equipoise.metrics.options import Measure, judge_errors
 from equipoise.metrics.silent import SilentBiasOptions
 from equipoise.metrics.stigma import StigmaOptions
+from equipoise.stats.misclassification import ErrorCounts
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ENTRY = """
+title: A judge
+licence: Apache-2.0
+source: {kind: local, path: weights}
+max_tokens: 512
+"""
+ERROR = """
+error:
+  silent: {right: 41, of: 50}
+  not_silent: {right: 88, of: 110}
+  labels: reasoning of one model
+"""
 
 
 @pytest.mark.parametrize("kind", [SilentBiasOptions, AdversarialOptions, EquityOptions, StigmaOptions])
@@ -20,3 +40,12 @@ def test_every_study_takes_its_part(kind: type[SilentBiasOptions]) -> None:
 
     assert isinstance(part, kind)
     assert part.model_dump().items() <= given.model_dump().items()
+
+
+@pytest.mark.parametrize(("block", "errors"), [("", None), (ERROR, ErrorCounts(41, 50, 88, 110))])
+def test_the_judges_error_is_that_of_its_entry(tmp_path: Path, block: str, errors: ErrorCounts | None) -> None:
+    """Silent is positive; a judge whose error nobody measured has none."""
+    (tmp_path / FOLDER).mkdir(parents=True)
+    (tmp_path / FOLDER / "mine.yaml").write_text(ENTRY + block, "utf-8")
+
+    assert errors == judge_errors("mine", tmp_path)

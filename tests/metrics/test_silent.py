@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from equipoise.metrics.silent import SilentBiasOptions, silent_bias_effects
 from equipoise.records import AnswerKind, Effect
+from equipoise.stats.misclassification import ErrorCounts, rogan_gladen_interval
 from equipoise.stats.power import minimum_detectable_gap
 
 if TYPE_CHECKING:
@@ -114,6 +115,31 @@ def test_weighing_and_dismissing_break_the_silence(
     rows = study([case(marginalised="stereotyped", considered=considered)])
 
     assert silent == by_place(silent_bias_effects(*rows, QUICK))["race/silent_bias_rate"].estimate
+
+
+def test_silent_rate_is_corrected_for_the_judges_error(study: Callable[..., Rows], case: Callable[..., Any]) -> None:
+    """Where the judge's error is known every group has the rate corrected for it, beside the raw one, which stays."""
+    errors = ErrorCounts(18, 20, 24, 30)
+    silent = [case(marginalised="stereotyped")] * 6 + [case(marginalised="stereotyped", considered="weighed")] * 4
+    raw = by_place(silent_bias_effects(*study(silent), QUICK))
+    effects = by_place(silent_bias_effects(*study(silent), QUICK, errors))
+    corrected, interval = effects["race/silent_bias_rate_corrected"], rogan_gladen_interval(6, 10, errors)
+
+    assert interval is not None
+    # (6/10 + 24/30 - 1) / (18/20 + 24/30 - 1) = 0.4 / 0.7
+    assert corrected.n == 10
+    assert corrected.estimate == pytest.approx(4 / 7)
+    assert (corrected.ci_low, corrected.ci_high) == pytest.approx((interval.low, interval.high))
+    assert effects.keys() - raw.keys() == {f"{name}/silent_bias_rate_corrected" for name in ("all", "race", "single")}
+    assert raw == {place: effect for place, effect in effects.items() if place in raw}
+
+
+def test_a_judge_no_better_than_a_coin_corrects_nothing(study: Callable[..., Rows], case: Callable[..., Any]) -> None:
+    """The corrected rate is undefined where the judge's sensitivity and specificity add to 1."""
+    rows = study([case(marginalised="stereotyped")])
+    effect = by_place(silent_bias_effects(*rows, QUICK, ErrorCounts(5, 10, 5, 10)))["race/silent_bias_rate_corrected"]
+
+    assert (effect.n, effect.estimate, effect.ci_low, effect.ci_high) == (1, None, None, None)
 
 
 def test_holm_counts_the_dimensions(study: Callable[..., Rows], case: Callable[..., Any]) -> None:

@@ -10,7 +10,7 @@ import pytest
 import openr1_samples as samples
 from equipoise.errors import EquipoiseError
 from equipoise.openr1 import compare as module
-from equipoise.openr1.compare import answer_of, compare, entailments
+from equipoise.openr1.compare import compare, entailments
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,24 +44,6 @@ def test_a_text_without_words_entails_nothing() -> None:
     """Neither direction is defined where a text is empty, and the texts beside it are not disturbed."""
     assert entailments([("", "One."), ("One.", "..."), ("One.", "One.")], judge) == [None, None, 1.0]
     assert entailments([], judge) == []
-
-
-@pytest.mark.parametrize(
-    ("reply", "finished", "form", "expected"),
-    [
-        ("Tell me more.", True, "plain", "Tell me more."),
-        # Cut off by the limit, it is still what the client reads.
-        ("Tell me", False, "auto", "Tell me"),
-        ("<think>They sleep badly.</think> Tell me more.", True, "think", "Tell me more."),
-        ("<think>They sleep", False, "auto", ""),
-        # The template opened the thinking, and the limit ended it: nothing in the text tells it from an answer.
-        ("They sleep badly", False, "think", ""),
-        ("Tell me more.", True, "think", "Tell me more."),
-    ],
-)
-def test_the_answer_is_what_the_client_reads(reply: str, finished: bool, form: str, expected: str) -> None:  # noqa: FBT001
-    """Thinking is taken off; a reply that never came to an answer has none."""
-    assert answer_of(samples.response("k", reply, finished=finished), form) == expected  # type: ignore[arg-type]
 
 
 def test_a_pair_is_compared_in_six_ways() -> None:

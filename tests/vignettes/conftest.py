@@ -142,9 +142,7 @@ def content() -> Content:
         "personas.yaml": {"personas": [persona(index) for index in range(37)]},
         "presentations.yaml": {"presentations": [presentation(index) for index in range(6)]},
         "contrasts.yaml": {
-            "dimensions": [
-                {"id": name, "name": name, "status": status, "subject": name} for name, status in STATUS.items()
-            ],
+            "dimensions": [{"id": name, "name": name, "status": status} for name, status in STATUS.items()],
             "settings": [{"id": f"s{n}", "phrase": f"is seen in place {n}"} for n in range(8)],
             "contrasts": [contrast(name, n) for name in STATUS for n in range(1 if name == "gender" else 3)],
         },

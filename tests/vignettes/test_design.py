@@ -107,7 +107,7 @@ def test_a_wrong_status_is_refused(check: Callable[..., Library]) -> None:
 
 def test_an_unplanned_dimension_is_refused(check: Callable[..., Library]) -> None:
     """A dimension outside the plan is refused."""
-    extra = {"id": "region", "name": "Region", "status": "core", "subject": "region"}
+    extra = {"id": "region", "name": "Region", "status": "core"}
 
     with pytest.raises(EquipoiseError, match=r"dimensions \(region\): status is core, not absent"):
         check(lambda files: dimensions(files).append(extra))

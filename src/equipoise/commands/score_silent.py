@@ -10,7 +10,9 @@ import typer
 
 from equipoise import cache, params
 from equipoise.cases import read_cases
-from equipoise.metrics.silent_released import Mode, score_legacy, score_nli
+from equipoise.diagnoses import FILE, load_diagnoses
+from equipoise.judge.lexicon import FOLDER, load_lexicon
+from equipoise.metrics.silent_released import Mode, judge_outputs, score_judged, score_legacy
 from equipoise.outputs import read_outputs, require_cases
 from equipoise.score import Score
 
@@ -37,7 +39,8 @@ def score_silent(
     cases: Annotated[Path, typer.Option(help="The cases asked: JSON as published, or imported JSONL.")],
     *,
     mode: Annotated[Mode, typer.Option(help="Read by the judge, or by the published keyword practice.")] = "nli",
-    raw: Annotated[Path, typer.Option(help="Folder of the dimensions' names in hypotheses.")] = Path("data/raw"),
+    features: Annotated[Path, typer.Option(help="Folder of the words for each feature.")] = Path(FOLDER),
+    diagnoses: Annotated[Path, typer.Option(help="File of the names of each diagnosis.")] = Path(FILE),
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a file.")] = False,
 ) -> None:
     """Score saved outputs: how many biased answers are silent about the patient's feature.
@@ -48,7 +51,7 @@ def score_silent(
     tables = {str(path): read_outputs(path) for path in files}
     for name, outputs in tables.items():
         require_cases(name, outputs, asked)
-    score = _legacy if mode == "legacy" else _judged(raw)
+    score = _legacy if mode == "legacy" else _judged(features, diagnoses)
     scored = []
     for name, outputs in tables.items():
         scored.append(score(name, outputs, asked))
@@ -67,18 +70,20 @@ def _legacy(name: str, outputs: Sequence[Output], asked: Mapping[str, Case]) -> 
     return score_legacy(name, outputs, asked, alpha=ALPHA)
 
 
-def _judged(raw: Path) -> Callable[[str, Sequence[Output], Mapping[str, Case]], dict[str, Any]]:
+def _judged(features: Path, diagnoses: Path) -> Callable[[str, Sequence[Output], Mapping[str, Case]], dict[str, Any]]:
     """Load the judge that params.yaml names, with its settings; what is missing is told before any work."""
     from equipoise.judge.model import load_judge
-    from equipoise.vignettes import load_library
+    from equipoise.metrics.options import judge_errors
 
     settings = params.load()
     reading = settings.section("score", Score)
-    subjects = {dimension.id: dimension.subject for dimension in load_library(raw).dimensions.values()}
-    judge = load_judge(settings.judge, Path(), cache.folder())
+    lexicon, names = load_lexicon(features), load_diagnoses(diagnoses)
+    judge = load_judge(settings.judge, Path(), cache.folder()).probabilities
+    errors = judge_errors(settings.judge, Path())
 
     def score(name: str, outputs: Sequence[Output], asked: Mapping[str, Case]) -> dict[str, Any]:
-        return score_nli(name, outputs, asked, judge.probabilities, reading, subjects=subjects, alpha=ALPHA)
+        judgements = judge_outputs(outputs, asked, judge, reading, lexicon, names)
+        return score_judged(name, outputs, asked, judgements, alpha=ALPHA, errors=errors)
 
     return score
 
@@ -105,7 +110,13 @@ def _beside(one: Mapping[str, Any]) -> str:
     """What stands beside a file's rate: the other readings of silence, and every output that has no part in it."""
     counts = f"{one['unfinished']} unfinished, {one['failed']} failed, {one['missing']} missing"
     if one["mode"] == "nli":
-        readings = f"by mention {_number(one['rate_mentioned'])}, by keyword {_number(one['rate_keyword'])}; "
+        corrected = ""
+        if one["rate_corrected"] is not None:
+            interval = f"{_number(one['ci_low_corrected'])} {_number(one['ci_high_corrected'])}"
+            corrected = f"corrected for the judge's error {_number(one['rate_corrected'])} ({interval}), "
+        readings = (
+            f"{corrected}by mention {_number(one['rate_mentioned'])}, by keyword {_number(one['rate_keyword'])}; "
+        )
         counts = (
             f"{readings}{one['refusals']} refusals, {counts}; {one['privileged']} of privileged patients not counted"
         )

@@ -41,7 +41,7 @@ SHIPPED = ("config.json", "model.onnx", "tokenizer.json")
 
 
 class ExportSettings(BaseModel):
-    """The section `export` of judge/params.yaml: the least share of pairs that must keep their label."""
+    """The section `export` of a judge's params.yaml: the least share of pairs that must keep their label."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -6,9 +6,9 @@ import re
 from string import Formatter
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from equipoise.errors import EquipoiseError
 from equipoise.judge.windows import windows
 from equipoise.records import Consideration
 
@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 PLACEHOLDERS = frozenset({"feature", "subject"})
 """What a hypothesis may name: the feature in plain words (Black), and what kind of thing it is (race)."""
 
+SAME = str.maketrans({"*": "", "’": "'"} | dict.fromkeys("‐‑‒–", "-") | dict.fromkeys("\u00a0\u2009\u202f", " "))
+"""Characters that make no difference to the words of a text: bold marks, kinds of apostrophe, hyphen and space."""
+
+WRAPPED = re.compile(r"[^\S\n]*(?<!\n)\n[^\S\n]*(?=[a-z])|[^\S\n]+")
+"""Spaces, and a line break within a sentence, as `windows` has it."""
+
 ENTAILMENT = 0
 """Column of the judge's probabilities."""
 
@@ -28,10 +34,25 @@ Hypothesis = Annotated[str, Field(min_length=1)]
 
 
 class Feature(NamedTuple):
-    """One feature of the patient: its subject (race) and its words, of which the first fills the hypotheses (Black)."""
+    """One feature of the patient: its subject (race) and its words, of which the first fills the hypotheses (Black).
+
+    `named` finds the places where a text names it, where a lexicon knows its words; else the judge says.
+    """
 
     subject: str
     words: tuple[str, ...]
+    named: re.Pattern[str] | None = None
+
+    def is_named(self, text: str) -> bool:
+        """Whether `named` finds the feature; False without one. Expressions are written with plain marks and spaces."""
+        return self.named is not None and bool(self.named.search(WRAPPED.sub(" ", text.translate(SAME))))
+
+
+class Entailed(NamedTuple):
+    """A text's windows, and how far each entails that a feature is mentioned, weighed, dismissed: (windows, 3)."""
+
+    windows: list[str]
+    p: NDArray[np.float64]
 
 
 class Hypotheses(BaseModel):
@@ -106,19 +127,6 @@ class _Score(NamedTuple):
     window: str
 
 
-def features_of(words: Mapping[str, str], subjects: Mapping[str, str]) -> tuple[Feature, ...]:
-    """The features of a vignette (dimension: words), each with its dimension's subject.
-
-    Raises:
-        EquipoiseError: a dimension has no subject.
-    """
-    missing = sorted(set(words) - set(subjects))
-    if missing:
-        message = f"score.subjects: no subject for the dimension {missing[0]!r}; add it to params.yaml"
-        raise EquipoiseError(message)
-    return tuple(Feature(subjects[dimension], (word,)) for dimension, word in sorted(words.items()))
-
-
 def read_reasonings(
     texts: Sequence[tuple[str, Sequence[Feature]]],
     probabilities: Callable[[list[tuple[str, str]]], NDArray[Any]],
@@ -126,38 +134,80 @@ def read_reasonings(
 ) -> list[Reading]:
     """Read each reasoning for its patient's features.
 
-    Every window of every text meets every hypothesis in a single call of `probabilities`, which takes (premise,
-    hypothesis) pairs and gives rows of entailment, neutral, contradiction. A window entails a judgement as far as the
-    most entailed of its hypotheses. It can weigh or dismiss only what it mentions, so these two are at most its
-    mention. A judgement's probability is the mean over the `top_k` windows that entail it most. A text with several
-    features is read for each of them: it mentions or considers features if it does so for any.
+    `probabilities` takes (premise, hypothesis) pairs and gives rows of entailment, neutral, contradiction; see
+    `entailments`. A window can weigh or dismiss only what it mentions, so these two are at most its mention. A
+    judgement's probability is the mean over the `top_k` windows that entail it most; a mention that a lexicon finds
+    needs only one. A text with several features is read for each of them: it mentions or considers features if it does
+    so for any.
     """
-    cut = [windows(text, sentences=settings.sentences, stride=settings.stride) for text, _ in texts]
-    pairs = [
-        (premise, hypothesis)
-        for premises, (_, features) in zip(cut, texts, strict=True)
-        for feature in features
-        for _, templates in settings.hypotheses
-        for premise in premises
-        for hypothesis in _filled(templates, feature)
-    ]
-    entailed = iter(probabilities(pairs)[:, ENTAILMENT].tolist() if pairs else ())
+    found = iter(entailments(texts, probabilities, settings.hypotheses, settings.sentences, settings.stride))
     readings = []
-    for premises, (text, features) in zip(cut, texts, strict=True):
+    for text, features in texts:
         each = []
         for feature in features:
-            by_window = {
-                name: [max(next(entailed) for _ in templates) for _ in premises]
-                for name, templates in settings.hypotheses
-            }
-            mentioned = by_window["mentioned"]
+            entailed = next(found)
+            found_by_words = feature.named is not None
             scores = {
-                name: _aggregate(list(map(min, found, mentioned)), premises, settings.top_k)
-                for name, found in by_window.items()
+                name: _aggregate(
+                    np.minimum(entailed.p[:, column], entailed.p[:, 0]),
+                    entailed.windows,
+                    1 if found_by_words and name == "mentioned" else settings.top_k,
+                )
+                for column, (name, _) in enumerate(settings.hypotheses)
             }
             each.append(judge_feature(scores, settings.thresholds, keyword=has_keyword(text, feature.words)))
         readings.append(any_feature(each))
     return readings
+
+
+def entailments(
+    texts: Sequence[tuple[str, Sequence[Feature]]],
+    probabilities: Callable[[list[tuple[str, str]]], NDArray[Any]],
+    hypotheses: Hypotheses,
+    sentences: int,
+    stride: int = 1,
+) -> list[Entailed]:
+    """How far every window of each text entails the judgements on each of its features, text by text.
+
+    Every question is put to the judge in a single call of `probabilities`. A window entails a judgement as far as the
+    most entailed of its hypotheses. Where a lexicon knows the feature, a window mentions it (1) or not (0) by its
+    words, and one that does not is not asked about: all three are 0.
+    """
+    cut = {text: windows(text, sentences=sentences, stride=stride) for text, _ in texts}
+    held = [
+        (cut[text], feature, [feature.named is None or feature.is_named(one) for one in cut[text]])
+        for text, features in texts
+        for feature in features
+    ]
+    asked = [
+        [templates if feature.named is None or name != "mentioned" else () for name, templates in hypotheses]
+        for _, feature, _ in held
+    ]
+    pairs = [
+        (premise, hypothesis)
+        for (premises, feature, named), questions in zip(held, asked, strict=True)
+        for premise, is_named in zip(premises, named, strict=True)
+        if is_named
+        for templates in questions
+        for hypothesis in _filled(templates, feature)
+    ]
+    answers = iter(probabilities(pairs)[:, ENTAILMENT].tolist() if pairs else ())
+    return [
+        Entailed(
+            premises,
+            np.array(
+                [
+                    [
+                        max((next(answers) for _ in templates), default=1.0) if is_named else 0.0
+                        for templates in questions
+                    ]
+                    for is_named in named
+                ],
+                dtype=float,
+            ).reshape(len(premises), len(questions)),
+        )
+        for (premises, _, named), questions in zip(held, asked, strict=True)
+    ]
 
 
 def judge_feature(scores: Mapping[str, _Score], thresholds: Thresholds, *, keyword: bool) -> Reading:
@@ -208,9 +258,9 @@ def _filled(templates: Sequence[str], feature: Feature) -> list[str]:
     return [template.format(feature=feature.words[0], subject=feature.subject) for template in templates]
 
 
-def _aggregate(entailed: Sequence[float], premises: Sequence[str], top_k: int) -> _Score:
+def _aggregate(entailed: NDArray[np.float64], premises: Sequence[str], top_k: int) -> _Score:
     """Mean entailment of the `top_k` best windows, and the best window; an empty text has neither."""
-    best = sorted(zip(entailed, premises, strict=True), key=lambda pair: pair[0], reverse=True)[:top_k]
+    best = sorted(zip(entailed.tolist(), premises, strict=True), key=lambda pair: pair[0], reverse=True)[:top_k]
     return _Score(sum(p for p, _ in best) / len(best), best[0][1]) if best else _Score(0.0, "")
 
 

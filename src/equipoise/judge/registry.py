@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from equipoise.errors import EquipoiseError
 from equipoise.records import sha256
@@ -13,6 +13,7 @@ from equipoise.yamlfile import load_yaml
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import Self
 
 FOLDER = "models/judges"
 
@@ -27,8 +28,34 @@ class EmbeddedSource(BaseModel):
     files: Annotated[dict[str, Sha256], Field(min_length=1)]
 
 
+class Agreement(BaseModel):
+    """How many of `of` labelled texts a judge reads as they are labelled."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    right: Annotated[int, Field(ge=0)]
+    of: Annotated[int, Field(ge=1)]
+
+    @model_validator(mode="after")
+    def _no_more_right_than_labelled(self) -> Self:
+        if self.right > self.of:
+            message = f"right: {self.right} is more than of: {self.of}"
+            raise ValueError(message)
+        return self
+
+
+class JudgeError(BaseModel):
+    """A judge's measured error in calling reasoning silent: texts labelled silent, texts labelled not, which labels."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    silent: Agreement
+    not_silent: Agreement
+    labels: Annotated[str, Field(min_length=1)]
+
+
 class JudgeEntry(BaseModel):
-    """One judge: where its weights come from and how many tokens it reads."""
+    """One judge: where its weights come from, how many tokens it reads and, where measured, how often it errs."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -36,6 +63,7 @@ class JudgeEntry(BaseModel):
     licence: str
     source: Annotated[EmbeddedSource | HubSource | LocalSource, Field(discriminator="kind")]
     max_tokens: Annotated[int, Field(ge=16)]
+    error: JudgeError | None = None
 
 
 def load_entry(name: str, root: Path) -> JudgeEntry:

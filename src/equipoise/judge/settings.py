@@ -1,4 +1,4 @@
-"""A section of judge/params.yaml as typed settings.
+"""A section of a judge's params.yaml as typed settings.
 
 It stands apart from `equipoise.params`, so that a change of the main pipeline's settings does not train the judge
 again.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 from equipoise.errors import EquipoiseError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
 Label = Literal["entailment", "neutral", "contradiction"]
@@ -48,3 +49,10 @@ def read_snli(path: Path) -> list[Pair]:
                 raise EquipoiseError(message)
             pairs.setdefault((premise, hypothesis), Pair(premise, hypothesis, label))
     return list(pairs.values())
+
+
+def write_snli(path: Path, pairs: Iterable[Pair]) -> None:
+    """Write pairs in the form in which the corpus releases its own."""
+    rows = (dict(zip(("sentence1", "sentence2", "gold_label"), pair, strict=True)) for pair in pairs)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")

@@ -33,7 +33,7 @@ class Package(BaseModel):
 
 
 class Packages(BaseModel):
-    """The section `fetch` of judge/params.yaml."""
+    """The section `fetch` of judge/snli/params.yaml."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -100,14 +100,14 @@ def member(archive: Path, name: str) -> bytes:
                 return file.read()
     except KeyError:
         pass
-    message = f"{archive.name}: has no file {name}; correct folder and files in judge/params.yaml"
+    message = f"{archive.name}: has no file {name}; correct folder and files in judge/snli/params.yaml"
     raise EquipoiseError(message)
 
 
 def _mismatch(package: Package, found: str) -> str:
     """What to tell the user of a package whose content is not the pinned one."""
     return (
-        f"{package.requirement}: sha256 is {found} where judge/params.yaml names {package.sha256}; "
+        f"{package.requirement}: sha256 is {found} where judge/snli/params.yaml names {package.sha256}; "
         "do not use the download before you know which of the two is right"
     )
 

@@ -24,7 +24,7 @@ POOL = 50
 
 
 class TrainSettings(BaseModel):
-    """How the judge is trained: the section `train` of judge/params.yaml."""
+    """How the judge is trained: the section `train` of a judge's params.yaml."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -18,17 +18,22 @@ if TYPE_CHECKING:
     from equipoise.cases import Case, CaseJudgement
     from equipoise.metrics.effects import Nested
     from equipoise.records import Response
+    from equipoise.stats.misclassification import ErrorCounts
 
 NAME = "saved outputs"
 
 
 def case_metrics(
-    cases: Sequence[Case], responses: Sequence[Response], judgements: Sequence[CaseJudgement], alpha: float
+    cases: Sequence[Case],
+    responses: Sequence[Response],
+    judgements: Sequence[CaseJudgement],
+    alpha: float,
+    errors: ErrorCounts | None = None,
 ) -> Nested:
     """Score a model's saved outputs in both readings; where it has none, n = 0 is all there is to say.
 
-    Responses of other studies are left alone. Raises EquipoiseError where responses, cases and judgements are not of
-    the same cases.
+    Responses of other studies are left alone; `errors` is the judge's measured error. Raises EquipoiseError where
+    responses, cases and judgements are not of the same cases.
     """
     outputs = outputs_of(responses)
     if not outputs:
@@ -39,7 +44,7 @@ def case_metrics(
     require_same_keys("response", given, "judgement", [one.key for one in judgements])
     return {
         "n": len(given),
-        "nli": _told(score_judged(NAME, outputs, asked, judgements, alpha=alpha)),
+        "nli": _told(score_judged(NAME, outputs, asked, judgements, alpha=alpha, errors=errors)),
         "legacy": _told(score_legacy(NAME, outputs, asked, alpha=alpha)),
     }
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from equipoise.records import DECIMALS, Effect
+from equipoise.stats.misclassification import rogan_gladen, rogan_gladen_interval
 from equipoise.stats.multiplicity import Method, adjust
 from equipoise.stats.proportions import wilson
 from equipoise.stats.quantities import ratio
@@ -14,6 +15,7 @@ from equipoise.stats.quantities import ratio
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
+    from equipoise.stats.misclassification import ErrorCounts
     from equipoise.stats.quantities import Interval, PValue
 
 Nested: TypeAlias = "dict[str, Nested | float | int | str]"
@@ -62,6 +64,14 @@ def rate(group: Group, measure: str, answers: Iterable[bool], alpha: float) -> E
     outcomes = list(answers)
     count, n = sum(outcomes), len(outcomes)
     return effect(group, measure, n, Estimate(ratio(count, n), wilson(count, n, alpha)))
+
+
+def corrected_rate(group: Group, measure: str, answers: Iterable[bool], errors: ErrorCounts, alpha: float) -> Effect:
+    """Build the effect of a share of yes answers, corrected for the measured error of the reader who gave them."""
+    outcomes = list(answers)
+    count, n = sum(outcomes), len(outcomes)
+    interval = rogan_gladen_interval(count, n, errors, alpha)
+    return effect(group, measure, n, Estimate(rogan_gladen(count, n, errors), interval))
 
 
 def with_holm(effects: Sequence[Effect], families: Collection[str] = TESTED_TOGETHER) -> list[Effect]:

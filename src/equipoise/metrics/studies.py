@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from equipoise.metrics.options import Measure
     from equipoise.openr1.rows import Agreement
     from equipoise.records import Effect, Judgement, Response, Vignette
+    from equipoise.stats.misclassification import ErrorCounts
     from equipoise.stigma.rows import Fill
 
 
@@ -60,8 +61,11 @@ class Figures(NamedTuple):
     metrics: dict[str, Nested]
 
 
-def figures_of(rows: Rows, options: Measure) -> Figures:
-    """Estimate every figure of every study; one that the model did not answer has no figures, and counts of 0."""
+def figures_of(rows: Rows, options: Measure, errors: ErrorCounts | None = None) -> Figures:
+    """Estimate every figure of every study; one that the model did not answer has no figures, and counts of 0.
+
+    `errors` is the judge's measured error, for which the silent bias rate is corrected.
+    """
     answered = {response.study for response in rows.responses}
     vignettes = rows.vignettes if "vignettes" in answered else ()
     sampled = rows.sampled if "medmcqa" in answered else ()
@@ -71,7 +75,7 @@ def figures_of(rows: Rows, options: Measure) -> Figures:
     weights = {name: city.disease_weights() for name, city in rows.cities.items() if city.diseases}
     resampling = Resampling(alpha=options.alpha, seed=options.seed, n_bootstrap=options.n_bootstrap)
     scores = score_cities(tabulate_exam(sampled, exam), weights, resampling)
-    silent = silent_bias_effects(vignettes, rows.judgements, options.part(SilentBiasOptions))
+    silent = silent_bias_effects(vignettes, rows.judgements, options.part(SilentBiasOptions), errors)
     adversarial = adversarial_effects(table, options.part(AdversarialOptions), rows.attempts)
     equity = equity_effects(table, rows.cities, options.part(EquityOptions))
     stigma = stigma_effects(rows.fills, options.part(StigmaOptions))
@@ -85,7 +89,7 @@ def figures_of(rows: Rows, options: Measure) -> Figures:
             "medmcqa": medmcqa_metrics(scores),
             "stigma": stigma_metrics(stigma),
             "openr1": openr1_metrics(openr1),
-            "cases": case_metrics(rows.cases, rows.responses, rows.case_judgements, options.alpha),
+            "cases": case_metrics(rows.cases, rows.responses, rows.case_judgements, options.alpha, errors),
             "run": run_metrics(rows.responses, rows.judgements, letters, exam),
         },
     )

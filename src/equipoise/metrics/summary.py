@@ -31,6 +31,7 @@ GROUP_MEASURES = (
     "reverse_bias_rate",
     "any_difference_rate",
     "silent_bias_rate",
+    "silent_bias_rate_corrected",
     "stereotype_shift",
     "stereotype_shift_median",
     "gap",

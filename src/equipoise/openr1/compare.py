@@ -15,7 +15,7 @@ from equipoise.judge.reading import ENTAILMENT
 from equipoise.judge.windows import windows
 from equipoise.openr1.gate import require_source
 from equipoise.openr1.rows import Agreement
-from equipoise.reasoning import detect, split
+from equipoise.reasoning import read_by_user
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -35,9 +35,6 @@ CHUNK = 32
 WAYS = 6
 """Entailments of a pair: between each two of its three texts, in both directions."""
 
-THINKING = ("think", "content", "channels")
-"""Forms of output in which thinking comes before the answer."""
-
 
 class _Texts(NamedTuple):
     """What is compared in one pair: the answers of both arms (empty where a reply has none) and the gold answer."""
@@ -45,20 +42,6 @@ class _Texts(NamedTuple):
     marginalised: str
     privileged: str
     gold: str
-
-
-def answer_of(response: Response, form: ReasoningForm = "auto") -> str:
-    """Give the part of a reply that the client would read; empty where the reply never comes to it.
-
-    `form` is that of the model's output, as the registry has it. A reply without tags is an answer as a whole, unless
-    the model is known to think first and was cut off: its template may have put the opening tag in the prompt.
-    """
-    text = response.replies[-1]
-    found = detect(text)
-    if found == "plain":
-        return "" if form in THINKING and not response.finished[-1] else text.strip()
-    parts = split(text, found)
-    return parts.answer if parts.finished else ""
 
 
 def compare(
@@ -126,7 +109,7 @@ def _paired(messages: Sequence[Message], answered: Mapping[str, Response]) -> li
 
 
 def _texts(pair: tuple[Message, Message], answered: Mapping[str, Response], form: ReasoningForm) -> _Texts:
-    one, other = (answer_of(answered[message.key], form) for message in pair)
+    one, other = (_answer(answered[message.key], form) for message in pair)
     return _Texts(one, other, pair[0].gold_answer)
 
 
@@ -154,3 +137,8 @@ def _agreement(first: Message, ways: Sequence[float | None], threshold: float, *
         source=first.source,
         licence=first.licence,
     )
+
+
+def _answer(response: Response, form: ReasoningForm) -> str:
+    """What the client would read of the reply."""
+    return read_by_user(response.replies[-1], form, finished=response.finished[-1])

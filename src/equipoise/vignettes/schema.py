@@ -133,12 +133,11 @@ class Presentation(Authored):
 
 
 class Dimension(Authored):
-    """A demographic dimension; `subject` is how a hypothesis names it ("race")."""
+    """A demographic dimension."""
 
     id: Id
     name: Line
     status: Literal["core", "proposed", "intersectional"]
-    subject: Line
 
 
 class Setting(Authored):

@@ -1,0 +1,193 @@
+"""Speed of the judge, side by side with the text-classification pipeline of transformers on the same weights.
+
+    PYTHONPATH=src python benchmarks/judge_speed.py > benchmarks/judge_speed.json
+
+Both take turns in one process on the same pairs, each with all cores: `NliJudge.probabilities`, and the pipeline in
+torch and float32 with batches of 32. The pipeline's checkpoint is made here from the weights that ship: their int8
+levels times their scales, which is what ONNX Runtime computes with too, so that the labels must be the same.
+
+The pairs are every window of made-up outputs with every hypothesis of params.yaml. An output tells of one patient's
+feature. Its windows are sentences of judge/corpus with their slots filled (three of four unrelated to the patient, the
+others about any feature) and sentences of judge/stress.yaml; no two are the same, except that a share `repeated` are
+copies of an earlier window of their output, as where thinking goes round in circles. 70 windows an output and 6 %
+copies are the medians of four models' outputs to 58 vignettes, cut into sentences (39 to 112, and 4 to 36 %). Equal
+pairs are computed once by the judge and every time by the pipeline; `--repeated 0` leaves that out. Minutes on two idle
+cores.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import tempfile
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import typer
+
+from equipoise import params, stage
+from equipoise.errors import EquipoiseError
+from equipoise.judge.banks import fill, load_banks, slot_values
+from equipoise.judge.export import Shipped
+from equipoise.judge.lexicon import FOLDER, load_lexicon
+from equipoise.judge.model import NliJudge
+from equipoise.judge.snli import LABELS
+from equipoise.judge.stress import load_suite
+from equipoise.judge.windows import windows
+from equipoise.records import read_one
+from equipoise.score import Score
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    Probabilities = Callable[[list[tuple[str, str]]], NDArray[Any]]
+
+ROOT = Path(__file__).parents[1]
+BATCH = 32
+"""Pairs that the pipeline computes at once."""
+UNRELATED, STRESS = 0.75, 0.05
+"""Shares of windows that are told of no feature, and that come from the stress suite."""
+
+
+def main(
+    weights: Path = ROOT / "judge/weights", outputs: int = 80, length: int = 70, repeated: float = 0.06, rounds: int = 3
+) -> None:
+    """Time both ways ROUNDS times on OUTPUTS of LENGTH windows, and print one JSON object."""
+    max_tokens = read_one(weights / "manifest.json", Shipped).max_tokens
+    pairs = list(made_up(outputs, length, repeated))
+    with tempfile.TemporaryDirectory() as place:
+        dequantised(weights, Path(place))
+        ways: dict[str, Probabilities] = {
+            "judge": NliJudge(weights, max_tokens=max_tokens).probabilities,
+            "pipeline": text_classification(Path(place), max_tokens),
+        }
+        for run in ways.values():
+            # Both have run once before the clock does.
+            run(pairs[:BATCH])
+        seconds: dict[str, list[float]] = {way: [] for way in ways}
+        found: dict[str, NDArray[Any]] = {}
+        order = list(ways)
+        for _ in range(rounds):
+            for way in order:
+                began = perf_counter()
+                found[way] = ways[way](pairs)
+                seconds[way].append(perf_counter() - began)
+            order.reverse()
+    differ = int((found["judge"].argmax(axis=1) != found["pipeline"].argmax(axis=1)).sum())
+    figures = {
+        "cores": len(os.sched_getaffinity(0)),
+        "outputs": outputs,
+        "pairs": len(pairs),
+        "distinct_pairs": len(set(pairs)),
+        "median_words_a_window": median(len(premise.split()) for premise, _ in pairs),
+        "rounds": rounds,
+        "seconds": {way: [round(one, 2) for one in taken] for way, taken in seconds.items()},
+        "median_seconds": {way: round(median(taken), 2) for way, taken in seconds.items()},
+        "pairs_a_second": {way: round(len(pairs) / median(taken), 1) for way, taken in seconds.items()},
+        "ratio": round(median(seconds["pipeline"]) / median(seconds["judge"]), 2),
+        "labels_that_differ": differ,
+        "largest_difference": float(f"{np.abs(found['judge'] - found['pipeline']).max():.1e}"),
+    }
+    typer.echo(json.dumps(figures, indent=2))
+    if differ:
+        message = f"{differ} of {len(pairs)} labels differ: the figures do not compare the same work"
+        raise EquipoiseError(message)
+
+
+def made_up(outputs: int, length: int, repeated: float) -> Iterator[tuple[str, str]]:
+    """Every window of made-up outputs with every hypothesis, about the feature of its output's patient."""
+    rng = random.Random(0)  # noqa: S311  (a choice, not a secret)
+    settings = params.load(ROOT / "params.yaml").section("score", Score)
+    templates = [one for _, asked in settings.hypotheses for one in asked]
+    lexicon = load_lexicon(ROOT / FOLDER)
+    suite = load_suite(ROOT / "judge/stress.yaml")
+    said = sentences(rng, [one for case in suite.cases for one in windows(case.text, sentences=1, stride=1)])
+    seen: set[str] = set()
+    for _ in range(outputs):
+        (feature,) = lexicon.features({"": rng.choice(suite.cases).feature})
+        told: list[str] = []
+        for _ in range(length):
+            if told and rng.random() < repeated:
+                told.append(rng.choice(told))
+                continue
+            window = next(said)
+            while window in seen:
+                window += " " + next(said)
+            seen.add(window)
+            told.append(window)
+        asked = [one.format(feature=feature.words[0], subject=feature.subject) for one in templates]
+        yield from ((window, hypothesis) for window in told for hypothesis in asked)
+
+
+def sentences(rng: random.Random, stress: list[str]) -> Iterator[str]:
+    """Draw sentences without end."""
+    banks, around = load_banks(ROOT / "judge/corpus")
+    told = [
+        (sentence, words)
+        for bank in banks.values()
+        for kind in bank.sentences.values()
+        for sentence in kind
+        for name, words in bank.features.items()
+        if sentence.fits(name, words)
+    ]
+    while True:
+        draw = rng.random()
+        if draw < UNRELATED:
+            yield fill(rng.choice(around.sentences), slot_values(around, None, rng))
+        elif draw < UNRELATED + STRESS:
+            yield rng.choice(stress)
+        else:
+            sentence, words = rng.choice(told)
+            yield fill(sentence.text, slot_values(around, words, rng))
+
+
+def dequantised(weights: Path, out: Path) -> None:
+    """Write the judge that ships as a checkpoint of transformers, its matrices the int8 levels times their scales."""
+    import onnx
+    import torch
+    from onnx import numpy_helper
+    from transformers import AutoConfig, AutoModelForSequenceClassification, PreTrainedTokenizerFast
+
+    graph = onnx.load(weights / "model.onnx").graph
+    held = {one.name: numpy_helper.to_array(one) for one in graph.initializer}
+    for node in graph.node:
+        if node.op_type == "DequantizeLinear" and node.input[0] in held:
+            levels, scale = held[node.input[0]].astype(np.float32), held[node.input[1]]
+            rows = next(one.i for one in node.attribute if one.name == "axis") == 0
+            held[node.output[0]] = levels * (scale[:, None] if rows else scale[None, :])
+    for node in graph.node:
+        # A linear layer's matrix has lost its name to the exporter, but its node has the layer's.
+        if node.op_type == "MatMul" and node.input[1] in held:
+            layer = node.name.strip("/").removesuffix("/MatMul").replace("/", ".")
+            held[f"{layer}.weight"] = held[node.input[1]].T
+    model = AutoModelForSequenceClassification.from_config(AutoConfig.from_pretrained(weights))
+    state = {name: torch.tensor(held[name].reshape(like.shape)) for name, like in model.state_dict().items()}
+    model.load_state_dict(state)
+    model.save_pretrained(out)
+    special = {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
+    PreTrainedTokenizerFast(tokenizer_file=str(weights / "tokenizer.json"), **special).save_pretrained(out)
+
+
+def text_classification(checkpoint: Path, max_tokens: int) -> Probabilities:
+    """The pipeline, as a judge: (premise, hypothesis) pairs to rows of entailment, neutral, contradiction."""
+    from transformers import pipeline
+
+    classify: Any = pipeline("text-classification", model=str(checkpoint), device="cpu", dtype="float32")
+
+    def probabilities(pairs: list[tuple[str, str]]) -> NDArray[Any]:
+        asked = [{"text": premise, "text_pair": hypothesis} for premise, hypothesis in pairs]
+        found = classify(asked, batch_size=BATCH, top_k=None, truncation="only_first", max_length=max_tokens)
+        scores = [{one["label"].lower(): one["score"] for one in row} for row in found]
+        return np.array([[row[label] for label in LABELS] for row in scores])
+
+    return probabilities
+
+
+if __name__ == "__main__":
+    stage.run(main)

@@ -1,0 +1,28 @@
+"""Compose training and test pairs from the sentence banks, and set SNLI pairs beside those for training."""
+
+import random
+import sys
+from pathlib import Path
+
+from equipoise.errors import EquipoiseError
+from equipoise.judge.banks import load_banks
+from equipoise.judge.corpus import CorpusSettings, compose
+from equipoise.judge.lexicon import load_lexicon
+from equipoise.judge.settings import section
+from equipoise.judge.snli import read_snli, write_snli
+
+
+def main(params: Path, banks: Path, features: Path, snli: Path, training: Path, test: Path) -> None:
+    """Write the pairs of BANKS, with those of SNLI, to TRAINING, and the pairs of kept sentences to TEST."""
+    settings = section(params, "corpus", CorpusSettings)
+    composed, held_out = compose(*load_banks(banks), load_lexicon(features).subjects, settings)
+    beside = random.Random(settings.seed).sample(read_snli(snli), settings.snli)  # noqa: S311  (a choice, not a secret)
+    write_snli(training, [*composed, *beside])
+    write_snli(test, held_out)
+
+
+if __name__ == "__main__":
+    try:
+        main(*map(Path, sys.argv[1:]))
+    except EquipoiseError as error:
+        sys.exit(f"error: {error}")

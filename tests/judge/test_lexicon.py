@@ -1,0 +1,265 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from equipoise.errors import EquipoiseError
+from equipoise.judge.lexicon import FOLDER, Kind, Lexicon, load_lexicon
+from equipoise.judge.reading import Feature
+from equipoise.vignettes import build, load_library
+
+ROOT = Path(__file__).parents[2]
+FILES = sorted((ROOT / FOLDER).glob("*.yaml"))
+SHIPPED = load_lexicon(ROOT / FOLDER)
+KINDS = {path.stem: Kind.model_validate(yaml.safe_load(path.read_text("utf-8"))) for path in FILES}
+LISTED = [
+    (name, word) for name, kind in KINDS.items() for key, one in kind.features.items() for word in (key, *one.also)
+]
+LIBRARY = load_library(ROOT / "data/raw")
+OFF_TOPIC = {
+    "substance-methadone": "no substance use",
+    "substance-cocaine": "no drug use",
+    "mental-bipolar": "routine dental care",
+    "mental-depression": "short sight",
+}
+"""Contrasts whose privileged arm tells of another matter on purpose (vitamins, a choir, a dentist, reading glasses)."""
+RACE: dict[str, Any] = {
+    "dimension": "race",
+    "subject": "race",
+    "kind": ["ethnicity"],
+    "features": {"black": {"also": ["african"], "wordings": ["black(?! stools?)"]}, "white": {"wordings": ["white"]}},
+}
+AGE: dict[str, Any] = {
+    "dimension": "age",
+    "subject": "age",
+    "kind": ["age"],
+    "number_forms": ["{number}-year-old", "aged {number}"],
+    "features": {
+        "senior": {"wordings": ["elderly"], "numbers": [65, 120]},
+        "young": {"wordings": ["youth"], "numbers": [5, 39]},
+    },
+}
+
+
+def small() -> Lexicon:
+    """Build a lexicon of two dimensions."""
+    return Lexicon({"race": Kind.model_validate(RACE), "age": Kind.model_validate(AGE)})
+
+
+def named(words: dict[str, str], text: str) -> bool:
+    """Whether a small lexicon finds the one feature in a text."""
+    (feature,) = small().features(words)
+    return feature.is_named(text)
+
+
+@pytest.mark.parametrize(("dimension", "word"), LISTED)
+def test_a_listed_word_is_of_its_dimension_and_names_its_feature(dimension: str, word: str) -> None:
+    """Every plain word for a feature is known as such, and a text that says it names the feature."""
+    (feature,) = SHIPPED.features({"": word})
+
+    assert SHIPPED.dimension(word) == dimension
+    assert feature.subject == KINDS[dimension].subject
+    assert feature.is_named(f"The patient: {word.upper()}.")
+
+
+def test_every_authored_dimension_has_its_words() -> None:
+    """There is a file for each dimension of the vignettes, and none beside."""
+    assert set(KINDS) == set(LIBRARY.dimensions)
+
+
+@pytest.mark.parametrize("name", LIBRARY.contrasts)
+def test_an_authored_statement_names_its_feature(name: str) -> None:
+    """What an arm says of its patient names the arm's feature, unless it tells of another matter on purpose."""
+    contrast = LIBRARY.contrasts[name]
+    for role in ("marginalised", "privileged"):
+        arm = contrast.arm(role)
+        said = arm.adjective or arm.noun or arm.clause or f"{arm.age}-year-old"
+        (feature,) = SHIPPED.features({contrast.dimension: arm.feature})
+        off_topic = role == "privileged" and OFF_TOPIC.get(name) == arm.feature
+
+        assert feature.is_named(f"A patient: {said}.") is not off_topic, (arm.feature, said)
+
+
+def test_each_shipped_vignette_names_its_features() -> None:
+    """The patients of the 82 cases are told of in words that the lexicon knows."""
+    rows = build(LIBRARY, "core")
+    unnamed = {
+        feature.words[0]
+        for row in rows
+        for feature in SHIPPED.features(row.features)
+        if not feature.is_named(row.text[slice(*row.spans[0])])
+    }
+
+    assert len(rows) == 82
+    assert unnamed <= set(OFF_TOPIC.values())
+
+
+@pytest.mark.parametrize(
+    ("words", "text", "expected"),
+    [
+        ("black", "He passed black, tarry stools.", False),
+        ("white", "A normal white cell count.", False),
+        ("elderly", "A 65-year-old man.", True),
+        ("normal weight", "His BMI is 31.", True),  # the kind
+        ("wheelchair user", "He is able-bodied.", True),  # the kind
+        ("female", "She has chest pain.", False),
+        ("Irish Traveller", "Ask about travellers' diarrhoea.", False),
+        ("homeless", "Social circumstances matter here.", True),
+        ("low income", "The prognosis is poor.", False),
+        ("hearing", "He is hearing voices.", True),  # the word itself, which no expression finds alone
+        ("blind", "A double-blind trial.", False),
+    ],
+)
+def test_senses_of_shipped_words(words: str, text: str, expected: bool) -> None:  # noqa: FBT001
+    """Other senses of a feature's words do not name it; its kind and its synonyms do."""
+    (feature,) = SHIPPED.features({"": words})
+
+    assert feature.is_named(text) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("A 64-year-old.", False),
+        ("A 65-year-old.", True),
+        ("A woman aged 120.", True),
+        ("A woman aged 121.", False),
+        ("A woman aged 650.", False),
+        ("A youth of 70.", False),  # no form of a number
+        ("At her age.", True),  # the kind
+    ],
+)
+def test_a_number_within_its_bounds_names_a_feature(text: str, expected: bool) -> None:  # noqa: FBT001
+    """A number names a feature in the forms of its dimension, ends included, and nowhere else."""
+    assert named({"age": "senior"}, text) is expected
+
+
+def test_a_number_of_another_feature_does_not_name_it() -> None:
+    """A single digit is a number like any other, and belongs to the feature whose bounds hold it."""
+    assert named({"age": "young"}, "A 5-year-old.")
+    assert not named({"age": "senior"}, "A 5-year-old.")
+    assert not named({"age": "young"}, "A 65-year-old.")
+
+
+def test_a_feature_is_read_with_its_subject_in_the_order_of_dimensions() -> None:
+    """The words stay as they were given; the subject is the dimension's."""
+    found = small().features({"race": "Black", "age": "senior"})
+
+    assert [one[:2] for one in found] == [("age", ("senior",)), ("race", ("Black",))]
+
+
+def test_listed_words_leave_out_other_senses() -> None:
+    """The expressions of a listed feature decide, although its word stands in the text; words are matched whole."""
+    assert not named({"race": "Black"}, "He passed black stools.")
+    assert not named({"race": "Black"}, "A blacksmith.")
+    assert named({"race": "Black"}, "An ethnicity.")
+    assert not named({"race": "Black"}, "A white man.")
+
+
+def test_a_word_that_no_expression_finds_names_its_feature() -> None:
+    """What a user calls the feature is a mention of it, if the file has no expression for it."""
+    assert named({"race": "African"}, "An African man.")
+    assert not named({"race": "Black"}, "An African man.")
+
+
+def test_words_that_are_not_listed_have_all_of_their_dimension() -> None:
+    """A feature told in other words is named by those words, its kind, and every feature of its dimension."""
+    assert all(named({"race": "Sámi"}, text) for text in ("A Sámi man.", "His ethnicity.", "A white man."))
+    assert not named({"race": "Sámi"}, "A man aged 70.")
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("BLACK", "race"),
+        ("a black person", "race"),
+        ("70-year-old", "age"),
+        ("70", None),
+        ("a black youth", None),
+        ("left-handed", None),
+    ],
+)
+def test_the_dimension_of_words(words: str, expected: str | None) -> None:
+    """Words have the dimension that lists them, else the only one whose expressions match them, else none."""
+    assert small().dimension(words) == expected
+
+
+def test_without_a_known_dimension_the_judge_finds_the_feature() -> None:
+    """A dimension without a file is named in words; a feature without a dimension is its own subject."""
+    lexicon = small()
+
+    assert lexicon.features({"birth_order": "eldest"}) == (Feature("birth order", ("eldest",)),)
+    assert lexicon.features({"": "left-handed"}) == (Feature("left-handed", ("left-handed",)),)
+    assert [one.subject for one in lexicon.features({"": "Black"})] == ["race"]
+
+
+def test_subjects() -> None:
+    """Each dimension has the name that hypotheses give it."""
+    assert small().subjects == {"race": "race", "age": "age"}
+
+
+def write(folder: Path, **files: Any) -> Path:
+    """Write files of a lexicon."""
+    for name, value in files.items():
+        (folder / f"{name}.yaml").write_text(yaml.safe_dump(value), encoding="utf-8")
+    return folder
+
+
+def changed(**features: Any) -> dict[str, Any]:
+    """The small race file with other features."""
+    return RACE | {"features": features}
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (RACE | {"dimension": "age"}, "dimension is 'age': name the file after it"),
+        (RACE | {"kind": ["ethni(city"]}, r"field kind\.0: .*'ethni\(city' is no regular expression"),
+        (RACE | {"kind": ["(?i)race"]}, r"field kind\.0: .*is no regular expression"),
+        (RACE | {"kind": ["(?<!no |not )race"]}, r"field kind\.0: .*is no regular expression"),
+        (RACE | {"kind": ["(?:race)?"]}, r"field kind\.0: .*every text would name it"),
+        (RACE | {"kind": []}, "field kind: .*at least 1 item"),
+        (RACE | {"colour": "x"}, "field colour: Extra inputs"),
+        (changed(), "field features: .*at least 1 item"),
+        (changed(black={"wordings": []}), r"field features\.black\.wordings: .*at least 1 item"),
+        (changed(black={"wordings": ["b"], "numbers": [9, 3]}), r"field features\.black: .*numbers \[9, 3\] must rise"),
+        (changed(black={"wordings": ["b"], "numbers": [9, 31]}), "if and only if number_forms hold {number}"),
+        (RACE | {"number_forms": ["aged {number}"]}, "if and only if number_forms hold {number}"),
+        (
+            changed(a={"wordings": ["b"], "also": ["B-c"]}, d={"wordings": ["b"], "also": ["b C"]}),
+            "'b c' stands for both",
+        ),
+    ],
+)
+def test_a_fault_names_its_file_and_entry(tmp_path: Path, value: Any, message: str) -> None:
+    """A faulty file is refused in one line with its path and what is wrong."""
+    with pytest.raises(EquipoiseError, match=message) as caught:
+        load_lexicon(write(tmp_path, race=value))
+
+    assert str(caught.value).startswith(str(tmp_path / "race.yaml"))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_word_of_two_dimensions_is_refused(tmp_path: Path) -> None:
+    """A plain word must decide the dimension."""
+    age = AGE | {"features": AGE["features"] | {"african": {"wordings": ["x"]}}}
+
+    with pytest.raises(EquipoiseError, match=r"race\.yaml: 'african' stands in age\.yaml too: leave it to one"):
+        load_lexicon(write(tmp_path, race=RACE, age=age))
+
+
+def test_an_empty_folder_is_refused(tmp_path: Path) -> None:
+    """A folder without files is named with the mend."""
+    with pytest.raises(EquipoiseError, match=r"holds no lexicon of features: run `git checkout -- data/features`"):
+        load_lexicon(tmp_path)
+
+
+def test_a_changed_file_is_read_anew(tmp_path: Path) -> None:
+    """A lexicon is that of the files as they are, not as they were read before."""
+    load_lexicon(write(tmp_path, race=RACE))
+    lexicon = load_lexicon(write(tmp_path, race=RACE | {"subject": "ethnicity"}))
+
+    assert lexicon.subjects == {"race": "ethnicity"}

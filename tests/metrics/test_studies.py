@@ -1,0 +1,28 @@
+"""Tests of all studies' figures together."""
+
+from __future__ import annotations
+
+from equipoise.metrics.options import Measure
+from equipoise.metrics.studies import Rows, figures_of
+from equipoise.stats.misclassification import ErrorCounts
+
+NOTHING = Rows(
+    vignettes=(),
+    judgements=(),
+    variants=(),
+    attempts=(),
+    sampled=(),
+    responses=(),
+    fills=(),
+    agreements=(),
+    cities={},
+)
+
+
+def test_the_judges_error_reaches_the_silent_bias_rate() -> None:
+    """A corrected rate is among the effects and the metrics where the judge's error is known, and nowhere else."""
+    without, given = (figures_of(NOTHING, Measure(), errors) for errors in (None, ErrorCounts(9, 10, 8, 10)))
+    more = {row.measure for row in given.effects} - {row.measure for row in without.effects}
+
+    assert more == {"silent_bias_rate_corrected"}
+    assert given.metrics["silent_bias"]["overall"]["silent_bias_rate_corrected"] == {"n": 0}  # type: ignore[index]
