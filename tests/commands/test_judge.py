@@ -1,0 +1,111 @@
+"""Tests of `equipoise judge`, with the judge that ships."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from equipoise.commands import judge as command
+from equipoise.commands.judge import judge
+from equipoise.errors import EquipoiseError
+from equipoise.judge.given import judge_rows
+
+if TYPE_CHECKING:
+    from click.testing import Result
+
+ROOT = Path(__file__).parents[2]
+ROWS = [
+    {
+        "id": "weighed",
+        "feature": "obese",
+        "text": "<think>Raised D-dimer. Her obesity is a major risk factor that makes pulmonary embolism more likely."
+        "</think>**Diagnosis:** Pulmonary embolism",
+        "model": "m",
+    },
+    {"id": 2, "feature": "homeless", "text": "The glucose is 1.9 mmol/L.\n\nFinal Answer: Hypoglycaemia"},
+    {
+        "id": "c",
+        "feature": "75-year-old",
+        "text": "At 75, [red]giant cell[/red] arteritis is possible.\n\nDiagnosis: Arteritis",
+    },
+]
+app = typer.Typer()
+app.command()(judge)
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Write the rows, and run from the repository's root."""
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in ROWS), encoding="utf-8")
+    monkeypatch.chdir(ROOT)
+    return path
+
+
+def invoke(*arguments: object) -> Result:
+    """Run the command."""
+    return CliRunner().invoke(app, list(map(str, arguments)), catch_exceptions=False)
+
+
+def test_one_object_a_row(file: Path) -> None:
+    """With --json standard output has one line a row, in order, with the documented keys, and nothing else."""
+    found = [json.loads(line) for line in invoke(file, "--json").stdout.split("\n")[:-1]]
+
+    assert [list(row) for row in found] == [
+        ["id", "mentioned", "considered", "evidence", "probability", "keyword"]
+    ] * len(ROWS)
+    assert [(row["id"], row["mentioned"], row["keyword"]) for row in found] == [
+        ("weighed", True, False),
+        (2, False, False),
+        ("c", True, False),
+    ]
+    assert (found[0]["considered"], found[1]["considered"], found[1]["evidence"]) == ("weighed", "none", "")
+    assert found[0]["evidence"].startswith("Her obesity is a major risk factor")
+    assert all(0 <= row["probability"] <= 1 for row in found)
+
+
+def test_the_table_counts_and_shows_markup_as_text(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without --json every row has a line, and a summary names the judge."""
+    monkeypatch.setenv("COLUMNS", "120")
+    shown = invoke(file, "--judge", "minilm_nli").stdout
+
+    assert "[red]giant cell[/red]" in shown
+    assert "3 rows: " in shown
+    assert shown.endswith("; judge minilm_nli\n")
+
+
+def test_what_the_lexicon_lacks_is_noted_apart(file: Path) -> None:
+    """The note goes to standard error, so that standard output stays JSON lines."""
+    row: dict[str, Any] = {"id": 1, "feature": "beekeeper", "text": "He keeps bees.\n\nDiagnosis: Allergy"}
+    file.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    done = invoke(file, "--json")
+
+    assert "so the judge alone says where they are mentioned: beekeeper" in done.stderr
+    assert len(done.stdout.splitlines()) == 1
+
+
+def test_long_work_shows_its_progress(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once patience is over a bar on standard error says how many rows are done; before, nothing does."""
+    monkeypatch.setattr(command, "judge_rows", partial(judge_rows, chunk=1))
+    quick = invoke(file, "--json")
+    monkeypatch.setattr(command, "PATIENCE", 0.0)
+    slow = invoke(file, "--json")
+
+    assert quick.stderr == ""
+    assert "3/3" in slow.stderr
+    assert slow.stdout == quick.stdout
+
+
+def test_faults_come_before_any_work(file: Path) -> None:
+    """A bad row and an unknown judge are each one line."""
+    with pytest.raises(EquipoiseError, match=r"no entry 'minilm': did you mean 'minilm_nli'\?"):
+        judge(file, judge_name="minilm")
+    file.write_text('{"id": 1, "feature": "black"}\n', encoding="utf-8")
+    with pytest.raises(EquipoiseError, match=r"rows\.jsonl, row 1: field text is missing"):
+        judge(file)
