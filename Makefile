@@ -6,7 +6,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export DVC_NO_ANALYTICS := 1
 export PYTHONPATH :=
 
-.PHONY: repro sweep test check readme judge clean
+.PHONY: repro sweep review test check readme judge clean
 
 repro: .venv/installed
 	dvc repro
@@ -27,6 +27,16 @@ sweep: .venv/installed
 	dvc exp run --run-all --jobs $(JOBS)
 	equipoise leaderboard
 	@! dvc queue status | grep -e '-$(SWEEP) .*Failed'
+
+# What has changed since BASE, as Markdown on standard output: make --silent review BASE=main > review.md
+# REVIEW holds options of equipoise compare: REVIEW="--fail-on 'adversarial.race.gap>0.02'"
+BASE ?= main
+REVIEW ?=
+review: .venv/installed
+	@status=0; equipoise compare --md $(REVIEW) "$(BASE)" workspace || status=$$?; \
+	  printf '\n<details><summary>Every metric: dvc metrics diff</summary>\n\n'; \
+	  dvc metrics diff --md "$(BASE)" || status=$$?; \
+	  printf '\n</details>\n'; exit $$status
 
 test: .venv/installed
 	pytest

@@ -1,0 +1,233 @@
+"""A comparison as Markdown for a comment, and as JSON values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from equipoise.compare.changes import differs_from_record
+from equipoise.compare.figures import STUDIES
+from equipoise.leaderboard_text import number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from equipoise.compare.changes import Change
+    from equipoise.compare.flips import Flip, Reworded
+    from equipoise.compare.gate import Verdict
+    from equipoise.compare.revisions import Revision
+    from equipoise.compare.sources import Sources
+
+UNDEFINED = "undefined"
+SMALL = 0.001
+SHOWN = 20
+"""How many differences of parameters, inputs or code are named before the rest is only counted."""
+COLUMNS = ("figure", "BASE", "HEAD", "change (interval)", "p", "p (Holm)", "shared items", "moved")
+"""Headings of what `cells` gives."""
+LEGEND = (
+    "Change is HEAD less BASE over the items that both have, paired by item: paired t, for a share the exact McNemar "
+    "test with Newcombe's interval, for a ratio the swap test with a bootstrap interval over items, for the stigma "
+    "study a t test over conditions. Holm: over the figures of the study. `moved`: shared items that do not give the "
+    "same."
+)
+
+
+class Comparison(NamedTuple):
+    """All that is known of two revisions' difference."""
+
+    base: Revision
+    head: Revision
+    changes: Sequence[Change]
+    flips: Sequence[Flip]
+    reworded: Sequence[Reworded]
+    sources: Sources
+    verdicts: Sequence[Verdict] = ()
+
+    @property
+    def alpha(self) -> float:
+        """One less the confidence level, as HEAD sets it."""
+        return self.head.options.alpha
+
+
+def markdown(comparison: Comparison, *, shown: int, images: str = "") -> str:
+    """Write the comparison for a comment: figures, gates, notes, flips, what changed.
+
+    With `images`, an address that ends in a folder of pictures, those of the figures that changed stand below.
+    """
+    lines = [
+        f"### Bias review: {_code(comparison.base.name)} to {_code(comparison.head.name)}",
+        "",
+        summary(comparison),
+    ]
+    lines += _listed(f"**gate** {_code(str(one.gate))}: {one.reason}" for one in comparison.verdicts)
+    lines += ["", _row(COLUMNS), _row([":---"] + ["---:"] * (len(COLUMNS) - 1))]
+    lines += [_row(cells(row)) for row in comparison.changes if row.n]
+    lines += ["", LEGEND, *_listed(notes(comparison))]
+    if images:
+        lines += ["", *(f"![{name}]({images.rstrip('/')}/{name}.svg)" for name in changed_plots(comparison.changes))]
+    lines += ["", *_folded(flips_title(comparison), _flip_table(comparison.flips[:shown]))]
+    lines += ["", *_folded("What changed", (f"- {line}" for line in differences(comparison.sources)))]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def summary(comparison: Comparison) -> str:
+    """Say in one line which figures changed by more than chance would."""
+    compared = [row for row in comparison.changes if row.change is not None]
+    changed = [row for row in compared if row.p_holm is not None and row.p_holm < comparison.alpha]
+    named = "".join(f"; {row.figure.name} {signed(row.change or 0.0)}" for row in changed)
+    return (
+        f"{len(changed)} of {len(compared)} figures changed significantly (p below {comparison.alpha:g} after Holm, "
+        f"within the study){named}."
+    )
+
+
+def cells(row: Change) -> tuple[str, ...]:
+    """Lay out one change, a text for each column."""
+    below = row.below or (None, None)
+    change = UNDEFINED if row.change is None else signed(row.change)
+    if row.ci_low is not None and row.ci_high is not None:
+        change += f" ({signed(row.ci_low)} to {signed(row.ci_high)})"
+    alone = f" ({row.only_base}/{row.only_head})" if row.only_base or row.only_head else ""
+    return (
+        row.figure.name,
+        _level(row.base, below[0], row.figure.below),
+        _level(row.head, below[1], row.figure.below),
+        change,
+        _p(row.p),
+        _p(row.p_holm),
+        f"{row.n} {row.figure.unit}{alone}",
+        str(row.moved),
+    )
+
+
+def notes(comparison: Comparison) -> list[str]:
+    """Say what a reader should know of the figures: not compared, changed texts, other code, figures out of date."""
+    lines = []
+    reasons: dict[str, list[str]] = {}
+    for row in comparison.changes:
+        if not row.n:
+            reasons.setdefault(f"{STUDIES[row.figure.study]}: {row.why}", []).append(row.figure.name)
+    lines += [f"not compared: {why} ({_counted(names)})" for why, names in reasons.items()]
+    if any(row.only_base or row.only_head for row in comparison.changes):
+        lines.append("in brackets: items that only BASE/only HEAD has, which are not in the change")
+    for one in comparison.reworded:
+        if one.changed:
+            what = "vignettes" if one.study == "vignettes" else "variants of questions"
+            lines.append(f"{one.changed} of {one.shared} shared {what} are worded differently")
+    for revision, recorded, read in (
+        (comparison.base, "base_recorded", "base_read"),
+        (comparison.head, "head_recorded", "head_read"),
+    ):
+        other = [
+            row.figure.name
+            for row in comparison.changes
+            if row.n and differs_from_record(getattr(row, recorded), getattr(row, read))
+        ]
+        if other:
+            lines.append(
+                f"{revision.name}: its metrics files record other values of {_counted(other)}: they were measured by "
+                "other code or settings; the change compares both revisions' rows read by this code"
+            )
+    for name, edited in comparison.sources.edited.items():
+        lines.append(f"{name}: changed since its figures were made: {_counted(edited)}: run `dvc repro` there")
+    return lines
+
+
+def differences(sources: Sources) -> list[str]:
+    """Name the parameters, inputs and code in which the revisions differ."""
+    parameters = [f"{_code(name)}: {_value(old)} → {_value(new)}" for name, (old, new) in sources.parameters.items()]
+    inputs = [f"{_code(path)} {done}" for path, done in sources.inputs.items()]
+    code = [f"{_code(path)} {done}" for path, done in sources.code.items()]
+    lines = []
+    for title, found in (("parameters", parameters), ("inputs", inputs), ("code", code)):
+        more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+        lines.append(f"{title}: {', '.join(found[:SHOWN]) or 'the same'}{more}")
+    return lines
+
+
+def flips_title(comparison: Comparison) -> str:
+    """Count the flips by study."""
+    counts = {study: sum(flip.study == study for flip in comparison.flips) for study in ("vignettes", "adversarial")}
+    return f"Answers that changed kind: {counts['vignettes']} of vignettes, {counts['adversarial']} of questions"
+
+
+def changed_plots(changes: Iterable[Change]) -> list[str]:
+    """Name the pictures of the figures that are not what they were."""
+    return list(dict.fromkeys(plot for row in changes if row.change for plot in row.figure.plots))
+
+
+def json_value(comparison: Comparison) -> dict[str, Any]:
+    """Lay the comparison out as one JSON value, a missing number as null; every flip is in it."""
+    return {
+        "base": {"name": comparison.base.name, "commit": comparison.base.commit},
+        "head": {"name": comparison.head.name, "commit": comparison.head.commit},
+        "alpha": comparison.alpha,
+        "figures": {
+            row.figure.name: row._asdict() | {"figure": row.figure.title, "unit": row.figure.unit}
+            for row in comparison.changes
+        },
+        "flips": [flip._asdict() for flip in comparison.flips],
+        "reworded": [one._asdict() for one in comparison.reworded],
+        "changed": {
+            "parameters": {
+                name: {"base": old, "head": new} for name, (old, new) in comparison.sources.parameters.items()
+            },
+            "inputs": comparison.sources.inputs,
+            "code": comparison.sources.code,
+            "since_measured": comparison.sources.edited,
+        },
+        "gates": [{"gate": str(one.gate), "failed": one.failed, "reason": one.reason} for one in comparison.verdicts],
+        "notes": notes(comparison),
+    }
+
+
+def signed(value: float) -> str:
+    """Write a change with its sign; what rounds to 0 has none."""
+    text = number(value)
+    if not text.strip("\N{MINUS SIGN}0."):
+        return number(0.0)
+    return text if value < 0 else f"+{text}"
+
+
+def _level(value: float | None, below: int | None, counted: str) -> str:
+    text = UNDEFINED if value is None else number(value)
+    return text if below is None else f"{text} of {below} {counted}"
+
+
+def _p(value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"< {SMALL}" if value < SMALL else number(value)
+
+
+def _counted(names: Sequence[str]) -> str:
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""  # noqa: PLR2004  (as in other lines)
+    return ", ".join(names[:3]) + more
+
+
+def _value(value: Any) -> str:  # noqa: ANN401  (any parameter)
+    return "none" if value is None else _code(" ".join(str(value).split()))
+
+
+def _flip_table(flips: Sequence[Flip]) -> list[str]:
+    if not flips:
+        return ["None."]
+    rows = [_row((_code(flip.key), flip.before, flip.after)) for flip in flips]
+    return [_row(("answer", "BASE", "HEAD")), _row([":---"] * 3), *rows]
+
+
+def _folded(title: str, lines: Iterable[str]) -> list[str]:
+    return [f"<details><summary>{title}</summary>", "", *lines, "", "</details>"]
+
+
+def _listed(lines: Iterable[str]) -> list[str]:
+    items = [f"- {line}" for line in lines]
+    return ["", *items] if items else []
+
+
+def _code(text: str) -> str:
+    return f"`{text.replace('`', '')}`"
+
+
+def _row(cells: Iterable[str]) -> str:
+    escaped = (cell.replace("|", r"\|") for cell in cells)
+    return f"| {' | '.join(escaped)} |"

@@ -1,0 +1,185 @@
+"""Tests of figures, changes and flips from rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from compared import Case, drawn_cases, fill_rows, question_rows, vignette_rows
+from equipoise.compare.changes import changes, differs_from_record
+from equipoise.compare.estimators import level
+from equipoise.compare.figures import item_values, known_figures
+from equipoise.compare.flips import Flip, flips, reworded
+from equipoise.compare.revisions import Revision
+from equipoise.equity.cities import City
+from equipoise.metrics.adversarial import AdversarialOptions, adversarial_effects
+from equipoise.metrics.answered import tabulate
+from equipoise.metrics.equity import EquityOptions, equity_effects
+from equipoise.metrics.silent import SilentBiasOptions, silent_bias_effects
+from equipoise.metrics.stigma import StigmaOptions, stigma_effects
+from equipoise.questions import letters_of
+
+CITY = City.model_validate(
+    {
+        "title": "London",
+        "composition": {
+            "race": {"reference": "white", "proportions": {"white": 0.8, "black": 0.2}, "source": "made up"},
+            "gender": {"reference": "female", "proportions": {"male": 0.4, "female": 0.6}, "source": "made up"},
+        },
+    }
+)
+BLACK = "race/unprivileged/unfavourable"
+OPTIONS = SilentBiasOptions(n_bootstrap=200)
+
+
+def revision(
+    name: str = "base",
+    *,
+    cases: list[Case] | None = None,
+    letters: list[dict[str, str]] | None = None,
+    disparities: dict[str, float] | None = None,
+    **fields: Any,
+) -> Revision:
+    """Make a revision from what its items were answered; a study without items was not run."""
+    vignettes, judgements, responses = vignette_rows(cases or [])
+    variants, more = question_rows(letters or [], ("race", "gender"))
+    return Revision(
+        name=name,
+        vignettes=vignettes,
+        judgements=judgements,
+        variants=variants,
+        responses=[*responses, *more],
+        fills=[] if disparities is None else fill_rows(disparities),
+        cities={"london": CITY},
+        options=OPTIONS,
+        **fields,
+    )
+
+
+def by_name(base: Revision, head: Revision) -> dict[str, Any]:
+    """Give the changes by the figures' names."""
+    return {row.figure.name: row for row in changes(base, head)}
+
+
+def test_figures_are_those_of_the_metrics() -> None:
+    """What the items add up to is, for every headline figure, the estimate that the study's own effects have."""
+    rng = np.random.default_rng(0)
+    arms = [f"{a}/{g}/{d}" for a in ("race", "gender") for g in ("privileged", "unprivileged") for d in ("favourable",)]
+    letters = [{name: "ABC"[rng.integers(3)] for name in ("neutral", BLACK, *arms)} for _ in range(12)]
+    letters[0]["neutral"] = "A"
+    made = revision(
+        cases=drawn_cases(rng, 12), letters=letters, disparities={"OCD": 0.3, "PTSD": -0.1, "gout": 0.2, "asthma": 0.1}
+    )
+    table = tabulate(made.variants, letters_of(made.responses, made.variants))
+    effects = [
+        *silent_bias_effects(made.vignettes, made.judgements, OPTIONS),
+        *adversarial_effects(table, AdversarialOptions()),
+        *equity_effects(table, made.cities, EquityOptions(n_bootstrap=200)),
+        *stigma_effects(made.fills, StigmaOptions()),
+    ]
+    expected = {effect.key: effect.estimate for effect in effects}
+    values = item_values(made)
+    read = {
+        figure.name: (figure.path, level(figure.kind, list(values[figure.name].values())))
+        for figure in known_figures(made.cities)
+        if figure.name in values
+    }
+
+    assert len(read) == 3 + 1 + 6 + 2 + 1  # nothing of income and of the second question of the stigma study
+    for name, (path, value) in read.items():
+        family, *groups, measure = path
+        key = f"{name.split('.')[0]}/{family}/{'/'.join(groups) or 'all'}/{measure}"
+        assert value == pytest.approx(expected[key], abs=1e-6), name
+
+
+def test_equal_revisions_have_no_change() -> None:
+    """Every measured figure changes by 0 over all items, none moves, and no answer flips."""
+    made = revision(cases=[Case("stereotyped"), Case()], letters=[{}, {"neutral": "B"}], disparities={"OCD": 0.2})
+    rows = [row for row in changes(made, made) if row.n]
+
+    assert len(rows) == 13
+    assert {(row.change, row.moved, row.only_base, row.only_head) for row in rows} == {(0.0, 0, 0, 0)}
+    assert flips(made, made) == []
+
+
+def test_only_shared_items_count() -> None:
+    """Pairs and questions that one revision alone has are counted, and are not in the change."""
+    base = revision(cases=[Case()] * 3, letters=[{}] * 2)
+    head = revision("head", cases=[Case("stereotyped")] * 2, letters=[{BLACK: "B"}] * 5)
+    found = by_name(base, head)
+    rate, gap = found["silent_bias.differential_bias_rate"], found["adversarial.race.gap"]
+
+    assert (rate.n, rate.only_base, rate.only_head, rate.base, rate.head) == (2, 1, 0, 0.0, 1.0)
+    assert (gap.n, gap.only_base, gap.only_head, gap.change) == (2, 0, 3, 1.0)
+
+
+def test_a_study_that_did_not_run_is_named() -> None:
+    """Without rows under one revision there is no change, and it is said where they are missing."""
+    found = by_name(revision(cases=[Case()]), revision("head", letters=[{}]))
+
+    assert found["silent_bias.stereotype_shift"].why == "not measured in head"
+    assert found["adversarial.race.gap"].why == "not measured in base"
+    assert found["stigma.rq1.difference"].why == "not measured in base and head"
+
+
+def test_two_scorers_are_not_compared() -> None:
+    """Probabilities of a masked model and of a causal one are not on one scale."""
+    base, head = revision(disparities={}), revision("head", disparities={})
+    masked = replace(head, fills=[fill.model_copy(update={"scorer": "masked"}) for fill in head.fills])
+
+    assert by_name(base, masked)["stigma.rq1.difference"].why == "scorers causal and masked are not on one scale"
+
+
+def test_the_recorded_figure_stands_beside_the_one_read() -> None:
+    """A metrics file that says something else than its own rows was measured by other code or settings."""
+    recorded = {"silent_bias": {"overall": {"differential_bias_rate": {"n": 2, "estimate": 0.25}}}}
+    found = by_name(revision(cases=[Case("stereotyped"), Case()], metrics=recorded), revision(cases=[Case(), Case()]))
+    row = found["silent_bias.differential_bias_rate"]
+
+    assert (row.base_recorded, row.base_read) == (0.25, 0.5)
+    assert differs_from_record(row.base_recorded, row.base_read)
+    assert not differs_from_record(row.head_recorded, row.head_read)
+    assert not differs_from_record(0.333333, 1 / 3)
+
+
+def test_holm_is_over_the_figures_of_a_study() -> None:
+    """The adjusted p-value of a vignette figure does not depend on how many figures other studies have."""
+    cases, stereotyped = [Case()] * 8, [Case("stereotyped")] * 8
+    alone = by_name(revision(cases=cases), revision("head", cases=stereotyped))
+    together = by_name(revision(cases=cases, letters=[{}]), revision("head", cases=stereotyped, letters=[{}]))
+    row = alone["silent_bias.differential_bias_rate"]
+
+    # The other two figures have no test: nothing shifts, and no answer is biased in BASE.
+    assert (row.p, row.p_holm) == (2 / 2**8, 2 / 2**8)
+    assert together["silent_bias.differential_bias_rate"] == row
+
+
+def test_flips_are_changes_of_kind() -> None:
+    """A stereotyped answer is silent or not; one wrong letter for another is no flip."""
+    base = revision(
+        cases=[Case(), Case("stereotyped", considered="none"), Case(privileged="stereotyped")],
+        letters=[{"neutral": "B"}, {"neutral": "B"}, {}],
+    )
+    head = revision(
+        "head",
+        cases=[Case("distractor"), Case("stereotyped", considered="weighed"), Case(privileged="stereotyped")],
+        letters=[{"neutral": "C"}, {}, {BLACK: "C"}],
+    )
+
+    assert flips(base, head) == [
+        Flip("vignettes", "p00/marginalised", "expected", "distractor"),
+        Flip("vignettes", "p01/marginalised", "stereotyped, silent", "stereotyped, considered"),
+        Flip("adversarial", "q01/neutral", "wrong", "right"),
+        Flip("adversarial", f"q02/{BLACK}", "right", "wrong"),
+    ]
+
+
+def test_changed_texts_are_counted() -> None:
+    """A change over texts that differ may be the text's: how many do is counted among those that both ask."""
+    base = revision(letters=[{}, {}])
+    variants = [base.variants[0].model_copy(update={"text": "Another question?"}), *base.variants[1:]]
+
+    assert reworded(base, replace(base, variants=variants)) == [("adversarial", 1, len(variants))]

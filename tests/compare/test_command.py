@@ -1,0 +1,307 @@
+"""Tests of `equipoise compare` in a real DVC repository, whose pipeline copies rows and figures."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import typer
+import yaml
+from typer.testing import CliRunner
+
+from compared import Case, fill_rows, question_rows, vignette_rows
+from equipoise import records
+from equipoise.commands.compare import compare
+from equipoise.errors import EquipoiseError
+
+if TYPE_CHECKING:
+    from typer.testing import Result
+
+app = typer.Typer()
+app.command()(compare)
+
+FILES = ("vignettes", "judgements", "variants", "responses", "fills")
+PIPELINE: dict[str, Any] = {
+    "stages": {
+        "measure": {
+            "cmd": "python stages/measure.py",
+            "params": ["model", "measure"],
+            "deps": ["raw", "data/cities.yaml", "stages/measure.py"],
+            "outs": [f"data/{name}.jsonl" for name in FILES],
+            "metrics": [{"metrics/silent_bias.json": {"cache": False}}],
+        }
+    }
+}
+MEASURE = f"""\
+import pathlib, shutil, yaml
+model = yaml.safe_load(pathlib.Path("params.yaml").read_text())["model"]
+pathlib.Path("metrics").mkdir(exist_ok=True)
+shutil.copy(f"raw/{{model}}/silent_bias.json", "metrics")
+for name in {FILES}:
+    shutil.copy(f"raw/{{model}}/{{name}}.jsonl", "data")
+"""
+CITIES = {
+    "london": {
+        "title": "London",
+        "composition": {
+            "race": {"reference": "white", "proportions": {"white": 0.8, "black": 0.2}, "source": "made up"}
+        },
+    }
+}
+BLACK = "race/unprivileged/unfavourable"
+ROOT = Path(__file__).parents[2]
+
+
+def run(folder: Path, *command: str) -> str:
+    """Run a command in a folder, as in an activated environment; another exit code than 0 fails the test."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("DVC_", "PYTHON", "GIT_"))}
+    environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=300
+    )
+    assert done.returncode == 0, f"{command}: {done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def commit(folder: Path, tag: str) -> None:
+    """Run the pipeline, commit everything and tag it."""
+    run(folder, "dvc", "repro", "--quiet")
+    author = ("-c", "user.name=Tester", "-c", "user.email=tester@example.org")
+    run(folder, "git", "add", "--all")
+    run(folder, "git", *author, "commit", "--quiet", "--message", tag)
+    run(folder, "git", "tag", tag)
+
+
+def write_model(folder: Path, cases: list[Case], letters: list[dict[str, str]]) -> None:
+    """Write what one model was asked and answered, and its differential bias rate."""
+    vignettes, judgements, responses = vignette_rows(cases)
+    variants, more = question_rows(letters)
+    records.write(folder / "vignettes.jsonl", vignettes)
+    records.write(folder / "judgements.jsonl", judgements)
+    records.write(folder / "variants.jsonl", variants)
+    records.write(folder / "responses.jsonl", [*responses, *more])
+    records.write(folder / "fills.jsonl", fill_rows({"OCD": 0.2}))
+    rate = sum(case.marginalised == "stereotyped" for case in cases) / len(cases)
+    records.write_json(
+        folder / "silent_bias.json", {"overall": {"differential_bias_rate": {"n": len(cases), "estimate": rate}}}
+    )
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A repository with the tags `first`, of model a, and `edited`; model b, with planted flips, is an experiment.
+
+    Of 12 pairs and 12 questions b answers 10 otherwise for the marginalised or unprivileged patient, and one neutral
+    question wrongly. `edited` is the commit after `first`, with other code and one pair more.
+    """
+    folder = tmp_path_factory.mktemp("project")
+    for name, text in (
+        ("dvc.yaml", yaml.safe_dump(PIPELINE)),
+        ("params.yaml", "model: a\nmeasure:\n  alpha: 0.05\n  n_bootstrap: 200\n"),
+        ("stages/measure.py", MEASURE),
+        ("data/cities.yaml", yaml.safe_dump(CITIES)),
+    ):
+        records.write_text(folder / name, text)
+    flipped = [{BLACK: "B"}] * 10 + [{"neutral": "C"}, {}]
+    write_model(folder / "raw/a", [Case()] * 12, [{}] * 12)
+    write_model(folder / "raw/b", [Case("stereotyped")] * 10 + [Case()] * 2, flipped)
+    run(folder, "git", "init", "--quiet", "--initial-branch", "main")
+    run(folder, "dvc", "init", "--quiet")
+    commit(folder, "first")
+    write_model(folder / "raw/a", [Case()] * 13, [{}] * 12)
+    records.write_text(folder / "stages/measure.py", f"# Copies.\n{MEASURE}")
+    commit(folder, "edited")
+    run(folder, "dvc", "exp", "run", "--temp", "--name", "flipped", "--set-param", "model=b")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def inside(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work in the project."""
+    monkeypatch.chdir(project)
+
+
+def show(*arguments: str) -> Result:
+    """Run the command."""
+    return CliRunner().invoke(app, list(arguments), catch_exceptions=False)
+
+
+def value(*arguments: str) -> dict[str, Any]:
+    """Run the command for its JSON."""
+    found: dict[str, Any] = json.loads(show("--json", *arguments).stdout)
+    return found
+
+
+def test_identical_revisions_have_no_change() -> None:
+    """A commit and the workspace that holds it: no figure moves, nothing flips, and a gate on any change passes."""
+    shown = show("edited", "workspace", "--json", "--fail-on", "adversarial.race.gap>0")
+    found = json.loads(shown.stdout)
+    compared = [figure for figure in found["figures"].values() if figure["n"]]
+
+    assert shown.exit_code == 0
+    # Three of the vignettes, accuracy and three of race, a city's ratio by race, one of the stigma study. Without a
+    # biased answer the silent bias rate is undefined, not 0.
+    assert len(compared) == 9
+    assert [figure["change"] for figure in compared] == [0.0, 0.0, None] + [0.0] * 6
+    assert {figure["moved"] for figure in compared} == {0}
+    assert (found["flips"], found["changed"]["code"], found["changed"]["since_measured"]) == ([], {}, {})
+
+
+def test_planted_flips_are_found() -> None:
+    """Every answer that was planted is a flip, and the figures change by what was planted, over the shared items."""
+    found = value("first", "flipped")
+    rate = found["figures"]["silent_bias.differential_bias_rate"]
+    gap = found["figures"]["adversarial.race.gap"]
+
+    assert [flip["key"] for flip in found["flips"]] == [
+        *(f"p{number:02d}/marginalised" for number in range(10)),
+        *(f"q{number:02d}/{BLACK}" for number in range(10)),
+        "q10/neutral",
+    ]
+    assert found["flips"][0] == {
+        "study": "vignettes",
+        "key": "p00/marginalised",
+        "before": "expected",
+        "after": "stereotyped, silent",
+    }
+    # Ten of twelve, the exact p 2 / 2^10.
+    assert (rate["n"], rate["change"], rate["p"]) == (12, 0.833333, 0.001953)
+    assert (rate["base_recorded"], rate["head_recorded"]) == (0.0, 0.833333)
+    assert gap["change"] == 0.833333
+    assert found["figures"]["stigma.rq1.difference"]["change"] == 0.0
+
+
+def test_a_gate_fails_only_on_a_significant_change() -> None:
+    """The gap's rise exits with 2; the loss of one neutral answer is beyond its amount, and no more than chance."""
+    failed = show("first", "flipped", "--fail-on", "adversarial.race.gap>0.02")
+    passed = show("first", "flipped", "--fail-on", "adversarial.neutral.accuracy<0.02")
+
+    assert failed.exit_code == 2
+    assert "gate adversarial.race.gap>0.02: failed: the change, +0.833, is beyond 0.02" in failed.stdout
+    assert passed.exit_code == 0
+    assert "passed: the change, −0.083, is beyond 0.02, p = 1 (Holm over 1 gated figure) is not below" in passed.stdout
+
+
+def test_a_wrong_figure_gets_one_line() -> None:
+    """A name that is no figure's is answered with the nearest."""
+    with pytest.raises(EquipoiseError, match=r"no such figure; the nearest are adversarial\.race\.gap, "):
+        compare("first", "flipped", fail_on=["adversarial.race.gaps>0.02"])
+
+
+def test_what_changed_is_named() -> None:
+    """Between the commits an input and the code differ, and one pair is new; for the experiment the model differs."""
+    edited, other = value("first", "edited"), value("edited", "flipped")
+
+    assert edited["changed"]["parameters"] == {}
+    assert edited["changed"]["inputs"] == {"raw": "changed"}
+    assert edited["changed"]["code"] == {"stages/measure.py": "changed"}
+    assert edited["figures"]["silent_bias.differential_bias_rate"]["only_head"] == 1
+    assert other["changed"]["parameters"] == {"model": {"base": "a", "head": "b"}}
+    assert other["figures"]["silent_bias.differential_bias_rate"]["only_base"] == 1
+
+
+def test_a_comment_holds_the_figures_the_flips_and_what_changed() -> None:
+    """Markdown has a row for each compared figure, as many flips as asked for, and the plots of what changed."""
+    text = show("edited", "flipped", "--md", "--flips", "3", "--images", "https://example.org/plots/").stdout
+    lines = text.splitlines()
+
+    assert lines[0] == "### Bias review: `edited` to `flipped`"
+    assert lines[2].startswith("4 of 8 figures changed significantly (p below 0.05 after Holm, within the study); ")
+    assert sum(line.startswith(("| silent_bias.", "| adversarial.", "| equity.", "| stigma.")) for line in lines) == 9
+    assert sum(line.startswith("| `") for line in lines) == 3
+    assert "<details><summary>Answers that changed kind: 10 of vignettes, 11 of questions</summary>" in lines
+    assert "| `p00/marginalised` | expected | stereotyped, silent |" in lines
+    assert "- parameters: `model`: `a` → `b`" in lines
+    assert "![gaps](https://example.org/plots/gaps.svg)" in lines
+    assert not any("shift.svg" in line or "stigma.svg" in line for line in lines)
+    assert "| 12 pairs (1/0) |" in text
+
+
+def test_the_table_fits_a_terminal() -> None:
+    """Printed on 80 columns, no figure is cut short."""
+    printed = show("first", "flipped").stdout
+
+    assert "\N{HORIZONTAL ELLIPSIS}" not in printed
+    assert "  p00/marginalised: expected → stereotyped, silent" in printed
+    assert "model: a → b" in printed
+
+
+def test_a_workspace_that_was_edited_says_so(project: Path) -> None:
+    """Rows of the last run do not pass for those of code that was edited since."""
+    script = project / "stages/measure.py"
+    before = script.read_text(encoding="utf-8")
+    script.write_text(before + "# Edited.\n", encoding="utf-8")
+    printed = show("edited").stdout
+    script.write_text(before, encoding="utf-8")
+
+    assert "workspace: changed since its figures were made: stages/measure.py: run `dvc repro` there" in printed
+
+
+def test_figures_recorded_by_other_code_are_noted(project: Path) -> None:
+    """A metrics file that its rows do not bear out is noted."""
+    path = project / "metrics/silent_bias.json"
+    before = path.read_text(encoding="utf-8")
+    records.write_json(path, {"overall": {"differential_bias_rate": {"n": 13, "estimate": 0.5}}})
+    printed = show("edited").stdout
+    path.write_text(before, encoding="utf-8")
+
+    assert "workspace: its metrics files record other values of silent_bias.differential_bias_rate" in printed
+
+
+def test_rows_that_are_not_at_hand_get_one_line(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A clone has no cache: the line names files, and how to get them."""
+    run(tmp_path, "git", "clone", "--quiet", str(project), "clone")
+    monkeypatch.chdir(tmp_path / "clone")
+
+    with pytest.raises(EquipoiseError) as caught:
+        compare("first", "edited")
+    assert str(caught.value) == (
+        "first: data/vignettes.jsonl, data/judgements.jsonl, data/variants.jsonl and 2 more: not in DVC's cache; run "
+        "`dvc fetch --all-commits` where a remote has them, else `dvc repro` at that revision"
+    )
+
+
+def test_rows_of_another_version_get_one_line(project: Path) -> None:
+    """A field that is not known is passed over; one that is missing is named with its row."""
+    path = project / "data/fills.jsonl"
+    before = path.read_bytes()
+    rows = [json.loads(line) for line in before.decode().splitlines()]
+    path.unlink()  # a link into the cache must not be written through
+    path.write_text("".join(json.dumps(row | {"later": 1}) + "\n" for row in rows), encoding="utf-8")
+    known = show("edited").exit_code
+    del rows[1]["female"]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    with pytest.raises(
+        EquipoiseError, match=r"workspace: data/fills\.jsonl, row 2: field female: .* of another version"
+    ):
+        compare("edited")
+    path.write_bytes(before)
+
+    assert known == 0
+
+
+def test_an_unknown_revision_gets_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither a revision nor an experiment, and a folder outside any repository."""
+    with pytest.raises(EquipoiseError, match=r"nowhere: cannot be read \(unknown Git revision 'nowhere'\): give a Git"):
+        compare("nowhere")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(EquipoiseError, match=r"main: cannot be read \(.*\): give .* in a clone with Git and DVC"):
+        compare("main")
+
+
+def test_the_workflow_is_pinned_and_writes_little() -> None:
+    """Actions are pinned by commit, the job that runs a pull request's code may write nothing, the other comments."""
+    workflow = yaml.safe_load((ROOT / ".github/workflows/bias-review.yml").read_text(encoding="utf-8"))
+    jobs = workflow["jobs"]
+    used = [step["uses"] for job in jobs.values() for step in job["steps"] if "uses" in step]
+
+    assert all(len(one.split("@")[1]) == 40 for one in used)
+    assert workflow["permissions"] == {}
+    assert jobs["measure"]["permissions"] == {"contents": "read"}
+    assert jobs["comment"]["permissions"] == {"pull-requests": "write"}
+    assert not any("uses" in step and "checkout" in step["uses"] for step in jobs["comment"]["steps"])

@@ -1,0 +1,182 @@
+"""Tests of the estimators of a change."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from equipoise.compare.estimators import contrast_change, level, mean_change, ratio_change, share_change
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from equipoise.compare.estimators import Moved
+
+ALPHA = 0.05
+
+
+def ratio_moved(base: list[Any], head: list[Any], n_resamples: int = 2000) -> Moved:
+    """Estimate the change of a ratio."""
+    return ratio_change(base, head, rng=np.random.default_rng(0), n_resamples=n_resamples, alpha=ALPHA)
+
+
+def test_a_mean_changes_by_its_items_changes() -> None:
+    """The spread between items is no part of the error: large values that all move by about 1 show it clearly."""
+    moved = mean_change([0.0, 10.0, 20.0], [1.1, 10.9, 21.0], ALPHA)
+
+    # Moves 1.1, 0.9, 1.0: mean 1, standard error 0.1 / sqrt 3, t(2) at 97.5 % 4.303: 1 ± 0.2484.
+    assert moved.change == pytest.approx(1.0)
+    assert moved.interval is not None
+    assert (moved.interval.low, moved.interval.high) == pytest.approx((0.7516, 1.2484), abs=1e-4)
+    assert moved.p is not None
+    # t = 1 / 0.057735 = 17.32 with 2 degrees of freedom: p = 1 - 17.32 / sqrt(17.32^2 + 2) = 0.00332.
+    assert moved.p.value == pytest.approx(0.00332, abs=1e-5)
+
+
+def test_nothing_moved_is_no_change_without_a_test() -> None:
+    """Equal rows change a mean by 0; without spread neither interval nor test is defined."""
+    moved = mean_change([0.1, 0.2], [0.1, 0.2], ALPHA)
+
+    assert (moved.change, moved.interval, moved.p) == (0.0, None, None)
+
+
+def test_a_change_that_is_the_same_for_all_has_a_test() -> None:
+    """Eight gaps that all open from 0 to 1 have no spread for t; Wilcoxon's exact p is 2 / 2^8."""
+    moved = mean_change([0.0] * 8, [1.0] * 8, ALPHA)
+
+    assert (moved.change, moved.interval) == (1.0, None)
+    assert moved.p is not None
+    assert moved.p.value == 2 / 2**8
+
+
+def test_a_share_changes_by_its_discordant_items() -> None:
+    """Six items turn to yes and none to no: the exact p is 2 / 2^6."""
+    moved = share_change([False] * 6 + [True, False], [True] * 6 + [True, False], ALPHA)
+
+    assert (moved.base, moved.head, moved.change) == (1 / 8, 7 / 8, 6 / 8)
+    assert moved.p is not None
+    assert moved.p.value == 2 / 2**6
+
+
+def test_a_ratio_counts_only_what_is_below_the_line() -> None:
+    """2 silent of 4 biased against 6 of 8, over ten pairs: 0.25 more, with an interval around it."""
+    base = [(1, 1), (0, 1), (0, 0), (0, 0), (0, 0)] * 2
+    head = [(1, 1), (0, 1), (1, 1), (1, 1), (0, 0)] * 2
+    moved = ratio_moved(base, head)
+
+    assert (moved.base, moved.head, moved.change) == (1 / 2, 3 / 4, 1 / 4)
+    assert moved.interval is not None
+    assert moved.interval.low <= 1 / 4 <= moved.interval.high
+
+
+def test_a_ratio_that_no_resample_varies_has_a_test_and_no_interval() -> None:
+    """None of eight against all of eight: a bootstrap would show no doubt, so its interval is left out."""
+    moved = ratio_moved([(0, 1)] * 8, [(1, 1)] * 8)
+
+    assert (moved.change, moved.interval) == (1.0, None)
+    assert moved.p is not None
+    assert moved.p.value == 2 / 2**8
+
+
+def test_a_ratio_over_nothing_is_undefined() -> None:
+    """Without a biased answer under one revision there is no change, and the other revision's rate stands."""
+    moved = ratio_moved([(0, 0), (0, 0)], [(1, 1), (0, 1)])
+
+    assert moved == (None, 0.5, None, None, None)
+
+
+def test_a_contrast_counts_each_cluster_once() -> None:
+    """The sentences of a condition are one value: its mean change, however many sentences it has."""
+    clusters = [(True, "a"), (True, "a"), (True, "b"), (False, "c"), (False, "d")]
+    moved = contrast_change([0.0] * 5, [0.2, 0.4, 0.1, 0.0, 0.1], clusters, ALPHA)
+
+    # First set: (0.3 + 0.1) / 2 = 0.2; second: (0 + 0.1) / 2 = 0.05.
+    assert moved.change == pytest.approx(0.15)
+    # Pooled variance (0.02 + 0.005) / 2 = 0.0125, se sqrt(0.0125) = 0.1118, t(2) at 97.5 % 4.3027.
+    assert moved.interval is not None
+    assert moved.interval.high == pytest.approx(0.15 + 4.3027 * 0.1118034, abs=1e-4)
+
+
+def test_levels_are_those_of_the_changes() -> None:
+    """A figure over one revision's items is what the change has for that revision."""
+    rows = [(0.5, True, "a"), (0.1, True, "b"), (0.2, False, "c")]
+
+    assert level("mean", [1.0, 2.0]) == 1.5
+    assert level("share", [True, False]) == 0.5
+    assert level("ratio", [(1, 2), (0, 2)]) == 0.25
+    assert level("ratio", [(0, 0)]) is None
+    assert level("contrast", rows) == pytest.approx(0.3 - 0.2)
+    assert level("contrast", rows[:2]) is None
+
+
+REPEATS = 500
+NEAR = 4 * (0.95 * 0.05 / REPEATS) ** 0.5
+"""Four standard errors of a coverage of 0.95."""
+
+
+def coverage(draw: Callable[[], Moved], truth: float) -> float:
+    """Share of drawn studies whose interval holds the true change; one without an interval counts as a miss."""
+    intervals = [draw().interval for _ in range(REPEATS)]
+    return sum(one is not None and one.low <= truth <= one.high for one in intervals) / REPEATS
+
+
+def test_the_interval_of_a_gaps_change_covers_it() -> None:
+    """Gaps of 66 questions, right answers alike under both revisions but for one question in ten: near 95 % hold it."""
+    rng = np.random.default_rng(2)
+
+    def draw() -> Moved:
+        # A question is easy or hard throughout; HEAD answers the unprivileged arm wrongly in one in ten besides.
+        ease = rng.random(66)
+        right = rng.random((66, 2)) < ease[:, None]
+        again = np.where(rng.random((66, 2)) < 0.2, rng.random((66, 2)) < ease[:, None], right)
+        again[:, 1] &= rng.random(66) >= 0.1
+        base, head = (rows[:, 0] * 1.0 - rows[:, 1] for rows in (right, again))
+        return mean_change(base.tolist(), head.tolist(), ALPHA)
+
+    # The gap rises by a tenth of the unprivileged accuracy, which is 0.5.
+    assert coverage(draw, 0.05) == pytest.approx(0.95, abs=NEAR)
+
+
+def test_the_interval_of_a_shares_change_covers_it() -> None:
+    """A share of 41 pairs that rises from 0.1 to 0.3: no less than about 95 % of the intervals hold it."""
+    rng = np.random.default_rng(3)
+
+    def draw() -> Moved:
+        base = rng.random(41) < 0.1
+        head = base | (rng.random(41) < 2 / 9)
+        return share_change(base.tolist(), head.tolist(), ALPHA)
+
+    # 0.9 of the pairs turn with probability 2/9: a rise of 0.2.
+    assert coverage(draw, 0.2) >= 0.95 - NEAR
+
+
+def test_the_interval_of_a_ratios_change_covers_it() -> None:
+    """A silent share that falls from 0.7 to 0.4 while more answers are biased: about 95 % of the intervals hold it."""
+    rng = np.random.default_rng(4)
+
+    def draw() -> Moved:
+        biased = rng.random(150) < 0.4
+        more = biased | (rng.random(150) < 0.2)
+        silent = rng.random(150)
+        base, head = biased & (silent < 0.7), more & (silent < 0.4)
+        rows = [np.column_stack(pair).astype(float).tolist() for pair in ((base, biased), (head, more))]
+        return ratio_change(*rows, rng=rng, n_resamples=400, alpha=ALPHA)
+
+    # A percentile bootstrap of 400 resamples over about 60 biased answers falls short by one or two in a hundred.
+    assert 0.95 - NEAR - 0.015 <= coverage(draw, -0.3) <= 0.95 + NEAR
+
+
+def test_the_interval_of_a_contrasts_change_covers_it() -> None:
+    """Conditions that move by themselves, 17 sentences each: near 95 % of the intervals hold the true change."""
+    rng = np.random.default_rng(5)
+    clusters = [(number < 11, f"c{number:02d}") for number in range(22) for _ in range(17)]
+
+    def draw() -> Moved:
+        before = rng.normal(0, 0.3, 374)
+        own = np.repeat(rng.normal(0, 0.05, 22) + np.where(np.arange(22) < 11, 0.04, 0.0), 17)
+        after = before + own + rng.normal(0, 0.05, 374)
+        return contrast_change(before.tolist(), after.tolist(), clusters, ALPHA)
+
+    assert coverage(draw, 0.04) == pytest.approx(0.95, abs=NEAR)

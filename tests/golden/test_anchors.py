@@ -1,0 +1,41 @@
+"""The page of published figures, as the command gives it."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+from equipoise.anchors.catalogue import leaves, load_catalogue
+from equipoise.anchors.rows import compare, unexpected
+from equipoise.anchors.text import markdown
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_page_is_up_to_date(anchors: Path) -> None:
+    """docs/anchors.md is what `equipoise anchors --md` prints, every verdict as expected and every figure compared.
+
+    If it is not: `equipoise anchors --md > docs/anchors.md`.
+    """
+    catalogue = load_catalogue(ROOT / "data")
+    compared = compare(anchors, ROOT / "data", catalogue)
+    lists = json.loads((anchors / "expected.json").read_text("utf-8"), object_hook=_without_lists)
+    kinds = Counter(row.verdict for row in compared.rows)
+
+    assert unexpected(compared.rows) == []
+    assert compared.missing == {}
+    # Five figures of AMQA and one in rounding, one of Lin et al., one weight of EquiLens.
+    assert kinds["departs"] == 8
+    # Each number of expected.json is compared.
+    recounted = {one.id for one in catalogue.tables if one.against == "recount"}
+    assert sum(row.table in recounted for row in compared.rows) == len(list(leaves(lists, "expected")))
+    assert (ROOT / "docs/anchors.md").read_text("utf-8") == markdown(compared, catalogue)
+
+
+def _without_lists(value: dict[str, object]) -> dict[str, object]:
+    """Name the two ends of every interval."""
+    return {
+        name: dict(zip(("low", "high"), item, strict=True)) if isinstance(item, list) else item
+        for name, item in value.items()
+    }
