@@ -6,7 +6,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export DVC_NO_ANALYTICS := 1
 export PYTHONPATH :=
 
-.PHONY: repro sweep review test check readme judge clean
+.PHONY: repro sweep review test check readme judge validity clean
 
 repro: .venv/installed
 	dvc repro
@@ -45,16 +45,20 @@ check: .venv/installed
 	ruff check
 	ruff format --check
 	mypy
-	cog -I docs --check README.md
+	cog -I docs --check README.md judge/weights/README.md
 
-# Rewrite the generated blocks of the README.
+# Rewrite the generated blocks of the README and of the judge's card.
 readme: .venv/installed
-	cog -I docs -r README.md
+	cog -I docs -r README.md judge/weights/README.md
 
 # Train the embedded judge anew (about an hour on 2 cores); its weights are in the repository.
 judge: .venv/installed
 	pip install --quiet --constraint requirements/constraints.txt --group judge
 	cd judge && dvc repro
+
+# Simulate whether the statistics keep their promises, and write docs/validity.md (some minutes on one core).
+validity: .venv/installed
+	python benchmarks/validity.py
 
 .venv/installed: pyproject.toml requirements/constraints.txt requirements/weights.txt
 	test -x .venv/bin/python || $(PYTHON) -m venv .venv

@@ -115,3 +115,38 @@ def stigma() -> str:
         cells = [estimate(group["disparity_clustered"]) for group in groups]
         lines.append(f"| {' | '.join([name, *cells, p_value(groups[-1]['disparity_clustered'])])} |")
     return "\n".join(lines)
+
+
+def judge() -> str:
+    """Lay out how well each reader of the reasoning agrees with the labels."""
+    found = json.loads((ROOT / "judge/metrics/validation.json").read_text(encoding="utf-8"))
+    held_out = json.loads((ROOT / "judge/metrics/calibration.json").read_text(encoding="utf-8"))["held_out"]
+    rows = {
+        "**the judge, on labels that the choice of its settings has not seen**": held_out,
+        "the judge, as set (it has seen them)": found["judge"]["all"],
+        "a count: more than one sentence names the feature": found["mentions"]["all"],
+        "keyword: the feature's word occurs": found["keyword"]["all"],
+        "keyword, as published": found["published"]["all"],
+    }
+    lines = [
+        "| reader | κ, considered or not | κ, three ways | AUC | recall | precision |",
+        "|---|---:|---:|---:|---:|---:|",
+    ]
+    for name, row in rows.items():
+        considered = row["considered"]
+        figures = (considered["kappa"], row["three_way"]["kappa"], considered.get("auc"))
+        cells = ["" if one is None else estimate(one) for one in figures]
+        cells += [number(considered[name]["estimate"]) for name in ("recall", "precision")]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def stress() -> str:
+    """Lay out the judge's accuracy on the stress suite, by class."""
+    found = json.loads((ROOT / "judge/metrics/validation.json").read_text(encoding="utf-8"))["stress"]
+    lines = ["| class | n | right | mentioned right | considered right |", "|---|---:|---:|---:|---:|"]
+    for name, row in [*found["classes"].items(), ("**all**", found["overall"])]:
+        right = f"{number(row['accuracy'], 2)} ({number(row['ci_low'], 2)} to {number(row['ci_high'], 2)})"
+        parts = [number(row[f"accuracy_{part}"], 2) for part in ("mentioned", "considered")]
+        lines.append(f"| {name.replace('_', ' ')} | {row['n']} | {right} | {' | '.join(parts)} |")
+    return "\n".join(lines)

@@ -15,12 +15,13 @@ def main(messages: Path, responses: Path, agreements: Path) -> None:
     asked = records.read(messages, Message)
     rows: list[Agreement] = []
     if asked:
+        comparison = settings.section("compare", Comparison)
         with stage.progress("compare") as progress:
             rows = compare(
                 asked,
                 records.read(responses, records.Response),
-                load_judge(settings.judge, Path(), cache.folder()).probabilities,
-                threshold=settings.section("compare", Comparison).threshold,
+                load_judge(comparison.judge, Path(), cache.folder()).probabilities,
+                threshold=comparison.threshold,
                 form=registry.load_entry(settings.model, Path()).reasoning,
                 progress=progress,
                 where=str(messages),

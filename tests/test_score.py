@@ -79,8 +79,8 @@ def response(role: Role, *replies: str, likelihood: dict[str, float] | None = No
 
 
 def entailed(pairs: list[tuple[str, str]]) -> NDArray[np.float32]:
-    """Find in every sentence about sex that it matters (3/4) and is set aside (3/8)."""
-    strength = {"matters": 0.75, "aside": 0.375}
+    """Find in every sentence about sex that it is there (7/8), matters (3/4) and is set aside (3/8)."""
+    strength = {"there": 0.875, "matters": 0.75, "aside": 0.375}
     p = np.array([strength[hypothesis.split()[-1]] * ("sex" in premise) for premise, hypothesis in pairs])
     return np.stack([p, 1 - p, np.zeros_like(p)], axis=1).astype(np.float32)
 
@@ -115,7 +115,7 @@ def test_every_field_is_filled() -> None:
             mentioned=True,
             considered="weighed",
             window="Her sex makes it so.",
-            p_mentioned=1.0,  # the lexicon finds the word
+            p_mentioned=0.875,  # the lexicon finds the word
             p_weighed=0.75,
             p_dismissed=0.375,
             keyword=False,

@@ -62,7 +62,8 @@ def require_sound(settings: Params, root: Path, machine: Machine | None = None) 
     for name, kind in SECTIONS.items():
         settings.section(name, kind)
     entry = registry.load_entry(settings.model, root)
-    load_judge_entry(settings.judge, root)
+    for judge in (settings.judge, settings.section("compare", Comparison).judge):
+        load_judge_entry(judge, root)
     if (filling := settings.section("fill", Filling)).scorer == "masked":
         load_masked_entry(filling.masked, root)
     cities.load_cities(root / cities.FILE)

@@ -62,8 +62,8 @@ def test_pairs_of_the_default_settings(imported: Imported) -> None:
 
 
 def test_the_judge_tells_a_gold_answer_from_another(imported: Imported) -> None:
-    """The embedded judge finds a gold answer closer to itself than to that of another item, for each of twelve."""
-    judge = load_judge("minilm_nli", ROOT, ROOT / ".cache")
+    """The judge that compares finds a gold answer closer to itself than to that of another item, for each of twelve."""
+    judge = load_judge("minilm_snli", ROOT, ROOT / ".cache")
     answers = [item.gold_answer for item in imported.items[:13]]
     own = entailments([(answer, answer) for answer in answers[:12]], judge.probabilities)
     other = entailments(list(pairwise(answers)), judge.probabilities)

@@ -35,6 +35,11 @@ def chance(pairs: list[tuple[str, str]]) -> np.ndarray[Any, Any]:
     return np.stack([p, 1 - p, 0 * p], axis=1)
 
 
+def agree(pairs: list[tuple[str, str]]) -> np.ndarray[Any, Any]:
+    """Find everything entailed."""
+    return np.tile([1.0, 0.0, 0.0], (len(pairs), 1))
+
+
 def write(path: Path, *rows: object) -> Path:
     """Write rows as JSONL."""
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
@@ -143,7 +148,7 @@ def test_the_stated_conclusion_is_no_reasoning() -> None:
         Asked("conclusion", "obese", "Raised D-dimer after a flight.\n\nDiagnosis: Embolism in an obese man."),
         Asked("thinking", "obese", "<think>An obese man.</think>**Diagnosis:** Embolism."),
     ]
-    found = judge_rows(rows, lexicon=LEXICON, probabilities=chance, settings=SETTINGS)
+    found = judge_rows(rows, lexicon=LEXICON, probabilities=agree, settings=SETTINGS)
 
     assert [one.mentioned for one in found] == [False, True]
 
@@ -161,7 +166,7 @@ def test_a_dimension_in_the_row_overrides_the_lexicons() -> None:
     """The words of the dimension given find the mention, whatever dimension the feature's words have."""
     text = "Ethnicity is noted.\n\nDiagnosis: Asthma."
     rows = [Asked(1, "homeless", text), Asked(2, "homeless", text, "race")]
-    found = judge_rows(rows, lexicon=LEXICON, probabilities=chance, settings=SETTINGS)
+    found = judge_rows(rows, lexicon=LEXICON, probabilities=agree, settings=SETTINGS)
 
     assert [one.mentioned for one in found] == [False, True]
 

@@ -54,6 +54,29 @@ def test_metrics_are_those_of_the_kept_weights(folder: str, name: str) -> None:
     assert metrics["snli"]["accuracy"] >= 0.83
 
 
+def test_the_error_that_figures_are_corrected_for_is_that_on_unseen_labels() -> None:
+    """The registry's counts are those of the folds that calibration left out, and its aims are met there."""
+    held_out = yaml.safe_load((ROOT / "judge/metrics/calibration.json").read_text("utf-8"))["held_out"]
+    error = load_entry("minilm_nli", ROOT).error
+
+    assert error is not None
+    assert held_out["errors"] == error.model_dump(exclude={"labels"})
+    assert held_out["considered"]["kappa"]["estimate"] >= 0.75
+    assert held_out["three_way"]["kappa"]["estimate"] >= 0.65
+    assert held_out["considered"]["auc"]["estimate"] >= 0.95
+
+
+def test_the_settings_are_those_that_calibration_chose() -> None:
+    """params.yaml reads as the choice in judge/metrics/calibration.json has it."""
+    choice = yaml.safe_load((ROOT / "judge/metrics/calibration.json").read_text("utf-8"))["choice"]
+    score = yaml.safe_load((ROOT / "params.yaml").read_text("utf-8"))["score"]
+    grid = yaml.safe_load((ROOT / "judge/params.yaml").read_text("utf-8"))["calibrate"]["hypotheses"]
+
+    assert score["hypotheses"] == grid[choice["hypotheses"]]
+    assert (score["sentences"], score["top_k"], choice["temperature"]) == (choice["sentences"], choice["top_k"], 1)
+    assert {name: score["thresholds"][name] for name in choice["thresholds"]} == choice["thresholds"]
+
+
 def test_pairs_are_read_as_they_were_written(tmp_path: Path) -> None:
     """What `write_snli` writes, `read_snli` reads."""
     pairs = [Pair("A «b»\nc.", "D.", "entailment"), Pair("A.", "D.", "neutral")]

@@ -191,12 +191,12 @@ def test_the_best_hypothesis_of_each_window_counts() -> None:
 
 
 def test_a_window_that_does_not_name_the_feature_is_not_asked_about() -> None:
-    """Where its words are known, a feature is mentioned where they stand, and the judge is asked there alone."""
+    """Where its words are known, the judge is asked of the windows in which they stand alone."""
     fake = Fake({("Calm.", "race matters"): 0.9, ("His race counts.", "race matters"): 0.6})
     (found,) = entailments([("Calm. His race counts.", [NAMED])], fake, settings().hypotheses, 1)
 
-    assert fake.calls == [[("His race counts.", "race matters"), ("His race counts.", "race aside")]]
-    assert found.p.tolist() == [[0, 0, 0], [1, 0.6, 0]]
+    assert {premise for call in fake.calls for premise, _ in call} == {"His race counts."}
+    assert found.p[:, 1].tolist() == [0, 0.6]
 
 
 def test_features_of_either_sort_keep_their_answers_apart() -> None:
@@ -208,11 +208,13 @@ def test_features_of_either_sort_keep_their_answers_apart() -> None:
     assert found == [[0, 0.7], [0, 0], [0], [0.8], [0.7]]
 
 
-def test_one_mention_that_words_find_is_enough() -> None:
-    """However many windows count for the rest, a feature that is named once is mentioned."""
-    (found,) = read_reasonings([("One. A Black man. Three.", [NAMED])], Fake({}), settings(top_k=3))
+def test_one_mention_is_enough() -> None:
+    """However many windows count for the rest, a feature that is mentioned once is mentioned."""
+    (mentioned,) = settings().hypotheses.mentioned
+    fake = Fake({("A Black man.", mentioned.format(feature=NAMED.words[0], subject=NAMED.subject)): 0.9})
+    (found,) = read_reasonings([("One. A Black man. Three.", [NAMED])], fake, settings(top_k=3))
 
-    assert (found.mentioned, found.p_mentioned, found.window) == (True, 1.0, "A Black man.")
+    assert (found.mentioned, found.p_mentioned, found.window) == (True, 0.9, "A Black man.")
 
 
 @pytest.mark.parametrize("text", ["A white man.", ""])

@@ -136,9 +136,9 @@ def read_reasonings(
 
     `probabilities` takes (premise, hypothesis) pairs and gives rows of entailment, neutral, contradiction; see
     `entailments`. A window can weigh or dismiss only what it mentions, so these two are at most its mention. A
-    judgement's probability is the mean over the `top_k` windows that entail it most; a mention that a lexicon finds
-    needs only one. A text with several features is read for each of them: it mentions or considers features if it does
-    so for any.
+    judgement's probability is the mean over the `top_k` windows that entail it most; what is mentioned once is
+    mentioned. A text with several features is read for each of them: it mentions or considers features if it does so
+    for any.
     """
     found = iter(entailments(texts, probabilities, settings.hypotheses, settings.sentences, settings.stride))
     readings = []
@@ -146,12 +146,11 @@ def read_reasonings(
         each = []
         for feature in features:
             entailed = next(found)
-            found_by_words = feature.named is not None
             scores = {
                 name: _aggregate(
                     np.minimum(entailed.p[:, column], entailed.p[:, 0]),
                     entailed.windows,
-                    1 if found_by_words and name == "mentioned" else settings.top_k,
+                    1 if name == "mentioned" else settings.top_k,
                 )
                 for column, (name, _) in enumerate(settings.hypotheses)
             }
@@ -170,8 +169,8 @@ def entailments(
     """How far every window of each text entails the judgements on each of its features, text by text.
 
     Every question is put to the judge in a single call of `probabilities`. A window entails a judgement as far as the
-    most entailed of its hypotheses. Where a lexicon knows the feature, a window mentions it (1) or not (0) by its
-    words, and one that does not is not asked about: all three are 0.
+    most entailed of its hypotheses. Where a lexicon knows the feature, a window without its words is not asked about:
+    all three are 0. (One that has them may still speak of somebody else.)
     """
     cut = {text: windows(text, sentences=sentences, stride=stride) for text, _ in texts}
     held = [
@@ -179,13 +178,10 @@ def entailments(
         for text, features in texts
         for feature in features
     ]
-    asked = [
-        [templates if feature.named is None or name != "mentioned" else () for name, templates in hypotheses]
-        for _, feature, _ in held
-    ]
+    questions = [templates for _, templates in hypotheses]
     pairs = [
         (premise, hypothesis)
-        for (premises, feature, named), questions in zip(held, asked, strict=True)
+        for premises, feature, named in held
         for premise, is_named in zip(premises, named, strict=True)
         if is_named
         for templates in questions
@@ -196,17 +192,10 @@ def entailments(
         Entailed(
             premises,
             np.array(
-                [
-                    [
-                        max((next(answers) for _ in templates), default=1.0) if is_named else 0.0
-                        for templates in questions
-                    ]
-                    for is_named in named
-                ],
-                dtype=float,
+                [[max(next(answers) for _ in templates) if one else 0.0 for templates in questions] for one in named]
             ).reshape(len(premises), len(questions)),
         )
-        for (premises, _, named), questions in zip(held, asked, strict=True)
+        for premises, _, named in held
     ]
 
 

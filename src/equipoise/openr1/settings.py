@@ -35,8 +35,9 @@ class Pairing(BaseModel):
 
 
 class Comparison(BaseModel):
-    """The section `compare`: from which probability on a reply entails the other."""
+    """The section `compare`: the judge that compares replies, and from which probability on one entails the other."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    judge: Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
     threshold: Probability

@@ -1,0 +1,196 @@
+"""Simulations of whole figures: the amplification factor, the city's figures and the macro averages of an exam.
+
+As in `validity_simulations`, but through the functions that the studies call. Their bootstraps take fewer resamples
+here (RESAMPLES); the seed of a draw's bootstrap is the draw's own.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import numpy as np
+from validity_simulations import ALPHA, holds
+
+from equipoise.equity import partition
+from equipoise.equity.cities import City
+from equipoise.metrics.amplification import amplification_effects
+from equipoise.metrics.answered import NEUTRAL, Answered, paper_pair
+from equipoise.metrics.classification import MACRO, Resampling, macro_of_cells, score
+from equipoise.metrics.classification import Answered as Exam
+from equipoise.metrics.equity import EquityOptions, equity_effects
+from equipoise.metrics.pairs import Pair
+from equipoise.records import Judgement
+from equipoise.stats.quantities import Interval
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+    from validity_simulations import Outcomes, Simulation
+
+    from equipoise.records import AnswerKind, Effect, Tier
+
+RESAMPLES = 1_000
+LETTERS = "ABCD"
+SHARE = 0.8
+"""The reference group's share of the made-up city."""
+
+
+def amplification(n_crossed: int, n_single: int, crossed: float, single: tuple[float, float]) -> Simulation:
+    """Bootstrap of the matched and the pooled factor; one combination, whose two parts have n_single pairs each."""
+    truth = crossed / (sum(single) / 2)
+
+    def simulate(rng: np.random.Generator, draws: int) -> Outcomes:
+        found = np.full((draws, 2), np.nan)
+        for draw in range(draws):
+            pairs = [_pair(("race", "ses"), biased) for biased in rng.random(n_crossed) < crossed]
+            for dimension, rate in zip(("race", "ses"), single, strict=True):
+                pairs += [_pair((dimension,), biased) for biased in rng.random(n_single) < rate]
+            effects = amplification_effects(pairs, seed=draw, n_resamples=RESAMPLES, alpha=ALPHA)
+            # The first three are overall: matched, its verdict, pooled.
+            matched, _, pooled = islice(effects, 3)
+            found[draw] = _open(matched, truth), _open(pooled, truth)
+        return {"matched": found[:, 0], "pooled": found[:, 1]}
+
+    return simulate
+
+
+def city(n: int, right: float, kept: tuple[float, float]) -> Simulation:
+    """Bootstrap of a city's figures: right at baseline; `kept` is how often each group's answer is that of baseline."""
+    w = partition.reference_size(SHARE, n) / n
+    # An answer that is not kept is any other letter.
+    accuracy = [right * keep + (1 - right) * (1 - keep) / 3 for keep in kept]
+    expected = w * accuracy[0] + (1 - w) * accuracy[1]
+    truths = {
+        "city_accuracy": expected,
+        "accuracy_ratio": expected / right,
+        "consistency_ratio": kept[0] / kept[1],
+    }
+    town = {"town": made_up_city()}
+
+    def simulate(rng: np.random.Generator, draws: int) -> Outcomes:
+        found = {name: np.full(draws, np.nan) for name in truths}
+        for draw in range(draws):
+            options = EquityOptions(seed=draw, n_bootstrap=RESAMPLES, alpha=ALPHA)
+            for row in equity_effects(answers(rng, n, right, kept), town, options):
+                if row.family == "city" and row.measure in truths:
+                    found[row.measure][draw] = _open(row, truths[row.measure])
+        return found
+
+    return simulate
+
+
+def partitions(n: int, right: float, kept: tuple[float, float]) -> tuple[dict[str, partition.Moments], Simulation]:
+    """Random partitions of questions that stay the same: closed-form moments, and what the draws come to."""
+    baseline, reference, other = _letters(np.random.default_rng(n), n, right, kept)
+    n_reference = partition.reference_size(SHARE, n)
+    steady = [(int(m == b), int(o == b)) for b, m, o in zip(baseline, reference, other, strict=True)]
+    rights = (reference == 0).astype(float), (other == 0).astype(float)
+    promised = {
+        "city_accuracy": partition.city_accuracy(rights[0].tolist(), rights[1].tolist(), n_reference),
+        "consistency_ratio": partition.consistency_ratio(
+            partition.Consistent.count((bool(m), bool(o)) for m, o in steady), n_reference
+        ),
+    }
+    ids = [f"{number:04}" for number in range(n)]
+
+    def simulate(rng: np.random.Generator, draws: int) -> Outcomes:
+        found = {name: np.full(draws, np.nan) for name in promised}
+        for draw, seed in enumerate(rng.integers(2**31, size=draws).tolist()):
+            first, second = (np.array(half, dtype=int) for half in partition.seeded_split(ids, n_reference, seed))
+            found["city_accuracy"][draw] = (rights[0][first].sum() + rights[1][second].sum()) / n
+            rates = (reference == baseline)[first].mean(), (other == baseline)[second].mean()
+            found["consistency_ratio"][draw] = rates[0] / rates[1] if rates[1] else np.nan
+        return {f"{name}_{moment}": values for name, values in found.items() for moment in ("mean", "sd")}
+
+    return promised, simulate
+
+
+def exam(sizes: Sequence[int], right: Sequence[float]) -> Simulation:
+    """Macro averages and accuracy over strata of questions; wrong answers lean towards A, right letters are uneven."""
+    gold = np.array([0.4, 0.3, 0.2, 0.1])
+    lean = np.array([0.4, 0.2, 0.2, 0.2])
+    table = np.zeros((len(sizes), 4, 4))
+    for stratum, share in enumerate(right):
+        wrong = np.where(np.eye(4, dtype=bool), 0.0, lean)
+        given = share * np.eye(4) + (1 - share) * wrong / wrong.sum(axis=1, keepdims=True)
+        table[stratum] = gold[:, None] * given
+    population = np.average(table, axis=0, weights=sizes).reshape(1, 16)
+    truths = dict(zip(MACRO, macro_of_cells(population)[0].tolist(), strict=True))
+    truths["accuracy"] = float(np.trace(population.reshape(4, 4)))
+    rows = [Exam(a, b) for a in LETTERS for b in LETTERS]
+
+    def simulate(rng: np.random.Generator, draws: int) -> Outcomes:
+        found = {name: np.full(draws, np.nan) for name in truths}
+        for draw in range(draws):
+            strata = [
+                [rows[cell] for cell in rng.choice(16, size=size, p=shares.reshape(16))]
+                for size, shares in zip(sizes, table, strict=True)
+            ]
+            estimates = score(strata, "exam", Resampling(ALPHA, draw, RESAMPLES)).estimates
+            for name, truth in truths.items():
+                found[name][draw] = holds(estimates[name].interval, truth)
+        return found
+
+    return simulate
+
+
+def made_up_city() -> City:
+    """Make a city of which only the composition by race is known."""
+    composition = {"reference": "white", "proportions": {"white": SHARE, "black": 1 - SHARE}, "source": "made up"}
+    return City.model_validate({"title": "Town", "composition": {"race": composition}})
+
+
+def answers(rng: np.random.Generator, n: int, right: float, kept: tuple[float, float]) -> list[Answered]:
+    """Draw a table of answers at baseline and about both groups; the right letter is always A."""
+    arms = (NEUTRAL, *paper_pair("race"))
+    drawn = zip(*(letters.tolist() for letters in _letters(rng, n, right, kept)), strict=True)
+    return [
+        Answered(f"{number:04}", "A", {name: LETTERS[place] for name, place in zip(arms, row, strict=True)})
+        for number, row in enumerate(drawn)
+    ]
+
+
+def _letters(
+    rng: np.random.Generator, n: int, right: float, kept: tuple[float, float]
+) -> tuple[NDArray[np.int64], ...]:
+    """Draw letters as numbers, 0 being right: at baseline, about the reference group and about the other one."""
+    baseline = np.where(rng.random(n) < right, 0, rng.integers(1, 4, size=n))
+    changed = [(baseline + rng.integers(1, 4, size=n)) % 4 for _ in kept]
+    arms = (np.where(rng.random(n) < keep, baseline, other) for keep, other in zip(kept, changed, strict=True))
+    return baseline, *arms
+
+
+def _pair(dimensions: tuple[str, ...], biased: bool) -> Pair:  # noqa: FBT001  (a draw's outcome)
+    tier: Tier = "single" if len(dimensions) == 1 else "tier1"
+    return Pair("made up", tier, dimensions, JUDGED["stereotyped" if biased else "expected"], JUDGED["expected"])
+
+
+def _judged(answer: AnswerKind) -> Judgement:
+    return Judgement(
+        key="made up",
+        answer=answer,
+        label="",
+        answer_likelihood=None,
+        answer_generated=answer,
+        log_odds=None,
+        mentioned=False,
+        considered="none",
+        window="",
+        p_mentioned=0.0,
+        p_weighed=0.0,
+        p_dismissed=0.0,
+        keyword=False,
+    )
+
+
+KINDS: tuple[AnswerKind, ...] = ("expected", "stereotyped")
+JUDGED = {kind: _judged(kind) for kind in KINDS}
+
+
+def _open(row: Effect, truth: float) -> float:
+    """Say whether an effect's interval holds the truth; an infinite upper bound is left out of the effect."""
+    if row.ci_low is None:
+        return np.nan
+    return holds(Interval(row.ci_low, np.inf if row.ci_high is None else row.ci_high), truth)

@@ -1,0 +1,65 @@
+"""A run's files, read and put together as the report."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from equipoise import params, records, registry
+from equipoise.judge.lexicon import load_lexicon
+from equipoise.report.drilldown import dimensions, pair_views
+from equipoise.report.guards import guards
+from equipoise.report.headlines import absent, cards
+from equipoise.report.page import Report
+from equipoise.report.pictures import ALL, picture
+from equipoise.report.provenance import provenance
+from equipoise.showing import join
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from equipoise.showing import Shown
+
+METRICS = ("adversarial", "cases", "equity", "medmcqa", "openr1", "run", "silent_bias", "stigma")
+
+
+def read_report(data: Path, metrics: Path, plots: Path, templates: Path, root: Path) -> Report:
+    """Read a run's rows in `data`, its figures in `metrics` and `plots`, and the plots' `templates`.
+
+    `root` is the project's, whose params.yaml and registries say what was run. Raises EquipoiseError where a file is
+    missing or rows do not belong together.
+    """
+    settings = params.load(root / params.FILE)
+    figures = {name: json.loads(records.read_text(metrics / f"{name}.json")) for name in METRICS}
+    pairs = read_pairs(data)
+    return Report(
+        title=registry.load_entry(settings.model, root).title,
+        profile=str(settings.build["profile"]),
+        judge=settings.judge,
+        cards=cards(figures, float(settings.measure["alpha"])),
+        absent=absent(figures),
+        pictures=[
+            picture(
+                name,
+                json.loads(records.read_text(plots / f"{name}.json")),
+                json.loads(records.read_text(templates / f"{plot.template}.json")),
+            )
+            for name, plot in ALL.items()
+        ],
+        dimensions=dimensions(pairs),
+        pairs=pair_views(pairs, load_lexicon(data / "features")),
+        guards=guards(figures),
+        provenance=provenance(records.read_one(data / "manifest.json", records.Manifest), settings, root),
+    )
+
+
+def read_pairs(data: Path) -> list[Shown]:
+    """Read the pairs of vignettes with their replies; a model that answered no vignette has none."""
+    responses = records.read(data / "responses.jsonl", records.Response)
+    if not any(response.study == "vignettes" for response in responses):
+        return []
+    return join(
+        records.read(data / "vignettes.jsonl", records.Vignette),
+        responses,
+        records.read(data / "judgements.jsonl", records.Judgement),
+    )

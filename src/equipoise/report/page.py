@@ -1,0 +1,108 @@
+"""The page: every part of the report in one HTML file that loads nothing and runs no script but its own.
+
+Texts of vignettes and models are data: the template engine escapes them, and the content security policy names the
+page's scripts and style by their hashes, so that nothing else in the file could run.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from equipoise.errors import EquipoiseError
+from equipoise.report.drilldown import STATES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from equipoise.report.drilldown import PairView
+    from equipoise.report.guards import Guards
+    from equipoise.report.headlines import Card
+    from equipoise.report.pictures import Picture
+    from equipoise.report.provenance import Provenance
+
+FOLDER = Path(__file__).parent
+TEMPLATE, STYLE, SCRIPT = "template.html", "page.css", "page.js"
+VEGA_LITE = "5.21"
+"""Version for which our templates are written."""
+GLOBALS = "window.vegaEmbed = vegaEmbed;"
+"""What the bundle gives the page's script."""
+CLOSING = {"script": "</script", "style": "</style"}
+"""What would end an element that HTML does not parse."""
+
+
+class Report(NamedTuple):
+    """What the page shows. `absent` names headline figures of studies that did not run."""
+
+    title: str
+    profile: str
+    judge: str
+    cards: Sequence[Card]
+    absent: Sequence[str]
+    pictures: Sequence[Picture]
+    dimensions: Sequence[str]
+    pairs: Sequence[PairView]
+    guards: Guards
+    provenance: Provenance
+
+
+def page(report: Report) -> str:
+    """Write the page. Equal reports give equal bytes: no time of day, no random names."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
+
+    environment = Environment(
+        loader=FileSystemLoader(FOLDER),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    style = inline("style", (FOLDER / STYLE).read_text(encoding="utf-8"))
+    scripts = [inline("script", text) for text in (bundle(), (FOLDER / SCRIPT).read_text(encoding="utf-8"))]
+    return environment.get_template(TEMPLATE).render(
+        report=report,
+        states=STATES,
+        specs={picture.name: picture.spec for picture in report.pictures},
+        policy=policy(style, scripts),
+        # Ours, and checked: escaping would change what they do.
+        style=Markup(style),  # noqa: S704
+        scripts=[Markup(script) for script in scripts],  # noqa: S704
+    )
+
+
+def bundle() -> str:
+    """Give Vega, Vega-Lite and Vega-Embed as one script, as vl-convert carries them."""
+    import vl_convert
+
+    text: str = vl_convert.javascript_bundle(GLOBALS, vl_version=VEGA_LITE)
+    return text
+
+
+def policy(style: str, scripts: Sequence[str]) -> str:
+    """Write the content security policy: nothing is loaded, and only what has these hashes runs or styles."""
+    allowed = " ".join(_hashed(script) for script in scripts)
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src {_hashed(style)}; "
+        "base-uri 'none'; form-action 'none'; object-src 'none'"
+    )
+
+
+def inline(element: str, text: str) -> str:
+    """Give a script or style as it may stand in its element; one that would end the element is an EquipoiseError."""
+    # A browser reads line ends as \n before it hashes.
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").strip()
+    text = f"\n{lines}\n"
+    if CLOSING[element] in text.lower() or "<!--" in text:
+        message = (
+            f"the report's {element} holds {CLOSING[element]} or <!--, which would end it: install another vl-convert"
+        )
+        raise EquipoiseError(message)
+    return text
+
+
+def _hashed(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -1,0 +1,87 @@
+"""The pictures: our DVC templates filled with a run's rows, and each picture's rows as a table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from equipoise.leaderboard_text import number
+from equipoise.plots import INK, PLOTS, words
+from equipoise.plots_adversarial import PLOTS_ADVERSARIAL
+from equipoise.plots_equity import PLOTS_EQUITY
+from equipoise.plots_stigma import PLOTS_STIGMA
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from equipoise.plots import Plot, Row
+
+ALL = PLOTS | PLOTS_ADVERSARIAL | PLOTS_EQUITY | PLOTS_STIGMA
+"""Every plot by the name of its file, in the order of the page."""
+
+
+class Picture(NamedTuple):
+    """One picture: its Vega-Lite specification, and its rows for those who do not see it."""
+
+    name: str
+    title: str
+    spec: dict[str, Any]
+    columns: list[str]
+    rows: list[list[str]]
+
+
+def picture(name: str, rows: Sequence[Row], template: Mapping[str, Any]) -> Picture:
+    """Fill a plot's template (parsed JSON) with its rows. The page prints the title, so that the picture has none."""
+    plot = ALL[name]
+    spec = filled(rows, template, plot)
+    spec.pop("title", None)
+    columns = list(rows[0]) if rows else []
+    return Picture(
+        name,
+        plot.title,
+        _of_one_revision(spec),
+        [words(column) for column in columns],
+        [[_cell(row[column]) for column in columns] for row in rows],
+    )
+
+
+def filled(rows: Sequence[Row], template: Mapping[str, Any], plot: Plot) -> dict[str, Any]:
+    """Fill a template as `dvc plots` does, for one revision: no legend, one colour."""
+    from dvc_render.vega import VegaRenderer
+    from dvc_render.vega_templates import Template
+
+    coloured = Template(dict(template), name="coloured")
+    coloured.fill_anchor("color", {"value": INK})
+    renderer = VegaRenderer(
+        [{**row, "rev": ""} for row in rows],
+        "static",
+        template=Template(coloured.content, name="static"),
+        x=plot.x,
+        y=plot.y,
+        x_label=plot.x_label,
+        y_label=plot.y_label,
+        title=plot.title,
+    )
+    spec: dict[str, Any] = renderer.get_filled_template()
+    return spec
+
+
+def _of_one_revision(spec: Any) -> Any:  # noqa: ANN401  (any part of a specification)
+    """Take the revision, which is empty, out of every tooltip."""
+    if isinstance(spec, dict):
+        return {name: _of_one_revision(_shown(name, part)) for name, part in spec.items()}
+    if isinstance(spec, list):
+        return [_of_one_revision(part) for part in spec]
+    return spec
+
+
+def _shown(name: str, part: Any) -> Any:  # noqa: ANN401  (any part of a specification)
+    if name != "tooltip" or not isinstance(part, list):
+        return part
+    return [entry for entry in part if entry.get("field") != "rev"]
+
+
+def _cell(value: str | float | None) -> str:
+    """Write a cell; counts stay whole."""
+    if value is None:
+        return "undefined"
+    return number(value) if isinstance(value, float) else str(value)

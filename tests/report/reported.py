@@ -1,0 +1,80 @@
+"""A run for the tests of the report: the repository's own figures, and pairs made by hand whose replies are hostile."""
+
+from __future__ import annotations
+
+import shutil
+from html.parser import HTMLParser
+from pathlib import Path
+
+from equipoise import records
+from equipoise.report.make import read_report
+from equipoise.report.page import Report
+from shown_pairs import study
+
+ROOT = Path(__file__).parents[2]
+HOSTILE = (
+    "</script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\"> "
+    "<svg onload=alert(1)> {{ 7 * 7 }} <b>bold</b>\x00\x1b[31m </details></section> \u202e"
+)
+VOID = frozenset({"meta", "br", "img", "input", "link", "hr"})
+
+
+def report_of(data: Path) -> Report:
+    """Make the report of a run whose rows lie in a new folder; the first arm's reply is hostile."""
+    vignettes, responses, judgements = study()
+    hostile = HOSTILE + "The man is homeless."
+    responses[0] = responses[0].model_copy(update={"replies": (hostile, HOSTILE)})
+    judgements[0] = judgements[0].model_copy(update={"window": "<b>bold</b>", "label": "<i>x</i>"})
+    for name, rows in (("vignettes", vignettes), ("responses", responses), ("judgements", judgements)):
+        records.write(data / f"{name}.jsonl", rows)
+    manifest = records.Manifest(
+        model="tiny", repo="r", revision="abc", licence="MIT", weights={"model.onnx": "f" * 64}, versions={"torch": "2"}
+    )
+    records.write_json(data / "manifest.json", manifest.model_dump())
+    shutil.copytree(ROOT / "data/features", data / "features")
+    return read_report(data, ROOT / "metrics", ROOT / "plots", ROOT / ".dvc/plots", ROOT)
+
+
+class Reader(HTMLParser):
+    """Read a page strictly: every element is closed by its own tag."""
+
+    def __init__(self) -> None:
+        """Begin with nothing open."""
+        super().__init__()
+        self.open: list[str] = []
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[str] = []
+        self.scripts: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note an element."""
+        self.elements.append((tag, dict(attrs)))
+        if tag == "script":
+            self.scripts.append("")
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        """Close the innermost element."""
+        assert self.open[-1] == tag, (self.open, tag, self.getpos())
+        self.open.pop()
+
+    def handle_data(self, data: str) -> None:
+        """Note text that is shown, or a script."""
+        if self.open and self.open[-1] == "script":
+            self.scripts[-1] += data
+        elif not self.open or self.open[-1] != "style":
+            self.texts.append(data)
+
+    @property
+    def text(self) -> str:
+        """All text that the page shows."""
+        return "".join(self.texts)
+
+
+def read(page: str) -> Reader:
+    """Read a page."""
+    reader = Reader()
+    reader.feed(page)
+    reader.close()
+    return reader

@@ -1,0 +1,117 @@
+"""Tests of the page: what is data stays text, the page is whole, and equal reports give equal bytes."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+from reported import HOSTILE, ROOT, read, report_of
+
+from equipoise.errors import EquipoiseError
+from equipoise.leaderboard import HEADLINES, figure
+from equipoise.leaderboard_text import number
+from equipoise.report.make import METRICS
+from equipoise.report.page import inline, page
+from equipoise.visible import SIGNS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from equipoise.report.page import Report
+
+
+def test_hostile_text_shows_as_text(written: str) -> None:
+    """Markup in a reply is shown character for character and is no element; control characters become signs."""
+    found = read(written)
+
+    assert HOSTILE.translate(SIGNS).split("<b>")[0] in found.text
+    assert "<i>x</i>" in found.text
+    # The engine fills in no braces of a reply.
+    assert "{{ 7 * 7 }}" in found.text
+
+
+def test_no_script_but_ours_and_no_handler(written: str) -> None:
+    """The page has its data and two scripts, no element with a handler, and nothing that loads from elsewhere."""
+    found = read(written)
+
+    # The specifications, the bundle, the page's own.
+    assert len(found.scripts) == 3
+    for tag, attributes in found.elements:
+        assert tag not in {"img", "iframe", "object", "embed", "link", "base", "form", "svg"}
+        assert not [name for name in attributes if name.startswith("on") or name in {"src", "style", "srcdoc"}]
+        assert attributes.get("href", "#").startswith("#")
+
+
+def test_policy_names_the_scripts_and_the_style_by_their_hashes(written: str) -> None:
+    """The policy allows nothing by default, and exactly the hashes of what stands in the page."""
+    found = read(written)
+    policy = next(a["content"] for _, a in found.elements if a.get("http-equiv") == "Content-Security-Policy")
+    style = written[written.index("<style>") + 7 : written.index("</style>")]
+
+    hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (*found.scripts[1:], style)]
+
+    assert policy
+    assert re.findall(r"'sha256-([^']+)'", policy) == hashes
+    assert policy.startswith("default-src 'none'; ")
+    assert "unsafe" not in policy
+
+
+def test_page_is_well_formed(written: str) -> None:
+    """Each element is closed, ids are unique, each label that is named exists, and tables have captions and scopes."""
+    found = read(written)
+    ids = [attributes["id"] for _, attributes in found.elements if "id" in attributes]
+
+    assert found.open == []
+    assert len(ids) == len(set(ids))
+    for tag, attributes in found.elements:
+        assert attributes.get("aria-labelledby", ids[0]) in ids
+        assert (attributes.get("href") or f"#{ids[0]}")[1:] in ids
+        assert tag != "th" or attributes["scope"] in {"row", "col"}
+    tags = [tag for tag, _ in found.elements]
+    assert tags.count("table") == tags.count("caption") > 0
+    assert tags.count("h1") == 1
+    assert dict(found.elements)["html"] == {"lang": "en"}
+
+
+def test_every_headline_figure_is_on_the_page(written: str) -> None:
+    """Each headline figure that the metrics have stands on the page with its interval; the others are named."""
+    text = read(written).text
+    metrics = {name: json.loads((ROOT / f"metrics/{name}.json").read_text(encoding="utf-8")) for name in METRICS}
+
+    for headline in HEADLINES:
+        one = figure(headline, metrics)
+        assert headline.title in text
+        if one.estimate is not None:
+            assert f"\n{number(one.estimate)}\n" in text
+        if one.ci_low is not None and one.ci_high is not None:
+            assert f"95 % interval {number(one.ci_low)} to {number(one.ci_high)}" in text
+
+
+def test_same_rows_give_the_same_bytes(report: Report, written: str, tmp_path: Path) -> None:
+    """A page depends on the run's rows alone, not on when or where it was made."""
+    again = report_of(tmp_path / "elsewhere")
+
+    assert again == report
+    assert page(again) == written
+
+
+def test_limits_are_those_of_the_readme(written: str) -> None:
+    """The page's limits begin as the README's do."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    limits = readme.partition("## What it does not measure")[2].partition("\n## ")[0]
+    text = read(written).text
+
+    leads = re.findall(r"^- \*\*(.+?)\*\*", limits, re.MULTILINE)
+
+    assert leads
+    assert [lead for lead in leads if lead not in text] == []
+
+
+def test_a_script_that_would_end_its_element_is_refused() -> None:
+    """A bundle that holds a closing tag would let what follows it be read as markup."""
+    with pytest.raises(EquipoiseError, match="would end it"):
+        inline("script", "x = '</SCRIPT>'")
