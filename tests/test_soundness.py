@@ -29,6 +29,12 @@ def test_the_settings_that_ship_are_sound() -> None:
         ({"items": "amqb"}, r"amqb\.jsonl: no such items: import them"),
         ({"sample": {"items": "medmcqb"}}, r"medmcqb\.jsonl: no such items: import them"),
         ({"fill": {"scorer": "masked", "masked": "roberta"}}, r"masked: no entry 'roberta': did you mean 'roberta_l"),
+        ({"compare": {"judge": "minilm", "threshold": 0.7}}, r"models/judges: no entry 'minilm'"),
+        (
+            {"build": {"profile": "cor"}},
+            r"params\.yaml, section build: field profile: Input should be 'core', 'full' or",
+        ),
+        ({"score": {"answering": "guess"}}, r"params\.yaml, section score: field"),
         ({"measure": {"alpha": 2}}, r"params\.yaml, section measure: field alpha"),
         ({"perturb": {"generator": "replay"}}, r"section perturb: .*replay names no file"),
     ],
