@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
-from equipoise import cache, params, probes, records, registry, stage
-from equipoise.export import prepare
+from equipoise import cache, params, records, registry, stage
+from equipoise.models import probes
+from equipoise.models.export import prepare
 
 
 def main(questions: Path, manifest: Path) -> None:

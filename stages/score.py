@@ -4,11 +4,11 @@ from pathlib import Path
 
 from equipoise import cache, params, records, registry, stage
 from equipoise.cases import Case
-from equipoise.diagnoses import load_diagnoses
 from equipoise.judge.lexicon import load_lexicon
 from equipoise.judge.model import load_judge
 from equipoise.metrics.silent_released import judge_outputs
 from equipoise.outputs import outputs_of
+from equipoise.reading.diagnoses import load_diagnoses
 from equipoise.score import Score, judge_responses
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from equipoise import manifests
 from equipoise.backends.openai import ApiBackend
 from equipoise.cache import ResponseCache
 from equipoise.infer import answer_all
+from equipoise.models import manifests
 from equipoise.records import Prompt
 from equipoise.registry import ApiEntry, Generation
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from equipoise import export, probes, registry
+from equipoise import registry
 from equipoise.backends.load import open_backend
+from equipoise.models import export, probes
 
 if TYPE_CHECKING:
     from equipoise.backends.onnx import OnnxBackend
@@ -44,7 +45,7 @@ def export_model(name: str, root: Path, store: Path) -> Exported:
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    from equipoise import weights
+    from equipoise.models import weights
 
     entry = registry.load_entry(name, root)
     with warnings.catch_warnings():

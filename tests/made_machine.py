@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from equipoise.machine import Machine
+from equipoise.models.machine import Machine
 
 
 @dataclass

@@ -4,7 +4,6 @@ import sys
 from pathlib import Path
 
 from equipoise.cases import read_cases
-from equipoise.diagnoses import load_diagnoses
 from equipoise.errors import EquipoiseError
 from equipoise.judge import figures, labels
 from equipoise.judge.export import Shipped
@@ -12,6 +11,7 @@ from equipoise.judge.lexicon import load_lexicon
 from equipoise.judge.model import NliJudge
 from equipoise.judge.settings import section
 from equipoise.judge.stress import accuracy, load_suite
+from equipoise.reading.diagnoses import load_diagnoses
 from equipoise.records import read_one, write_json
 from equipoise.score import Score
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from equipoise import hub
 from equipoise.adversarial.rows import ATTRIBUTES, GROUPS, Item
 from equipoise.errors import EquipoiseError
 from equipoise.metrics.answered import NEUTRAL, ORIGINAL, Answered, paper_pair
+from equipoise.models import hub
 from equipoise.records import fault
 from equipoise.tables import json_rows, table_rows
 

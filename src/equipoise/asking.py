@@ -10,7 +10,7 @@ from equipoise import cache, records, registry
 from equipoise.backends.load import open_backend
 from equipoise.errors import EquipoiseError
 from equipoise.infer import answer_all
-from equipoise.manifests import describe
+from equipoise.models.manifests import describe
 from equipoise.records import Manifest, Prompt, Response
 
 if TYPE_CHECKING:

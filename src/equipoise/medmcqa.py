@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from pydantic import ValidationError
 
-from equipoise import hub
 from equipoise.adversarial.rows import Disease, Item
 from equipoise.equity.rows import CLASSES
 from equipoise.errors import EquipoiseError
+from equipoise.models import hub
 from equipoise.records import fault
 from equipoise.tables import table_rows
 

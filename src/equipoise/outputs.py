@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from equipoise.errors import EquipoiseError
-from equipoise.reasoning import split
+from equipoise.reading.reasoning import split
 from equipoise.records import Response
 from equipoise.tables import json_rows
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from equipoise.errors import EquipoiseError
-from equipoise.letters import read_letter
 from equipoise.perturb.sentences import final_question_start
+from equipoise.reading.letters import read_letter
 from equipoise.records import Prompt
 
 if TYPE_CHECKING:

@@ -89,7 +89,7 @@ class Attention(_Entry):
 class ModelEntry(_Entry):
     """What every model has: its name and terms, the form of its output, and its limits.
 
-    `reasoning` is the form in which reasoning and answer stand in an output (see `equipoise.reasoning`).
+    `reasoning` is the form in which reasoning and answer stand in an output (see `equipoise.reading.reasoning`).
     """
 
     title: str

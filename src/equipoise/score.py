@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from equipoise.answers import answer_set, log_odds, read_generated, read_likelihood
 from equipoise.errors import EquipoiseError
 from equipoise.judge.reading import ReadingSettings, read_reasonings
-from equipoise.reasoning import read_by_user, untagged
+from equipoise.reading.answers import answer_set, log_odds, read_generated, read_likelihood
+from equipoise.reading.reasoning import read_by_user, untagged
 from equipoise.records import Judgement
 
 if TYPE_CHECKING:

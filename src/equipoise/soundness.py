@@ -10,13 +10,13 @@ from equipoise.equity.subsets import Sample
 from equipoise.errors import EquipoiseError
 from equipoise.infer import Infer
 from equipoise.judge.registry import load_entry as load_judge_entry
-from equipoise.machine import Machine
 from equipoise.metrics.options import Measure
+from equipoise.models.machine import Machine
+from equipoise.models.readiness import require_ready
 from equipoise.neutral.items import Neutralize
 from equipoise.openr1.settings import Comparison, Pairing
 from equipoise.perturb import Perturb
 from equipoise.prompts import Build
-from equipoise.readiness import require_ready
 from equipoise.score import Score
 from equipoise.stigma.library import load_library
 from equipoise.stigma.masked_registry import load_entry as load_masked_entry

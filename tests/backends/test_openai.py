@@ -18,12 +18,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from asked import KEY, Waits, ask, entry, prompt, run
-from equipoise import manifests, records
+from equipoise import records
 from equipoise.backends import server
 from equipoise.backends.interrupts import heard
 from equipoise.backends.load import open_backend
 from equipoise.backends.openai import ApiBackend, whole_text, without_prefix
 from equipoise.errors import EquipoiseError
+from equipoise.models import manifests
 from equipoise.records import Response
 from faulty import Fault, FaultyServer
 
@@ -241,7 +242,8 @@ CHILD = '''
 
 from pathlib import Path
 
-from equipoise import cache, manifests, records, registry, stage
+from equipoise import cache, records, registry, stage
+from equipoise.models import manifests
 from equipoise.backends.interrupts import heard
 from equipoise.backends.load import open_backend
 from equipoise.infer import answer_all

@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from equipoise import manifests, records
+from equipoise import records
 from equipoise.backends.load import open_backend
 from equipoise.backends.replay import ReplayBackend, Saved, question
 from equipoise.cache import ResponseCache
 from equipoise.errors import EquipoiseError
 from equipoise.infer import answer_all
+from equipoise.models import manifests
 from equipoise.records import Prompt, Response
 from equipoise.registry import ReplayEntry
 

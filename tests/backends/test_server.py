@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from asked import KEY, Waits, ask, entry, prompt, run
-from equipoise import manifests, records
+from equipoise import records
 from equipoise.backends import server
 from equipoise.errors import EquipoiseError
+from equipoise.models import manifests
 from faulty import Fault, FaultyServer
 
 if TYPE_CHECKING:

@@ -11,12 +11,13 @@ import pytest
 
 import talks
 import tiny
-from equipoise import export, records, registry, weights
+from equipoise import records, registry
 from equipoise.backends.load import open_backend
 from equipoise.backends.torch import TorchBackend
 from equipoise.cache import ResponseCache
 from equipoise.errors import EquipoiseError
 from equipoise.infer import answer_all
+from equipoise.models import export, weights
 from equipoise.registry import TorchEntry
 
 if TYPE_CHECKING:

@@ -10,11 +10,12 @@ import pytest
 
 import talks
 import tiny
-from equipoise import export, registry, weights
+from equipoise import registry
 from equipoise.backends import vllm as backend_module
 from equipoise.backends.load import open_backend
 from equipoise.backends.vllm import VllmBackend, open_vllm
 from equipoise.errors import EquipoiseError
+from equipoise.models import export, weights
 from equipoise.registry import VllmEntry
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ import pytest
 from typer.testing import CliRunner
 
 from equipoise import records
-from equipoise.blind import COLUMNS, KeyRow
-from equipoise.cells import read_table, table_text
 from equipoise.cli import app
-from equipoise.raters import LISTED
+from equipoise.rating.blind import COLUMNS, KeyRow
+from equipoise.rating.cells import read_table, table_text
+from equipoise.rating.raters import LISTED
 from equipoise.records import Answer, Judgement, Response, Vignette
 
 if TYPE_CHECKING:

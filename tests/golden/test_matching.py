@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from equipoise.cases import read_cases
-from equipoise.diagnoses import load_diagnoses
-from equipoise.matching import match_answer
 from equipoise.metrics.matching import matching_figures
 from equipoise.outputs import read_outputs
-from equipoise.reasoning import split
+from equipoise.reading.diagnoses import load_diagnoses
+from equipoise.reading.matching import match_answer
+from equipoise.reading.reasoning import split
 
 if TYPE_CHECKING:
     from collections.abc import Callable

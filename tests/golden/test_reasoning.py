@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from equipoise.conclusions import locate
 from equipoise.outputs import Output, read_outputs
-from equipoise.reasoning import split
+from equipoise.reading.conclusions import locate
+from equipoise.reading.reasoning import split
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from equipoise.reasoning import Form
+    from equipoise.reading.reasoning import Form
 
 MODELS: dict[str, dict[tuple[Form, bool], int]] = {
     "gpt-oss-20b": {("think", True): 58},

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from equipoise.cases import Case
-from equipoise.diagnoses import Diagnoses
 from equipoise.errors import EquipoiseError
 from equipoise.judge.figures import (
     ValidateSettings,
@@ -21,6 +20,7 @@ from equipoise.judge.lexicon import Kind, Lexicon
 from equipoise.judge.reading import ReadingSettings
 from equipoise.judge.stress import Suite, accuracy
 from equipoise.outputs import Output
+from equipoise.reading.diagnoses import Diagnoses
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

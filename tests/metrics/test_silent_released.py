@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise.answers import Given
 from equipoise.cases import Case
-from equipoise.diagnoses import load_diagnoses
 from equipoise.judge.lexicon import Kind, Lexicon
 from equipoise.judge.reading import ReadingSettings
 from equipoise.metrics.silent_released import judge_outputs, read_output, score_judged, score_legacy
 from equipoise.outputs import Output
+from equipoise.reading.answers import Given
+from equipoise.reading.diagnoses import load_diagnoses
 from equipoise.records import Role
 from equipoise.stats.misclassification import ErrorCounts, rogan_gladen_interval
 from equipoise.stats.proportions import wilson

@@ -78,7 +78,9 @@ def test_the_hub_is_read_at_its_commit(tmp_path: Path, monkeypatch: pytest.Monke
     path = tmp_path / "test.json"
     write(path, [ROW])
     offered = {"test.json": 1, "train.json": 2}
-    monkeypatch.setattr("equipoise.hub._download", lambda _, __, pick: [path] if pick(offered) == ["test.json"] else [])
+    monkeypatch.setattr(
+        "equipoise.models.hub._download", lambda _, __, pick: [path] if pick(offered) == ["test.json"] else []
+    )
 
     assert [item.revision for item in read_items(f"{SOURCE}@{COMMIT}").items] == [COMMIT]
 

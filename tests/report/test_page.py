@@ -12,11 +12,11 @@ import pytest
 from reported import HOSTILE, ROOT, read, report_of
 
 from equipoise.errors import EquipoiseError
-from equipoise.leaderboard import HEADLINES, figure
-from equipoise.leaderboard_text import number
+from equipoise.leaderboard.rows import HEADLINES, figure
+from equipoise.leaderboard.text import number
 from equipoise.report.make import METRICS
 from equipoise.report.page import inline, page
-from equipoise.visible import SIGNS
+from equipoise.showing.visible import SIGNS
 
 if TYPE_CHECKING:
     from pathlib import Path

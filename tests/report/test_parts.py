@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from equipoise.leaderboard import HEADLINES, Figure
+from equipoise.leaderboard.rows import HEADLINES, Figure
 from equipoise.report.drilldown import Part, parts
 from equipoise.report.guards import guards
 from equipoise.report.headlines import MEANINGS, absent, cards, verdict

@@ -37,7 +37,8 @@ def tokenizer() -> Any:
     """Load the default model's tokenizer, without the model."""
     from transformers import AutoTokenizer
 
-    from equipoise import registry, weights
+    from equipoise import registry
+    from equipoise.models import weights
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -8,10 +8,10 @@ from huggingface_hub.errors import LocalEntryNotFoundError
 
 import tiny_masked
 from equipoise.errors import EquipoiseError
+from equipoise.models.weights import Weights
 from equipoise.records import sha256
 from equipoise.stigma.masked_registry import MaskedEntry
 from equipoise.stigma.masked_weights import load_tokenizer, load_torch, locate
-from equipoise.weights import Weights
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from equipoise.cases import read_cases
-from equipoise.letters import read_letter
 from equipoise.metrics.silent_released import score_legacy
 from equipoise.neutral.lexicon import load_lexicon
 from equipoise.neutral.selection import select
 from equipoise.outputs import read_outputs, require_cases
+from equipoise.reading.letters import read_letter
 from equipoise.tables import json_rows
 
 if TYPE_CHECKING:

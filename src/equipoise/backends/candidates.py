@@ -1,7 +1,8 @@
 """Many candidates after one text, scored as a tree: tokens that candidates begin with in common are worked out once.
 
 Every node of the tree is one step of width 1 after the text's own step, whatever stands in the other rows, so that its
-logits depend on its path alone (see `equipoise.fusion`): not on the number of rows, nor on the order of the candidates.
+logits depend on its path alone (see `equipoise.models.fusion`): not on the number of rows, nor on the order of the
+candidates.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ class Engine:
 
     Keys and values live in buffers of shape (rows, kv heads, capacity, head size), one pair a layer, that the graph
     reads and extends in place. A row's logits depend, bit for bit, on that row's tokens alone (see
-    `equipoise.fusion`).
+    `equipoise.models.fusion`).
     """
 
     def __init__(self, folder: Path, *, rows: int, capacity: int) -> None:

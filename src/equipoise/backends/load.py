@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING
 
 from equipoise import cache
 from equipoise.errors import EquipoiseError
-from equipoise.manifests import verified_file
+from equipoise.models.manifests import verified_file
+from equipoise.models.weights import locate
 from equipoise.records import sha256
 from equipoise.registry import ApiEntry, OnnxEntry, ReplayEntry, TorchEntry, VllmEntry
-from equipoise.weights import locate
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from equipoise.backends.base import Backend
+    from equipoise.models.weights import Weights
     from equipoise.records import Manifest
     from equipoise.registry import AnyEntry
-    from equipoise.weights import Weights
 
 EXPORT = "run `dvc repro --force --single-item export`"
 

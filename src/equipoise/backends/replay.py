@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Self
 
 from equipoise.errors import EquipoiseError
-from equipoise.manifests import verified_cases, verified_file
+from equipoise.models.manifests import verified_cases, verified_file
 from equipoise.records import Response, digest, read, read_text
 from equipoise.registry import ReplayEntry, Sha256
 

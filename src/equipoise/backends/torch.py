@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from equipoise.backends.conversation import Turn
+    from equipoise.models.weights import Weights
     from equipoise.records import Prompt, Response
     from equipoise.registry import TorchEntry
-    from equipoise.weights import Weights
 
 GROUP = 32
 """So many candidates are scored side by side."""
@@ -37,7 +37,7 @@ class TorchBackend:
     """A model in transformers, on the devices that its registry entry names."""
 
     def __init__(self, weights: Weights, entry: TorchEntry) -> None:
-        """Load verified weights (`equipoise.weights.locate`).
+        """Load verified weights (`equipoise.models.weights.locate`).
 
         Raises:
             EquipoiseError: CUDA or bitsandbytes is missing, there is too little memory, or the weights are damaged.

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
     from equipoise.backends.base import Backend
     from equipoise.backends.conversation import Talk
+    from equipoise.models.weights import Weights
     from equipoise.records import Prompt, Response
     from equipoise.registry import VllmEntry
-    from equipoise.weights import Weights
 
 UNDER_WAY = 1024
 """So many requests are under way before another conversation is begun."""
@@ -67,7 +67,7 @@ class VllmBackend:
     """A model in one engine of vLLM."""
 
     def __init__(self, weights: Weights, entry: VllmEntry) -> None:
-        """Load verified weights (`equipoise.weights.locate`). See `open_vllm`."""
+        """Load verified weights (`equipoise.models.weights.locate`). See `open_vllm`."""
         if weights.gguf:
             message = (
                 f"{entry.title}: vLLM is given safetensors alone: set backend: torch or onnx in its registry entry"

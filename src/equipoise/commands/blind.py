@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from equipoise import blind, raters, records
-from equipoise.cells import table_text
+from equipoise import records
 from equipoise.errors import EquipoiseError
 from equipoise.judge.lexicon import FOLDER, load_lexicon
+from equipoise.rating import blind, raters
+from equipoise.rating.cells import table_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -95,7 +95,7 @@ def _show(file: Path, rows: Sequence[Asked], judged: Sequence[Judged], name: str
     from rich.console import Console
     from rich.table import Table
 
-    from equipoise.visible import visible
+    from equipoise.showing.visible import visible
 
     table = Table(title=visible(str(file)), title_justify="left", box=None, padding=(0, 1, 0, 0), expand=True)
     for column in ("id", "feature"):

@@ -10,13 +10,13 @@ import typer
 
 from equipoise import records
 from equipoise.errors import EquipoiseError
-from equipoise.leaderboard import STUDIES, Run, measured, standings
-from equipoise.leaderboard_text import NOTES, csv_text, json_rows, markdown, number, parameters
+from equipoise.leaderboard.rows import STUDIES, Run, measured, standings
+from equipoise.leaderboard.text import NOTES, csv_text, json_rows, markdown, number, parameters
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from equipoise.leaderboard import Figure, Standing
+    from equipoise.leaderboard.rows import Figure, Standing
 
 WORKSPACE = "workspace"
 FAILED = "failed"

@@ -11,10 +11,10 @@ import typer
 
 from equipoise import cache, params, registry
 from equipoise.errors import EquipoiseError
-from equipoise.estimates import export_gb, fetch_gb, run_gb
 from equipoise.infer import Infer
-from equipoise.machine import Machine
-from equipoise.readiness import estimate, missing
+from equipoise.models.estimates import export_gb, fetch_gb, run_gb
+from equipoise.models.machine import Machine
+from equipoise.models.readiness import estimate, missing
 from equipoise.records import read_text, write_text
 from equipoise.registry import ModelHubSource, OnnxEntry, WeightsEntry
 

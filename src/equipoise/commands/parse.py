@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from equipoise.errors import EquipoiseError
-from equipoise.letters import LetterReading, read_letter
+from equipoise.reading.letters import LetterReading, read_letter
 from equipoise.tables import json_rows
 
 

@@ -10,10 +10,10 @@ import typer
 
 from equipoise import cache, params
 from equipoise.cases import read_cases
-from equipoise.diagnoses import FILE, load_diagnoses
 from equipoise.judge.lexicon import FOLDER, load_lexicon
 from equipoise.metrics.silent_released import Mode, judge_outputs, score_judged, score_legacy
 from equipoise.outputs import read_outputs, require_cases
+from equipoise.reading.diagnoses import FILE, load_diagnoses
 from equipoise.score import Score
 
 if TYPE_CHECKING:

@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from equipoise import params, records, showing
+from equipoise import params, records
 from equipoise.errors import EquipoiseError
 from equipoise.judge.lexicon import FOLDER, load_lexicon
 from equipoise.score import Score
+from equipoise.showing import pairs as showing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from equipoise.judge.reading import Thresholds
-    from equipoise.showing import Shown
+    from equipoise.showing.pairs import Shown
 
 
 def show(
@@ -62,7 +63,7 @@ def _show_one(pair: Shown, features: Path, thresholds: Thresholds, *, as_json: b
         return
     from rich.console import Console
 
-    from equipoise.showing_text import card
+    from equipoise.showing.text import card
 
     console = Console()
     console.print(card(pair, load_lexicon(features), thresholds, console.width))
@@ -75,7 +76,7 @@ def _list(pairs: Sequence[Shown], thresholds: Thresholds | None, of: int, *, as_
         return
     from rich.console import Console
 
-    from equipoise.showing_text import listing, totals
+    from equipoise.showing.text import listing, totals
 
     console = Console()
     if pairs:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from equipoise.adversarial.rows import ATTRIBUTES, GROUPS
 from equipoise.amqa import named_ids
 from equipoise.errors import EquipoiseError
-from equipoise.letters import read_letter
 from equipoise.metrics.answered import NEUTRAL, Answered, paper_pair
+from equipoise.reading.letters import read_letter
 from equipoise.tables import parquet_rows
 
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ BARE_OPTIONS = dict.fromkeys("ABCD", "")
 def read_results(path: Path) -> list[Answered]:
     """Read a parquet file of results, sorted by question; a fault is an EquipoiseError that names the row and the mend.
 
-    The response is read as every response is (`equipoise.letters`). A request that did not succeed, and a response
-    without a letter, are unparsed answers.
+    The response is read as every response is (`equipoise.reading.letters`). A request that did not succeed, and a
+    response without a letter, are unparsed answers.
     """
     gold: dict[str, str] = {}
     letters: dict[str, dict[str, str | None]] = {}

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from equipoise import medmcqa
 from equipoise.equity.rows import CLASSES
 from equipoise.errors import EquipoiseError
-from equipoise.letters import read_letter
 from equipoise.metrics.classification import Answered
 from equipoise.metrics.medmcqa import ExamAnswer
+from equipoise.reading.letters import read_letter
 from equipoise.tables import table_rows
 
 if TYPE_CHECKING:

@@ -16,10 +16,10 @@ from equipoise.judge.grid import margins
 from equipoise.judge.reading import ENTAILMENT, read_reasonings
 from equipoise.judge.validation import agreement, binary_agreement
 from equipoise.judge.windows import windows
-from equipoise.matching import match_answer
 from equipoise.metrics.matching import matching_figures
 from equipoise.metrics.silent_released import feature_found as published_mention
-from equipoise.reasoning import split
+from equipoise.reading.matching import match_answer
+from equipoise.reading.reasoning import split
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from equipoise.cases import Case
-    from equipoise.diagnoses import Diagnoses
     from equipoise.judge.labels import Labelled, Verbalised
     from equipoise.judge.lexicon import Lexicon
     from equipoise.judge.reading import Reading, ReadingSettings
     from equipoise.judge.stress import Suite
     from equipoise.metrics.effects import Nested
+    from equipoise.reading.diagnoses import Diagnoses
     from equipoise.records import Consideration
 
     Probabilities = Callable[[list[tuple[str, str]]], NDArray[Any]]

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from equipoise.judge.validation import binary_agreement
-from equipoise.matching import MATCHES
+from equipoise.reading.matching import MATCHES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from equipoise.matching import Match
     from equipoise.metrics.effects import Nested
+    from equipoise.reading.matching import Match
 
 
 def matching_figures(

@@ -14,14 +14,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Literal
 
-from equipoise.answers import Given, read_generated
 from equipoise.cases import CaseJudgement
-from equipoise.conclusions import locate
 from equipoise.judge.reading import read_reasonings
-from equipoise.matching import match_answer
 from equipoise.metrics.effects import Group, corrected_rate, rate, rounded
 from equipoise.metrics.summary import interpretation
-from equipoise.reasoning import split
+from equipoise.reading.answers import Given, read_generated
+from equipoise.reading.conclusions import locate
+from equipoise.reading.matching import match_answer
+from equipoise.reading.reasoning import split
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from equipoise.cases import Case
-    from equipoise.diagnoses import Diagnoses
     from equipoise.judge.lexicon import Lexicon
     from equipoise.judge.reading import ReadingSettings
     from equipoise.outputs import Output
+    from equipoise.reading.diagnoses import Diagnoses
     from equipoise.stats.misclassification import ErrorCounts
 
 Mode = Literal["nli", "legacy"]

@@ -15,7 +15,7 @@ from equipoise.judge.reading import ENTAILMENT
 from equipoise.judge.windows import windows
 from equipoise.openr1.gate import require_source
 from equipoise.openr1.rows import Agreement
-from equipoise.reasoning import read_by_user
+from equipoise.reading.reasoning import read_by_user
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -10,9 +10,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from equipoise import hub
 from equipoise.errors import EquipoiseError
 from equipoise.judge.windows import windows
+from equipoise.models import hub
 from equipoise.openr1.rows import LICENCE, SOURCE, OpenR1Item
 from equipoise.records import read_text
 from equipoise.tables import json_rows, table_rows

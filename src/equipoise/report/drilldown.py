@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from equipoise.leaderboard_text import number
-from equipoise.visible import SIGNS
+from equipoise.leaderboard.text import number
+from equipoise.showing.visible import SIGNS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from equipoise.judge.lexicon import Lexicon
-    from equipoise.showing import Arm, Shown
+    from equipoise.showing.pairs import Arm, Shown
 
 MISSING = "not given"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from equipoise.leaderboard_text import number
-from equipoise.plots import words
+from equipoise.leaderboard.text import number
+from equipoise.plots.plot import words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,18 +7,19 @@ from typing import TYPE_CHECKING
 
 from equipoise import params, records, registry
 from equipoise.judge.lexicon import load_lexicon
+from equipoise.plots.catalogue import ALL
 from equipoise.report.drilldown import dimensions, pair_views
 from equipoise.report.guards import guards
 from equipoise.report.headlines import absent, cards
 from equipoise.report.page import Report
-from equipoise.report.pictures import ALL, picture
+from equipoise.report.pictures import picture
 from equipoise.report.provenance import provenance
-from equipoise.showing import join
+from equipoise.showing.pairs import join
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from equipoise.showing import Shown
+    from equipoise.showing.pairs import Shown
 
 METRICS = ("adversarial", "cases", "equity", "medmcqa", "openr1", "run", "silent_bias", "stigma")
 

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from equipoise.leaderboard_text import number
-from equipoise.plots import INK, PLOTS, words
-from equipoise.plots_adversarial import PLOTS_ADVERSARIAL
-from equipoise.plots_equity import PLOTS_EQUITY
-from equipoise.plots_stigma import PLOTS_STIGMA
+from equipoise.leaderboard.text import number
+from equipoise.plots.catalogue import ALL
+from equipoise.plots.plot import filled, words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from equipoise.plots import Plot, Row
-
-ALL = PLOTS | PLOTS_ADVERSARIAL | PLOTS_EQUITY | PLOTS_STIGMA
-"""Every plot by the name of its file, in the order of the page."""
+    from equipoise.plots.plot import Row
 
 
 class Picture(NamedTuple):
@@ -42,27 +37,6 @@ def picture(name: str, rows: Sequence[Row], template: Mapping[str, Any]) -> Pict
         [words(column) for column in columns],
         [[_cell(row[column]) for column in columns] for row in rows],
     )
-
-
-def filled(rows: Sequence[Row], template: Mapping[str, Any], plot: Plot) -> dict[str, Any]:
-    """Fill a template as `dvc plots` does, for one revision: no legend, one colour."""
-    from dvc_render.vega import VegaRenderer
-    from dvc_render.vega_templates import Template
-
-    coloured = Template(dict(template), name="coloured")
-    coloured.fill_anchor("color", {"value": INK})
-    renderer = VegaRenderer(
-        [{**row, "rev": ""} for row in rows],
-        "static",
-        template=Template(coloured.content, name="static"),
-        x=plot.x,
-        y=plot.y,
-        x_label=plot.x_label,
-        y_label=plot.y_label,
-        title=plot.title,
-    )
-    spec: dict[str, Any] = renderer.get_filled_template()
-    return spec
 
 
 def _of_one_revision(spec: Any) -> Any:  # noqa: ANN401  (any part of a specification)

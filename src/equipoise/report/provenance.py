@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from equipoise.judge import registry as judges
-from equipoise.leaderboard import flattened
+from equipoise.leaderboard.rows import flattened
 from equipoise.records import read_text, sha256
 
 if TYPE_CHECKING:

