@@ -1,1 +1,1 @@
-"""What a model wrote, read: its reasoning and its answer, the letter or the diagnosis, and whether that is the one meant."""
+"""What a model wrote, read: its reasoning and answer, the letter or diagnosis, and whether that is the one meant."""
