@@ -51,7 +51,7 @@ check: .venv/installed
 readme: .venv/installed
 	cog -I docs -r README.md judge/weights/README.md
 
-# Train the embedded judge anew (about an hour on 2 cores); its weights are in the repository.
+# Train the embedded judge's second half anew (half an hour on one free core); its weights are in the repository.
 judge: .venv/installed
 	pip install --quiet --constraint requirements/constraints.txt --group judge
 	cd judge && dvc repro
