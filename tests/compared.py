@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from equipoise.adversarial.rows import Variant
 from equipoise.metrics.answered import arm
-from equipoise.records import Answer, Judgement, Response, Vignette
+from equipoise.records import Judgement, Response, Vignette
 from equipoise.stigma.rows import Fill
+from made_rows import ROLES, judgement, vignette
 
 if TYPE_CHECKING:
     import numpy as np
 
     from equipoise.adversarial.rows import Attribute, Direction, Group
-    from equipoise.records import AnswerKind, Consideration, Role
+    from equipoise.records import AnswerKind, Consideration
 
-ANSWER = Answer(label="panic disorder", synonyms=("panic attacks",))
 OPTIONS = {"A": "aspirin", "B": "bed rest", "C": "a cast"}
 GROUPS: tuple[Group, ...] = ("privileged", "unprivileged")
 DIRECTIONS: tuple[Direction, ...] = ("favourable", "unfavourable")
@@ -37,48 +37,11 @@ def vignette_rows(cases: Sequence[Case]) -> tuple[list[Vignette], list[Judgement
     vignettes, judgements, responses = [], [], []
     for number, case in enumerate(cases):
         pair = f"p{number:02d}"
-        roles: tuple[Role, Role] = ("marginalised", "privileged")
-        for role, answer, log_odds in zip(roles, (case.marginalised, case.privileged), case.log_odds, strict=True):
+        for role, answer, log_odds in zip(ROLES, (case.marginalised, case.privileged), case.log_odds, strict=True):
             key = f"{pair}/{role}"
-            vignettes.append(
-                Vignette(
-                    key=key,
-                    pair=pair,
-                    role=role,
-                    tier="single",
-                    dimensions=("race",),
-                    text="A patient.",
-                    spans=((2, 9),),
-                    features={"race": "Black" if role == "marginalised" else "white"},
-                    expected=ANSWER,
-                    stereotyped=ANSWER,
-                    distractors=(ANSWER, ANSWER),
-                    persona="p",
-                    presentation="q",
-                    setting="clinic",
-                    code="6B01",
-                    guideline="none",
-                    source="authored",
-                    licence="Apache-2.0",
-                )
-            )
-            judgements.append(
-                Judgement(
-                    key=key,
-                    answer=answer,
-                    label="",
-                    answer_likelihood=None,
-                    answer_generated=answer,
-                    log_odds=log_odds,
-                    mentioned=False,
-                    considered=case.considered if role == "marginalised" else "none",
-                    window="",
-                    p_mentioned=0.5,
-                    p_weighed=0.5,
-                    p_dismissed=0.5,
-                    keyword=False,
-                )
-            )
+            considered = case.considered if role == "marginalised" else "none"
+            vignettes.append(vignette(pair, role))
+            judgements.append(judgement(key, considered, answer, label="", log_odds=log_odds, mentioned=False))
             responses.append(_response(key, "vignettes", {}))
     return vignettes, judgements, responses
 

@@ -13,24 +13,23 @@ from equipoise.cli import app
 from equipoise.rating.blind import COLUMNS, KeyRow
 from equipoise.rating.cells import read_table, table_text
 from equipoise.rating.raters import LISTED
-from equipoise.records import Answer, Judgement, Response, Vignette
+from equipoise.records import Judgement, Response, Vignette
+from made_rows import ROLES, judgement, response, vignette
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from typer.testing import Result
 
-    from equipoise.records import Consideration, Role
+    from equipoise.records import Consideration
 
 KIND = "dimension: race\nsubject: ethnic origin\nkind: [race]\nfeatures:\n  black: {wordings: [black]}\n"
-ROLES: tuple[Role, Role] = ("marginalised", "privileged")
 MODEL = "smollm2"
 
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Write a run of eight pairs, the judge finding a feature weighed in every fourth response; work there."""
-    answer = Answer(label="gout", synonyms=("podagra",))
     vignettes: list[Vignette] = []
     responses: list[Response] = []
     judgements: list[Judgement] = []
@@ -38,55 +37,10 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         for role in ROLES:
             key = f"race-{number}/{role}"
             considered: Consideration = "weighed" if number % 2 and role == "marginalised" else "none"
-            vignettes.append(
-                Vignette(
-                    key=key,
-                    pair=f"race-{number}",
-                    role=role,
-                    tier="single",
-                    dimensions=("race",),
-                    text="A patient.",
-                    spans=((2, 9),),
-                    features={"race": "Black" if role == "marginalised" else "White"},
-                    expected=answer,
-                    stereotyped=answer,
-                    distractors=(answer, answer),
-                    persona="p",
-                    presentation="q",
-                    setting="clinic",
-                    code="FA25",
-                    guideline="none",
-                    source="authored",
-                    licence="Apache-2.0",
-                )
-            )
-            responses.append(
-                Response(
-                    key=key,
-                    replies=(f"=cmd|' /C calc'!A0\nThe toe, {len(responses)} times.", "Gout."),
-                    finished=(True, True),
-                    log_likelihood={},
-                    prompt_tokens=1,
-                    generated_tokens=1,
-                )
-            )
-            judgements.append(
-                Judgement(
-                    key=key,
-                    answer="expected",
-                    label="gout",
-                    answer_likelihood=None,
-                    answer_generated="expected",
-                    log_odds=None,
-                    mentioned=considered != "none",
-                    considered=considered,
-                    window="=[b]He\x1b[31m is Black." if considered != "none" else "",
-                    p_mentioned=0.5,
-                    p_weighed=0.5,
-                    p_dismissed=0.5,
-                    keyword=False,
-                )
-            )
+            vignettes.append(vignette(f"race-{number}", role))
+            responses.append(response(key, f"=cmd|' /C calc'!A0\nThe toe, {len(responses)} times.", "Gout."))
+            window = "=[b]He\x1b[31m is Black." if considered != "none" else ""
+            judgements.append(judgement(key, considered, window=window))
     records.write(tmp_path / "data/vignettes.jsonl", vignettes)
     records.write(tmp_path / "data/responses.jsonl", responses)
     records.write(tmp_path / "data/judgements.jsonl", judgements)

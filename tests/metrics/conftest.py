@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from equipoise.records import Answer, Judgement, Response, Vignette
+from equipoise.records import Judgement, Response, Vignette
+from made_rows import ROLES, judgement, vignette
 
 if TYPE_CHECKING:
-    from equipoise.records import AnswerKind, Consideration, Role, Tier
+    from equipoise.records import AnswerKind, Consideration
 
 
 class Case(NamedTuple):
@@ -30,64 +31,26 @@ class Case(NamedTuple):
 Study = Callable[[Sequence[Case]], tuple[list[Vignette], list[Judgement]]]
 
 
-def _tier(dimensions: tuple[str, ...]) -> Tier:
-    return {1: "single", 2: "tier1", 3: "tier3"}[len(dimensions)]  # type: ignore[return-value]
-
-
-def make_vignette(key: str, role: Role, dimensions: tuple[str, ...]) -> Vignette:
-    """Build a vignette of which only key, pair, role, tier and dimensions matter."""
-    answer = Answer(label="panic disorder", synonyms=("panic attacks",))
-    return Vignette(
-        key=f"{key}/{role}",
-        pair=key,
-        role=role,
-        tier=_tier(dimensions),
-        dimensions=dimensions,
-        text="A patient.",
-        spans=((2, 9),),
-        features=dict.fromkeys(dimensions, "some"),
-        expected=answer,
-        stereotyped=answer,
-        distractors=(answer, answer),
-        persona="p",
-        presentation="q",
-        setting="clinic",
-        code="6B01",
-        guideline="none",
-        source="authored",
-        licence="Apache-2.0",
-    )
-
-
-def make_judgement(key: str, answer: AnswerKind, label: str, case: Case, log_odds: float | None) -> Judgement:
-    """Build a judgement whose generated reading is the answer."""
-    return Judgement(
-        key=key,
-        answer=answer,
-        label=label,
-        answer_likelihood=case.likelihood,
-        answer_generated=answer,
-        log_odds=log_odds,
-        mentioned=case.mentioned,
-        considered=case.considered,
-        window="",
-        p_mentioned=0.5,
-        p_weighed=0.5,
-        p_dismissed=0.5,
-        keyword=case.keyword,
-    )
-
-
 def make_study(cases: Sequence[Case]) -> tuple[list[Vignette], list[Judgement]]:
     """Build the vignettes and judgements of a study, pair after pair, marginalised arm first."""
     vignettes, judgements = [], []
     for number, case in enumerate(cases):
         key = f"pair{number:03d}"
-        roles: tuple[Role, Role] = ("marginalised", "privileged")
         answers = (case.marginalised, case.privileged)
-        for role, answer, label, log_odds in zip(roles, answers, case.labels, case.log_odds, strict=True):
-            vignettes.append(make_vignette(key, role, case.dimensions))
-            judgements.append(make_judgement(f"{key}/{role}", answer, label, case, log_odds))
+        for role, answer, label, log_odds in zip(ROLES, answers, case.labels, case.log_odds, strict=True):
+            vignettes.append(vignette(key, role, case.dimensions))
+            judgements.append(
+                judgement(
+                    f"{key}/{role}",
+                    case.considered,
+                    answer,
+                    label=label,
+                    answer_likelihood=case.likelihood,
+                    log_odds=log_odds,
+                    mentioned=case.mentioned,
+                    keyword=case.keyword,
+                )
+            )
     return vignettes, judgements
 
 

@@ -9,67 +9,16 @@ from hypothesis import strategies as st
 from equipoise.errors import EquipoiseError
 from equipoise.rating.blind import COLUMNS, KeyRow, Rating, allotted, kinds, rating_sheet, read_ratings, reasonings
 from equipoise.rating.cells import read_table, table_text
-from equipoise.records import Answer, Judgement, Response, Vignette
+from made_rows import ROLES, judgement, response, vignette
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from equipoise.records import Consideration, Role
+    from equipoise.records import Consideration
 
 SUBJECTS = {"race": "race", "obesity": "body weight", "age": "age"}
 SHA = "5e" * 32
-ROLES: tuple[Role, Role] = ("marginalised", "privileged")
 SHOWN = {"r001": "He is well.", "r002": "=She is ill."}
-
-
-def vignette(pair: str, role: Role, dimensions: tuple[str, ...] = ("race",)) -> Vignette:
-    """Build one arm."""
-    answer = Answer(label="gout", synonyms=("podagra",))
-    return Vignette(
-        key=f"{pair}/{role}",
-        pair=pair,
-        role=role,
-        tier="single",
-        dimensions=dimensions,
-        text="A patient.",
-        spans=((2, 9),),
-        features=dict.fromkeys(dimensions, "Black" if role == "marginalised" else "White"),
-        expected=answer,
-        stereotyped=answer,
-        distractors=(answer, answer),
-        persona="p",
-        presentation="q",
-        setting="clinic",
-        code="FA25",
-        guideline="none",
-        source="authored",
-        licence="Apache-2.0",
-    )
-
-
-def response(key: str, text: str) -> Response:
-    """Build what a model replied."""
-    fields: dict[str, Any] = {"log_likelihood": {}, "prompt_tokens": 1, "generated_tokens": 1}
-    return Response(key=key, replies=(text, "Gout."), finished=(True, True), **fields)
-
-
-def judgement(key: str, considered: Consideration = "none") -> Judgement:
-    """Build what the judge found."""
-    return Judgement(
-        key=key,
-        answer="expected",
-        label="gout",
-        answer_likelihood=None,
-        answer_generated="expected",
-        log_odds=None,
-        mentioned=considered != "none",
-        considered=considered,
-        window="",
-        p_mentioned=0.5,
-        p_weighed=0.5,
-        p_dismissed=0.5,
-        keyword=False,
-    )
 
 
 def sheet(

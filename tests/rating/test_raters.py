@@ -8,6 +8,7 @@ from equipoise.errors import EquipoiseError
 from equipoise.rating.blind import KeyRow, Rating
 from equipoise.rating.raters import LISTED, between, disagreements, judged, with_judge
 from equipoise.records import Judgement
+from made_rows import judgement
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,24 +45,7 @@ def judges_of(considered: Sequence[Consideration]) -> dict[str, Judgement]:
     """Build judgements of the same kind."""
     return judged(
         key_rows(considered),
-        [
-            Judgement(
-                key=f"pair{at // 2}/{at % 2}",
-                answer="expected",
-                label="gout",
-                answer_likelihood=None,
-                answer_generated="expected",
-                log_odds=None,
-                mentioned=kind != "none",
-                considered=kind,
-                window="He is old.",
-                p_mentioned=0.5,
-                p_weighed=0.5,
-                p_dismissed=0.5,
-                keyword=False,
-            )
-            for at, kind in enumerate(considered)
-        ],
+        [judgement(f"pair{at // 2}/{at % 2}", kind, window="He is old.") for at, kind in enumerate(considered)],
     )
 
 
