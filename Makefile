@@ -38,8 +38,9 @@ review: .venv/installed
 	  dvc metrics diff --md "$(BASE)" || status=$$?; \
 	  printf '\n</details>\n'; exit $$status
 
+# Two processes: each test file runs in one of them, so that what a file's tests share is made once.
 test: .venv/installed
-	pytest
+	pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 check: .venv/installed
 	ruff check

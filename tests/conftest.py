@@ -13,10 +13,10 @@ import pytest
 from equipoise import registry
 from equipoise.backends.load import open_backend
 from equipoise.models import export, probes
+from equipoise.records import Manifest
 
 if TYPE_CHECKING:
     from equipoise.backends.onnx import OnnxBackend
-    from equipoise.records import Manifest
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
@@ -39,22 +39,39 @@ class Exported:
 
 
 def export_model(name: str, root: Path, store: Path) -> Exported:
-    """Export a registered model and load its reference."""
+    """Export a registered model, unless another test process has, and load its reference."""
     import warnings
 
     import torch
+    from filelock import FileLock
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     from equipoise.models import weights
 
     entry = registry.load_entry(name, root)
+    described = store / f"{name}.json"
+    store.mkdir(parents=True, exist_ok=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        manifest = export.export(name, entry, root, store, probes.load(ROOT / "data/raw/probes.yaml"))
+        with FileLock(store / f"{name}.lock"):
+            if described.is_file():
+                manifest = Manifest.model_validate_json(described.read_text(encoding="utf-8"))
+            else:
+                manifest = export.export(name, entry, root, store, probes.load(ROOT / "data/raw/probes.yaml"))
+                described.write_text(manifest.model_dump_json(), encoding="utf-8")
         found = weights.locate(entry, root)
         tokenizer = AutoTokenizer.from_pretrained(found.folder, **found.arguments)
         model = AutoModelForCausalLM.from_pretrained(found.folder, dtype=torch.float32, **found.arguments).eval()
     return Exported(root, manifest, entry, store, tokenizer, model)
+
+
+FIRST = ("test_dvc.py", "test_replayed_run.py", "test_served.py", "test_onnx.py")
+"""The slowest test files: where two processes share the work, a slow file begun last would keep one of them waiting."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the slowest files first."""
+    items.sort(key=lambda item: FIRST.index(item.path.name) if item.path.name in FIRST else len(FIRST))
 
 
 @pytest.fixture(scope="session")
@@ -77,8 +94,9 @@ def tiny_model(tiny_checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) 
 
 @pytest.fixture(scope="session")
 def smollm2(tmp_path_factory: pytest.TempPathFactory) -> Exported:
-    """The embedded default model, exported."""
-    return export_model("smollm2", ROOT, tmp_path_factory.mktemp("smollm2"))
+    """The embedded default model, exported once for all test processes (two minutes)."""
+    base = tmp_path_factory.getbasetemp()
+    return export_model("smollm2", ROOT, (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "smollm2")
 
 
 @pytest.fixture

@@ -42,7 +42,7 @@ class Clone:
         environment = {name: value for name, value in os.environ.items() if not name.startswith(("DVC_", "PYTHON"))}
         environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
         done = subprocess.run(
-            command, cwd=self.folder, env=environment, capture_output=True, text=True, check=False, timeout=600
+            command, cwd=self.folder, env=environment, capture_output=True, text=True, check=False, timeout=1500
         )
         assert done.returncode == 0 or not check, f"{command}: {done.stdout}\n{done.stderr}"
         return done
