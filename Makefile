@@ -1,4 +1,4 @@
-# make repro: install everything and rebuild every figure.   make test: run the tests.   make check: lint, types, README blocks.
+# make repro: install everything and rebuild every figure.   make test: run the tests.   make check: lint, types, README blocks, docs.
 # make sweep MODELS="a b": every figure of each model, side by side.
 PYTHON ?= python3
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
@@ -6,7 +6,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export DVC_NO_ANALYTICS := 1
 export PYTHONPATH :=
 
-.PHONY: repro sweep review test check readme judge validity clean
+.PHONY: repro sweep review test check docs readme judge validity clean
 
 repro: .venv/installed
 	dvc repro
@@ -47,6 +47,13 @@ check: .venv/installed
 	ruff format --check
 	mypy
 	cog -I docs --check README.md judge/weights/README.md
+	$(SPHINX)
+
+# Build the documentation site, which opens without a network; a broken link, or a page without a place, fails.
+SPHINX = python -m sphinx --quiet --fail-on-warning --builder html docs build/docs
+docs: .venv/installed
+	$(SPHINX)
+	@echo "Open build/docs/index.html"
 
 # Rewrite the generated blocks of the README and of the judge's card.
 readme: .venv/installed

