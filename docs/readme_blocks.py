@@ -141,6 +141,17 @@ def judge() -> str:
     return "\n".join(lines)
 
 
+def answers() -> str:
+    """Write how far the reading of final diagnoses agrees with labels, seen and unseen."""
+    found = json.loads((ROOT / "judge/metrics/validation.json").read_text(encoding="utf-8"))["matching"]
+    rows = ["| labels | n | κ, yes or not | recall | precision |", "|---|---:|---:|---:|---:|"]
+    for part, title in (("unseen", "**unseen**"), ("seen", "seen while the reader was made")):
+        same = found[part]["same"]
+        cells = (title, str(same["n"]), *(estimate(same[name]) for name in ("kappa", "recall", "precision")))
+        rows.append(f"| {' | '.join(cells)} |")
+    return "\n".join(rows)
+
+
 def stress() -> str:
     """Lay out the judge's accuracy on the stress suite, by class."""
     found = json.loads((ROOT / "judge/metrics/validation.json").read_text(encoding="utf-8"))["stress"]

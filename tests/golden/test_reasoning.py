@@ -69,9 +69,9 @@ def test_open_thinking_ends_at_the_content_tag(anchors: Path) -> None:
 
 
 def test_conclusions_are_those_that_were_read(anchors: Path) -> None:
-    """The statement found names the diagnosis that the annotators read in 116 of 120 outputs.
+    """The statement found names the diagnosis that the annotators read in 118 of 120 outputs.
 
-    Of the other four, three abbreviate it (TB, ASD) and one states its diagnosis in an earlier sentence.
+    The other two abbreviate it (TB, ASD).
     """
     labels = [json.loads(line) for line in (anchors / "fsd/labels.jsonl").read_text("utf-8").splitlines()]
     texts = {(model, output.id): output.said for model in MODELS for output in outputs(anchors, model)}
@@ -84,4 +84,4 @@ def test_conclusions_are_those_that_were_read(anchors: Path) -> None:
         words = set(re.findall("[a-z]{5,}", label["diagnosis"].lower())) - {"acute", "likely", "probably"}
         named += any(word[:6] in stated for word in words)
 
-    assert (named, len(labels)) == (116, 120)
+    assert (named, len(labels)) == (118, 120)

@@ -7,6 +7,7 @@ import pytest
 
 from equipoise.cases import Case
 from equipoise.errors import EquipoiseError
+from equipoise.judge.answers import AnswerLabel
 from equipoise.judge.figures import (
     ValidateSettings,
     labelled_figures,
@@ -137,7 +138,7 @@ def test_verbalised_by_the_statements_of_their_prompt() -> None:
 
 
 def test_final_diagnoses_are_matched_with_labels() -> None:
-    """Over all labels, and over every second case; an answer without a label is left out of either."""
+    """Each part has its own figures; an answer without a label is left out, and so is a part without labels."""
     diagnoses = Diagnoses(version=1, groups=(("strain", "pulled muscle"), ("stroke", "CVA")))
     answers: dict[str, tuple[str, Matches]] = {
         "a": ("A pulled muscle.", "yes"),
@@ -145,18 +146,21 @@ def test_final_diagnoses_are_matched_with_labels() -> None:
         "c": ("CVA.", "no"),
         "d": ("CVA.", "yes"),
     }
-    labels = [
-        labelled(name, "m")._replace(output=Output(name, f"Diagnosis: {said}"), matches=matches)
-        for name, (said, matches) in answers.items()
-    ]
-    cases = {name: case(name) for name in answers}
-    found: Any = matched_figures([*labels, labelled("b", "m2")], cases, diagnoses, SETTINGS)
+    outputs = {name: Output(name, f"Diagnosis: {said}") for name, (said, _) in answers.items()}
+    seen = [labelled(name, "m")._replace(output=outputs[name], matches=answers[name][1]) for name in "abc"]
+    parts: dict[str, list[Labelled] | list[AnswerLabel]] = {
+        "seen": [*seen, labelled("b", "m2")],
+        "unseen": [AnswerLabel("m", name, outputs[name], answers[name][1]) for name in "cd"],
+        "none": [labelled("a", "m")],
+    }
+    found: Any = matched_figures(parts, {name: case(name) for name in answers}, diagnoses, SETTINGS)
 
-    # Of a to d only d, a stroke that the label takes for a strain, is read otherwise; held out are b and d.
-    assert found["all"]["counts"]["yes"] == {"yes": 2, "partly": 0, "no": 1, "unclear": 0}
-    assert (found["all"]["counts"]["no"]["no"], found["all"]["unlabelled"]) == (1, 1)
-    assert found["held_out"]["counts"] == {"yes": {"yes": 1, "partly": 0, "no": 1, "unclear": 0}}
-    assert matched_figures([labelled("a", "m")], cases, diagnoses, SETTINGS) == {}
+    # Only d, a stroke that the label takes for a strain, is read otherwise.
+    assert set(found) == {"seen", "unseen"}
+    assert found["seen"]["counts"]["yes"] == {"yes": 2, "partly": 0, "no": 0, "unclear": 0}
+    assert (found["seen"]["counts"]["no"]["no"], found["seen"]["unlabelled"]) == (1, 1)
+    assert found["unseen"]["counts"]["yes"] == {"yes": 0, "partly": 0, "no": 1, "unclear": 0}
+    assert (found["unseen"]["same"]["n"], found["unseen"]["same"]["n_yes"]) == (2, 1)
 
 
 def test_a_kind_of_prompt_without_statements_is_named() -> None:

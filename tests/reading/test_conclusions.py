@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise.reading.conclusions import headed, locate
+from equipoise.reading.conclusions import headed, locate, statements
 
 REFLUX = "It could be reflux. The most likely diagnosis is unclear to many. "
 
@@ -63,6 +63,10 @@ REFLUX = "It could be reflux. The most likely diagnosis is unclear to many. "
         ),
         ("It hurts. This points strongly to infarction. Call help.", "This points strongly to infarction.", "sentence"),
         ("It hurts.\n\n**Conclusion**\nInfarction.\n\nSigns suggest pain.", "**Conclusion**\nInfarction.", "heading"),
+        # A list's number or an option's letter is no statement by itself.
+        ("It hurts.\n\n## Diagnosis\n1. Infarction\n2. Reflux", "## Diagnosis\n1. Infarction", "heading"),
+        # One that weighs other diagnoses too comes after one that does not.
+        ("It is most likely infarction. If not, reflux is most likely.", "It is most likely infarction.", "sentence"),
         # Nothing of the kind: the last paragraph.
         ("It hurts.\n\nIt is infarction. Call.\n\n---\n", "It is infarction. Call.", "paragraph"),
     ],
@@ -73,6 +77,15 @@ def test_a_conclusion_is_found(text: str, stated: str, how: str) -> None:
 
     assert found is not None
     assert (stated, how) == (text[found.start : found.end].rstrip("\n-"), found.how)
+
+
+def test_the_next_best_statements_follow() -> None:
+    """After the last heading come earlier ones, then sentences, then the last paragraph."""
+    text = "**Diagnosis:** gout.\n\n**Answer:** see above.\n\nIt is most likely gout.\n\nCall."
+
+    assert [text[one.start : one.end] for one in statements(text)] == [
+        *("**Answer:** see above.", "**Diagnosis:** gout.", "It is most likely gout.", "Call."),
+    ]
 
 
 def test_only_headings_are_found_in_thinking() -> None:

@@ -53,6 +53,8 @@ def test_an_abbreviation_is_read_as_written() -> None:
         ("non-adherence", "nonadherence"),
         ("Guillain-Barr\N{LATIN SMALL LETTER E WITH ACUTE}", "Guillain-Barre"),
         ("flare of gout", "gout"),
+        ("generalised foetal oedema", "generalized fetal edema"),
+        ("behavioural tumours, paralysed", "behavioral tumors, paralyzed"),
     ],
 )
 def test_forms_of_a_word_are_one(one: str, other: str) -> None:
@@ -68,6 +70,14 @@ def test_a_name_that_stands_apart_names_no_other_diagnosis() -> None:
     assert not lexicon.meaning("infarction of stone").concepts & infarction.concepts
     assert not lexicon.meaning("DI").concepts & infarction.concepts
     assert lexicon.akin(lexicon.meaning("infarction of stone"), lexicon.meaning("trouble"))
+
+
+def test_a_diagnosis_of_a_place_is_more_than_the_place() -> None:
+    """Of the words of a chronic kidney disease only the kidney tells anything, and a kidney stone has it too."""
+    kidney = small(groups=[["chronic kidney disease", "CKD"]], words=[["kidney", "renal"]])
+    disease = kidney.meaning("CKD")
+
+    assert not disease.concepts <= kidney.meaning("renal stone").concepts
 
 
 def test_a_name_apart_that_a_group_holds_is_named() -> None:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from equipoise.cases import Case
+    from equipoise.judge.answers import AnswerLabel
     from equipoise.judge.labels import Labelled, Verbalised
     from equipoise.judge.lexicon import Lexicon
     from equipoise.judge.reading import Reading, ReadingSettings
@@ -137,18 +138,18 @@ def labelled_figures(
 
 
 def matched_figures(
-    labels: Sequence[Labelled], cases: Mapping[str, Case], diagnoses: Diagnoses, settings: ValidateSettings
+    parts: Mapping[str, Sequence[Labelled] | Sequence[AnswerLabel]],
+    cases: Mapping[str, Case],
+    diagnoses: Diagnoses,
+    settings: ValidateSettings,
 ) -> Nested:
-    """Agreement on whether an output's final diagnosis means the same as its case's label.
+    """Agreement on whether an output's final diagnosis means the same as its case's label, for each part by name.
 
-    `all` labels, and those `held_out`: every second case by id, whose labels the method was made without. The other arm
-    of most of them was seen, which is told alike but has another label. Cases told alike are resampled together.
+    Cases told alike are resampled together, with all models' answers to them. A part without labels has no figures.
     """
     group = told_alike({name: case.prompt for name, case in cases.items()}, settings.similarity)
-    parts = {"all": set(cases), "held_out": set(sorted(cases)[1::2])}
     figures: Nested = {}
-    for part, chosen in parts.items():
-        held = [one for one in labels if one.case in chosen]
+    for part, held in parts.items():
         if any(one.matches for one in held):
             figures[part] = matching_figures(
                 [one.matches for one in held],

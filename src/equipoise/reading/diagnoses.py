@@ -41,6 +41,13 @@ ENDINGS = (
     *("ations", "ation", "ities", "ity", "ical", "ious", "ions", "isms", "ives", "ial", "iac", "ics", "ias", "ion"),
     *("ism", "ive", "ous", "ia", "ic", "al", "ed", "es", "ing", "s", "e", "y", "a"),
 )
+SPELLINGS = (
+    (re.compile(r"[ao]e"), "e"),
+    (re.compile(r"(?<=i)s(?=(?:e[ds]?|ing|ations?)$)|(?<=ly)s(?=(?:e[ds]?|ing)$)"), "z"),
+    (re.compile(r"(?<=[a-z]{3})our"), "or"),
+    (re.compile("sulph"), "sulf"),
+)
+"""What American spelling has in the place of a British one; a word of neither is changed in every text alike."""
 SHORTEST_STEM = 4
 LONGEST_ABBREVIATION = 5
 
@@ -150,10 +157,13 @@ class Diagnoses(BaseModel):
     def _composed(self) -> dict[str, Meaning]:
         """The concepts of a group: those of shorter diagnoses in its first wording and the rest of it, else itself."""
         found: dict[str, Meaning] = {}
+        words = {f"<{group[0]}>" for group in self.words}
         for name in set(self._wordings.values()):
             inner = self._read(name, name)
             whole = Meaning(frozenset({f"<{name}>"}), frozenset(), inner.words)
-            found[name] = inner if inner.groups and name not in self.apart else whole
+            # A chronic kidney disease is more than a kidney, which a kidney stone has too.
+            only_place = len(inner.concepts) == 1 and inner.concepts <= words
+            found[name] = inner if inner.groups and not only_place and name not in self.apart else whole
         return found
 
     @cached_property
@@ -233,8 +243,15 @@ def _words(text: str) -> list[str]:
         elif abbreviation(word[:-1]) and word[-1] == "s":
             found.append(word[:-1])
         else:
-            found.append(_singular(american(word.lower())))
+            found.append(_singular(_spelt(american(word.lower()))))
     return found
+
+
+def _spelt(word: str) -> str:
+    """One spelling for the British, the American and what lies between: `caecal`, `generalised`, `tumour`."""
+    for variant, spelling in SPELLINGS:
+        word = variant.sub(spelling, word)
+    return word
 
 
 def _singular(word: str) -> str:

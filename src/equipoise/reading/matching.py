@@ -101,11 +101,18 @@ def _by_words(named: Named, wanted: list[Meaning], diagnoses: Diagnoses) -> Matc
         meaning = diagnoses.meaning(TAIL.split(gloss)[0])
         # After a cause, `infarction due to thrombosis (clot)`, a gloss may be on the cause.
         on_head = not named.tails or any(meaning.concepts & head.concepts for head in heads)
-        if len(heads) == 1 and on_head and any(meaning.concepts == one.concepts for one in wanted):
+        named_again = any(meaning.concepts == one.concepts and _may_gloss(heads[0], one, diagnoses) for one in wanted)
+        if len(heads) == 1 and on_head and named_again:
             return "yes"
-    if "yes" in found or "partly" in found:
+    beside = [diagnoses.meaning(part).concepts for part in (*named.alternates, *named.glosses)]
+    if "yes" in found or "partly" in found or any(one.concepts <= concepts for concepts in beside for one in wanted):
         return "partly"
     return "no" if "no" in found else None
+
+
+def _may_gloss(head: Meaning, gloss: Meaning, diagnoses: Diagnoses) -> bool:
+    """Whether a gloss can be another name of a head: not of a diagnosis that is known and has nothing to do with it."""
+    return not head.groups or diagnoses.shared(head, gloss) or diagnoses.akin(head, gloss)
 
 
 def _one_by_words(head: Meaning, whole: Meaning, wanted: list[Meaning], diagnoses: Diagnoses) -> Match | None:
