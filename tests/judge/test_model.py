@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from equipoise.errors import EquipoiseError
-from equipoise.judge.model import NliJudge, label_columns, load_judge
+from equipoise.judge.model import NliJudge, label_columns, load_judge, needed_graph
 from equipoise.judge.snli import LABELS
 
 if TYPE_CHECKING:
@@ -64,6 +64,17 @@ def test_order_changes_no_bit(judge: NliJudge) -> None:
     np.testing.assert_array_equal(judge.probabilities(CLINICAL)[order], shuffled)
 
 
+@pytest.mark.parametrize("cores", [1, 3])
+def test_number_of_cores_changes_no_bit(
+    judge: NliJudge, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cores: int
+) -> None:
+    """As many batches at once as there are cores, however many, give bit for bit the same."""
+    monkeypatch.setattr("equipoise.judge.model._cores", lambda: cores)
+    other = load_judge("minilm_nli", root, tmp_path)
+
+    np.testing.assert_array_equal(judge.probabilities(CLINICAL), other.probabilities(CLINICAL, tokens_a_batch=40))
+
+
 def test_equal_pairs_share_a_row(judge: NliJudge) -> None:
     """A pair that is asked twice gets the same row twice, in its places."""
     pairs = [CLINICAL[0], CLINICAL[1], CLINICAL[0]]
@@ -112,6 +123,13 @@ def test_incomplete_folder_is_refused(tmp_path: Path) -> None:
     """A folder without one of the three files is refused with the file's name."""
     with pytest.raises(EquipoiseError, match=r"model\.onnx: missing"):
         NliJudge(tmp_path, max_tokens=64)
+
+
+def test_model_of_another_kind_is_opened_as_it_is(tmp_path: Path) -> None:
+    """Of a model that is no BERT the file itself is opened, however large, and not read before."""
+    (tmp_path / "config.json").write_text('{"model_type": "deberta-v2"}', "utf-8")
+
+    assert tmp_path / "model.onnx" == needed_graph(tmp_path)
 
 
 def test_unknown_judge_is_refused_with_the_nearest(root: Path, tmp_path: Path) -> None:

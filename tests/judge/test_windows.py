@@ -62,6 +62,22 @@ def test_long_sentence_is_cut_at_a_clause() -> None:
     assert windows("aaa bbb, ccc ddd eee.", sentences=1, stride=1, longest=12) == ["aaa bbb,", "ccc ddd eee."]
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # What a model says that has lost its thread: read in one pass, not from each character anew.
+        ("He is ill." + " " * 100_000 + "She is well.", ["He is ill.", "She is well."]),
+        ("Ill" + "." * 100_000 + "well", ["Ill" + "." * 100_000 + "well"]),
+        ("a" * 100_000 + " b! He is ill.", ["a" * 100_000 + " b!", "He is ill."]),
+        ("a" * 100_000 + " (b). He is ill.", ["a" * 100_000 + " (b).", "He is ill."]),
+    ],
+    ids=["spaces", "stops", "letters", "letters and marks"],
+)
+def test_long_runs_are_read(text: str, expected: list[str]) -> None:
+    """A hundred thousand of one character are cut like any text."""
+    assert expected == [text[start:end] for start, end in sentence_spans(text, longest=len(text))]
+
+
 @pytest.mark.parametrize("stride", [0, 3])
 def test_stride_that_skips_sentences_is_refused(stride: int) -> None:
     """A stride of zero, or one longer than the window, is refused."""

@@ -17,12 +17,13 @@ TITLES = frozenset({"al", "cf", "dept", "dr", "e.g", "eg", "esp", "i.e", "ie", "
 BEFORE_NUMBER = frozenset({"approx", "ca", "fig", "hr", "max", "min", "no", "nos", "p", "pp", "temp", "wt"})
 """Words whose full stop does not end a sentence when a number follows, clinical shorthand included."""
 
-_BOUNDARY = re.compile(r"[.!?…]+[\"'”’)\]*_]*(?=\s)")
+# Each begins where its run of characters begins: tried from every character of a long run, it would take the square.
+_BOUNDARY = re.compile(r"(?<![.!?…])[.!?…]+[\"'”’)\]*_]*(?=\s)")
 _STARTER = re.compile(r"[\"'“‘(\[*_]*[A-Z0-9<]")
 _WORD = re.compile(r"\w")
-_LAST_WORD = re.compile(r"([\w.]*\w)\W*$")
+_LAST_WORD = re.compile(r"(?<![\w.])([\w.]*\w)\W*$")
 _LIST_ITEM = re.compile(r"(?:[-*+•–—#>|]|\(?(?:\d{1,3}|[A-Za-z])[.)])(?=\s)|</?\w+>|#{1,6}\s|\*\*")
-_LINE_BREAK = re.compile(r"\s*\n\s*")
+_LINE_BREAK = re.compile(r"(?<!\s)\s*\n\s*")
 _CLAUSE = re.compile(r"[;:,—–](?=\s)")
 
 
