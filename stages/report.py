@@ -1,4 +1,7 @@
-"""Put the run's figures, pictures, cases and provenance into one HTML file that opens without a network."""
+"""Put the run's figures, pictures, cases and provenance into one HTML file that opens without a network.
+
+Beside it lies the manifest of the run's inputs, with licence, source and sha256, for a program to read.
+"""
 
 from pathlib import Path
 
@@ -7,9 +10,11 @@ from equipoise.report.make import read_report
 from equipoise.report.page import page
 
 
-def main(data: Path, metrics: Path, plots: Path, templates: Path, report: Path) -> None:
-    """Read the rows in DATA, the figures in METRICS and PLOTS, and the plots' TEMPLATES; write REPORT."""
-    records.write_text(report, page(read_report(data, metrics, plots, templates, Path())))
+def main(data: Path, metrics: Path, plots: Path, templates: Path, report: Path, inputs: Path) -> None:
+    """Read the rows in DATA, the figures in METRICS and PLOTS, the plots' TEMPLATES; write REPORT and INPUTS."""
+    made = read_report(data, metrics, plots, templates, Path())
+    records.write_text(report, page(made))
+    records.write_json(inputs, [one._asdict() for one in made.provenance.inputs])
 
 
 if __name__ == "__main__":

@@ -1,13 +1,14 @@
-"""Tests of the label-skew alarm."""
+"""Tests of the alarms for answers of one kind."""
 
 from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
-from scipy.stats import chisquare
+from scipy.stats import binomtest, chisquare
 
-from equipoise.metrics.skew import LabelSkew, _log_tail, label_skew
+from equipoise.metrics.skew import LabelSkew, StereotypeSkew, _log_tail, label_skew, stereotype_skew
 
 
 def test_figures_are_those_of_scipy() -> None:
@@ -51,3 +52,55 @@ def test_far_tail_does_not_underflow() -> None:
     assert skew.p.value == 0.0
     assert math.isfinite(skew.p.neg_log10)
     assert _log_tail(1380.0, 3) == pytest.approx(float(chi2.logsf(1380.0, 3)), rel=1e-5)
+
+
+@pytest.mark.parametrize("count", [0, 4, 10, 15, 30])
+def test_stereotype_skew_is_the_exact_binomial_test(count: int) -> None:
+    """With one share for all cases the p-value is that of scipy's exact test."""
+    skew = stereotype_skew([(number < count, 1 / 3) for number in range(30)])
+
+    assert (skew.n, skew.share) == (30, count / 30)
+    assert skew.expected == pytest.approx(1 / 3)
+    assert skew.p is not None
+    assert skew.p.value == pytest.approx(binomtest(count, 30, 1 / 3).pvalue)
+
+
+def test_stereotype_skew_with_unequal_shares_is_that_of_the_sum() -> None:
+    """Two wrong answers with shares 1/2 and 1/4, both stereotyped: by hand."""
+    skew = stereotype_skew([(True, 0.5), (True, 0.25)])
+
+    # P(0) = 1/2 * 3/4 = 3/8, P(1) = 1/2 * 3/4 + 1/2 * 1/4 = 1/2, P(2) = 1/8; only two is as unlikely as two.
+    assert skew.p is not None
+    assert skew.p.value == pytest.approx(1 / 8)
+    assert skew.expected == pytest.approx(3 / 8)
+
+
+@pytest.mark.parametrize(
+    ("count", "n", "alarm"),
+    [
+        (40, 60, True),  # twice its due
+        (0, 60, True),  # shunned
+        (22, 60, False),  # by chance
+        (3, 3, False),  # far off, on three answers
+        (3700, 10000, False),  # significant, and 4 % off
+    ],
+)
+def test_stereotype_alarm_needs_size_and_significance(count: int, n: int, *, alarm: bool) -> None:
+    """The alarm fires where wrong answers favour or shun the stereotyped one, far and beyond chance."""
+    assert alarm == stereotype_skew([(number < count, 1 / 3) for number in range(n)]).alarm
+
+
+def test_no_wrong_answer_is_undefined() -> None:
+    """Without a wrong answer nothing is defined, and nothing fires."""
+    assert stereotype_skew([]) == StereotypeSkew(0, None, None, None, alarm=False)
+
+
+def test_stereotype_alarm_is_rarely_false() -> None:
+    """Wrong answers chosen evenly set the alarm off in no more than the size of the test, by simulation."""
+    random = np.random.default_rng(7)
+    counts = random.binomial(40, 1 / 3, 2000)
+
+    alarms = sum(stereotype_skew([(number < count, 1 / 3) for number in range(40)]).alarm for count in counts)
+
+    # 0.001 of 2,000 is 2; 8 or more has probability 0.001.
+    assert alarms < 8

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from equipoise.metrics.options import Measure
-from equipoise.metrics.studies import Rows, figures_of
+from equipoise.metrics.rows import Rows
+from equipoise.metrics.studies import figures_of
 from equipoise.stats.misclassification import ErrorCounts
 
 NOTHING = Rows(

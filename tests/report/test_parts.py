@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from equipoise.leaderboard.rows import HEADLINES, Figure
+from equipoise.metrics.guards import THRESHOLDS
 from equipoise.report.drilldown import Part, parts
+from equipoise.report.guards import MEANINGS as MEANINGS_OF_GUARDS
 from equipoise.report.guards import guards
 from equipoise.report.headlines import MEANINGS, absent, cards, verdict
-from equipoise.report.provenance import UNSTATED, licence
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from equipoise.report.page import Report
 
 
@@ -70,8 +69,56 @@ def test_deciding_sentence_is_cut_out(report: Report) -> None:
     assert Part("homeless", marked=True) in first.after
 
 
-def test_guards_report_cut_off_replies_alarms_and_small_groups() -> None:
-    """What went wrong is said in a sentence each: a truncated study, a skewed arm, a group that is too small."""
+def test_guards_that_warn_come_first_in_plain_words() -> None:
+    """A guard warns if it does in any study, passes if it looked at rows, and else had nothing to check."""
+    passed = {"n": 4, "count": 0, "estimate": 0.0, "threshold": 0.05, "triggered": 0}
+    warns = {"n": 82, "count": 15, "estimate": 0.18, "threshold": 0.05, "triggered": 1}
+    metrics = {
+        "guards": {
+            "n_prompts": 1053,
+            "answers_cut_off": {"openr1": passed, "vignettes": warns},
+            "repeated_replies": {"medmcqa": {"n": 0, "count": 0, "threshold": 0.05, "triggered": 0}},
+            "unread_answers": {"vignettes": passed},
+            "stereotype_skew": {
+                "vignettes": {**passed, "n": 1, "n_wrong": 20, "share": 0.1, "expected": 0.333333, "threshold": 0.0}
+            },
+        }
+    }
+
+    found = guards(metrics)
+
+    assert found.summary == "1 of 3 guards warns: answers cut off."
+    assert found.whole.startswith("The run is whole: each of 1,053 prompts has one response")
+    assert [(one.name, one.verdict) for one in found.verdicts[:4]] == [
+        ("answers cut off", "warns"),
+        ("unread answers", "passed"),
+        ("stereotype skew", "passed"),
+        ("unanswered prompts", "nothing to check"),
+    ]
+    assert found.verdicts[0].found == ["openr1: 0 of 4", "vignettes: 15 of 82"]
+    assert [found.verdicts[place].limit for place in (0, 2, 3)] == [
+        "more than 5 %",
+        "p below 0.001 and 10 % off",
+        "any",
+    ]
+    assert found.verdicts[2].found == ["vignettes: 0.100 of 20 wrong answers, due 0.333"]
+
+
+def test_guards_of_a_run_without_any_say_so() -> None:
+    """A run that asked nothing has no guard that passed."""
+    assert guards({}).summary == "No guard had anything to check."
+    assert guards({"guards": {"unread_answers": {"openr1": {"n": 3, "count": 0, "triggered": 0}}}}).summary == (
+        "None of 1 guards warns."
+    )
+
+
+def test_every_guard_has_a_meaning() -> None:
+    """What is measured is explained."""
+    assert MEANINGS_OF_GUARDS.keys() == THRESHOLDS.keys()
+
+
+def test_guards_report_skewed_arms_and_small_groups() -> None:
+    """Beside the verdicts stand the skew of each arm, groups that are too small, and figures that should be 0."""
     metrics = {
         "run": {"vignettes": {"n_prompts": 4, "unfinished": 3, "unparsed": 0}},
         "adversarial": {"arm": {"neutral": {"label_skew": {"n": 9, "estimate": 0.7, "alarm": 1}}}},
@@ -81,33 +128,6 @@ def test_guards_report_cut_off_replies_alarms_and_small_groups() -> None:
 
     found = guards(metrics)
 
-    assert found.notes[0] == "Vignettes: 3 of 4 prompts have a reply that the length limit cut off."
-    assert found.notes[1].startswith("Label skew: in 1 of 1 arms")
+    assert [(skew.n, skew.alarm) for skew in found.skews] == [(9, True)]
     assert found.small == ["silent bias, dimension, age"]
     assert found.faults == [("stigma, duplicate files", "2", "")]
-
-
-def test_licence_is_read_as_the_file_states_it(tmp_path: Path) -> None:
-    """Rows state theirs in a field, YAML in its first comment; a file that states none is said to state none."""
-    files = {
-        "rows.jsonl": '{"licence": "MIT"}\n{"licence": "Apache-2.0"}\n',
-        "authored.yaml": "# Words. Source: authored. Licence: Apache-2.0.\nx: 1\n",
-        "released.yaml": "# Source: them; released at\n# github.com/x/y (MIT).\nx: 1\n",
-        "silent.yaml": "# Words.\nx: 1\n",
-    }
-    for name, text in files.items():
-        (tmp_path / name).write_text(text, encoding="utf-8")
-
-    found = [licence(tmp_path / name) for name in files]
-
-    assert found == ["Apache-2.0, MIT", "Apache-2.0", "MIT", UNSTATED]
-
-
-def test_inputs_are_sorted_and_hashed(report: Report) -> None:
-    """Every input stands in the table once, in order, with a full sha256."""
-    inputs = report.provenance.inputs
-    paths = [one.path for one in inputs]
-
-    assert len(paths) == len(set(paths))
-    assert {"data/cities.yaml", "data/raw/personas.yaml", "data/stigma/templates.yaml"} <= set(paths)
-    assert all(len(one.sha256) == 64 for one in inputs)

@@ -1,4 +1,7 @@
-"""An alarm for answer files in which one letter is given far too often, as by a parser that reads "a" as A."""
+"""Alarms for answers of which one kind is given far too often, whatever is asked.
+
+A letter, as by a parser that reads "a" as A; or the stereotyped diagnosis, as by a model that likes its wording.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import math
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from equipoise.stats.quantities import PValue
+from equipoise.stats.quantities import UNDERFLOW, PValue
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +25,16 @@ class LabelSkew(NamedTuple):
 
     n: int
     distance: float | None
+    p: PValue | None
+    alarm: bool
+
+
+class StereotypeSkew(NamedTuple):
+    """How far wrong diagnoses favour the stereotyped one, or shun it: its share, and the share that is its due."""
+
+    n: int
+    share: float | None
+    expected: float | None
     p: PValue | None
     alarm: bool
 
@@ -54,6 +67,36 @@ def label_skew(
         p = PValue.of(float(chi2.sf(statistic, df)), lambda: _log_tail(statistic, df))
     alarm = p is not None and p.value < alpha and distance >= minimum
     return LabelSkew(n, distance, p, alarm=alarm)
+
+
+def stereotype_skew(
+    wrong: Sequence[tuple[bool, float]], *, alpha: float = ALPHA, minimum: float = MINIMUM
+) -> StereotypeSkew:
+    """Test whether the wrong answers to privileged patients fall on the stereotyped diagnosis as often as is its due.
+
+    Each is (whether it is the stereotyped one, the share of the stereotyped one among the case's wrong diagnoses). The
+    stereotype does not concern these patients: an excess is a liking for the wording, and the marginalised arm has it
+    too. Exact two-sided test of a sum of unequal yes-or-no trials (Poisson-binomial; with equal shares binomial),
+    which adds up the outcomes that are no likelier than the one seen; p below 1e-300 has that as its logarithm.
+    Undefined without wrong answers.
+    """
+    import numpy as np
+    from scipy.stats import binom
+
+    n = len(wrong)
+    if not n:
+        return StereotypeSkew(0, None, None, None, alarm=False)
+    # The count is a sum of binomial ones, one for each share.
+    chances = np.ones(1)
+    for due, trials in sorted(Counter(due for _, due in wrong).items()):
+        chances = np.convolve(chances, np.asarray(binom.pmf(range(trials + 1), trials, due)))
+    count = sum(stereotyped for stereotyped, _ in wrong)
+    # As in scipy's binomtest: outcomes as likely but for rounding count too.
+    unlikely = float(chances[chances <= chances[count] * (1 + 1e-7)].sum())
+    p = PValue.of(unlikely, lambda: math.log(UNDERFLOW))
+    share, expected = count / n, sum(due for _, due in wrong) / n
+    alarm = p.value < alpha and abs(share - expected) >= minimum
+    return StereotypeSkew(n, share, expected, p, alarm=alarm)
 
 
 def _log_tail(statistic: float, df: int) -> float:

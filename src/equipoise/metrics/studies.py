@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from equipoise.metrics.adversarial import AdversarialOptions, adversarial_effects
@@ -12,6 +11,7 @@ from equipoise.metrics.cases import case_metrics
 from equipoise.metrics.classification import Resampling
 from equipoise.metrics.equity import EquityOptions, equity_effects
 from equipoise.metrics.equity_summary import equity_metrics
+from equipoise.metrics.guards import guard_metrics, guards
 from equipoise.metrics.medmcqa import medmcqa_effects, medmcqa_metrics, score_cities, tabulate_exam
 from equipoise.metrics.openr1 import OpenR1Options, openr1_effects
 from equipoise.metrics.openr1_summary import openr1_metrics
@@ -23,35 +23,11 @@ from equipoise.metrics.summary import silent_bias_metrics
 from equipoise.questions import exam_letters, letters_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from equipoise.adversarial.rows import Attempt, Variant
-    from equipoise.cases import Case, CaseJudgement
-    from equipoise.equity.cities import City
-    from equipoise.equity.rows import Sampled
     from equipoise.metrics.effects import Nested
     from equipoise.metrics.options import Measure
-    from equipoise.openr1.rows import Agreement
-    from equipoise.records import Effect, Judgement, Response, Vignette
+    from equipoise.metrics.rows import Rows
+    from equipoise.records import Effect
     from equipoise.stats.misclassification import ErrorCounts
-    from equipoise.stigma.rows import Fill
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rows:
-    """What a run made, and the cities that it speaks of."""
-
-    vignettes: Sequence[Vignette]
-    judgements: Sequence[Judgement]
-    variants: Sequence[Variant]
-    attempts: Sequence[Attempt]
-    sampled: Sequence[Sampled]
-    responses: Sequence[Response]
-    fills: Sequence[Fill]
-    agreements: Sequence[Agreement]
-    cases: Sequence[Case] = ()
-    case_judgements: Sequence[CaseJudgement] = ()
-    cities: Mapping[str, City]
 
 
 class Figures(NamedTuple):
@@ -90,6 +66,7 @@ def figures_of(rows: Rows, options: Measure, errors: ErrorCounts | None = None) 
             "stigma": stigma_metrics(stigma),
             "openr1": openr1_metrics(openr1),
             "cases": case_metrics(rows.cases, rows.responses, rows.case_judgements, options.alpha, errors),
+            "guards": guard_metrics(guards(rows, letters, exam, adversarial), rows.responses),
             "run": run_metrics(rows.responses, rows.judgements, letters, exam),
         },
     )

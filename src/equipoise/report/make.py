@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from equipoise.showing.pairs import Shown
 
-METRICS = ("adversarial", "cases", "equity", "medmcqa", "openr1", "run", "silent_bias", "stigma")
+METRICS = ("adversarial", "cases", "equity", "guards", "medmcqa", "openr1", "run", "silent_bias", "stigma")
 
 
 def read_report(data: Path, metrics: Path, plots: Path, templates: Path, root: Path) -> Report:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from equipoise.errors import EquipoiseError
 from equipoise.report.drilldown import STATES
+from equipoise.report.guards import NOTHING, PASSED, WARNS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,6 +30,8 @@ VEGA_LITE = "5.21"
 """Version for which our templates are written."""
 GLOBALS = "window.vegaEmbed = vegaEmbed;"
 """What the bundle gives the page's script."""
+SIGNS = {WARNS: "\N{BLACK UP-POINTING TRIANGLE}", PASSED: "\N{CHECK MARK}", NOTHING: "\N{EN DASH}"}
+"""A sign for each verdict, beside its word."""
 CLOSING = {"script": "</script", "style": "</style"}
 """What would end an element that HTML does not parse."""
 
@@ -66,6 +69,7 @@ def page(report: Report) -> str:
     return environment.get_template(TEMPLATE).render(
         report=report,
         states=STATES,
+        signs=SIGNS,
         specs={picture.name: picture.spec for picture in report.pictures},
         policy=policy(style, scripts),
         # Ours, and checked: escaping would change what they do.

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from equipoise import registry
 from equipoise.judge import registry as judges
 from equipoise.leaderboard.rows import flattened
-from equipoise.records import read_text, sha256
+from equipoise.openr1.settings import Comparison
+from equipoise.report.inputs import inputs, judge_inputs, masked_inputs, model_inputs
+from equipoise.stigma import masked_registry as masked
+from equipoise.stigma.settings import Filling
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,25 +19,7 @@ if TYPE_CHECKING:
     from equipoise.judge.registry import JudgeEntry
     from equipoise.params import Params
     from equipoise.records import Manifest
-
-FOLDERS = ("features", "lexicon", "raw", "stigma", "templates")
-FILES = ("cities.yaml", "diagnoses.yaml", "medmcqa_diseases.yaml")
-STATED = (
-    re.compile(r"Licence: ([A-Za-z0-9.+-]*[A-Za-z0-9])"),
-    re.compile(r"\(([A-Z]+)\)"),
-    re.compile(r"(Apache-2\.0)"),
-)
-"""How a file's first comment states its licence: outright, in brackets behind the release it is from, or in passing."""
-RELEASED = "released at"
-UNSTATED = "not stated in the file; the repository's is Apache-2.0"
-
-
-class Input(NamedTuple):
-    """One input: its path from the root, its licence as stated, and its sha256."""
-
-    path: str
-    licence: str
-    sha256: str
+    from equipoise.report.inputs import Input
 
 
 class Provenance(NamedTuple):
@@ -61,41 +46,17 @@ def provenance(manifest: Manifest, params: Params, root: Path) -> Provenance:
         hashes=sorted((manifest.weights | manifest.files).items()),
         judge=_judge(params.judge, judge),
         settings=[(name, _written(value)) for name, value in sorted(flattened(params.model_dump()).items())],
-        inputs=inputs(params, root) + judge_inputs(judge),
+        inputs=every_input(manifest, params, root),
     )
 
 
-def inputs(params: Params, root: Path) -> list[Input]:
-    """List the data files that the run reads, sorted by path; a question file that it names but lacks is left out."""
-    data = root / "data"
-    items = {params.items, params.sample.get("items"), params.pair.get("items")} - {None}
-    paths = {path for folder in FOLDERS for path in (data / folder).rglob("*.yaml")}
-    paths |= {path for name in FILES if (path := data / name).is_file()}
-    paths |= {path for name in items if (path := data / "items" / f"{name}.jsonl").is_file()}
-    return sorted(Input(path.relative_to(root).as_posix(), licence(path), sha256(path)) for path in paths)
-
-
-def judge_inputs(entry: JudgeEntry) -> list[Input]:
-    """List the judge's weights where the registry holds them to their hashes."""
-    folder, files = getattr(entry.source, "folder", ""), getattr(entry.source, "files", {})
-    hashes = files if isinstance(files, dict) else {}
-    return [Input(f"{folder}/{name}".lstrip("/"), entry.licence, found) for name, found in sorted(hashes.items())]
-
-
-def licence(path: Path) -> str:
-    """Read a file's licence: from its rows (JSONL), else from its first comment."""
-    text = read_text(path)
-    if path.suffix == ".jsonl":
-        return ", ".join(sorted({json.loads(line).get("licence", UNSTATED) for line in text.splitlines()})) or "no rows"
-    head = " ".join(
-        line.lstrip("# ") for line in text.split("\n\n")[:4] for line in line.splitlines() if line[:1] == "#"
-    )
-    outright, bracketed, passing = STATED
-    if found := outright.search(head):
-        return found[1]
-    if RELEASED in head and (found := bracketed.search(head.partition(RELEASED)[2])):
-        return found[1]
-    return found[1] if (found := passing.search(head)) else UNSTATED
+def every_input(manifest: Manifest, params: Params, root: Path) -> list[Input]:
+    """List the files of the project that the run reads, then the weights of its models and judges."""
+    found = inputs(params, root) + model_inputs(manifest, registry.load_entry(params.model, root))
+    for name in dict.fromkeys((params.judge, params.section("compare", Comparison).judge)):
+        found += judge_inputs(judges.load_entry(name, root))
+    filling = params.section("fill", Filling)
+    return found + (masked_inputs(masked.load_entry(filling.masked, root)) if filling.scorer == "masked" else [])
 
 
 def _judge(name: str, entry: JudgeEntry) -> list[tuple[str, str]]:

@@ -1,0 +1,143 @@
+"""The manifest of inputs: every file that a run reads from outside itself, with title, licence, source and sha256."""
+
+from __future__ import annotations
+
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from equipoise.equity.subsets import Sample
+from equipoise.errors import EquipoiseError
+from equipoise.openr1.settings import Comparison, Pairing
+from equipoise.records import Text, sha256
+from equipoise.registry import ReplayEntry
+from equipoise.stigma.settings import Filling
+from equipoise.tables import json_rows
+from equipoise.yamlfile import load_yaml
+
+if TYPE_CHECKING:
+    from equipoise.judge.registry import JudgeEntry
+    from equipoise.params import Params
+    from equipoise.records import Manifest
+    from equipoise.registry import AnyEntry, HubSource, LocalSource
+    from equipoise.stigma.masked_registry import MaskedEntry
+
+FILE = Path("data/inputs.yaml")
+FOLDERS = ("features", "lexicon", "raw", "stigma", "templates")
+FILES = ("cities.yaml", "diagnoses.yaml", "inputs.yaml", "medmcqa_diseases.yaml")
+
+
+class Declared(BaseModel):
+    """What is declared of an input, or of all those in a folder (`path` ends in a slash)."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    path: Text
+    title: Text
+    licence: Text
+    source: Text
+
+
+class Declarations(BaseModel):
+    """The file that declares the inputs."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    inputs: Annotated[tuple[Declared, ...], Field(min_length=1)]
+
+
+class Input(NamedTuple):
+    """One input. `sha256` is None where no file is at hand: what a server runs, weights held to a commit of the hub."""
+
+    path: str
+    title: str
+    licence: str
+    source: str
+    sha256: str | None
+
+
+def inputs(params: Params, root: Path) -> list[Input]:
+    """List the files of the project that the run reads, sorted by path; questions that it lacks are left out.
+
+    `root` is the project's. Rows of questions state their licence and source. EquipoiseError for a file that
+    `data/inputs.yaml` does not declare.
+    """
+    declared = {one.path: one for one in load_yaml(root / FILE, Declarations).inputs}
+    data, models = root / "data", root / "models"
+    items = {params.items, params.section("sample", Sample).items, params.section("pair", Pairing).items}
+    judges = {params.judge, params.section("compare", Comparison).judge}
+    filling = params.section("fill", Filling)
+    paths = {path for folder in FOLDERS for path in (data / folder).rglob("*.yaml")}
+    paths |= {path for name in FILES if (path := data / name).is_file()}
+    paths |= {path for name in items if (path := data / "items" / f"{name}.jsonl").is_file()}
+    paths |= {
+        root / "params.yaml",
+        models / f"{params.model}.yaml",
+        *(models / f"judges/{name}.yaml" for name in judges),
+    }
+    if filling.scorer == "masked":
+        paths.add(models / f"masked/{filling.masked}.yaml")
+    return [_read(path, path.relative_to(root).as_posix(), declared) for path in sorted(paths)]
+
+
+def declaration(path: str, declared: dict[str, Declared]) -> Declared:
+    """Find what is declared of a file: in its own row, else in that of the nearest folder around it."""
+    folders = [f"{folder}/" for folder in PurePosixPath(path).parents]
+    for place in (path, *folders):
+        if place in declared:
+            return declared[place]
+    message = f"{path}: its licence is not declared: add a row with its title, licence and source to {FILE.as_posix()}"
+    raise EquipoiseError(message)
+
+
+def model_inputs(manifest: Manifest, entry: AnyEntry) -> list[Input]:
+    """List the weights of the model under test, as its manifest has them; of saved answers, the files."""
+    title = f"Model under test: {entry.title}"
+    source = f"{manifest.repo}, {manifest.revision}"
+    if isinstance(entry, ReplayEntry):
+        saved = [Input(entry.file, f"{title}, saved answers", manifest.licence, "registry entry", entry.sha256)]
+        if entry.cases:
+            told = f"{title}, cases of saved answers"
+            saved.append(Input(entry.cases.file, told, "as each row states", "as each row states", entry.cases.sha256))
+        return saved
+    if not manifest.weights:
+        return [Input(manifest.revision, title, manifest.licence, manifest.repo, None)]
+    return [Input(name, title, manifest.licence, source, found) for name, found in sorted(manifest.weights.items())]
+
+
+def judge_inputs(entry: JudgeEntry) -> list[Input]:
+    """List a judge's weights: held to their hashes where they lie in the repository, else to a commit of the hub."""
+    title, source = f"Judge: {entry.title}", entry.source
+    if source.kind == "embedded":
+        made = f"trained in this repository: {source.folder}/README.md"
+        return [
+            Input(f"{source.folder}/{name}", title, entry.licence, made, found)
+            for name, found in sorted(source.files.items())
+        ]
+    return [_weights(title, entry.licence, source)]
+
+
+def masked_inputs(entry: MaskedEntry) -> list[Input]:
+    """List a masked model's weights, held to a commit of the hub."""
+    return [_weights(f"Masked model: {entry.title}", entry.licence, entry.source)]
+
+
+def _weights(title: str, licence: str, source: HubSource | LocalSource) -> Input:
+    if source.kind == "hub":
+        return Input(source.repo, title, licence, f"huggingface.co, commit {source.revision}", None)
+    return Input(source.path, title, licence, "a folder of the machine that ran it", None)
+
+
+def _read(path: Path, name: str, declared: dict[str, Declared]) -> Input:
+    about = declaration(name, declared)
+    licence, source = about.licence, about.source
+    if path.suffix == ".jsonl":
+        rows = [row for _, row in json_rows(path)]
+        licence = _stated(rows, "licence") or licence
+        source = _stated(rows, "source") or source
+    return Input(name, about.title, licence, source, sha256(path))
+
+
+def _stated(rows: list[dict[str, object]], field: str) -> str:
+    return ", ".join(sorted({str(row[field]) for row in rows if row.get(field)}))

@@ -1,0 +1,97 @@
+"""Tests of the guard that stops a run whose responses are not those of its prompts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from equipoise.errors import EquipoiseError
+from equipoise.metrics.complete import asked, require_answered, require_whole
+from guarded import fill, prompt, response
+
+if TYPE_CHECKING:
+    from equipoise.records import Study
+
+FILE = Path("responses.jsonl")
+PROMPTS = asked(Path("prompts.jsonl"), [prompt("a"), prompt("b"), prompt("q", "adversarial")])
+
+
+def every(_: Study) -> bool:
+    """Say that the model answers every study."""
+    return True
+
+
+def test_one_response_each_passes() -> None:
+    """Responses in any order pass; saved outputs to cases have prompts of their own."""
+    responses = [
+        response("q", study="adversarial"),
+        response("b"),
+        response("a"),
+        response("case", "Text.", study="cases"),
+    ]
+
+    require_answered(PROMPTS, responses, every, FILE)
+
+
+def test_missing_responses_are_counted_and_the_first_is_found() -> None:
+    """The line names the file, how many are missing, the first with its own file and row, and what mends it."""
+    with pytest.raises(EquipoiseError) as caught:
+        require_answered(PROMPTS, [response("a")], every, FILE)
+
+    assert str(caught.value) == (
+        "responses.jsonl: 2 of 3 prompts have no response, first 'b' (prompts.jsonl, row 2): run `dvc repro infer`, "
+        "which asks what is missing"
+    )
+
+
+@pytest.mark.parametrize(
+    ("key", "study"),
+    [("other", "vignettes"), ("a", "adversarial")],  # no such prompt; a prompt of another study
+)
+def test_a_response_that_was_not_asked_for_is_named_by_its_row(key: str, study: Study) -> None:
+    """A response to a prompt that nobody asked is refused with its row, even where all prompts have theirs."""
+    responses = [response("b"), response("q", study="adversarial"), response(key, study=study)]
+
+    with pytest.raises(EquipoiseError, match=f"responses.jsonl, row 3: a response to '{key}' of the study {study}"):
+        require_answered(PROMPTS, [*responses, response("a")], every, FILE)
+
+
+def test_a_study_that_the_model_does_not_answer_has_no_response() -> None:
+    """Saved answers to one study leave the other's prompts alone, and a response to one of these is refused."""
+    require_answered(PROMPTS, [response("a"), response("b")], lambda study: study == "vignettes", FILE)
+
+    with pytest.raises(EquipoiseError, match="row 1: a response to 'q'"):
+        require_answered(PROMPTS, [response("q", study="adversarial")], lambda study: study == "vignettes", FILE)
+
+
+@given(st.sets(st.sampled_from("abcdefgh"), min_size=1), st.data())
+def test_any_missing_response_is_found(keys: set[str], data: st.DataObject) -> None:
+    """However many prompts there are, taking one response away is refused."""
+    prompts = asked(Path("prompts.jsonl"), [prompt(key) for key in sorted(keys)])
+    gone = data.draw(st.sampled_from(sorted(keys)))
+
+    with pytest.raises(EquipoiseError, match=f"1 of {len(keys)} prompts have no response, first '{gone}'"):
+        require_answered(prompts, [response(key) for key in keys - {gone}], every, FILE)
+
+
+def test_a_prompt_is_known_by_its_words() -> None:
+    """Two prompts of the same words have one content; the key and the shared beginning are no part of it."""
+    one, same, other = asked(
+        Path("p"), [prompt("a", turn="Why?"), prompt("b", turn="Why?", stem="W"), prompt("c", turn="How?")]
+    )
+
+    assert one.content == same.content != other.content
+
+
+def test_a_sentence_that_is_missing_is_named() -> None:
+    """Two templates and two conditions make four sentences; a template that lacks a condition is refused."""
+    fills = [fill("t1", "anxiety"), fill("t1", "stroke"), fill("t2", "anxiety")]
+
+    require_whole([*fills, fill("t2", "stroke")], Path("fills.jsonl"))
+    require_whole([], Path("fills.jsonl"))
+    with pytest.raises(EquipoiseError, match=r"fills.jsonl: 1 of 4 sentences are missing, first 'rq1/t2/stroke'"):
+        require_whole(fills, Path("fills.jsonl"))

@@ -1,0 +1,179 @@
+"""Tests of the manifest of inputs: whatever the pipeline reads is declared, with its licence, source and hash."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from equipoise import params, registry
+from equipoise.errors import EquipoiseError
+from equipoise.records import Manifest, sha256
+from equipoise.report.inputs import (
+    FILE,
+    Declarations,
+    Declared,
+    declaration,
+    inputs,
+    judge_inputs,
+    masked_inputs,
+    model_inputs,
+)
+from equipoise.yamlfile import load_yaml
+
+if TYPE_CHECKING:
+    from equipoise.report.page import Report
+
+ROOT = Path(__file__).parents[2]
+DECLARED = {one.path: one for one in load_yaml(ROOT / FILE, Declarations).inputs}
+STATED = re.compile(r"Licence: ([A-Za-z0-9.+-]*[A-Za-z0-9])")
+"""How a file's first comment states its licence."""
+
+
+def read_by_the_pipeline() -> set[str]:
+    """List the files under data/, models/ and judge/ that a stage depends on and no stage makes."""
+    stages: dict[str, dict[str, Any]] = yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))["stages"]
+    chosen = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+    names = {"items": chosen["items"], "sample.items": chosen["sample"]["items"], "pair.items": chosen["pair"]["items"]}
+    made = {out for stage in stages.values() for out in stage.get("outs", ()) if isinstance(out, str)}
+    found = set()
+    for dep in {dep for stage in stages.values() for dep in stage["deps"]} - made:
+        for name, value in names.items():
+            dep = dep.replace(f"${{{name}}}", value)  # noqa: PLW2901  (a path with its names filled in)
+        if dep.startswith(("data/", "models", "judge/")):
+            path = ROOT / dep
+            found |= {one.relative_to(ROOT).as_posix() for one in ([path] if path.is_file() else path.rglob("*.yaml"))}
+    return found
+
+
+def test_every_input_of_the_pipeline_is_declared() -> None:
+    """Each file that a stage reads from Git has a title, a licence and a source."""
+    read = read_by_the_pipeline()
+
+    assert {"data/cities.yaml", "data/items/authored.jsonl", "models/smollm2.yaml"} <= read
+    assert [path for path in sorted(read) if not declaration(path, DECLARED).licence] == []
+
+
+def test_everything_that_a_run_reads_is_in_its_manifest() -> None:
+    """The report lists every data file that a stage depends on; of the registry, the entries of this run."""
+    listed = {one.path for one in inputs(params.load(ROOT / "params.yaml"), ROOT)}
+    data = {path for path in read_by_the_pipeline() if path.startswith("data/")}
+
+    assert data - listed == set()
+    assert {path for path in listed if path.startswith("models/")} == {
+        "models/smollm2.yaml",
+        "models/judges/minilm_nli.yaml",
+        "models/judges/minilm_snli.yaml",
+    }
+
+
+def test_declarations_are_of_files_that_are_there_and_stand_once() -> None:
+    """No row of the list is left over from a file that is gone, or written twice."""
+    rows = load_yaml(ROOT / FILE, Declarations).inputs
+
+    assert len(rows) == len(DECLARED)
+    assert [path for path in DECLARED if not (ROOT / path).exists()] == []
+
+
+def test_declared_licence_is_the_one_that_the_file_states() -> None:
+    """Where a file's first comment states a licence, the list says the same."""
+    checked = 0
+    for path in read_by_the_pipeline():
+        head = " ".join((ROOT / path).read_text(encoding="utf-8").splitlines()[:30]) if path.endswith(".yaml") else ""
+        if path.startswith("data/") and (stated := STATED.search(head)):
+            checked += 1
+            assert declaration(path, DECLARED).licence == stated[1], path
+
+    # Lexicons, features, raw files and others: most state theirs.
+    assert checked > 20
+
+
+def test_the_nearest_declaration_counts() -> None:
+    """A file's own row comes before its folder's, and a folder's before that of the folder around it."""
+    rows = {path: Declared(path=path, title=path, licence="MIT", source="x") for path in ("a/", "a/b/", "a/b/c.yaml")}
+
+    found = [declaration(path, rows).path for path in ("a/b/c.yaml", "a/b/d.yaml", "a/e/f.yaml")]
+
+    assert found == ["a/b/c.yaml", "a/b/", "a/"]
+
+
+def test_an_undeclared_input_is_refused_with_the_mend() -> None:
+    """The line names the file and says where to declare it."""
+    with pytest.raises(EquipoiseError, match=r"^data/new\.yaml: its licence is not declared: .* to data/inputs\.yaml$"):
+        declaration("data/new.yaml", DECLARED)
+
+
+def test_rows_state_their_own_licence_and_source(tmp_path: Path) -> None:
+    """Of imported questions the licences and sources of the rows count, each once."""
+    (tmp_path / "data/items").mkdir(parents=True)
+    (tmp_path / "models/judges").mkdir(parents=True)
+    (tmp_path / FILE).write_bytes((ROOT / FILE).read_bytes())
+    text = (ROOT / "params.yaml").read_text(encoding="utf-8")
+    (tmp_path / "params.yaml").write_text(text.replace("items: authored", "items: mixed", 1), encoding="utf-8")
+    for name in ("smollm2", "judges/minilm_nli", "judges/minilm_snli"):
+        (tmp_path / f"models/{name}.yaml").touch()
+    (tmp_path / "data/items/mixed.jsonl").write_text(
+        '{"licence": "MIT", "source": "b"}\n{"licence": "CC0", "source": "a"}\n{"licence": "MIT", "source": "a"}\n',
+        encoding="utf-8",
+    )
+
+    (found,) = [one for one in inputs(params.load(tmp_path / "params.yaml"), tmp_path) if one.path.endswith(".jsonl")]
+
+    assert (found.licence, found.source) == ("CC0, MIT", "a, b")
+
+
+def test_inputs_of_the_report_are_hashed_and_stand_once(report: Report) -> None:
+    """Files have the sha256 of their bytes; the model's weights and both judges' are among the inputs."""
+    found = {one.path: one for one in report.provenance.inputs}
+
+    assert len(found) == len(report.provenance.inputs)
+    assert found["data/cities.yaml"].sha256 == sha256(ROOT / "data/cities.yaml")
+    assert found["judge/weights/model.onnx"].sha256 == sha256(ROOT / "judge/weights/model.onnx")
+    assert found["judge/snli/weights/model.onnx"].licence.startswith("Apache-2.0 (base model), CC BY-SA 4.0")
+    assert found["model.onnx"].title == "Model under test: SmolLM2-135M-Instruct"
+
+
+def test_a_model_behind_a_server_has_no_hash() -> None:
+    """A server's weights are not at hand: the input names the server and the model, without a sha256."""
+    entry = registry.load_entry("api_example", ROOT)
+    manifest = Manifest(model="api_example", backend="openai", repo="https://x", revision="m-2026", licence="closed")
+
+    (found,) = model_inputs(manifest, entry)
+
+    assert (found.path, found.source, found.sha256) == ("m-2026", "https://x", None)
+
+
+def test_saved_answers_are_an_input_with_their_cases() -> None:
+    """A replayed model's inputs are its file of answers and the cases that it answers."""
+    case_file = registry.CasesFile(file="cases.json", sha256="c" * 64)
+    entry = registry.ReplayEntry(
+        title="Saved",
+        licence="MIT",
+        backend="replay",
+        file="saved.jsonl",
+        sha256="a" * 64,
+        answers=("cases",),
+        cases=case_file,
+    )
+    manifest = Manifest(model="saved", backend="replay", repo="saved.jsonl", revision="a" * 64, licence="MIT")
+
+    assert [(one.path, one.sha256) for one in model_inputs(manifest, entry)] == [
+        ("saved.jsonl", "a" * 64),
+        ("cases.json", "c" * 64),
+    ]
+
+
+def test_weights_of_the_hub_are_held_to_a_commit() -> None:
+    """Judges and masked models of the hub have their commit as source."""
+    from equipoise.judge.registry import load_entry as load_judge
+    from equipoise.stigma.masked_registry import load_entry as load_masked
+
+    for (found,) in (
+        judge_inputs(load_judge("deberta_v3_large", ROOT)),
+        masked_inputs(load_masked("roberta_large", ROOT)),
+    ):
+        assert re.fullmatch(r"huggingface\.co, commit [0-9a-f]{40}", found.source)
+        assert found.sha256 is None
