@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from equipoise import cache, params, records, registry, stage
-from equipoise.judge.model import load_judge
+from equipoise import params, records, registry, stage
+from equipoise.judge.kept import kept_probabilities
 from equipoise.openr1.compare import compare
 from equipoise.openr1.rows import Agreement, Message
 from equipoise.openr1.settings import Comparison
@@ -16,11 +16,11 @@ def main(messages: Path, responses: Path, agreements: Path) -> None:
     rows: list[Agreement] = []
     if asked:
         comparison = settings.section("compare", Comparison)
-        with stage.progress("compare") as progress:
+        with kept_probabilities(comparison.judge, Path()) as judge, stage.progress("compare") as progress:
             rows = compare(
                 asked,
                 records.read(responses, records.Response),
-                load_judge(comparison.judge, Path(), cache.folder()).probabilities,
+                judge,
                 threshold=comparison.threshold,
                 form=registry.load_entry(settings.model, Path()).reasoning,
                 progress=progress,

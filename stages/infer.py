@@ -9,13 +9,13 @@ from equipoise.infer import Infer
 
 def main(manifest: Path, responses: Path, cases: Path, prompts: list[Path]) -> None:
     """Read the model's MANIFEST and the PROMPTS; write a row of RESPONSES for each, and the CASES of saved outputs."""
-    batch_size = params.load().section("infer", Infer).batch_size
+    how = params.load().section("infer", Infer)
     made = records.read_one(manifest, records.Manifest)
     entry = registry.load_entry(made.model, Path())
     rows = [row for path in prompts for row in records.read(path, records.Prompt)]
     asked, outputs = saved_cases(made.model, entry, cache.root())
     with cache.ResponseCache.open() as kept, stage.progress("infer") as progress:
-        ask = asking.asker(made, Path(), kept, batch_size=batch_size, progress=progress)
+        ask = asking.asker(made, Path(), kept, batch_size=how.batch_size, progress=progress, cluster=how.cluster)
         records.write(responses, [*ask([row for row in rows if registry.answers(entry, row.study)]), *outputs])
     records.write_text(cases, asked)
 

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from equipoise import cache, params, records, registry, stage
+from equipoise import params, records, registry, stage
 from equipoise.cases import Case
+from equipoise.judge.kept import kept_probabilities
 from equipoise.judge.lexicon import load_lexicon
-from equipoise.judge.model import load_judge
 from equipoise.metrics.silent_released import judge_outputs
 from equipoise.outputs import outputs_of
 from equipoise.reading.diagnoses import load_diagnoses
@@ -25,14 +25,14 @@ def main(
     settings = params.load()
     reading = settings.section("score", Score)
     lexicon, names = load_lexicon(features), load_diagnoses(diagnoses)
-    judge = load_judge(settings.judge, Path(), cache.folder()).probabilities
     given = records.read(responses, records.Response)
     told = records.read(vignettes, records.Vignette)
     asked = {case.key: case for case in records.read(cases, Case)}
     form = registry.load_entry(settings.model, Path()).reasoning
-    rows = judge_responses(told, given, lexicon=lexicon, probabilities=judge, settings=reading, form=form)
-    records.write(judgements, rows)
-    records.write(case_judgements, judge_outputs(outputs_of(given), asked, judge, reading, lexicon, names))
+    with kept_probabilities(settings.judge, Path()) as judge:
+        rows = judge_responses(told, given, lexicon=lexicon, probabilities=judge, settings=reading, form=form)
+        records.write(judgements, rows)
+        records.write(case_judgements, judge_outputs(outputs_of(given), asked, judge, reading, lexicon, names))
 
 
 if __name__ == "__main__":

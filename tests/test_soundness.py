@@ -36,6 +36,10 @@ def test_the_settings_that_ship_are_sound() -> None:
         ),
         ({"score": {"answering": "guess"}}, r"params\.yaml, section score: field"),
         ({"measure": {"alpha": 2}}, r"params\.yaml, section measure: field alpha"),
+        (
+            {"infer": {"batch_size": 1, "executor": "ray", "address": None}},
+            r"ray, which is not installed: run `pip install",
+        ),
         ({"perturb": {"generator": "replay"}}, r"section perturb: .*replay names no file"),
     ],
 )

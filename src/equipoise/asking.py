@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from equipoise import cache, records, registry
 from equipoise.backends.load import open_backend
 from equipoise.errors import EquipoiseError
+from equipoise.executors.cluster import gpus_of
+from equipoise.executors.ray import RayBackend
 from equipoise.infer import answer_all
 from equipoise.models.manifests import describe
 from equipoise.records import Manifest, Prompt, Response
@@ -16,20 +18,34 @@ from equipoise.records import Manifest, Prompt, Response
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from equipoise.backends.base import Backend
+    from equipoise.executors.cluster import Cluster
+
 Asker = Callable[[Sequence[Prompt]], list[Response]]
 Progress = Callable[[int, int], object]
 
 
-def asker(manifest: Manifest, root: Path, kept: cache.ResponseCache, *, batch_size: int, progress: Progress) -> Asker:
-    """Make the function that answers prompts with an exported model, through the cache."""
+def asker(
+    manifest: Manifest,
+    root: Path,
+    kept: cache.ResponseCache,
+    *,
+    batch_size: int,
+    progress: Progress,
+    cluster: Cluster | None = None,
+) -> Asker:
+    """Make the function that answers prompts with an exported model, through the cache: here or on a Ray cluster."""
     entry = registry.load_entry(manifest.model, root)
-    store = cache.folder() / "models"
+    store = (cache.folder() / "models").resolve()
+    opened: Callable[[], Backend] = partial(open_backend, manifest, entry, store, batch_size=batch_size)
+    if cluster is not None:
+        opened = partial(RayBackend, opened, cluster, gpus=gpus_of(manifest, entry), least=batch_size)
     return partial(
         answer_all,
         manifest=manifest,
         generation=entry.generation,
         cache=kept,
-        open_backend=lambda: open_backend(manifest, entry, store, batch_size=batch_size),
+        open_backend=opened,
         progress=progress,
     )
 

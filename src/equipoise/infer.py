@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from equipoise.cache import response_key
 from equipoise.errors import EquipoiseError
+from equipoise.executors.cluster import Cluster
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,6 +27,13 @@ class Infer(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     batch_size: Annotated[int, Field(ge=1)]
+    executor: Literal["local", "ray"]
+    address: Annotated[str, Field(pattern=r"^(ray://)?[^\s/:]+:[0-9]{1,5}$")] | None
+
+    @property
+    def cluster(self) -> Cluster | None:
+        """The Ray cluster on which the prompts are worked on; None where this process does it."""
+        return Cluster(self.address) if self.executor == "ray" else None
 
 
 def answer_all(

@@ -32,7 +32,7 @@ def judge_responses(
     responses: Sequence[Response],
     *,
     lexicon: Lexicon,
-    probabilities: Callable[[list[tuple[str, str]]], NDArray[np.float32]],
+    probabilities: Callable[[list[tuple[str, str]]], NDArray[np.floating]],
     settings: Score,
     form: ReasoningForm = "auto",
 ) -> list[Judgement]:

@@ -8,6 +8,7 @@ from equipoise import cache, registry
 from equipoise.equity import cities
 from equipoise.equity.subsets import Sample
 from equipoise.errors import EquipoiseError
+from equipoise.executors.cluster import NO_RAY
 from equipoise.infer import Infer
 from equipoise.judge.registry import load_entry as load_judge_entry
 from equipoise.metrics.options import Measure
@@ -59,8 +60,12 @@ def require_sound(settings: Params, root: Path, machine: Machine | None = None) 
 
     `machine` is this one, unless a test gives another.
     """
+    machine = machine or Machine()
     for name, kind in SECTIONS.items():
         settings.section(name, kind)
+    infer = settings.section("infer", Infer)
+    if infer.cluster and not machine.has_module("ray"):
+        raise EquipoiseError(NO_RAY)
     entry = registry.load_entry(settings.model, root)
     for judge in (settings.judge, settings.section("compare", Comparison).judge):
         load_judge_entry(judge, root)
@@ -79,8 +84,8 @@ def require_sound(settings: Params, root: Path, machine: Machine | None = None) 
         entry,
         root=cache.root(),
         store=cache.folder() / "models",
-        rows=settings.section("infer", Infer).batch_size,
-        machine=machine or Machine(),
+        rows=infer.batch_size,
+        machine=machine,
     )
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from statsmodels.stats.multitest import multipletests
 
 from equipoise.stats.multiplicity import Method, adjust
 
@@ -52,6 +53,13 @@ def test_holm_lies_between_raw_and_bonferroni(p_values: list[float]) -> None:
         assert other is not None
         assert raw <= one * (1 + 1e-12)
         assert one <= other * (1 + 1e-12)
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.lists(st.floats(1e-300, 1) | st.sampled_from([0.01, 0.02, 0.5]), min_size=1, max_size=30))
+def test_holm_is_that_of_statsmodels(p_values: list[float]) -> None:
+    """Ties included, every adjusted value is the same to the last bit."""
+    assert adjust(p_values, "holm") == multipletests(p_values, method="holm")[1].tolist()
 
 
 def test_holm_keeps_the_family_wise_error() -> None:

@@ -7,8 +7,11 @@ from itertools import product
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.stats import multinomial
 
+from equipoise.stats import paired
 from equipoise.stats.multiplicity import adjust
 from equipoise.stats.paired import (
     d_z,
@@ -140,6 +143,18 @@ def test_huge_wilcoxon_has_a_finite_logarithm() -> None:
 def test_pseudomedian_is_the_median_of_pairwise_means() -> None:
     """Differences 0, 2, 10 have the pairwise means 0, 1, 2, 5, 6, 10."""
     assert pseudomedian([0, 2, 10]) == 3.5
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.integers(-50, 50) | st.floats(-1e3, 1e3), min_size=1, max_size=40))
+def test_pseudomedian_is_the_same_listed_or_counted(differences: list[float]) -> None:
+    """Counting finds the median that listing finds, for odd and even numbers of means and with ties."""
+    listed = pseudomedian(differences)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(paired, "MOST_LISTED", 0)
+        counted = pseudomedian(differences)
+
+    assert counted == pytest.approx(listed, rel=1e-12, abs=1e-9)
 
 
 def test_d_z_is_the_mean_in_standard_deviations() -> None:

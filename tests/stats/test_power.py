@@ -7,6 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 from scipy.stats import multinomial
+from statsmodels.stats.power import TTestPower
 
 from equipoise.errors import EquipoiseError
 from equipoise.stats.paired import mcnemar_exact
@@ -78,6 +79,24 @@ def test_smallest_shift_matches_the_textbook() -> None:
 
     assert shift is not None
     assert pytest.approx(shift, abs=0.01) == 1.0
+
+
+@pytest.mark.parametrize("n", [2, 3, 72, 1008, 19_302, 500_000])
+def test_smallest_shift_has_the_power_asked_for(n: int) -> None:
+    """At the minimum detectable shift the paired t test has power 0.8, for few pairs and for very many."""
+    shift = minimum_detectable_shift(1.0, n)
+
+    assert shift is not None
+    assert pytest.approx(TTestPower().power(shift, n, 0.05), abs=1e-9) == 0.8
+
+
+def test_smallest_gap_of_many_pairs_is_that_of_the_normal_limit() -> None:
+    """Of 200,000 pairs the counts that matter alone are summed, and the test has the power of its normal limit."""
+    gap = minimum_detectable_gap(200_000, 0.2)
+
+    # (1.96 + 0.8416) * sqrt(0.2 / 200,000) = 0.0028016; the exact test, a little conservative, needs somewhat more.
+    assert gap is not None
+    assert 0.0028016 < gap < 0.0028016 * 1.01
 
 
 @pytest.mark.parametrize(("deviation", "n"), [(None, 10), (0.0, 10), (float("nan"), 10), (1.0, 1), (1.0, 0)])

@@ -19,6 +19,12 @@ if TYPE_CHECKING:
     Statistic = Callable[[Sequence[Array]], Array]
 
 
+MANY = 128
+"""Clusters above which equal ones are drawn together."""
+DRAWN_TOGETHER = 2**22
+"""Counts of draws held at once (32 MiB)."""
+
+
 def generator(seed: int, name: str) -> np.random.Generator:
     """Make the random generator of one named figure, so that adding a figure changes no other."""
     return np.random.default_rng([seed, *name.encode()])
@@ -67,8 +73,17 @@ def cluster_bootstrap(
 
 
 def _resampled_means(stratum: Array, rng: np.random.Generator, n_resamples: int) -> Array:
-    """Means (resamples, k) of clusters drawn with replacement: how often each was drawn is multinomial."""
+    """Means (resamples, k) of clusters drawn with replacement: how often each was drawn is multinomial.
+
+    Of many clusters, equal ones are drawn as one that is as much likelier, which is the same distribution: a million
+    questions answered rightly or wrongly are two kinds of cluster. Few keep a draw each, and with it the stream of
+    random numbers by which published intervals were made.
+    """
     n = len(stratum)
-    times_drawn = rng.multinomial(n, np.full(n, 1 / n), size=n_resamples)
-    means: Array = times_drawn @ stratum / n
+    kinds, counts = np.unique(stratum, axis=0, return_counts=True) if n > MANY else (stratum, np.ones(n))
+    size = max(1, DRAWN_TOGETHER // len(kinds))
+    means = np.empty((n_resamples, stratum.shape[1]))
+    for first in range(0, n_resamples, size):
+        drawn = means[first : first + size]
+        drawn[:] = rng.multinomial(n, counts / n, size=len(drawn)) @ kinds / n
     return means

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 MIN_PAIRS = 2
 """Fewer differences than this have no spread."""
 
+MOST_LISTED = 1000
+"""Differences up to which all pairwise means, half a million, are listed."""
+
 SPREAD_FLOOR = 1e-12
 """A range below this share of the largest difference is rounding noise: the differences are constant."""
 
@@ -124,13 +127,34 @@ def d_z(differences: Sequence[float]) -> float | None:
 def pseudomedian(differences: Sequence[float]) -> float | None:
     """Hodges-Lehmann estimate, the median of all pairwise means: the location that the Wilcoxon test is about.
 
-    None without differences. Source: Hodges & Lehmann (1963), Ann Math Stat 34:598-611.
+    None without differences. Of many, the means are not listed but counted (see `_walsh_average`).
+    Source: Hodges & Lehmann (1963), Ann Math Stat 34:598-611.
     """
-    values = np.asarray(differences, dtype=float)
+    values = np.sort(np.asarray(differences, dtype=float))
     if len(values) == 0:
         return None
-    rows, columns = np.triu_indices(len(values))
-    return float(np.median((values[rows] + values[columns]) / 2))
+    if len(values) <= MOST_LISTED:
+        rows, columns = np.triu_indices(len(values))
+        return float(np.median((values[rows] + values[columns]) / 2))
+    pairs = len(values) * (len(values) + 1) // 2
+    return (_walsh_average(values, (pairs + 1) // 2) + _walsh_average(values, pairs // 2 + 1)) / 2
+
+
+def _walsh_average(values: np.ndarray, place: int) -> float:
+    """The `place`-th smallest of the means of all pairs of sorted values, each with itself included, to rounding.
+
+    The interval that holds it is halved until nothing lies between its ends; each halving counts the means up to its
+    middle in n log n, by how far each value's partners reach.
+    """
+    low, high = float(values[0]), float(values[-1])
+    own = np.arange(len(values))
+    while low < (middle := low + (high - low) / 2) < high:
+        partners = np.searchsorted(values, 2 * middle - values, side="right") - own
+        if int(np.maximum(partners, 0).sum()) >= place:
+            high = middle
+        else:
+            low = middle
+    return high
 
 
 def log_t_two_sided(t: float, df: float) -> float:

@@ -1,0 +1,265 @@
+"""Cost of infer, score and measure against the number of prompts or rows: seconds and peak memory.
+
+    PYTHONPATH=src python benchmarks/growth.py --out benchmarks/growth.json
+
+Needs the data of a finished run (`dvc repro`), of which it makes larger ones: copies with keys of their own. Every size
+of every step runs in a process of its own, whose peak memory is the step's. `infer` asks a stand-in that answers at
+once, so that what is left is our own cost a prompt: questions named, answers kept safe on disk, rows read and written.
+`infer_kept` and `score_kept` find every answer in the cache. `score` runs the judge that ships on texts of which none
+is like another. `measure` is the whole stage. A few minutes on two idle cores, and 2 GB on the disk.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+from functools import partial
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from equipoise import cache, params, records, registry, stage
+from equipoise.infer import answer_all
+from equipoise.judge.kept import kept_probabilities
+from equipoise.judge.lexicon import load_lexicon
+from equipoise.metrics.options import Measure, judge_errors
+from equipoise.metrics.rows import read_rows
+from equipoise.metrics.studies import figures_of
+from equipoise.records import Manifest, Prompt, Response, Vignette
+from equipoise.registry import Generation
+from equipoise.score import Score, judge_responses
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import Self
+
+ROOT = Path(__file__).parents[1]
+PROMPTS = (100, 1_000, 10_000)
+ROWS = (10_000, 100_000, 1_000_000)
+COPIED = (
+    "attempts consultations exam judgements prompts questions responses subsets variants vignettes".split()  # noqa: SIM905
+)
+FIXED = "agreements case_judgements cases fills".split()  # noqa: SIM905
+"""The files of a run: those that grow with it, and those that do not."""
+
+
+def main(
+    out: Path = Path("benchmarks/growth.json"),
+    step: str = "",
+    count: int = 0,
+    folder: Path = Path(),
+    largest: int = 10**9,
+) -> None:
+    """Measure every step at every size up to the LARGEST; write figures to OUT, and a picture beside it.
+
+    With a STEP, do it for COUNT prompts or rows in FOLDER, and print its figures.
+    """
+    if step:
+        typer.echo(json.dumps(STEPS[step](count, folder)))
+        return
+    figures: dict[str, Any] = {"machine": {"cores": len(os.sched_getaffinity(0)), "python": platform.python_version()}}
+    runs = [(name, count) for name in ("infer", "score") for count in PROMPTS] + [("measure", count) for count in ROWS]
+    rows: list[dict[str, Any]] = []
+    for name, size in runs:
+        if size <= largest:
+            with tempfile.TemporaryDirectory() as place:
+                for part in (name, f"{name}_kept") if name != "measure" else (name,):
+                    rows.append({"step": part, "n": size, **_apart(part, size, place)})
+                    typer.echo(rows[-1])
+    records.write_json(out, figures | {"steps": rows})
+    records.write_text(out.with_suffix(".svg"), picture(rows))
+
+
+def _apart(step: str, count: int, place: str) -> dict[str, float]:
+    """Run one step in a process of its own."""
+    arguments = ["--step", step, "--count", str(count), "--folder", place]
+    environment = os.environ | {"DVC_ROOT": place, "PYTHONPATH": str(ROOT / "src")}
+    done = subprocess.run(  # noqa: S603  (this file)
+        [sys.executable, __file__, *arguments], cwd=ROOT, env=environment, check=True, capture_output=True, text=True
+    )
+    return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+def _timed(work: Callable[[], object]) -> dict[str, float]:
+    """Wall time and processor time of some work in seconds, and this process's peak memory in MiB."""
+    wall, used = perf_counter(), resource.getrusage(resource.RUSAGE_SELF)
+    work()
+    after = resource.getrusage(resource.RUSAGE_SELF)
+    return {
+        "seconds": round(perf_counter() - wall, 3),
+        "cpu_seconds": round(after.ru_utime + after.ru_stime - used.ru_utime - used.ru_stime, 3),
+        "peak_mib": round(after.ru_maxrss / 1024),
+    }
+
+
+class StandIn:
+    """A model that answers every prompt at once, with the same reply and even likelihoods."""
+
+    def __enter__(self) -> Self:
+        """Give the open backend."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing is held open."""
+
+    def answer(self, prompts: Iterable[Prompt]) -> Iterator[Response]:
+        """Answer every prompt. See `Backend.answer`."""
+        for prompt in prompts:
+            yield Response(
+                key=prompt.key,
+                study=prompt.study,
+                replies=("The reply of a model that is not there. " * 8,) * prompt.reply,
+                finished=(True,) * prompt.reply,
+                log_likelihood=dict.fromkeys(prompt.candidates, -1.0),
+                candidate_tokens=dict.fromkeys(prompt.candidates, 1),
+                prompt_tokens=300,
+                generated_tokens=64,
+            )
+
+
+def infer(count: int, folder: Path) -> dict[str, float]:
+    """Answer prompts of all lengths of the run: those to vignettes and questions."""
+    prompts = folder / "asked.jsonl"
+    if not prompts.exists():
+        made = [row for name in ("prompts", "questions") for row in _rows(name)]
+        records.write(prompts, [Prompt.model_validate(_distinct(made[n % len(made)], n)) for n in range(count)])
+    manifest = Manifest(model="standin", repo="none", revision="none", licence="none")
+
+    def work() -> None:
+        with cache.ResponseCache.open() as kept:
+            answered = answer_all(
+                records.read(prompts, Prompt),
+                manifest=manifest,
+                generation=Generation(reasoning_tokens=1, answer_tokens=1),
+                cache=kept,
+                open_backend=StandIn,
+                progress=lambda *_: None,
+            )
+        records.write(folder / "answered.jsonl", answered)
+
+    return _timed(work)
+
+
+def _distinct(row: dict[str, Any], number: int) -> dict[str, Any]:
+    """Make a prompt one that no other is like, and no longer."""
+    return row | {"key": f"{number:06}", "stem": "", "turns": [f"{number:06} {row['turns'][0][7:]}", *row["turns"][1:]]}
+
+
+def score(count: int, folder: Path) -> dict[str, float]:
+    """Judge replies of the run to the vignettes, each sentence made one that no other is like."""
+    told = {row["key"]: row for row in _rows("vignettes")}
+    given = [row for row in _rows("responses") if row["key"] in told]
+    vignettes, responses = [], []
+    for number in range(count):
+        row = given[number % len(given)]
+        key = f"{number:06}"
+        vignettes.append(Vignette.model_validate(told[row["key"]] | {"key": key}))
+        replies = [reply.replace(". ", f", as case {number} shows. ") for reply in row["replies"]]
+        responses.append(Response.model_validate(row | {"key": key, "replies": replies}))
+    settings = params.load()
+
+    def work() -> None:
+        with kept_probabilities(settings.judge, ROOT) as judge:
+            judged = judge_responses(
+                vignettes,
+                responses,
+                lexicon=load_lexicon(ROOT / "data/features"),
+                probabilities=judge,
+                settings=settings.section("score", Score),
+            )
+        records.write(folder / "judgements.jsonl", judged)
+
+    return _timed(work)
+
+
+def measure(count: int, folder: Path) -> dict[str, float]:
+    """Measure a run of about so many rows, all files together; `rows` says how many there are."""
+    rows = enlarged(count, folder)
+    settings = params.load()
+    answers = partial(registry.answers, registry.load_entry(settings.model, ROOT))
+
+    def work() -> None:
+        read = read_rows(folder, ROOT / "data/cities.yaml", answers)
+        figures = figures_of(read, settings.section("measure", Measure), judge_errors(settings.judge, ROOT))
+        records.write(folder / "effects.jsonl", figures.effects)
+
+    return {**_timed(work), "rows": rows}
+
+
+def enlarged(count: int, folder: Path) -> int:
+    """Write the files of a run with about so many rows, in whole copies of the one at hand, and count the rows."""
+    found = {name: _rows(name) for name in COPIED}
+    fixed = sum(len(_rows(name)) for name in FIXED)
+    whole = sum(map(len, found.values()))
+    copies = max(1, round((count - fixed) / whole))
+    for name, rows in found.items():
+        with (folder / f"{name}.jsonl").open("w", encoding="utf-8") as file:
+            for copy in range(copies):
+                file.writelines(json.dumps(_copied(name, row, copy), ensure_ascii=False) + "\n" for row in rows)
+    for name in FIXED:
+        shutil.copyfile(ROOT / "data" / f"{name}.jsonl", folder / f"{name}.jsonl")
+    return copies * whole + fixed
+
+
+def _copied(name: str, row: dict[str, Any], copy: int) -> dict[str, Any]:
+    """Copy a row as one of another pair or question, its numbers a little other."""
+    tag, (head, _, tail) = f"~{copy:05}", row["key"].partition("/")
+    changed: dict[str, Any] = {field: row[field] + tag for field in ("item", "pair") if field in row}
+    changed["key"] = row["key"] + tag if name == "subsets" else f"{head}{tag}/{tail}"
+    if name == "attempts":
+        changed["variant"] = changed["key"].rpartition("/")[0]
+    if name == "responses":
+        changed["log_likelihood"] = {label: round(p - copy * 1e-5, 6) for label, p in row["log_likelihood"].items()}
+    if row.get("log_odds") is not None:
+        changed["log_odds"] = round(row["log_odds"] + (copy * 7919 % 1000 - 500) / 1000, 6)
+    return row | changed
+
+
+def _rows(name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (ROOT / "data" / f"{name}.jsonl").open(encoding="utf-8")]
+
+
+def picture(rows: list[dict[str, Any]]) -> str:
+    """Draw seconds against prompts or rows, both on logarithmic scales: a cost that is linear has slope 1."""
+    import vl_convert
+
+    across, up = [10**power for power in range(2, 7)], [10.0**power for power in range(-2, 4)]
+    log = {"type": "quantitative", "scale": {"type": "log", "nice": False}}
+    axes = {
+        "x": log | {"field": "n", "axis": {"values": across, "format": ","}, "title": "prompts (measure: rows)"},
+        "y": log | {"field": "seconds", "axis": {"values": up, "format": "~g"}, "title": "seconds"},
+        "color": {"field": "step", "type": "nominal", "title": None},
+    }
+    spec = {
+        "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
+        "data": {
+            "values": [{"step": row["step"], "n": row.get("rows", row["n"]), "seconds": row["seconds"]} for row in rows]
+        },
+        "mark": {"type": "line", "point": True},
+        "encoding": axes,
+        "background": "white",
+        "width": 420,
+        "height": 260,
+    }
+    svg: str = vl_convert.vegalite_to_svg(spec, vl_version="5.21")
+    return svg + "\n"
+
+
+STEPS: dict[str, Callable[[int, Path], dict[str, float]]] = {
+    "infer": infer,
+    "infer_kept": infer,
+    "score": score,
+    "score_kept": score,
+    "measure": measure,
+}
+
+if __name__ == "__main__":
+    stage.run(main)

@@ -1,0 +1,1 @@
+"""Executors: where the prompts are worked on, if not in the process of the stage."""

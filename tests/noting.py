@@ -1,0 +1,56 @@
+"""A backend that takes its time over each prompt, and notes on disk who was asked what, for many processes."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from equipoise.records import Prompt, Response
+
+
+class Noting:
+    """Answers a prompt by its own words in capitals; the prompt `fatal` ends the process, and `refused` is an error."""
+
+    def __init__(self, log: str, pause: float) -> None:
+        """Take the file for the notes, and the seconds that each prompt takes."""
+        self._log, self._pause = Path(log), pause
+
+    def __enter__(self) -> Self:
+        """Give the open backend."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Note the leaving."""
+        self._note("closed")
+
+    def _note(self, what: str) -> None:
+        with self._log.open("a", encoding="utf-8") as file:
+            file.write(f"{os.getpid()} {what}\n")
+
+    def answer(self, prompts: Iterable[Prompt]) -> Iterator[Response]:
+        """Answer one prompt after another."""
+        from equipoise.errors import EquipoiseError
+        from equipoise.records import Response
+
+        for prompt in prompts:
+            self._note(prompt.key)
+            time.sleep(self._pause)
+            if prompt.turns == ("fatal",):
+                os._exit(1)
+            if prompt.turns == ("refused",):
+                message = "the prompt is refused"
+                raise EquipoiseError(message)
+            yield Response(
+                key=prompt.key,
+                study=prompt.study,
+                replies=(prompt.turns[0].upper(),),
+                finished=(True,),
+                log_likelihood={"a": -1 / 3},
+                prompt_tokens=1,
+                generated_tokens=1,
+            )

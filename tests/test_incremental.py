@@ -1,0 +1,196 @@
+"""What a small change costs: one new pair asks two prompts, and a changed analysis opens no model."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from equipoise import records, registry, vignettes
+from equipoise.backends.replay import ReplayBackend, Saved, question
+from equipoise.judge.model import NliJudge
+from equipoise.models.manifests import describe
+from equipoise.prompts import Build, vignette_prompt
+from test_pipeline import STAGES, closure, paths
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from equipoise.records import Prompt, Response, Vignette
+
+ROOT = Path(__file__).parents[1]
+ENTRY = "title: Saved\nlicence: none\nbackend: replay\nfile: saved.jsonl\nsha256: {sha256}\ncandidates: true\n"
+OPENS_A_MODEL = ("backends/", "judge/model.py", "stigma/masked_model.py")
+"""The modules of ours that load weights or ask a server."""
+
+
+def stage(name: str) -> Callable[..., None]:
+    """Give a stage's main function."""
+    spec = importlib.util.spec_from_file_location(f"stage_{name}", ROOT / "stages" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    main: Callable[..., None] = module.main
+    return main
+
+
+def told_as(key: str) -> str:
+    """Name a case without the word race, which the judge would take for the feature."""
+    return key.removeprefix("race-")
+
+
+def saved(row: Vignette, asked: Prompt) -> Saved:
+    """Answer a case: two sentences of reasoning, of which the second names the patient's feature."""
+    (feature,), told = row.features.values(), told_as(row.key)
+    return Saved(
+        key=row.key,
+        replies=(f"The story of {told} is new. In {told} the patient is {feature}.", row.expected.label),
+        finished=(True, True),
+        log_likelihood=dict.fromkeys(asked.candidates, -1.0),
+        candidate_tokens=dict.fromkeys(asked.candidates, 1),
+        prompt_tokens=1,
+        generated_tokens=1,
+        asked=question(asked),
+    )
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project, made the working folder, whose model has saved answers to four pairs of core that differ in race."""
+    for name in ("data/features", "data/diagnoses.yaml", "judge"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).symlink_to(ROOT / name)
+    shutil.copytree(ROOT / "models", tmp_path / "models")
+    params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+    (tmp_path / "params.yaml").write_text(yaml.safe_dump(params | {"model": "saved"}), encoding="utf-8")
+    library = vignettes.load_library(ROOT / "data/raw")
+    rows = [row for row in vignettes.build(library, "core") if row.dimensions == ("race",)][:8]
+    assert len({row.pair for row in rows}) == 4
+    prompts = [vignette_prompt(row, Build.model_validate(params["build"])) for row in rows]
+    records.write(tmp_path / "all.jsonl", rows)
+    records.write(tmp_path / "asked.jsonl", prompts)
+    records.write(tmp_path / "saved.jsonl", [saved(row, asked) for row, asked in zip(rows, prompts, strict=True)])
+    entry = ENTRY.format(sha256=records.sha256(tmp_path / "saved.jsonl"))
+    (tmp_path / "models/saved.yaml").write_text(entry, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("DVC_ROOT", raising=False)
+    loaded: Any = registry.load_entry("saved", Path())
+    records.write_json(Path("manifest.json"), describe("saved", loaded, Path()).written())
+    return tmp_path
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The keys of the prompts that the model is asked."""
+    keys: list[str] = []
+    plain = ReplayBackend.answer
+
+    def noted(self: ReplayBackend, prompts: Iterable[Prompt]) -> Iterator[Response]:
+        listed = list(prompts)
+        keys.extend(prompt.key for prompt in listed)
+        return plain(self, listed)
+
+    monkeypatch.setattr(ReplayBackend, "answer", noted)
+    return keys
+
+
+@pytest.fixture
+def judged(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The windows that the judge is asked about, once for each hypothesis."""
+    premises: list[str] = []
+    plain = NliJudge.probabilities
+
+    def noted(self: NliJudge, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
+        premises.extend(premise for premise, _ in pairs)
+        return plain(self, pairs)
+
+    monkeypatch.setattr(NliJudge, "probabilities", noted)
+    return premises
+
+
+def run(project: Path, pairs: int) -> list[Vignette]:
+    """Run infer and score on the first so many pairs, and give their cases."""
+    rows = records.read(project / "all.jsonl", records.Vignette)
+    names = sorted({row.pair for row in rows})[:pairs]
+    kept = [row for row in rows if row.pair in names]
+    keys = {row.key for row in kept}
+    records.write(Path("vignettes.jsonl"), kept)
+    asked = [prompt for prompt in records.read(project / "asked.jsonl", records.Prompt) if prompt.key in keys]
+    records.write(Path("prompts.jsonl"), asked)
+    answers = (Path("responses.jsonl"), Path("cases.jsonl"))
+    stage("infer")(Path("manifest.json"), *answers, [Path("prompts.jsonl")])
+    data = (Path("data/features"), Path("data/diagnoses.yaml"), Path("vignettes.jsonl"))
+    stage("score")(*data, *answers[::-1], Path("judgements.jsonl"), Path("case_judgements.jsonl"))
+    return kept
+
+
+def test_one_new_pair_asks_two_prompts_and_judges_their_windows(
+    project: Path, asked: list[str], judged: list[str]
+) -> None:
+    """Of four pairs, three of them answered before, the model and the judge are asked about the fourth alone."""
+    before = run(project, 3)
+    assert len(asked) == 6
+    asked.clear()
+    judged.clear()
+    new = [row.key for row in run(project, 4) if row not in before]
+
+    # Both arms, each a prompt; of each reply the one sentence that names the feature, by three hypotheses.
+    assert sorted(asked) == sorted(new)
+    assert len(new) == 2
+    assert len(judged) == 2 * 3
+    assert {key for key in new for window in judged if f"In {told_as(key)} " in window} == set(new)
+    assert len(records.read(Path("judgements.jsonl"), records.Judgement)) == 8
+
+
+def test_a_run_with_nothing_new_opens_neither_model_nor_judge(
+    project: Path, asked: list[str], judged: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same pairs again: nothing is asked or judged, and the bytes are the same."""
+    run(project, 4)
+    first = [Path(name).read_bytes() for name in ("responses.jsonl", "judgements.jsonl")]
+    asked.clear()
+    judged.clear()
+    for kind in (ReplayBackend, NliJudge):
+        monkeypatch.setattr(kind, "__init__", lambda *_, **__: pytest.fail("a model was opened"))
+    run(project, 4)
+
+    assert (asked, judged) == ([], [])
+    assert first == [Path(name).read_bytes() for name in ("responses.jsonl", "judgements.jsonl")]
+
+
+def reached(section: str) -> set[str]:
+    """Name the stages that run after a change of a section of params.yaml: those that read it, and what they feed.
+
+    `check` reads all of params.yaml, but writes the same file for all sound settings, so nothing follows from it.
+    """
+    makes = {name: paths(stage, "outs", "metrics", "plots") for name, stage in STAGES.items()}
+    found = {name for name, stage in STAGES.items() if section in {str(one) for one in stage.get("params", ())}}
+    while more := {
+        name
+        for name, stage in STAGES.items()
+        if name not in found and paths(stage, "deps") & set().union(*(makes[one] for one in found))
+    }:
+        found |= more
+    return found
+
+
+def test_a_change_of_the_analysis_opens_no_model() -> None:
+    """What runs after a change in `measure` imports no module that can load weights or ask a server."""
+    assert reached("measure") == {"measure", "plot", "report"}
+    for name in reached("measure") | {"check"}:
+        code = {path.removeprefix("src/equipoise/") for path in closure(f"stages/{name}.py")}
+        assert not {path for path in code if path.startswith(OPENS_A_MODEL)}, name
+
+
+def test_stages_that_ask_a_model_are_told_apart() -> None:
+    """The modules by which the test above knows a model are those by which infer, score and fill load theirs."""
+    for name, module in (("infer", "backends/"), ("score", "judge/model.py"), ("fill", "stigma/masked_model.py")):
+        assert any(path.removeprefix("src/equipoise/").startswith(module) for path in closure(f"stages/{name}.py"))
