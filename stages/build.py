@@ -14,7 +14,8 @@ def main(raw: Path, cases: Path, prompts: Path) -> None:
     rows = vignettes.build(vignettes.load_library(raw), settings.profile)
     records.write(cases, rows)
     records.write(prompts, [vignette_prompt(row, settings) for row in rows])
-    Console().print(vignettes.counts_table(vignettes.counts(rows)))
+    with stage.aside():
+        Console().print(vignettes.counts_table(vignettes.counts(rows)))
 
 
 if __name__ == "__main__":

@@ -12,7 +12,9 @@ def main(items: Path, lexicon: Path, neutralised: Path) -> None:
     """Read the ITEMS and the LEXICON; write them NEUTRALISED, with the rule that excludes an item, if any."""
     limit = params.load().section("neutralize", Neutralize).limit
     rows = records.read(items, Item)
-    records.write(neutralised, neutralise_items(rows[:limit] if limit else rows, load_lexicon(lexicon)))
+    with stage.progress("neutralize") as progress:
+        made = neutralise_items(rows[:limit] if limit else rows, load_lexicon(lexicon), progress)
+    records.write(neutralised, made)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,9 @@ def main(items: Path, raw: Path, messages: Path, consultations: Path) -> None:
     made = pair_items(records.read(items, OpenR1Item), personas, contrasts, settings, str(items))
     records.write(messages, made.messages)
     records.write(consultations, [message_prompt(message, settings) for message in made.messages])
-    Console().print(f"{len(made.messages)} messages; left out: {exclusions(made.excluded) or 'none'}", highlight=False)
+    told = f"{len(made.messages)} messages; left out: {exclusions(made.excluded) or 'none'}"
+    with stage.aside():
+        Console().print(told, highlight=False)
 
 
 if __name__ == "__main__":

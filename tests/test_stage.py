@@ -10,8 +10,6 @@ from typing import Any
 import pytest
 import yaml
 
-from equipoise.stage import progress
-
 ROOT = Path(__file__).parents[1]
 STAGES: dict[str, dict[str, Any]] = yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))["stages"]
 HEAD = """
@@ -96,14 +94,3 @@ def test_a_stage_outside_a_project_says_what_is_missing(name: str, tmp_path: Pat
     assert done.stderr.startswith("error: ")
     assert ": no such file: " in done.stderr
     assert done.stderr.count("\n") == 1
-
-
-def test_progress_is_shown_on_standard_error(capfd: pytest.CaptureFixture[str]) -> None:
-    """The bar shows how much is done, and leaves standard output to results."""
-    with progress("infer") as move:
-        move(3, 12)
-    shown = capfd.readouterr()
-
-    assert shown.out == ""
-    assert "infer" in shown.err
-    assert "3/12" in shown.err

@@ -1,18 +1,20 @@
-"""How a stage script is run: arguments from its function's signature, and one clear line for a fault."""
+"""How a stage script is run: arguments from its function's signature, its progress, and one clear line for a fault."""
 
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager
 from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec
 
 from equipoise.errors import EquipoiseError
+from equipoise.progress import aside, progress
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
 
+__all__ = ["aside", "one_line", "progress", "run"]
 P = ParamSpec("P")
 
 
@@ -32,35 +34,14 @@ def one_line(command: Callable[P, None]) -> Callable[P, None]:
 
 
 def run(main: Callable[..., None]) -> None:
-    """Run a stage's main function with the arguments of its command line."""
+    """Run a stage's main function with the arguments of its command line, under a bar with the stage's name."""
     import typer
 
+    @wraps(main)
+    def stage(*args: object, **kwargs: object) -> None:
+        with progress(Path(sys.argv[0]).stem):
+            main(*args, **kwargs)
+
     app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    app.command()(one_line(main))
+    app.command()(one_line(stage))
     app()
-
-
-@contextmanager
-def progress(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Show a progress bar with the time left on standard error, and give the function that moves it (done, total)."""
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (
-        TextColumn(what),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -29,7 +29,10 @@ def test_a_file_is_asked_for_at_its_commit(
         "pooch.retrieve", lambda url, known_hash, fname, path: asked.append((url, known_hash, path / fname))
     )
 
-    assert fetch.fetch(catalogue) == tmp_path / ".cache/anchors"
+    told: list[tuple[int, int]] = []
+
+    assert fetch.fetch(catalogue, lambda done, total: told.append((done, total))) == tmp_path / ".cache/anchors"
+    assert told == [(1, 1)]
     assert asked == [(ADDRESS, f"sha256:{'1' * 64}", tmp_path / ".cache/anchors" / RUN)]
 
 

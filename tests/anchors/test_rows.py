@@ -43,6 +43,15 @@ def test_a_source_that_is_not_at_hand_is_named(compared: Compared) -> None:
     assert compared.missing == {"fsd": "fsd/none.jsonl"}
 
 
+def test_progress_counts_the_sources(tmp_path: Path) -> None:
+    """Both sources of the small catalogue are counted, the one that is not at hand too."""
+    folder, data = write(tmp_path)
+    told: list[tuple[int, int]] = []
+    compare(folder, data, load_catalogue(data), lambda done, total: told.append((done, total)))
+
+    assert told == [(1, 2), (2, 2)]
+
+
 def test_a_moved_figure_is_unexpected(tmp_path: Path) -> None:
     """With one answer changed what was reproduced departs, from the paper and from the second count."""
     folder, data = write(tmp_path)

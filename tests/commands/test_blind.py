@@ -90,6 +90,19 @@ def test_no_cell_tells_whose_the_reasoning_is(run: Path) -> None:
     assert text.count("\"'=cmd|") == len(rows) == 16
 
 
+@pytest.mark.usefixtures("run")
+def test_what_was_exported_is_told_as_json() -> None:
+    """With --json standard output is one object: both files with their rows, and what was drawn."""
+    told = json.loads(blind("export", "--json").stdout)
+
+    assert told == {
+        "written": {"ratings.csv": 16, "ratings.key.jsonl": 16},
+        "of": 16,
+        "drawn": {"none": 12, "weighed": 4},
+        "too_long_for_excel": [],
+    }
+
+
 def test_ratings_meet_the_judge(run: Path) -> None:
     """Ratings like the judge's agree with it; one that differs is listed, its sentence neutral in the CSV."""
     blind("export")

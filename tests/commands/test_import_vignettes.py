@@ -48,12 +48,12 @@ def test_our_vignettes_are_exported(tmp_path: Path) -> None:
     records.write(tmp_path / "vignettes.jsonl", rows)
     done = CliRunner().invoke(
         app,
-        ["export", str(tmp_path / "ours.json"), "--vignettes", str(tmp_path / "vignettes.jsonl")],
+        ["export", str(tmp_path / "ours.json"), "--vignettes", str(tmp_path / "vignettes.jsonl"), "--json"],
         catch_exceptions=False,
     )
 
     # 58 single-dimension and 24 intersectional cases.
-    assert "82 cases" in done.stdout
+    assert json.loads(done.stdout) == {"written": {(tmp_path / "ours.json").as_posix(): 82}}
     assert [(row.key, row.role, row.stereotyped.label) for row in sorted(rows, key=lambda row: row.key)] == [
         (case.key, case.role, case.label) for case in read_cases(tmp_path / "ours.json")
     ]

@@ -72,12 +72,10 @@ def test_pinning_changes_one_value_and_keeps_the_comments(project: Path) -> None
     path = project / "models" / "piaget8b.yaml"
     before = path.read_text(encoding="utf-8")
     asked: list[str] = []
-    told = pin_entry("piaget8b", project, lambda repo: asked.append(repo) or COMMIT)  # type: ignore[func-returns-value]
+    pinned = pin_entry("piaget8b", project, lambda repo: asked.append(repo) or COMMIT)  # type: ignore[func-returns-value]
 
-    assert (told, asked) == (
-        f"{path}: gustavecortal/Piaget-8B is pinned to {COMMIT}",
-        ["gustavecortal/Piaget-8B"],
-    )
+    assert pinned == (path, "gustavecortal/Piaget-8B", COMMIT, True)
+    assert asked == ["gustavecortal/Piaget-8B"]
     assert path.read_text(encoding="utf-8") == before.replace("revision: null", f"revision: {COMMIT}")
     entry = registry.load_entry("piaget8b", project)
     assert isinstance(entry, registry.TorchEntry)
@@ -112,9 +110,11 @@ def test_a_pinned_model_stays_as_it_is(project: Path) -> None:
     def refuse(_: str) -> str:
         raise AssertionError
 
-    assert "is pinned to b968826d9c46dd6066d109eabc6255188de91218 already; set revision to null" in pin_entry(
-        "qwen3_8b", project, refuse
-    )
+    assert pin_entry("qwen3_8b", project, refuse).new is False
+    told = CliRunner().invoke(app, ["pin", "qwen3_8b"], catch_exceptions=False).stdout
+    assert "is pinned to b968826d9c46dd6066d109eabc6255188de91218 already; set revision to null" in told
+    printed = json.loads(CliRunner().invoke(app, ["pin", "qwen3_8b", "--json"], catch_exceptions=False).stdout)
+    assert (printed["written"], printed["revision"]) == ({}, "b968826d9c46dd6066d109eabc6255188de91218")
     assert path.read_bytes() == before
 
 
@@ -161,3 +161,17 @@ def test_the_command_asks_the_hub(project: Path, monkeypatch: pytest.MonkeyPatch
     assert output in f"{done.stdout}{done.exception}"
     text = (project / "models" / "piaget8b.yaml").read_text(encoding="utf-8")
     assert (f"revision: {COMMIT}" in text) == (done.exit_code == 0)
+
+
+def test_pinning_says_what_it_wrote(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With --json it is one object: the entry that was changed, and the commit that it has now."""
+    monkeypatch.setattr(command, "_commit", lambda _: COMMIT)
+    printed = CliRunner().invoke(app, ["pin", "piaget8b", "--json"], catch_exceptions=False).stdout
+
+    assert json.loads(printed) == {
+        "written": {"models/piaget8b.yaml": 1},
+        "model": "piaget8b",
+        "repo": "gustavecortal/Piaget-8B",
+        "revision": COMMIT,
+    }
+    assert COMMIT in (project / "models" / "piaget8b.yaml").read_text(encoding="utf-8")

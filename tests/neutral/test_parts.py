@@ -101,13 +101,15 @@ def test_select(question: str, options: dict[str, str], rule: str | None, lexico
 
 
 def test_items_keep_what_they_had(lexicon: Lexicon) -> None:
-    """An item's key, question, options, right letter and disease go with its neutral form."""
+    """An item's key, question, options, right letter and disease go with its neutral form; items are counted."""
     item = Item(
         key="i1", question=CASE, options={"A": "One", "B": "Two"}, gold="B", disease="respiratory",
         reference="NICE", source="authored", licence="Apache-2.0",
     )  # fmt: skip
-    [row] = neutralise_items([item], lexicon)
+    told: list[tuple[int, int]] = []
+    row, _ = neutralise_items([item, item], lexicon, lambda done, total: told.append((done, total)))
 
+    assert told == [(1, 2), (2, 2)]
     assert ("i1", CASE, item.options, "B", "respiratory", None) == (
         row.key, row.question, row.options, row.gold, row.disease, row.excluded,
     )  # fmt: skip

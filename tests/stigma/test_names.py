@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 import shutil
 from functools import partial
@@ -149,7 +150,10 @@ def test_the_command_counts_the_names(served: Path, tmp_path: Path) -> None:
     files = ["--women", str(served / "women.csv"), "--men", str(served / "men.csv")]
     done = CliRunner().invoke(app, [*files, "--library", str(library)], catch_exceptions=False)
 
+    printed = CliRunner().invoke(app, [*files, "--library", str(library), "--json"], catch_exceptions=False).stdout
+
     assert done.stdout.split("\n")[:2] == [f"{folder() / name}.csv: 2 names" for name in ("female", "male")]
+    assert json.loads(printed) == {"written": {f"{folder() / name}.csv": 2 for name in ("female", "male")}}
     with pytest.raises(EquipoiseError, match="its sha256 is"):
         CliRunner().invoke(app, [*files, "--library", str(FOLDER)], catch_exceptions=False)
 

@@ -10,6 +10,7 @@ from equipoise import cache
 from equipoise.errors import EquipoiseError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from equipoise.anchors.catalogue import Catalogue, Fetched
@@ -22,14 +23,20 @@ def folder() -> Path:
     return cache.folder() / "anchors"
 
 
-def fetch(catalogue: Catalogue) -> Path:
+def fetch(
+    catalogue: Catalogue,
+    progress: Callable[[int, int], object] = lambda done, total: None,  # noqa: ARG005  (names for the caller)
+) -> Path:
     """Fetch every file that the catalogue knows a commit of; those with the right bytes are kept. Give the folder.
+
+    `progress` is told how many of how many files are here.
 
     Raises:
         EquipoiseError: A file cannot be fetched, or has other bytes than the catalogue's; those before it are kept.
     """
-    for one in catalogue.fetch:
+    for number, one in enumerate(catalogue.fetch, start=1):
         _retrieve(one)
+        progress(number, len(catalogue.fetch))
     return folder()
 
 

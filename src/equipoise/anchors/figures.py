@@ -34,8 +34,15 @@ SOURCES: dict[str, Callable[[Path, Path], Figures]] = {
 """Each takes the folder of anchors and the project's data folder, and gives figures by id."""
 
 
-def compute(folder: Path, data: Path, catalogue: Catalogue) -> tuple[dict[str, Figures], dict[str, str]]:
+def compute(
+    folder: Path,
+    data: Path,
+    catalogue: Catalogue,
+    progress: Callable[[int, int], object] = lambda done, total: None,  # noqa: ARG005  (names for the caller)
+) -> tuple[dict[str, Figures], dict[str, str]]:
     """Compute the figures of every source whose files are all there; give the first missing file of the others.
+
+    `progress` is told how many of how many sources are done.
 
     Raises:
         EquipoiseError: The catalogue names a source that nothing computes.
@@ -45,10 +52,11 @@ def compute(folder: Path, data: Path, catalogue: Catalogue) -> tuple[dict[str, F
         raise EquipoiseError(message)
     found: dict[str, Figures] = {}
     missing: dict[str, str] = {}
-    for name, source in catalogue.sources.items():
+    for number, (name, source) in enumerate(catalogue.sources.items(), start=1):
         absent = next((path for path in source.files if not (folder / path).exists()), None)
         if absent is None:
             found[name] = SOURCES[name](folder, data)
         else:
             missing[name] = absent
+        progress(number, len(catalogue.sources))
     return found, missing

@@ -12,7 +12,7 @@ from equipoise.anchors.verdict import Verdict, read_printed, verdict
 from equipoise.errors import EquipoiseError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from equipoise.anchors.catalogue import Catalogue, Printed, Table
@@ -62,13 +62,20 @@ class Compared:
     missing: dict[str, str]
 
 
-def compare(folder: Path, data: Path, catalogue: Catalogue) -> Compared:
+def compare(
+    folder: Path,
+    data: Path,
+    catalogue: Catalogue,
+    progress: Callable[[int, int], object] = lambda done, total: None,  # noqa: ARG005  (names for the caller)
+) -> Compared:
     """Compute every figure whose data are at hand, and compare it with what is printed or released.
+
+    `progress` is told how many of how many sources are done.
 
     Raises:
         EquipoiseError: Nothing is at hand, or the catalogue or the data name a figure that is not computed.
     """
-    found, missing = compute(folder, data, catalogue)
+    found, missing = compute(folder, data, catalogue, progress)
     if not found:
         message = f"{folder}: none of the published data is here ({missing[min(missing)]} and others): mend the path"
         raise EquipoiseError(message)

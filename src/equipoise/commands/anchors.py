@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,10 +12,12 @@ from equipoise.anchors import fetch as fetching
 from equipoise.anchors.catalogue import FILE, load_catalogue
 from equipoise.anchors.rows import compare, unexpected
 from equipoise.anchors.text import cells, counted, markdown, sections
+from equipoise.commands.printing import print_json
 from equipoise.errors import EquipoiseError
+from equipoise.progress import progress
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from rich.table import Table
 
@@ -44,10 +45,11 @@ def anchors(
     that the catalogue expects.
     """
     catalogue = load_catalogue(data)
-    folder = _fetched(catalogue) if fetch else _named()
-    compared = compare(folder, data, catalogue)
+    with progress("anchors") as move:
+        folder = _fetched(catalogue, move) if fetch else _named()
+        compared = compare(folder, data, catalogue, progress=move)
     if as_json:
-        typer.echo(json.dumps([row.json() for row in compared.rows], ensure_ascii=False, allow_nan=False))
+        print_json([row.json() for row in compared.rows])
     elif md:
         typer.echo(markdown(compared, catalogue, every=every), nl=False)
     else:
@@ -79,11 +81,11 @@ def _named() -> Path:
     return Path(named)
 
 
-def _fetched(catalogue: Catalogue) -> Path:
+def _fetched(catalogue: Catalogue, move: Callable[[int, int], object]) -> Path:
     """Fetch what can be, and say of the rest why not."""
     for name, why in fetching.unfetchable(catalogue).items():
         typer.echo(f"not fetched: {name}: {why}", err=True)
-    return fetching.fetch(catalogue)
+    return fetching.fetch(catalogue, progress=move)
 
 
 def _tables(section: Section) -> Iterator[Table]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from itertools import combinations
 from pathlib import Path
@@ -11,8 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from equipoise import records
+from equipoise.commands.printing import AsJson, print_json, written
 from equipoise.errors import EquipoiseError
 from equipoise.judge.lexicon import FOLDER, load_lexicon
+from equipoise.progress import progress
 from equipoise.rating import blind, raters
 from equipoise.rating.cells import table_text
 
@@ -28,7 +29,7 @@ EXCEL = 32_767
 MEASURES = {"mentioned": "mentioned", "considered": "considered, yes or no", "three_way": "none, weighed, dismissed"}
 
 
-def export_sheet(
+def export_sheet(  # noqa: PLR0913  (a command's options)
     *,
     out: Annotated[Path, typer.Option(help="The rating sheet, CSV.", metavar="FILE")] = SHEET,
     key: Annotated[Path, typer.Option(help="Which row is which response: keep it from raters.", metavar="FILE")] = KEY,
@@ -41,6 +42,7 @@ def export_sheet(
     responses: Annotated[Path, typer.Option(help="The responses of the run.")] = RESPONSES,
     judgements: Annotated[Path, typer.Option(help="The judgements of the run.")] = JUDGEMENTS,
     features: Annotated[Path, typer.Option(help="Folder of the dimensions' names.")] = Path(FOLDER),
+    as_json: AsJson = False,
 ) -> None:
     """Write a sheet on which people rate the reasoning of the run, and the key that joins it to the responses."""
     if out.resolve() == key.resolve():
@@ -65,11 +67,15 @@ def export_sheet(
     records.write(key, rows)
     records.write_text(out, sheet)
     drawn = Counter(row.stratum for row in rows)
+    texts = blind.reasonings(given)
+    long = [row.key for row in rows if len(texts[row.response]) > EXCEL]
+    if as_json:
+        print_json(written({out: len(rows), key: len(rows)}, of=len(told), drawn=drawn, too_long_for_excel=long))
+        return
     counts = ", ".join(f"{drawn[kind]} {kind}" for kind in blind.CONSIDERATIONS if drawn[kind])
     typer.echo(f"{out}: {len(rows)} of {len(told)} responses to rate (the judge found {counts})")
     typer.echo(f"{key}: the key; keep it, and keep it from the raters")
-    texts = blind.reasonings(given)
-    if long := [row.key for row in rows if len(texts[row.response]) > EXCEL]:
+    if long:
         typer.echo(f"Excel cuts texts off at {EXCEL:,} characters (here: {', '.join(long)}): use LibreOffice")
 
 
@@ -96,21 +102,22 @@ def import_sheets(
     judges = raters.judged(rows, records.read(judgements, records.Judgement))
     rated = {name: blind.read_ratings(str(path), _read(path), shown) for name, path in names.items()}
     options = {"seed": seed, "n_bootstrap": n_bootstrap}
-    figures: dict[str, Any] = {
-        "rows": len(rows),
-        "raters": {name: raters.with_judge(found, rows, judges, **options) for name, found in rated.items()},
-        "between": [
-            {"raters": [one, other], **raters.between(rated[one], rated[other], rows, **options)}
-            for one, other in combinations(rated, 2)
-        ],
-        "disagreements": [
-            line for name, found in rated.items() for line in raters.disagreements(name, found, rows, judges)
-        ],
-    }
+    with progress("resample"):
+        figures: dict[str, Any] = {
+            "rows": len(rows),
+            "raters": {name: raters.with_judge(found, rows, judges, **options) for name, found in rated.items()},
+            "between": [
+                {"raters": [one, other], **raters.between(rated[one], rated[other], rows, **options)}
+                for one, other in combinations(rated, 2)
+            ],
+            "disagreements": [
+                line for name, found in rated.items() for line in raters.disagreements(name, found, rows, judges)
+            ],
+        }
     if out is not None:
         records.write_text(out, table_text(raters.LISTED, figures["disagreements"]))
     if as_json:
-        typer.echo(json.dumps(figures, ensure_ascii=False, allow_nan=False))
+        print_json(figures)
     else:
         _show(figures, out)
 

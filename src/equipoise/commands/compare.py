@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from equipoise import records
+from equipoise.commands import completing
+from equipoise.commands.printing import print_json
 from equipoise.compare.changes import changes
 from equipoise.compare.figures import STUDIES, known_figures
 from equipoise.compare.flips import flips, reworded
@@ -25,19 +26,31 @@ from equipoise.compare.text import (
     notes,
     summary,
 )
+from equipoise.progress import progress
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from rich.table import Table
 
 GATE_FAILED = 2
 """The exit code where a gate failed."""
+STEPS = 4
+"""Reading base and head, their changes, and the rest."""
 WIDEST = 24
 """A figure's name beyond this is put in two lines."""
 
 
 def compare(
-    base: Annotated[str, typer.Argument(help="A Git revision, an experiment, or workspace.", metavar="BASE")],
-    head: Annotated[str, typer.Argument(help="What is compared with it.", metavar="HEAD")] = WORKSPACE,
+    base: Annotated[
+        str,
+        typer.Argument(
+            help="A Git revision, an experiment, or workspace.", metavar="BASE", autocompletion=completing.revisions
+        ),
+    ],
+    head: Annotated[
+        str, typer.Argument(help="What is compared with it.", metavar="HEAD", autocompletion=completing.revisions)
+    ] = WORKSPACE,
     *,
     as_markdown: Annotated[bool, typer.Option("--md", help="Print Markdown, for a comment.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON value, with every flip.")] = False,
@@ -45,7 +58,10 @@ def compare(
     fail_on: Annotated[
         list[str] | None,
         typer.Option(
-            "--fail-on", help="Exit with 2 where a figure significantly rose (>) or fell (<) by more.", metavar="GATE"
+            "--fail-on",
+            help="Exit with 2 where a figure significantly rose (>) or fell (<) by more.",
+            metavar="GATE",
+            autocompletion=completing.figures,
         ),
     ] = None,
     images: Annotated[
@@ -58,29 +74,39 @@ def compare(
     inputs and code that differ. A gate, such as adversarial.race.gap>0.02, fails only where the change is larger than
     the amount and significant (Holm over the gated figures).
     """
-    revisions = read_revision(base), read_revision(head)
-    cities = dict.fromkeys(city for revision in revisions for city in revision.cities)
-    names = [figure.name for figure in known_figures(cities)]
-    gates = [parse_gate(text, names) for text in fail_on or ()]
-    rows = changes(*revisions)
-    verdicts = judge_gates(gates, rows, revisions[1].options.alpha)
-    comparison = Comparison(
-        base=revisions[0],
-        head=revisions[1],
-        changes=rows,
-        flips=flips(*revisions),
-        reworded=reworded(*revisions),
-        sources=sources(*revisions, changed_parameters(base, head)),
-        verdicts=verdicts,
-    )
+    with progress("compare") as move:
+        comparison = _comparison(base, head, fail_on or (), move)
     if as_json:
-        typer.echo(json.dumps(records.canonical(json_value(comparison)), ensure_ascii=False, allow_nan=False))
+        print_json(records.canonical(json_value(comparison)))
     elif as_markdown:
         typer.echo(markdown(comparison, shown=shown, images=images), nl=False)
     else:
         _print(comparison, shown)
-    if any(verdict.failed for verdict in verdicts):
+    if any(verdict.failed for verdict in comparison.verdicts):
         raise typer.Exit(GATE_FAILED)
+
+
+def _comparison(base: str, head: str, fail_on: Sequence[str], move: Callable[[int, int], object]) -> Comparison:
+    """Read both revisions and compare them; `move` is told how many of the four steps are done."""
+    first = read_revision(base)
+    move(1, STEPS)
+    second = read_revision(head)
+    move(2, STEPS)
+    names = [figure.name for figure in known_figures(dict.fromkeys((*first.cities, *second.cities)))]
+    gates = [parse_gate(text, names) for text in fail_on]
+    rows = changes(first, second)
+    move(3, STEPS)
+    comparison = Comparison(
+        base=first,
+        head=second,
+        changes=rows,
+        flips=flips(first, second),
+        reworded=reworded(first, second),
+        sources=sources(first, second, changed_parameters(base, head)),
+        verdicts=judge_gates(gates, rows, second.options.alpha),
+    )
+    move(STEPS, STEPS)
+    return comparison
 
 
 def _print(comparison: Comparison, shown: int) -> None:

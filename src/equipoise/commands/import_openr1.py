@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 
 from equipoise import records
+from equipoise.commands.printing import AsJson, few, print_json, written
 from equipoise.openr1 import reading
 from equipoise.openr1.rows import LICENCE, SOURCE
-
-SHOWN = 3
+from equipoise.progress import progress
 
 
 def import_openr1(
@@ -26,15 +26,21 @@ def import_openr1(
         "test"
     ),
     out: Annotated[Path, typer.Option(help="Where the items are written.")] = Path("data/items/openr1.jsonl"),
+    as_json: AsJson = False,
 ) -> None:
     """Import OpenR1-Psy's items, so that `dvc exp run -S pair.items=openr1` runs the track openr1."""
-    imported = reading.read_items(source, split)
-    records.write(out, imported.items)
+    with progress("import"):
+        imported = reading.read_items(source, split)
+        records.write(out, imported.items)
+    if as_json:
+        left_out = {"empty": len(imported.empty), "repeated": len(imported.repeated)}
+        print_json(written({out: len(imported.items)}, licence=LICENCE, left_out=left_out))
+        return
     typer.echo(f"{out}: {len(imported.items)} items of {SOURCE}; {LICENCE}")
     for what, ids in (
         ("left out, the message or its reply is empty", imported.empty),
         ("left out, they have the message of an earlier row", imported.repeated),
     ):
         if ids:
-            typer.echo(f"{len(ids)} {what}: {', '.join(ids[:SHOWN])}{' …' if ids[SHOWN:] else ''}")
+            typer.echo(f"{len(ids)} {what}: {few(ids)}")
     typer.echo(f"run them with: dvc exp run -S pair.items={out.stem}")

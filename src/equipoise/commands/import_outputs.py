@@ -13,6 +13,7 @@ import yaml
 
 from equipoise import records, registry
 from equipoise.cases import read_cases
+from equipoise.commands.printing import AsJson, print_json, written
 from equipoise.errors import EquipoiseError
 from equipoise.outputs import read_outputs, require_cases, saved
 from equipoise.yamlfile import read_yaml
@@ -36,6 +37,7 @@ def import_outputs(
         str | None, typer.Option(help="What the model is called.", show_default="the outputs' own")
     ] = None,
     licence: Annotated[str, typer.Option(help="The terms of the outputs.")] = "not stated",
+    as_json: AsJson = False,
 ) -> None:
     """Import saved outputs as a model, so that `dvc exp run -S model=NAME` measures it without its weights."""
     entry = Path(registry.FOLDER) / f"{name}.yaml"
@@ -64,6 +66,9 @@ def import_outputs(
         records.write_text(entry, HEAD + yaml.safe_dump(described, sort_keys=False, allow_unicode=True, width=120))
         registry.load_entry(name, Path())
     given = sum(output.ok for output in outputs)
+    if as_json:
+        print_json(written({entry: 1, answers: len(outputs), asked: len(rows)}, model=name, given=given))
+        return
     typer.echo(f"{entry}: {given} outputs to {len(rows)} cases, in {answers} and {asked}")
     typer.echo(f"measure them with: dvc exp run -S model={name}")
 

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from equipoise import cases, records
+from equipoise.commands.printing import AsJson, print_json, written
 from equipoise.errors import EquipoiseError
 
 FOLDER = Path("data/cases")
@@ -23,12 +24,17 @@ def import_vignettes(
     out: Annotated[
         Path | None, typer.Option(help="Where the rows are written.", show_default="data/cases/<stem>.jsonl")
     ] = None,
+    *,
+    as_json: AsJson = False,
 ) -> None:
     """Import published cases, so that `equipoise score silent` can score outputs against them."""
     rows = cases.read_cases(file)
     path = out or FOLDER / f"{file.stem}.jsonl"
     records.write(path, rows)
     marginalised = sum(row.role == "marginalised" for row in rows)
+    if as_json:
+        print_json(written({path: len(rows)}, marginalised=marginalised))
+        return
     typer.echo(
         f"{path}: {len(rows)} cases, {marginalised} of them of marginalised patients. Each has one arm, so that paired "
         f"figures do not apply; score outputs with: equipoise score silent OUTPUTS --cases {path}"
@@ -40,6 +46,8 @@ def export_vignettes(
     vignettes: Annotated[Path, typer.Option(help="Our vignettes, as the stage build writes them.")] = Path(
         "data/vignettes.jsonl"
     ),
+    *,
+    as_json: AsJson = False,
 ) -> None:
     """Write our vignettes as cases of the interchange format, an arm a case."""
     if out.suffix != ".json":
@@ -47,4 +55,7 @@ def export_vignettes(
         raise EquipoiseError(message)
     value = cases.published(records.read(vignettes, records.Vignette))
     records.write_json(out, value)
+    if as_json:
+        print_json(written({out: len(value["cases"])}))
+        return
     typer.echo(f"{out}: {len(value['cases'])} cases from {vignettes}")

@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-import json
-import sys
-import time
 from collections import Counter
-from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from equipoise import cache, params
+from equipoise.commands import completing
+from equipoise.commands.printing import print_json
 from equipoise.judge.given import judge_rows, read_rows, unlisted
 from equipoise.judge.lexicon import FOLDER, load_lexicon
+from equipoise.progress import progress
 from equipoise.records import DECIMALS
 from equipoise.score import Score
-from equipoise.stage import progress
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Sequence
 
     from equipoise.judge.given import Asked, Judged
-
-PATIENCE = 2.0
-"""Seconds of work after which a progress bar is shown."""
 
 
 def judge(
@@ -39,7 +34,13 @@ def judge(
     ],
     *,
     judge_name: Annotated[
-        str | None, typer.Option("--judge", help="A judge of models/judges/.", show_default="that of params.yaml")
+        str | None,
+        typer.Option(
+            "--judge",
+            help="A judge of models/judges/.",
+            show_default="that of params.yaml",
+            autocompletion=completing.judges,
+        ),
     ] = None,
     features: Annotated[Path, typer.Option(help="Folder of the words for each feature.")] = Path(FOLDER),
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a row, in order.")] = False,
@@ -61,33 +62,14 @@ def judge(
         typer.echo(
             f"note: not in {features}, so the judge alone says where they are mentioned: {', '.join(unknown)}", err=True
         )
-    # A progress bar takes over sys.stdout where standard error is a terminal; the rows must go to the real one.
-    out = sys.stdout
-    with _progress(shown=not (as_json and out.isatty())) as tell:
-        judged = judge_rows(rows, lexicon=lexicon, probabilities=probabilities, settings=settings, progress=tell)
+    with progress("judge") as move:
+        judged = judge_rows(rows, lexicon=lexicon, probabilities=probabilities, settings=settings, progress=move)
         if as_json:
             for one in judged:
-                row = one._asdict() | {"probability": round(one.probability, DECIMALS)}
-                typer.echo(json.dumps(row, ensure_ascii=False, allow_nan=False), file=out)
+                print_json(one._asdict() | {"probability": round(one.probability, DECIMALS)})
             return
         found = list(judged)
     _show(file, rows, found, name)
-
-
-@contextmanager
-def _progress(*, shown: bool) -> Iterator[Callable[[int, int], None]]:
-    """Give the function that is told how many of how many rows are done; a bar comes only where the work takes long."""
-    began = time.monotonic()
-    with ExitStack() as stack:
-        bar: list[Callable[[int, int], None]] = []
-
-        def tell(done: int, total: int) -> None:
-            if shown and not bar and done < total and time.monotonic() - began > PATIENCE:
-                bar.append(stack.enter_context(progress("rows")))
-            for move in bar:
-                move(done, total)
-
-        yield tell
 
 
 def _show(file: Path, rows: Sequence[Asked], judged: Sequence[Judged], name: str) -> None:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from equipoise import records
+from equipoise.commands.printing import print_json
 from equipoise.errors import EquipoiseError
 from equipoise.leaderboard.rows import STUDIES, Run, measured, standings
 from equipoise.leaderboard.text import NOTES, csv_text, json_rows, markdown, number, parameters
+from equipoise.progress import progress
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -39,7 +40,8 @@ def leaderboard(
     one model with the same parameters the newest counts; parameters that differ from those of the last commit are
     shown.
     """
-    runs, notes = read_runs(all_commits=all_commits)
+    with progress("experiments"):
+        runs, notes = read_runs(all_commits=all_commits)
     if not runs:
         message = "no run has figures yet: run `dvc repro`, or `dvc exp run -S model=NAME`"
         raise EquipoiseError(message)
@@ -50,7 +52,7 @@ def leaderboard(
     if csv_file is not None:
         records.write_text(csv_file, csv_text(rows))
     if as_json:
-        typer.echo(json.dumps(json_rows(rows), ensure_ascii=False, allow_nan=False))
+        print_json(json_rows(rows))
         return
     from rich.console import Console
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from equipoise import cache, params, registry
+from equipoise.commands import completing
+from equipoise.commands.printing import AsJson, print_json, written
 from equipoise.errors import EquipoiseError
 from equipoise.infer import Infer
 from equipoise.models.estimates import export_gb, fetch_gb, run_gb
 from equipoise.models.machine import Machine
 from equipoise.models.readiness import estimate, missing
+from equipoise.progress import progress
 from equipoise.records import read_text, write_text
 from equipoise.registry import ModelHubSource, OnnxEntry, WeightsEntry
 
@@ -38,7 +40,7 @@ def models(
     rows = rows_of(Path(), Machine())
     if as_json:
         for row in rows:
-            typer.echo(json.dumps(row, ensure_ascii=False))
+            print_json(row)
         return
     _show(rows)
 
@@ -48,10 +50,13 @@ def rows_of(root: Path, machine: Machine) -> list[dict[str, Any]]:
     batch_size = params.load(root / params.FILE).section("infer", Infer).batch_size
     store = cache.folder() / "models"
     rows = []
-    for name in registry.names(root / registry.FOLDER):
-        entry = registry.load_entry(name, root)
-        faults = missing(name, entry, root=cache.root(), store=store, rows=batch_size, machine=machine)
-        rows.append(_row(name, entry, batch_size) | {"ready": not faults, "missing": faults})
+    known = registry.names(root / registry.FOLDER)
+    with progress("models") as move:
+        for name in known:
+            entry = registry.load_entry(name, root)
+            faults = missing(name, entry, root=cache.root(), store=store, rows=batch_size, machine=machine)
+            rows.append(_row(name, entry, batch_size) | {"ready": not faults, "missing": faults})
+            move(len(rows), len(known))
     return rows
 
 
@@ -105,13 +110,34 @@ def _show(rows: list[dict[str, Any]]) -> None:
             console.print(Text(f"{row['name']}: {fault}"), soft_wrap=True)
 
 
-def pin(name: Annotated[str, typer.Argument(help="The model: the stem of a file in models/.")]) -> None:
+class Pinned(NamedTuple):
+    """A model's registry entry with the commit of its weights; `new` says that this was written just now."""
+
+    path: Path
+    repo: str
+    revision: str
+    new: bool
+
+
+def pin(
+    name: Annotated[
+        str, typer.Argument(help="The model: the stem of a file in models/.", autocompletion=completing.models)
+    ],
+    *,
+    as_json: AsJson = False,
+) -> None:
     """Write the commit that the hub has now into a model's registry entry."""
-    typer.echo(pin_entry(name, Path(), _commit))
+    with progress("pin"):
+        path, repo, revision, new = pin_entry(name, Path(), _commit)
+    if as_json:
+        print_json(written({path: 1} if new else {}, model=name, repo=repo, revision=revision))
+        return
+    mend = "" if new else " already; set revision to null to pin it anew"
+    typer.echo(f"{path}: {repo} is pinned to {revision}{mend}")
 
 
-def pin_entry(name: str, root: Path, commit: Callable[[str], str]) -> str:
-    """Pin a model of a project's registry to the commit that `commit` finds for its repository; say what was done.
+def pin_entry(name: str, root: Path, commit: Callable[[str], str]) -> Pinned:
+    """Pin a model of a project's registry to the commit that `commit` finds for its repository.
 
     The file keeps its comments: one value is changed. A pinned model stays as it is.
     """
@@ -122,14 +148,14 @@ def pin_entry(name: str, root: Path, commit: Callable[[str], str]) -> str:
         message = f"{path}: no weights of the hub are named here: nothing to pin"
         raise EquipoiseError(message)
     if source.revision:
-        return f"{path}: {source.repo} is pinned to {source.revision} already; set revision to null to pin it anew"
+        return Pinned(path, source.repo, source.revision, new=False)
     text = read_text(path)
     if len(UNPINNED.findall(text)) != 1:
         message = f"{path}: there is no single line `revision: null` to change: write one"
         raise EquipoiseError(message)
     revision = commit(source.repo)
     write_text(path, UNPINNED.sub(rf"\g<before>{revision}", text))
-    return f"{path}: {source.repo} is pinned to {revision}"
+    return Pinned(path, source.repo, revision, new=True)
 
 
 def _commit(repo: str) -> str:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json as json_
 from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import typer
 
+from equipoise.commands.printing import print_json
 from equipoise.errors import EquipoiseError
 from equipoise.neutral.lexicon import Lexicon, load_lexicon
 from equipoise.neutral.neutralise import Neutral, neutralise
 from equipoise.neutral.selection import select
+from equipoise.progress import progress
 from equipoise.tables import json_rows
 
 OPTION = "option_"
@@ -47,10 +48,14 @@ def neutralize(
     """
     questions = read_questions(file, field)
     words = load_lexicon(lexicon)
-    outcomes = [_outcome(question, words) for question in questions]
+    outcomes = []
+    with progress("neutralize") as move:
+        for number, question in enumerate(questions, start=1):
+            outcomes.append(_outcome(question, words))
+            move(number, len(questions))
     if json:
         for outcome in outcomes:
-            typer.echo(json_.dumps(_row(outcome), ensure_ascii=False))
+            print_json(_row(outcome))
     else:
         _show(file, outcomes)
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from equipoise.commands.printing import print_json
 from equipoise.errors import EquipoiseError
+from equipoise.progress import progress
 from equipoise.reading.letters import LetterReading, read_letter
 from equipoise.tables import json_rows
 
@@ -22,10 +23,15 @@ def parse(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a row, in order.")] = False,
 ) -> None:
     """Read the letter that each response gives; null where it gives none."""
-    readings = [_read(row, f"{file}, row {number}") for number, row in json_rows(file)]
+    rows = list(json_rows(file))
+    readings = []
+    with progress("parse") as move:
+        for number, row in rows:
+            readings.append(_read(row, f"{file}, row {number}"))
+            move(len(readings), len(rows))
     if as_json:
         for reading in readings:
-            typer.echo(json.dumps(reading._asdict()))
+            print_json(reading._asdict())
         return
     from rich.console import Console
     from rich.table import Table

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from equipoise import amqa
+from equipoise.commands.printing import print_json
 from equipoise.metrics.answered import arms_of
 from equipoise.metrics.released import CONTROL, score_released
 from equipoise.metrics.skew import label_skew
+from equipoise.progress import progress
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -39,10 +40,11 @@ def score_amqa(
     else:
         wanted = [amqa.question_id(item.key) for item in amqa.read_items(items)] if items else amqa.complete_ids()
         amqa.require_same_questions(tables, wanted)
-    scored = score_released(tables, amqa.released_name)
+    with progress("score"):
+        scored = score_released(tables, amqa.released_name)
     if as_json:
         for one in scored:
-            typer.echo(json.dumps(one, ensure_ascii=False, allow_nan=False))
+            print_json(one)
         return
     from rich.console import Console
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from equipoise import amqa
+from equipoise.commands.printing import print_json
 from equipoise.equity import cities as towns
 from equipoise.equity.equilens import GROUP_NAMES, read_results
 from equipoise.metrics.equity import EquityOptions
 from equipoise.metrics.released_equity import score_equity_released
+from equipoise.progress import progress
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,19 +54,15 @@ def score_equity(
     tables = results | answers
     amqa.require_same_gold(tables)
     options = EquityOptions(partition=partition, partition_seed=seed, n_bootstrap=resamples)
-    scored = [
-        score_equity_released(
-            name,
-            tables[name],
-            places,
-            options,
-            GROUP_NAMES.__getitem__ if name in results else amqa.released_name,
-        )
-        for name in map(str, files)
-    ]
+    scored = []
+    with progress("score") as move:
+        for name in map(str, files):
+            called = GROUP_NAMES.__getitem__ if name in results else amqa.released_name
+            scored.append(score_equity_released(name, tables[name], places, options, called))
+            move(len(scored), len(files))
     if as_json:
         for one in scored:
-            typer.echo(json.dumps(one, ensure_ascii=False, allow_nan=False))
+            print_json(one)
         return
     from rich.console import Console
 

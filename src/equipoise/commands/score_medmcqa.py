@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from equipoise.commands.printing import print_json
 from equipoise.equity import cities as towns
 from equipoise.equity import diseases
 from equipoise.equity.released import read_questions, read_responses, set_of, tabulate_released
 from equipoise.metrics.classification import ACCURACY, MACRO, Resampling
 from equipoise.metrics.medmcqa import WEIGHTED, score_cities
 from equipoise.metrics.released_medmcqa import released_form
+from equipoise.progress import progress
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -50,21 +51,23 @@ def score_medmcqa(
     rules = diseases.load_diseases(mapping)
     sets = {path: read_questions(path) for path in questions or ()}
     scored: list[dict[str, Any]] = []
-    for path in files:
-        responses = read_responses(path)
-        chosen = set_of(path, [row.id for row, _ in responses], sets) if sets else None
-        asked = None if chosen is None else sets[chosen]
-        source = {
-            "file": str(path),
-            "questions": None if chosen is None else str(chosen),
-            "n_questions": None if asked is None else len(asked),
-        }
-        answers = tabulate_released(path, responses, asked, rules, list(weights))
-        found = score_cities(answers, weights, Resampling(ALPHA, seed, resamples))
-        scored += [source | released_form(city, one) for city, one in found.items()]
+    with progress("score") as move:
+        for number, path in enumerate(files, start=1):
+            responses = read_responses(path)
+            chosen = set_of(path, [row.id for row, _ in responses], sets) if sets else None
+            asked = None if chosen is None else sets[chosen]
+            source = {
+                "file": str(path),
+                "questions": None if chosen is None else str(chosen),
+                "n_questions": None if asked is None else len(asked),
+            }
+            answers = tabulate_released(path, responses, asked, rules, list(weights))
+            found = score_cities(answers, weights, Resampling(ALPHA, seed, resamples))
+            scored += [source | released_form(city, one) for city, one in found.items()]
+            move(number, len(files))
     if as_json:
         for one in scored:
-            typer.echo(json.dumps(one, ensure_ascii=False, allow_nan=False))
+            print_json(one)
         return
     from rich.console import Console
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,9 +9,11 @@ import typer
 
 from equipoise import cache, params
 from equipoise.cases import read_cases
+from equipoise.commands.printing import print_json
 from equipoise.judge.lexicon import FOLDER, load_lexicon
 from equipoise.metrics.silent_released import Mode, judge_outputs, score_judged, score_legacy
 from equipoise.outputs import read_outputs, require_cases
+from equipoise.progress import progress
 from equipoise.reading.diagnoses import FILE, load_diagnoses
 from equipoise.score import Score
 
@@ -53,10 +54,12 @@ def score_silent(
         require_cases(name, outputs, asked)
     score = _legacy if mode == "legacy" else _judged(features, diagnoses)
     scored = []
-    for name, outputs in tables.items():
-        scored.append(score(name, outputs, asked))
-        if as_json:
-            typer.echo(json.dumps(scored[-1], ensure_ascii=False, allow_nan=False))
+    with progress("score") as move:
+        for name, outputs in tables.items():
+            scored.append(score(name, outputs, asked))
+            move(len(scored), len(tables))
+            if as_json:
+                print_json(scored[-1])
     if not as_json:
         from rich.console import Console
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from equipoise.commands.printing import print_json
 from equipoise.errors import EquipoiseError
 from equipoise.metrics.stigma import StigmaOptions, stigma_effects
 from equipoise.metrics.stigma_summary import stigma_metrics
+from equipoise.progress import progress
 from equipoise.stigma.aggregate import noun_lexicon, short_lexicon
 from equipoise.stigma.duplicates import duplicates, wrong_name
 from equipoise.stigma.library import load_library
@@ -71,19 +72,19 @@ def score_stigma(
     if repeated := next((path for path in given if given.count(path) > 1), None):
         message = f"{repeated}: is given twice: give it once"
         raise EquipoiseError(message)
-    tables = {
-        **{path: read_rq1(path, wordings) for path in rq1 or []},
-        **{path: read_rq2(path, wordings) for path in rq2 or []},
-        **{path: read_steps(path, wordings, nouns, aggregation) for path in steps or []},
-        **{path: read_tokens(path, wordings, short, aggregation) for path in tokens or []},
-    }
-    notes = refuse_duplicates(tables)
-    fills = [fill for table in tables.values() for fill in table]
-    metrics = stigma_metrics(stigma_effects(fills, StigmaOptions()))
+    with progress("score"):
+        tables = {
+            **{path: read_rq1(path, wordings) for path in rq1 or []},
+            **{path: read_rq2(path, wordings) for path in rq2 or []},
+            **{path: read_steps(path, wordings, nouns, aggregation) for path in steps or []},
+            **{path: read_tokens(path, wordings, short, aggregation) for path in tokens or []},
+        }
+        notes = refuse_duplicates(tables)
+        fills = [fill for table in tables.values() for fill in table]
+        metrics = stigma_metrics(stigma_effects(fills, StigmaOptions()))
     if as_json:
         files = {str(path): len(table) for path, table in tables.items()}
-        scored = {"files": files, "notes": notes, "metrics": metrics}
-        typer.echo(json.dumps(scored, ensure_ascii=False, allow_nan=False))
+        print_json({"files": files, "notes": notes, "metrics": metrics})
         return
     from rich.console import Console
 

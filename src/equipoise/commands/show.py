@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from equipoise import params, records
+from equipoise.commands import completing
+from equipoise.commands.printing import print_json
 from equipoise.errors import EquipoiseError
 from equipoise.judge.lexicon import FOLDER, load_lexicon
 from equipoise.score import Score
@@ -23,12 +24,20 @@ if TYPE_CHECKING:
 
 def show(
     key: Annotated[
-        str | None, typer.Argument(help="A pair, such as race-01, or one of its arms.", show_default="list all")
+        str | None,
+        typer.Argument(
+            help="A pair, such as race-01, or one of its arms.",
+            show_default="list all",
+            autocompletion=completing.pairs,
+        ),
     ] = None,
     *,
     biased: Annotated[bool, typer.Option("--biased", help="List marginalised patients' stereotyped answers.")] = False,
     silent: Annotated[bool, typer.Option("--silent", help="List the biased whose reasoning says nothing.")] = False,
-    dimension: Annotated[str | None, typer.Option(help="List what varies it: race, or race+gender.")] = None,
+    dimension: Annotated[
+        str | None,
+        typer.Option(help="List what varies it: race, or race+gender.", autocompletion=completing.dimensions),
+    ] = None,
     unsure: Annotated[bool, typer.Option("--unsure", help="List the 20 pairs judged nearest to a threshold.")] = False,
     data: Annotated[Path, typer.Option(help="Folder of vignettes, responses and judgements.")] = Path("data"),
     features: Annotated[Path, typer.Option(help="Folder of the words for each feature.")] = Path(FOLDER),
@@ -85,4 +94,4 @@ def _list(pairs: Sequence[Shown], thresholds: Thresholds | None, of: int, *, as_
 
 
 def _print(value: dict[str, Any]) -> None:
-    typer.echo(json.dumps(records.canonical(value), ensure_ascii=False, allow_nan=False))
+    print_json(records.canonical(value))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from equipoise.errors import EquipoiseError
 from equipoise.judge.export import export_onnx, fidelity, torch_probabilities
 from equipoise.judge.model import NliJudge, label_columns
+from equipoise.progress import aside
 from equipoise.records import digest, write_json
 from equipoise.registry import HubSource, LocalSource
 
@@ -88,7 +89,8 @@ def locate(entry: JudgeEntry, root: Path) -> Path:
     from huggingface_hub import snapshot_download
 
     try:
-        return Path(snapshot_download(source.repo, revision=source.revision, allow_patterns=FILES))
+        with aside():
+            return Path(snapshot_download(source.repo, revision=source.revision, allow_patterns=FILES))
     except Exception as error:
         # The client raises its own errors, the transport's and OSError; to the user they are one fault with one mend.
         message = (

@@ -192,15 +192,14 @@ def _compare(
         messages = [{"role": "user", "content": probe}]
         text = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True) + "Answer:"
         ids = tokenizer(text, add_special_tokens=False)["input_ids"]
-        with torch.inference_mode():
-            mask = torch.ones(1, len(ids), dtype=torch.long)
-            greedy = {"do_sample": False, "max_new_tokens": GREEDY_TOKENS, "min_new_tokens": GREEDY_TOKENS}
-            reference = model.generate(torch.tensor([ids]), attention_mask=mask, **greedy)[0].tolist()
-            logits = model(torch.tensor([reference[:-1]])).logits[0, len(ids) - 1 :].numpy()
-        # Both are read along torch's own continuation, so that one difference is not counted again at later tokens.
+        # Both are read along the graph's own continuation, so that one difference is not counted again at later tokens.
         exported = engine.prefill(ids)
-        for token in reference[len(ids) : -1]:
-            exported = np.vstack([exported, engine.prefill([token], start=len(ids) + len(exported) - 1)])
+        reply = [int(exported[0].argmax())]
+        while len(reply) < GREEDY_TOKENS:
+            exported = np.vstack([exported, engine.prefill(reply[-1:], start=len(ids) + len(reply) - 1)])
+            reply.append(int(exported[-1].argmax()))
+        with torch.inference_mode():
+            logits = model(torch.tensor([[*ids, *reply[:-1]]])).logits[0, len(ids) - 1 :].numpy()
         same_letters += int(logits[0, letters].argmax() == exported[0, letters].argmax())
         same_tokens += int((logits.argmax(-1) == exported.argmax(-1)).sum())
         tokens += len(exported)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from equipoise.errors import EquipoiseError
+from equipoise.progress import aside
 from equipoise.tables import READABLE
 
 if TYPE_CHECKING:
@@ -41,7 +42,8 @@ def _download(repo: str, revision: str, pick: Callable[[Mapping[str, int]], Sequ
         entries = HfApi().list_repo_tree(repo, repo_type="dataset", revision=revision, recursive=True)
         sizes = {entry.path: getattr(entry, "size", 0) for entry in entries if entry.path.endswith(READABLE)}
         names = pick(sizes)
-        paths = [Path(hf_hub_download(repo, name, repo_type="dataset", revision=revision)) for name in names]
+        with aside():
+            paths = [Path(hf_hub_download(repo, name, repo_type="dataset", revision=revision)) for name in names]
     except Exception as error:
         message = (
             f"{repo} at {revision[:12]} could not be fetched from the Hugging Face Hub ({type(error).__name__}): "

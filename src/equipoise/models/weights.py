@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from equipoise.errors import EquipoiseError
+from equipoise.progress import aside
 from equipoise.records import sha256
 
 if TYPE_CHECKING:
@@ -75,9 +76,10 @@ def _hub(source: ModelHubSource) -> Weights:
         raise EquipoiseError(message)
     try:
         # What lies in folders are other forms of the same weights.
-        folder = snapshot_download(
-            source.repo, revision=source.revision, allow_patterns=PATTERNS, ignore_patterns=["*/*"]
-        )
+        with aside():
+            folder = snapshot_download(
+                source.repo, revision=source.revision, allow_patterns=PATTERNS, ignore_patterns=["*/*"]
+            )
     except Exception as error:
         kind = type(error).__name__
         message = (

@@ -11,7 +11,7 @@ from equipoise.neutral.neutralise import neutralise
 from equipoise.neutral.selection import select
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from equipoise.adversarial.rows import Item
     from equipoise.neutral.lexicon import Lexicon
@@ -25,9 +25,20 @@ class Neutralize(BaseModel):
     limit: Annotated[int, Field(ge=0)] = 0
 
 
-def neutralise_items(items: Sequence[Item], lexicon: Lexicon) -> list[Neutralised]:
-    """Give every item its neutral form and, where a rule of selection keeps it out of the study, that rule's id."""
-    return [_neutralised(item, lexicon) for item in items]
+def neutralise_items(
+    items: Sequence[Item],
+    lexicon: Lexicon,
+    progress: Callable[[int, int], object] = lambda done, total: None,  # noqa: ARG005  (names for the caller)
+) -> list[Neutralised]:
+    """Give every item its neutral form and, where a rule of selection keeps it out of the study, that rule's id.
+
+    `progress` is told how many of how many items are done.
+    """
+    rows = []
+    for number, item in enumerate(items, start=1):
+        rows.append(_neutralised(item, lexicon))
+        progress(number, len(items))
+    return rows
 
 
 def _neutralised(item: Item, lexicon: Lexicon) -> Neutralised:
