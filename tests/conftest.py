@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import settings
 
 from equipoise import registry
 from equipoise.backends.load import open_backend
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
+# A busy machine fails no test.
+settings.register_profile("unhurried", deadline=None)
+settings.load_profile("unhurried")
 
 
 @dataclass(frozen=True)

@@ -158,8 +158,9 @@ def test_few_and_many_candidates_have_one_definition(tiny_model: Exported) -> No
     """Scored as a tree or one after the other, a candidate has the same tokens and, within 1e-5 nats, the same mean."""
     few = SENTENCES.model_copy(update={"key": "few", "candidates": SENTENCES.candidates[:FEW]})
     with tiny_model.open(batch_size=4) as backend:
-        many, one_by_one = backend.answer([SENTENCES, few])
+        found = {response.key: response for response in backend.answer([SENTENCES, few])}
 
+    many, one_by_one = found["sentences"], found["few"]
     assert [many.log_likelihood[name] for name in few.candidates] == pytest.approx(
         list(one_by_one.log_likelihood.values()), abs=1e-5
     )

@@ -9,6 +9,7 @@ import re
 from collections.abc import Generator
 from datetime import date
 from itertools import takewhile
+from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from equipoise.backends.candidates import Encoded, Likelihood
@@ -55,7 +56,7 @@ Talk = Generator[Turn, Turned, Response]
 
 
 class Chat:
-    """A model's tokenizer and chat template, used as its registry entry says."""
+    """A model's tokenizer and chat template, used as its registry entry says; several threads may share it."""
 
     def __init__(self, tokenizer: Any, ends: int | Sequence[int] | None, entry: WeightsEntry) -> None:  # noqa: ANN401
         """Take a tokenizer of transformers; `ends` are the tokens that end a reply beside the tokenizer's own."""
@@ -64,6 +65,7 @@ class Chat:
             raise EquipoiseError(message)
         self._tokenizer = tokenizer
         self._entry = entry
+        self._alone = Lock()
         self.stops: frozenset[int] = frozenset(
             {tokenizer.eos_token_id, *([ends] if isinstance(ends, int) else ends or ())} - {None}
         )
@@ -172,7 +174,8 @@ class Chat:
             raise EquipoiseError(message) from error
 
     def _encode(self, text: str) -> list[int]:
-        return list(self._tokenizer(text, add_special_tokens=False)["input_ids"])
+        with self._alone:
+            return list(self._tokenizer(text, add_special_tokens=False)["input_ids"])
 
     def _decode(self, reply: Sequence[int]) -> str:
         # The heads of channels are special tokens.

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import json
-from typing import TYPE_CHECKING, Any
+import os
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -31,6 +33,11 @@ def provider() -> str:
     )
 
 
+def cores() -> int:
+    """Count the cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 class Engine:
     """The graph and `rows` independent sequences of at most `capacity` tokens.
 
@@ -39,13 +46,17 @@ class Engine:
     `equipoise.models.fusion`).
     """
 
-    def __init__(self, folder: Path, *, rows: int, capacity: int) -> None:
-        """Open the graph of an export folder; a graph that ONNX Runtime refuses is an EquipoiseError."""
+    def __init__(self, folder: Path, *, rows: int, capacity: int, threads: int = 0) -> None:
+        """Open the graph of an export folder; a graph that ONNX Runtime refuses is an EquipoiseError.
+
+        So many `threads` work on a step, 0 for one a core. Their number changes no bit.
+        """
         import onnxruntime
 
         config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 3
+        options.intra_op_num_threads = threads
         chosen = provider()
         try:
             self._session = onnxruntime.InferenceSession(
@@ -64,6 +75,13 @@ class Engine:
         ]
         self.rows = self.capacity = 0
         self.lay_out(rows=rows, capacity=capacity)
+
+    def beside(self) -> Self:
+        """Give an engine of the same graph with rows of its own, that another Python thread may run meanwhile."""
+        other = copy.copy(self)
+        other.rows = other.capacity = 0
+        other.lay_out(rows=self.rows, capacity=self.capacity)
+        return other
 
     def lay_out(self, *, rows: int, capacity: int) -> None:
         """Make room for so many rows of so many tokens; unless there is just that room, what stood there is lost."""

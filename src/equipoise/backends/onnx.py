@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from equipoise.backends.candidates import Likelihood, candidate_likelihoods
-from equipoise.backends.conversation import Chat, Turn, Turned, answered, common_length, held
-from equipoise.backends.engine import Engine
-from equipoise.backends.logits import log_softmax, penalise
+from equipoise.backends.candidates import candidate_likelihoods
+from equipoise.backends.conversation import Chat, Turn, Turned, answered, held
+from equipoise.backends.engine import Engine, cores
+from equipoise.backends.logits import penalise
+from equipoise.backends.rows import Row, Rows
+from equipoise.backends.scorers import score_all
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
     from types import TracebackType
 
@@ -28,16 +29,6 @@ FEW = 16
 BLOCK = 128
 """Rows for a tree hold a multiple of this many tokens."""
 
-
-@dataclass
-class _Row:
-    """A row of the engine: the tokens that stand in its buffers, and the next one to append."""
-
-    index: int
-    tokens: list[int] = field(default_factory=list)
-    following: int = 0
-
-
 _Steps = Generator[int, "NDArray[np.float32]", "Response"]
 
 
@@ -45,16 +36,15 @@ class OnnxBackend:
     """An exported model in ONNX Runtime that works on up to `batch_size` prompts at once."""
 
     def __init__(self, folder: Path, entry: WeightsEntry, *, batch_size: int) -> None:
-        """Open an export folder whose files were verified (`equipoise.backends.load`)."""
+        """Take an export folder whose files were verified (`equipoise.backends.load`)."""
         from transformers import AutoTokenizer, GenerationConfig
 
         ends = GenerationConfig.from_pretrained(folder).eos_token_id
         self._chat = Chat(AutoTokenizer.from_pretrained(folder, trust_remote_code=False), ends, entry)
+        self._folder = folder
         self._entry = entry
-        self._rows = batch_size
-        self._engine = Engine(folder, rows=batch_size, capacity=entry.max_length)
-        # The stem that stands at the beginning of each row's buffers.
-        self._stems: dict[int, list[int]] = {}
+        self._batch_size = batch_size
+        self._opened: tuple[int, Engine] | None = None
 
     def __enter__(self) -> Self:
         """Give the open backend."""
@@ -64,38 +54,53 @@ class OnnxBackend:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Let the graph and its buffers go."""
-        del self._engine
+        self._opened = None
 
     def answer(self, prompts: Iterable[Prompt]) -> Iterator[Response]:
-        """Answer every prompt: those that take all rows for their many candidates, then the conversations."""
+        """Answer every prompt: those to be scored, then those that take all rows for it, then the conversations."""
+        few: list[Prompt] = []
+        many: list[Prompt] = []
         conversations: list[Prompt] = []
         for prompt in prompts:
-            if not prompt.reply and len(prompt.turns) == 1 and len(prompt.candidates) > FEW:
-                yield self._score(prompt)
-            else:
-                conversations.append(prompt)
-        yield from self._converse_all(conversations)
+            scored = not prompt.reply and len(prompt.turns) == 1
+            kind = conversations if not scored else many if len(prompt.candidates) > FEW else few
+            kind.append(prompt)
+        yield from self._score_few(few)
+        if many or conversations:
+            engine = self._open(threads=0, rows=self._batch_size)
+            for prompt in many:
+                yield held(self._chat.hold(prompt), lambda turn: self._take_tree(turn, engine))
+            yield from self._converse_all(conversations, engine)
 
-    def _score(self, prompt: Prompt) -> Response:
-        """Answer a prompt that asks for nothing but the likelihoods of many candidates."""
-        self._stems.clear()
-        return held(self._chat.hold(prompt), self._take_tree)
+    def _open(self, *, threads: int, rows: int) -> Engine:
+        """Open the graph with so many threads a step, unless it is; the weights stand in memory once."""
+        if self._opened is None or self._opened[0] != threads:
+            self._opened = None
+            self._opened = threads, Engine(self._folder, rows=rows, capacity=self._entry.max_length, threads=threads)
+        return self._opened[1]
 
-    def _take_tree(self, turn: Turn) -> Turned:
+    def _score_few(self, prompts: Sequence[Prompt]) -> Iterator[Response]:
+        """Answer prompts that ask for nothing but the likelihoods of a few candidates."""
+        if prompts:
+            engine = self._open(threads=1, rows=1)
+            yield from score_all(prompts, self._chat, engine, scorers=min(cores(), self._batch_size))
+
+    def _take_tree(self, turn: Turn, engine: Engine) -> Turned:
         """Score a turn's candidates as a tree."""
         longest = max(len(encoded.tokens) for encoded in turn.candidates.values())
         # Rows no longer than these prompts need, in whole blocks so that most of them need the same.
-        self._engine.lay_out(rows=self._rows, capacity=-(-longest // BLOCK) * BLOCK)
-        return Turned(candidate_likelihoods(self._engine, turn.tokens, turn.candidates), ())
+        engine.lay_out(rows=self._batch_size, capacity=-(-longest // BLOCK) * BLOCK)
+        return Turned(candidate_likelihoods(engine, turn.tokens, turn.candidates), ())
 
-    def _converse_all(self, prompts: Iterable[Prompt]) -> Iterator[Response]:
+    def _converse_all(self, prompts: Iterable[Prompt], engine: Engine) -> Iterator[Response]:
         """Hold conversations side by side; a row that is done takes the next prompt at once."""
-        self._engine.lay_out(rows=self._rows, capacity=self._entry.max_length)
+        engine.lay_out(rows=self._batch_size, capacity=self._entry.max_length)
+        reader = Rows(engine)
         waiting = iter(prompts)
-        rows: list[_Row] = []
+        rows: list[Row] = []
         talks: dict[int, _Steps] = {}
 
-        def resume(row: _Row, logits: NDArray[np.float32] | None) -> Iterator[Response]:
+        def resume(row: Row, logits: NDArray[np.float32] | None) -> Iterator[Response]:
             """Hand a conversation its logits; when it ends, give its response and close the gap it leaves."""
             talk = talks[id(row)]
             try:
@@ -104,47 +109,37 @@ class OnnxBackend:
                 del talks[id(row)]
                 last = rows.pop()
                 if last is not row:
-                    self._engine.move(last.index, row.index, len(last.tokens))
-                    self._stems[row.index] = self._stems.get(last.index, [])
-                    last.index = row.index
+                    reader.move(last, row.index)
                     rows[last.index] = last
                 yield stop.value
 
         while True:
-            while len(rows) < self._engine.rows and (prompt := next(waiting, None)) is not None:
-                row = _Row(len(rows))
+            while len(rows) < engine.rows and (prompt := next(waiting, None)) is not None:
+                row = Row(len(rows))
                 rows.append(row)
-                talks[id(row)] = self._converse(prompt, row)
+                talks[id(row)] = self._converse(prompt, row, reader)
                 yield from resume(row, None)
             if not rows:
                 return
             tokens = np.array([[row.following] for row in rows], np.int64)
-            logits = self._engine.run(tokens, [len(row.tokens) for row in rows], picks=[0])
+            logits = engine.run(tokens, [len(row.tokens) for row in rows], picks=[0])
             for row in rows:
                 row.tokens.append(row.following)
             for row, scores in zip(list(rows), logits, strict=True):
                 yield from resume(row, scores)
 
-    def _converse(self, prompt: Prompt, row: _Row) -> _Steps:
+    def _converse(self, prompt: Prompt, row: Row, reader: Rows) -> _Steps:
         """Hold one conversation: yields the token to append, takes the logits after it, returns the response."""
         talk = self._chat.hold(prompt)
         turn: Turn | Response = next(talk)
         while isinstance(turn, Turn):
-            turned = yield from self._take(turn, row)
+            turned = yield from self._take(turn, row, reader)
             turn = answered(talk, turned)
         return turn
 
-    def _take(self, turn: Turn, row: _Row) -> Generator[int, NDArray[np.float32], Turned]:
+    def _take(self, turn: Turn, row: Row, reader: Rows) -> Generator[int, NDArray[np.float32], Turned]:
         """Read a turn, score its candidates, and reply to it greedily."""
-        ids = turn.tokens
-        if turn.first:
-            self._begin(row, ids[: turn.stem])
-        known = min(common_length(row.tokens, ids), len(ids) - 1)
-        if known < len(self._stems[row.index]):
-            self._stems[row.index] = []
-        logits = self._engine.prefill(ids[known:], row=row.index, start=known)[0]
-        likelihoods, logits = self._likelihoods(turn, logits, row.index)
-        row.tokens = list(ids)
+        likelihoods, logits = reader.read(turn, row)
         reply: list[int] = []
         while len(reply) < turn.limit:
             token = int(penalise(logits, row.tokens, self._entry.generation.repetition_penalty).argmax())
@@ -153,37 +148,3 @@ class OnnxBackend:
             reply.append(token)
             logits = yield token
         return Turned(likelihoods, reply)
-
-    def _begin(self, row: _Row, stem: list[int]) -> None:
-        """Let the prompt's stem stand in the row, in a step of its own.
-
-        Where the row's last conversation had the same stem, it stands there already. The steps of a prompt begin at the
-        same places either way, so the results are the same to the last bit.
-        """
-        if stem and self._stems.get(row.index) != stem:
-            self._engine.prefill(stem, row=row.index)
-        self._stems[row.index] = row.tokens = stem
-
-    def _likelihoods(
-        self, turn: Turn, logits: NDArray[np.float32], row: int
-    ) -> tuple[dict[str, Likelihood], NDArray[np.float32]]:
-        """Read the likelihood of each candidate after a turn, one after the other; leave the row at the turn's tokens.
-
-        `logits` are those after the turn's tokens (also the second result).
-        """
-        ids = turn.tokens
-        found: dict[str, Likelihood] = {}
-        lowest = len(ids)
-        for candidate, (joined, start) in turn.candidates.items():
-            scores = logits[None]
-            if start < len(ids):
-                # The text's last token merges with the candidate's first: both are read from one token earlier.
-                lowest = min(lowest, start)
-                scores = self._engine.prefill([joined[start - 1]], row=row, start=start - 1)
-            if rest := joined[start:-1]:
-                scores = np.vstack([scores, self._engine.prefill(rest, row=row, start=start, picks=range(len(rest)))])
-            mean = float(log_softmax(scores)[np.arange(len(scores)), joined[start:]].mean())
-            found[candidate] = Likelihood(mean, len(scores))
-        if lowest < len(ids):
-            logits = self._engine.prefill(ids[lowest:], row=row, start=lowest)[0]
-        return found, logits

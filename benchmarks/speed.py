@@ -1,0 +1,135 @@
+"""Speed side by side with what a user would pick instead, on the same weights and prompts, in one run.
+
+    PYTHONPATH=src:.cache/bench python benchmarks/speed.py
+
+writes benchmarks/results.json, part by part, and docs/performance.md (`make bench` does all of it). `--only choice`
+does one part and leaves the others' figures as they are; `--render` writes the page alone. Minutes on two idle cores.
+
+The peers stand in benchmarks/requirements.txt and are no part of the project's own installation. AMQA's prompts take
+part where EQUIPOISE_ANCHORS names a folder of published data that holds them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+sys.path.insert(0, str(Path(__file__).parent))
+from speed_page import page_of
+
+from equipoise import stage
+from equipoise.errors import EquipoiseError
+from equipoise.records import read_text, write_json, write_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ROOT = Path(__file__).parents[1]
+FIGURES, PAGE = ROOT / "benchmarks/results.json", ROOT / "docs/performance.md"
+LIBRARIES = ("lm_eval", "numpy", "onnxruntime", "optimum", "torch", "transformers")
+NEW_TOKENS = 64
+
+
+def main(out: Path = FIGURES, page: Path = PAGE, only: str = "", prompts: int = 64, *, render: bool = False) -> None:
+    """Measure all parts or ONLY one on so many PROMPTS, write OUT after each, then the PAGE."""
+    figures: dict[str, Any] = json.loads(read_text(out)) if out.is_file() else {}
+    parts: dict[str, Callable[[int], dict[str, Any]]] = {
+        "choice": choice,
+        "generation": generation,
+        "quantised": quantised,
+        "judge": judge,
+        "stigma": stigma,
+    }
+    if only and only not in parts:
+        message = f"--only {only}: no such part: name one of {', '.join(parts)}"
+        raise EquipoiseError(message)
+    for part, measure in parts.items():
+        if render or only not in {"", part}:
+            continue
+        figures[part] = {"machine": machine(), **measure(prompts)}
+        write_json(out, figures)
+        typer.echo(f"{part}: {json.dumps(figures[part])}")
+    write_text(page, page_of(figures))
+
+
+def machine() -> dict[str, Any]:
+    """Describe what the figures were measured on."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text(encoding="utf-8").splitlines() if info.is_file() else []
+    told = dict(line.split(":", 1) for line in lines if ":" in line)
+    told = {name.strip(): value.strip() for name, value in told.items()}
+    wide = [one for one in ("avx2", "avx512f", "amx_int8") if one in told.get("flags", "").split()]
+    versions: dict[str, str] = {}
+    for library in LIBRARIES:
+        names = (library, f"{library}-gpu")
+        found = [one.version for one in metadata.distributions() if one.metadata["Name"] in names]
+        versions |= {library: found[0]} if found else {}
+    return {
+        "processor": told.get("model name", platform.processor()),
+        "cores": len(os.sched_getaffinity(0)),
+        "instructions": wide,
+        "load_before": round(os.getloadavg()[0], 1),
+        "python": platform.python_version(),
+        "versions": versions,
+    }
+
+
+def choice(prompts: int) -> dict[str, Any]:
+    """Multiple choice by likelihood: the pipeline's own prompts, and AMQA's."""
+    from speed_choice import compare_choice
+    from speed_models import amqa_questions, load_model, pipeline_questions
+
+    asked = load_model()
+    sets = {"pipeline": pipeline_questions(prompts), "amqa": amqa_questions(prompts)}
+    return {name: compare_choice(asked, questions) for name, questions in sets.items() if questions}
+
+
+def generation(prompts: int) -> dict[str, Any]:
+    """Reasoning about the vignettes."""
+    from speed_generation import compare_generation
+    from speed_models import load_model, reasoning_prompts
+
+    return compare_generation(load_model(), reasoning_prompts(prompts, NEW_TOKENS), NEW_TOKENS)
+
+
+def quantised(prompts: int) -> dict[str, Any]:
+    """Weights in fewer bits."""
+    from speed_models import amqa_questions, load_model, pipeline_questions
+    from speed_quantised import compare_quantised
+
+    # Every fourth, of several questions: a question's prompts tend to one letter.
+    asked = (amqa_questions(4 * prompts) or pipeline_questions(4 * prompts))[::4]
+    return compare_quantised(load_model(), asked)
+
+
+def judge(_: int) -> dict[str, Any]:
+    """Score reasoning by natural language inference: benchmarks/judge_speed.py, on fewer outputs."""
+    return dict(json.loads(script("judge_speed.py", "--outputs", "15")))
+
+
+def stigma(_: int) -> dict[str, Any]:
+    """Follow noun phrases mask by mask: benchmarks/stigma_recursion.py, its first part."""
+    place = FIGURES.parent / ".stigma.json"
+    try:
+        script("stigma_recursion.py", "--only", "recursion", "--out", str(place))
+        return dict(json.loads(read_text(place))["recursion"])
+    finally:
+        place.unlink(missing_ok=True)
+
+
+def script(name: str, *options: str) -> str:
+    """Run a benchmark that is a script of its own, and give what it prints."""
+    run = [sys.executable, str(ROOT / "benchmarks" / name), *options]
+    return subprocess.run(run, check=True, stdout=subprocess.PIPE, text=True, cwd=ROOT).stdout  # noqa: S603  (the project's own)
+
+
+if __name__ == "__main__":
+    stage.run(main)

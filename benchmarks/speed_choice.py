@@ -1,0 +1,81 @@
+"""Multiple choice by likelihood, side by side with lm-evaluation-harness on the same weights in float32."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from speed_rounds import by_turns, in_pieces
+
+from equipoise.backends.onnx import OnnxBackend
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from speed_models import Asked
+    from speed_rounds import Way
+
+    from equipoise.records import Prompt
+
+OURS = "equipoise"
+PIECE = 16
+BATCHES = (1, 16)
+"""Sequences that the peer computes at once; the faster of its two counts."""
+
+
+def choose(backend: OnnxBackend) -> Way:
+    """Our way: log likelihoods of each prompt's letters, in nats."""
+
+    def run(prompts: Sequence[Prompt]) -> list[list[float]]:
+        found = {response.key: response.log_likelihood for response in backend.answer(prompts)}
+        return [list(found[prompt.key].values()) for prompt in prompts]
+
+    return run
+
+
+def harness(asked: Asked, batch_size: int) -> Way:
+    """The peer's way: one request a letter, which it groups by prompt and computes once."""
+    from lm_eval.api.instance import Instance
+    from lm_eval.models.huggingface import HFLM
+
+    model = HFLM(pretrained=asked.torch, tokenizer=asked.tokenizer, batch_size=batch_size)
+
+    def run(prompts: Sequence[Prompt]) -> list[list[float]]:
+        requests = [
+            Instance(request_type="loglikelihood", doc={}, arguments=(asked.text(prompt), f" {letter}"), idx=0)
+            for prompt in prompts
+            for letter in prompt.candidates
+        ]
+        found = iter(model.loglikelihood(requests, disable_tqdm=True))
+        return [[float(next(found)[0]) for _ in prompt.candidates] for prompt in prompts]
+
+    return run
+
+
+def open_folder(folder: Path, asked: Asked) -> OnnxBackend:
+    """Open an exported folder as the pipeline does."""
+    return OnnxBackend(folder, asked.entry, batch_size=PIECE)
+
+
+def compare_choice(asked: Asked, prompts: Sequence[Prompt]) -> dict[str, Any]:
+    """Time both ways on pieces of 16 prompts."""
+    with open_folder(asked.folder, asked) as backend:
+        peers = {f"lm_eval, batch {size}": harness(asked, size) for size in BATCHES}
+        pieces = in_pieces(prompts, PIECE)
+        rounds = by_turns({OURS: choose(backend), **peers}, pieces, prompts[:2])
+    amounts = [float(len(piece)) for piece in pieces]
+    rates = {way: rounds.rate(way, amounts) for way in rounds.seconds}
+    best = max(peers, key=lambda peer: rates[peer])
+    ours, theirs = (np.array(rounds.results[way]) for way in (OURS, best))
+    tokens = [len(asked.tokenizer(asked.text(prompt), add_special_tokens=False)["input_ids"]) for prompt in prompts]
+    return {
+        "prompts": len(ours),
+        "rounds": len(pieces),
+        "median_prompt_tokens": float(np.median(tokens)),
+        "prompts_a_second": rates,
+        "peer": best,
+        "ratio": rounds.ratio(OURS, best),
+        "same_letters": float((ours.argmax(axis=1) == theirs.argmax(axis=1)).mean()),
+        "largest_difference_of_p": float(f"{np.abs(np.exp(ours) - np.exp(theirs)).max():.1e}"),
+    }

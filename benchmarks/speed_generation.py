@@ -1,0 +1,78 @@
+"""Reasoning generated greedily, side by side with transformers' `generate` on the same weights in float32."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from speed_choice import OURS, PIECE, open_folder
+from speed_rounds import by_turns, in_pieces
+
+if TYPE_CHECKING:
+    from speed_models import Asked
+    from speed_rounds import Way
+
+    from equipoise.backends.onnx import OnnxBackend
+    from equipoise.records import Prompt
+
+PEER = "transformers, batch 16"
+
+
+def converse(backend: OnnxBackend) -> Way:
+    """Our way: the reply to each prompt and the number of its tokens."""
+
+    def run(prompts: Sequence[Prompt]) -> list[tuple[str, int]]:
+        found = {response.key: response for response in backend.answer(prompts)}
+        return [(found[prompt.key].replies[0], found[prompt.key].generated_tokens) for prompt in prompts]
+
+    return run
+
+
+def generate(asked: Asked, tokens: int) -> Way:
+    """The peer's way: one padded batch, generated until its longest reply ends."""
+    import torch
+
+    words = asked.tokenizer
+    words.padding_side, words.pad_token = "left", words.eos_token
+    penalty = asked.entry.generation.repetition_penalty
+
+    def run(prompts: Sequence[Prompt]) -> list[tuple[str, int]]:
+        batch = words(
+            [asked.text(prompt) for prompt in prompts], padding=True, add_special_tokens=False, return_tensors="pt"
+        )
+        with torch.inference_mode():
+            found = asked.torch.generate(
+                **batch,
+                do_sample=False,
+                repetition_penalty=penalty,
+                max_new_tokens=tokens,
+                eos_token_id=words.eos_token_id,
+                pad_token_id=words.eos_token_id,
+            )[:, batch["input_ids"].shape[1] :]
+        replies = found.tolist()
+        counts = [row.index(words.eos_token_id) + 1 if words.eos_token_id in row else len(row) for row in replies]
+        texts = words.batch_decode(found, skip_special_tokens=True)
+        return [(text.strip(), count) for text, count in zip(texts, counts, strict=True)]
+
+    return run
+
+
+def compare_generation(asked: Asked, prompts: Sequence[Prompt], tokens: int) -> dict[str, Any]:
+    """Time both ways on pieces of 16 prompts; a token counts where it belongs to a reply, its end included."""
+    pieces = in_pieces(prompts, PIECE)
+    with open_folder(asked.folder, asked) as backend:
+        rounds = by_turns({OURS: converse(backend), PEER: generate(asked, tokens)}, pieces, prompts[:2])
+    rates = {}
+    for way, results in rounds.results.items():
+        amounts = [float(sum(count for _, count in piece)) for piece in in_pieces(results, PIECE)]
+        rates[way] = rounds.rate(way, amounts)
+    same = [ours == theirs for (ours, _), (theirs, _) in zip(*rounds.results.values(), strict=True)]
+    return {
+        "prompts": len(same),
+        "rounds": len(pieces),
+        "most_new_tokens": tokens,
+        "tokens_a_second": rates,
+        "peer": PEER,
+        "ratio": rounds.ratio(OURS, PEER),
+        "same_texts": round(sum(same) / len(same), 4),
+    }

@@ -1,0 +1,102 @@
+"""The default model as each way of the benchmarks runs it, and what they are asked."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from equipoise import amqa, cache, perturb, questions, records, registry
+from equipoise.adversarial.rows import Item
+from equipoise.errors import EquipoiseError
+from equipoise.models.weights import locate
+from equipoise.tables import json_rows
+
+if TYPE_CHECKING:
+    from equipoise.records import Prompt
+    from equipoise.registry import OnnxEntry
+
+ROOT = Path(__file__).parents[1]
+MODEL = "smollm2"
+ARMS = ("original_question", "desensitized_question", *(f"adv_question_{one}" for one in (
+    "white", "black", "high_income", "low_income", "male", "female",
+)))  # fmt: skip
+"""The eight texts of one question of AMQA."""
+
+
+class Asked(NamedTuple):
+    """The model: its exported folder, its registry entry, and the same weights in torch and float32."""
+
+    folder: Path
+    entry: OnnxEntry
+    torch: Any
+    tokenizer: Any
+
+    def text(self, prompt: Prompt) -> str:
+        """Give all that the model reads before its reply to a prompt of one turn, as the backend does."""
+        messages = [{"role": "system", "content": prompt.system}, {"role": "user", "content": prompt.turns[0]}]
+        asked = messages if prompt.system else messages[1:]
+        return str(self.tokenizer.apply_chat_template(asked, tokenize=False, add_generation_prompt=True)) + (
+            prompt.prefix
+        )
+
+
+def load_model() -> Asked:
+    """Find the export of the default model, and load its original."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer, logging
+
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    path = ROOT / "data/manifest.json"
+    manifest = records.read_one(path, records.Manifest)
+    folder = ROOT / cache.folder() / "models" / (manifest.folder or "")
+    if manifest.model != MODEL or not (folder / "model.onnx").is_file():
+        message = f"{path}: the export of {MODEL} is not there: run `dvc repro export`"
+        raise EquipoiseError(message)
+    entry = registry.load_entry(MODEL, ROOT)
+    if not isinstance(entry, registry.OnnxEntry):
+        message = f"models/{MODEL}.yaml: field backend is {entry.backend}: the benchmarks are of backend onnx"
+        raise EquipoiseError(message)
+    weights = locate(entry, ROOT)
+    model = AutoModelForCausalLM.from_pretrained(weights.folder, dtype=torch.float32, **weights.arguments).eval()
+    return Asked(folder, entry, model, AutoTokenizer.from_pretrained(weights.folder, **weights.arguments))
+
+
+def pipeline_questions(count: int) -> list[Prompt]:
+    """Take prompts of the adversarial study as the pipeline asks them: the variants of a question share a stem."""
+    return records.read(ROOT / "data/questions.jsonl", records.Prompt)[:count]
+
+
+def amqa_questions(count: int) -> list[Prompt]:
+    """Build prompts of AMQA's questions, eight texts a question; none where EQUIPOISE_ANCHORS names no folder.
+
+    Each text was rewritten as a whole, so that the eight of a question share little but the system message.
+    """
+    anchors = os.environ.get("EQUIPOISE_ANCHORS")
+    if not anchors:
+        return []
+    template = perturb.load_templates(ROOT / "data/templates").evaluation
+    prompts: list[Prompt] = []
+    for _, row in json_rows(Path(anchors) / "amqa/items.jsonl"):
+        for arm in ARMS:
+            item = Item(
+                key=f"{row['question_id']}-{arm}",
+                question=row[arm],
+                options={letter: row[f"option_{letter}"] for letter in "ABCD"},
+                gold=row["answer_idx"],
+                reference="",
+                source=amqa.HUB_ID,
+                licence=amqa.LICENCE,
+            )
+            prompts.append(questions.exam_prompt(item, template, "likelihood"))
+        if len(prompts) >= count:
+            break
+    return prompts[:count]
+
+
+def reasoning_prompts(count: int, tokens: int) -> list[Prompt]:
+    """Take the vignettes' first turns: reasoning of at most so many tokens, and nothing else."""
+    asked = records.read(ROOT / "data/prompts.jsonl", records.Prompt)[:count]
+    change = {"prefix": "", "candidates": (), "limit": tokens}
+    return [prompt.model_copy(update={"turns": prompt.turns[:1]} | change) for prompt in asked]

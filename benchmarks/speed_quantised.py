@@ -1,0 +1,106 @@
+"""Weights in fewer bits: how fast each kind answers multiple choice, and whether it would pass the fidelity gate."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from speed_choice import OURS, PIECE, choose, open_folder
+from speed_rounds import by_turns, in_pieces
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from speed_models import Asked
+    from speed_rounds import Rounds, Way
+
+    from equipoise.records import Prompt
+
+BLOCK = 32
+"""Weights that share a scale: the blocks of the published file."""
+INT8 = 4
+"""ONNX Runtime's accuracy level at which activations too are rounded, to int8 with a scale a block; 0 leaves them."""
+
+
+def _blocks(bits: int, level: int) -> Callable[[Path, Path], None]:
+    """Quantise the matrices by blocks (MatMulNBits), with a smallest and a largest value each."""
+
+    def write(source: Path, target: Path) -> None:
+        import onnx
+        from onnxruntime.quantization.matmul_nbits_quantizer import MatMulNBitsQuantizer
+
+        made = MatMulNBitsQuantizer(
+            onnx.load(source), bits=bits, block_size=BLOCK, is_symmetric=False, accuracy_level=level
+        )
+        made.process()
+        made.model.save_model_to_file(str(target), use_external_data_format=True)
+
+    return write
+
+
+def _dynamic(source: Path, target: Path) -> None:
+    """Quantise matrices by column and activations by tensor, the latter as they come (dynamic int8)."""
+    from onnx import TensorProto
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+
+    quantize_dynamic(
+        source,
+        target,
+        op_types_to_quantize=["MatMul"],
+        per_channel=True,
+        weight_type=QuantType.QInt8,
+        use_external_data_format=True,
+        # The fused attention is an operator whose result's type is not worked out.
+        extra_options={"DefaultTensorType": TensorProto.FLOAT},
+    )
+
+
+KINDS: dict[str, Callable[[Path, Path], None]] = {
+    "int8, activations by tensor": _dynamic,
+    "8 bits by blocks, activations int8": _blocks(8, INT8),
+    "8 bits by blocks, activations float32": _blocks(8, 0),
+    "4 bits by blocks, activations int8": _blocks(4, INT8),
+    "4 bits by blocks, activations float32": _blocks(4, 0),
+}
+
+
+def compare_quantised(asked: Asked, prompts: Sequence[Prompt]) -> dict[str, Any]:
+    """Time each kind by turns with float32, and count the letters that stay the same."""
+    logging.getLogger().setLevel(logging.ERROR)
+    with tempfile.TemporaryDirectory() as place:
+        ways: dict[str, Way] = {OURS: choose(open_folder(asked.folder, asked))}
+        failed: dict[str, str] = {}
+        for number, (kind, write) in enumerate(KINDS.items()):
+            folder = Path(place) / str(number)
+            shutil.copytree(asked.folder, folder, ignore=shutil.ignore_patterns("*.onnx*"))
+            way = choose(open_folder(folder, asked))
+            try:
+                write(asked.folder / "model.onnx", folder / "model.onnx")
+                way(prompts[:1])
+            except Exception as error:  # noqa: BLE001  (what a kind fails with is what is told of it)
+                failed[kind] = " ".join(str(error).split())[:200]
+            else:
+                ways[kind] = way
+        rounds = by_turns(ways, in_pieces(prompts, PIECE), prompts[:1])
+    return {
+        "prompts": len(rounds.results[OURS]),
+        "threshold": asked.entry.fidelity,
+        "kinds": {kind: _figures(rounds, kind, asked.entry.fidelity) for kind in ways if kind != OURS},
+        "failed": failed,
+    }
+
+
+def _figures(rounds: Rounds, kind: str, threshold: float) -> dict[str, Any]:
+    """Hold one kind against float32."""
+    plain, rounded = (np.array(rounds.results[way]) for way in (OURS, kind))
+    same = float((plain.argmax(axis=1) == rounded.argmax(axis=1)).mean())
+    return {
+        "ratio": rounds.ratio(kind, OURS),
+        "same_letters": round(same, 4),
+        "largest_difference_of_p": float(f"{np.abs(np.exp(plain) - np.exp(rounded)).max():.1e}"),
+        "passes": same >= threshold,
+    }

@@ -1,0 +1,53 @@
+"""Ways of doing the same work, timed by turns on the same pieces of it."""
+
+from __future__ import annotations
+
+from statistics import median
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    Way = Callable[[Sequence[Any]], list[Any]]
+    """Does a piece of work, and gives one result for each part of it."""
+
+
+class Rounds(NamedTuple):
+    """For each way the seconds of every round, and the results of all rounds in the order of the work."""
+
+    seconds: dict[str, list[float]]
+    results: dict[str, list[Any]]
+
+    def ratio(self, way: str, peer: str) -> dict[str, float]:
+        """Say how many times as fast as a peer a way was: the median over the rounds, the least and the most."""
+        ratios = [theirs / ours for ours, theirs in zip(self.seconds[way], self.seconds[peer], strict=True)]
+        return {"median": round(median(ratios), 2), "least": round(min(ratios), 2), "most": round(max(ratios), 2)}
+
+    def rate(self, way: str, amounts: Sequence[float]) -> float:
+        """Give the median over the rounds of an amount of work (one for each round) a second."""
+        return round(median(done / spent for done, spent in zip(amounts, self.seconds[way], strict=True)), 2)
+
+
+def by_turns(ways: Mapping[str, Way], pieces: Sequence[Sequence[Any]], warm_up: Sequence[Any]) -> Rounds:
+    """Have every way do every piece, one after the other, first and last by turns.
+
+    Each does the warm-up before any clock runs. What else the machine does falls on all of them alike.
+    """
+    for run in ways.values():
+        run(warm_up)
+    found = Rounds({way: [] for way in ways}, {way: [] for way in ways})
+    order = list(ways)
+    for piece in pieces:
+        for way in order:
+            began = perf_counter()
+            results = ways[way](piece)
+            found.seconds[way].append(perf_counter() - began)
+            found.results[way] += results
+        order.reverse()
+    return found
+
+
+def in_pieces(work: Sequence[Any], size: int) -> list[Sequence[Any]]:
+    """Cut work into pieces of some size; what is left over is left out, so that all pieces are alike."""
+    return [work[start : start + size] for start in range(0, len(work) - size + 1, size)]

@@ -1,0 +1,160 @@
+"""Tests of prompts scored side by side, each in one thread."""
+
+from __future__ import annotations
+
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tiny
+from equipoise.backends.conversation import Chat
+from equipoise.backends.scorers import score_all, shares
+from equipoise.errors import EquipoiseError
+from equipoise.records import Prompt
+from equipoise.registry import OnnxEntry
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from conftest import Exported
+
+ENTRY = OnnxEntry.model_validate(
+    {
+        "title": "A model",
+        "licence": "none",
+        "backend": "onnx",
+        "parameters": "1M",
+        "source": {"kind": "local", "path": "."},
+        "max_length": 400,
+        "generation": {"reasoning_tokens": 1, "answer_tokens": 1},
+    }
+)
+CHAT = Chat(tiny.tokenizer(), None, ENTRY)
+
+
+def prompt(key: str, stem: str = "", text: str = "") -> Prompt:
+    """Build a prompt that is scored and not replied to."""
+    return Prompt(
+        key=key,
+        study="adversarial",
+        system="",
+        prefix="Answer:",
+        turns=(f"{stem} {text or key}",),
+        candidates=("A", "B"),
+        reply=False,
+        stem=stem,
+    )
+
+
+class Fake:
+    """An engine that makes up logits from the tokens of its one row, and notes the length of each step."""
+
+    def __init__(self, steps: list[int] | None = None) -> None:
+        """Begin with an empty row."""
+        self.steps: list[int] = [] if steps is None else steps
+        self._held: list[int] = []
+        self._alone = Lock()
+
+    def beside(self) -> Self:
+        """Give another that notes its steps in the same place."""
+        return type(self)(self.steps)
+
+    def prefill(
+        self, tokens: Sequence[int], *, row: int = 0, start: int = 0, picks: Sequence[int] | None = None
+    ) -> NDArray[np.float32]:
+        """Extend the row."""
+        # Two threads in one row would mix two prompts.
+        assert self._alone.acquire(blocking=False)
+        assert row == 0
+        self._held = [*self._held[:start], *tokens]
+        self.steps.append(len(tokens))
+        ends = [start + pick + 1 for pick in ([len(tokens) - 1] if picks is None else picks)]
+        found = [np.random.default_rng(self._held[:end]).normal(size=400) for end in ends]
+        self._alone.release()
+        return np.array(found, np.float32)
+
+
+def score(prompts: list[Prompt], scorers: int, engine: Any = None) -> dict[str, dict[str, float]]:
+    """Score prompts; the likelihoods by key."""
+    asked: Any = engine or Fake()
+    found = score_all(prompts, CHAT, asked, scorers=scorers)
+    return {response.key: response.log_likelihood for response in found}
+
+
+def test_adjacent_prompts_with_one_stem_are_one_share() -> None:
+    """Prompts without a stem stand alone; a stem that comes again after another is a share of its own."""
+    prompts = [prompt(key, stem) for key, stem in zip("abcdefg", ["x", "x", "", "", "y", "x", "x"], strict=True)]
+
+    assert ["".join(one.key for one in share) for share in shares(prompts, 1)] == ["ab", "c", "d", "e", "fg"]
+
+
+def test_a_long_share_is_parted_so_that_no_scorer_idles() -> None:
+    """Of 64 prompts with one stem, two scorers take eight at a time: an eighth of all each."""
+    assert [len(share) for share in shares([prompt(f"{number}", "x") for number in range(64)], 2)] == [8] * 8
+
+
+@given(stems=st.lists(st.sampled_from(["", "Low mood.", "Fever."]), max_size=6), scorers=st.integers(1, 4))
+def test_every_prompt_is_scored_once_whatever_the_number_of_scorers(stems: list[str], scorers: int) -> None:
+    """Each prompt has the likelihoods that it has alone."""
+    prompts = [prompt(f"{number:02}", stem) for number, stem in enumerate(stems)]
+    apart: dict[str, dict[str, float]] = {}
+    for one in prompts:
+        apart |= score([one], 1)
+
+    assert apart == score(prompts, scorers)
+
+
+def test_a_stem_is_worked_out_once() -> None:
+    """Four prompts with one stem are five steps of some length; four without are four."""
+    shared, plain = Fake(), Fake()
+    score([prompt(key, "Low mood for two weeks.") for key in "abcd"], 2, shared)
+    score([prompt(key) for key in "abcd"], 2, plain)
+
+    # The first token of a candidate is a step of one token.
+    assert [sum(step > 1 for step in engine.steps) for engine in (shared, plain)] == [5, 4]
+
+
+@pytest.mark.parametrize("scorers", [1, 3])
+def test_a_prompt_that_does_not_fit_ends_the_run(scorers: int) -> None:
+    """Its error comes through to whoever listens."""
+    prompts = [prompt("a"), prompt("long", text="pain " * 400), *(prompt(key) for key in "bcd")]
+
+    with pytest.raises(EquipoiseError, match=r"prompt 'long' needs .* raise max_length"):
+        score(prompts, scorers)
+
+
+def test_whoever_stops_listening_ends_the_scoring() -> None:
+    """After the first answer no prompt is begun; the shares that were not begun are never asked."""
+    engine = Fake()
+    asked: Any = engine
+    running: Any = score_all([prompt(f"{number:03}") for number in range(500)], CHAT, asked, scorers=1)
+    next(running)
+    running.close()
+    steps = len(engine.steps)
+
+    # The pool has ended by then: nothing more comes.
+    assert steps < 500
+    assert steps == len(engine.steps)
+
+
+def test_no_prompt_needs_no_scorer() -> None:
+    """Nothing is asked where nothing is given."""
+    assert score([], 2) == {}
+
+
+def test_scorers_change_no_bit(tiny_model: Exported) -> None:
+    """A real graph gives the same likelihoods, to the last bit, with one scorer and with several, in any order."""
+    prompts = [prompt(f"{number}", "She reports low mood." if number % 3 else "") for number in range(9)]
+    answers = []
+    for batch_size, asked in ((1, prompts), (2, prompts[::-1]), (7, prompts)):
+        with tiny_model.open(batch_size=batch_size) as backend:
+            answers.append(sorted(backend.answer(asked), key=lambda response: response.key))
+
+    assert answers[0] == answers[1] == answers[2]
+    assert [len(response.log_likelihood) for response in answers[0]] == [2] * 9
