@@ -112,7 +112,7 @@ def quantised(prompts: int) -> dict[str, Any]:
 
 def judge(_: int) -> dict[str, Any]:
     """Score reasoning by natural language inference: benchmarks/judge_speed.py, on fewer outputs."""
-    return dict(json.loads(script("judge_speed.py", "--outputs", "15")))
+    return dict(json.loads(script("judge_speed.py", "--outputs", "8")))
 
 
 def stigma(_: int) -> dict[str, Any]:

@@ -65,12 +65,15 @@ def _results(figures: Mapping[str, Any]) -> Iterator[str]:
         what = f"reasoning, {found['prompts']} prompts, at most {found['most_new_tokens']} new tokens"
         yield _line(what, "tokens/s", found["tokens_a_second"], found, 3.0, f"texts {found['same_texts']:.1%}")
     if found := figures.get("judge"):
-        what = f"judging, {found['pairs']} pairs"
-        speeds = {"equipoise": found["pairs_a_second"]["judge"], "pipeline": found["pairs_a_second"]["pipeline"]}
-        told = {"peer": "pipeline", "ratio": {"median": found["ratio"]}}
-        yield _line(what, "pairs/s", speeds, told, 3.0, f"{found['labels_that_differ']} labels differ")
+        titles = {"pipeline": f"pipeline, batch {found['pipeline_batch']}", "pipeline_default": "pipeline, as it comes"}
+        for peer, kind in (("pipeline_default", "ratio_to_default"), ("pipeline", "ratio")):
+            speeds = {"equipoise": found["pairs_a_second"]["judge"], titles[peer]: found["pairs_a_second"][peer]}
+            ratio = {"median": found[kind], "least": found[f"{kind}_least"], "most": found[f"{kind}_most"]}
+            agreement = f"{found['labels_that_differ']} labels differ"
+            told = {"peer": titles[peer], "ratio": ratio}
+            yield _line(f"judging, {found['pairs']} pairs", "pairs/s", speeds, told, 3.0, agreement)
     if found := figures.get("stigma"):
-        what = f"noun phrases, {found['prompts']} prompts"
+        what = f"stigma recursion, {found['prompts']} prompts"
         speeds = {way: round(found["prompts"] / found[f"{way}_seconds"], 3) for way in ("our", "published")}
         told = {"peer": "published", "ratio": {"median": found["ratio"]}}
         agreement = f"figures within {found['largest_difference']:.0e}"
