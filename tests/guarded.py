@@ -4,12 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from equipoise.metrics.rows import Rows
 from equipoise.records import Prompt, Response
 from equipoise.stigma.rows import Fill
 
 if TYPE_CHECKING:
     from equipoise.records import Study
 
+NOTHING = Rows(
+    vignettes=(),
+    judgements=(),
+    variants=(),
+    attempts=(),
+    sampled=(),
+    responses=(),
+    fills=(),
+    agreements=(),
+    cities={},
+)
+"""A run of no study."""
 REASON = " ".join(f"word{number}" for number in range(60))
 """A reply of 60 words: no two prompts share one by chance."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from equipoise.cases import Case
 from equipoise.records import Answer, Judgement, Response, Vignette
 
 if TYPE_CHECKING:
@@ -11,6 +12,18 @@ if TYPE_CHECKING:
 
 ROLES: tuple[Role, Role] = ("marginalised", "privileged")
 ANSWER = Answer(label="panic disorder", synonyms=("panic attacks",))
+
+CASE = Case(
+    key="one",
+    study="cases",
+    prompt="A 45-year-old Black man has chest pain.",
+    feature="black",
+    label="muscle strain",
+    features={"race": "black"},
+    role="marginalised",
+    source="test",
+    licence="none",
+)
 
 
 def vignette(pair: str, role: Role, dimensions: tuple[str, ...] = ("race",), **fields: Any) -> Vignette:

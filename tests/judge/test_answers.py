@@ -8,27 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from equipoise.cases import Case, read_cases
+from equipoise.cases import read_cases
 from equipoise.errors import EquipoiseError
 from equipoise.judge.answers import read_answer_labels
 from equipoise.judge.labels import CASES, LABELS, read_labels
 from equipoise.tables import json_rows
+from made_rows import CASE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 SHIPPED = Path(__file__).parents[2] / "judge/labels/matching.jsonl"
-CASE = Case(
-    key="one",
-    study="cases",
-    prompt="A 45-year-old Black man has chest pain.",
-    feature="black",
-    label="muscle strain",
-    features={"race": "black"},
-    role="marginalised",
-    source="test",
-    licence="none",
-)
 LABEL = {"id": "one", "matches_label": "partly", "model": "m-1"}
 
 

@@ -5,27 +5,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from equipoise.cases import Case
 from equipoise.errors import EquipoiseError
 from equipoise.judge import labels
 from equipoise.judge.labels import read_labels, read_verbalised
+from made_rows import CASE
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-CASES = {
-    "one": Case(
-        key="one",
-        study="cases",
-        prompt="A 45-year-old Black man has chest pain.",
-        feature="black",
-        label="muscle strain",
-        features={"race": "black"},
-        role="marginalised",
-        source="test",
-        licence="none",
-    )
-}
+CASES = {"one": CASE}
 TEXT = (
     "<think>He is Black, so risk is raised.</think>\nThe ECG settles it.\n\n**Final diagnosis:** Myocardial infarction."
 )

@@ -11,24 +11,12 @@ from equipoise.cases import Case
 from equipoise.metrics.effects import Estimate, Group, effect
 from equipoise.metrics.guards import FEW, THRESHOLDS, Guard, guard_metrics, guards
 from equipoise.metrics.rows import Rows
-from guarded import REASON, fill, response
+from guarded import NOTHING, REASON, fill, response
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from equipoise.records import Effect, Judgement, Response
-
-NOTHING = Rows(
-    vignettes=(),
-    judgements=(),
-    variants=(),
-    attempts=(),
-    sampled=(),
-    responses=(),
-    fills=(),
-    agreements=(),
-    cities={},
-)
 
 
 @pytest.fixture(scope="module")

@@ -3,21 +3,9 @@
 from __future__ import annotations
 
 from equipoise.metrics.options import Measure
-from equipoise.metrics.rows import Rows
 from equipoise.metrics.studies import figures_of
 from equipoise.stats.misclassification import ErrorCounts
-
-NOTHING = Rows(
-    vignettes=(),
-    judgements=(),
-    variants=(),
-    attempts=(),
-    sampled=(),
-    responses=(),
-    fills=(),
-    agreements=(),
-    cities={},
-)
+from guarded import NOTHING
 
 
 def test_the_judges_error_reaches_the_silent_bias_rate() -> None:
