@@ -64,7 +64,6 @@ def test_a_sound_run_triggers_nothing(sound: Rows) -> None:
 
     assert [name for name, guard in found.items() if guard.triggered] == []
     assert {name: guard.n for name, guard in found.items()} == {
-        "unanswered_prompts/vignettes": 20,
         "identical_arms/vignettes": 1,
         # Short replies without likelihoods may be the same by chance.
         "copied_results/vignettes": 0,
@@ -221,5 +220,5 @@ def test_metrics_are_finite_scalars_under_guard_and_study(sound: Rows) -> None:
         "vignettes": {"n": 20, "count": 1, "estimate": 0.05, "threshold": 0.0, "triggered": 1}
     }
     assert written["copied_results"] == {"vignettes": {"n": 0, "count": 0, "threshold": 0.0, "triggered": 0}}
-    assert (written["n_prompts"], written["n_guards"], written["n_triggered"]) == (20, 9, 1)
+    assert (written["n_prompts"], written["n_guards"], written["n_triggered"]) == (20, 8, 1)
     assert written.keys() - {"n_prompts", "n_guards", "n_triggered"} <= THRESHOLDS.keys()

@@ -7,7 +7,6 @@ Each guard counts what is wrong (`count`) among what it looked at (`n`), gives t
 from __future__ import annotations
 
 import math
-from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from equipoise.metrics.effects import rounded
@@ -119,18 +118,11 @@ def _studies(found: Sequence[Guard], name: str) -> Nested:
 
 
 def _unanswered(rows: Rows) -> dict[str, tuple[int, int]]:
-    """Count what was asked, and what of it has no result: saved outputs may lack a case, or have failed on it."""
-    asked = Counter(one.study for one in rows.asked)
-    given = Counter(response.study for response in rows.responses if response.study != "cases")
-    counts: dict[str, tuple[int, int]] = {
-        study: (max(asked[study], n), max(asked[study] - n, 0)) for study, n in given.items()
-    }
-    if rows.cases:
-        answered = sum(response.study == "cases" and bool(response.replies) for response in rows.responses)
-        counts["cases"] = (len(rows.cases), len(rows.cases) - answered)
-    if rows.fills:
-        counts["stigma"] = (len(rows.fills), 0)
-    return counts
+    """Count the cases that saved outputs lack, or failed on. Any other prompt without its response stops the run."""
+    if not rows.cases:
+        return {}
+    answered = sum(response.study == "cases" and bool(response.replies) for response in rows.responses)
+    return {"cases": (len(rows.cases), len(rows.cases) - answered)}
 
 
 def _replies(responses: Sequence[Response]) -> dict[str, dict[str, tuple[int, int]]]:
