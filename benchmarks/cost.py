@@ -1,0 +1,128 @@
+"""Cost and time on paper of asking the benchmark's eight models AMQA's 6,408 prompts: planning figures, not measured.
+
+    PYTHONPATH=src EQUIPOISE_ANCHORS=FOLDER python benchmarks/cost.py
+
+counts tokens of published questions and outputs, multiplies them by the published speeds and prices of
+benchmarks/rates.yaml, and writes benchmarks/cost.json and docs/cost.md. Edit rates.yaml for another GPU or price;
+`--render` then takes the tokens counted before, and needs no published data. A minute or two on one core.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+sys.path.insert(0, str(Path(__file__).parent))
+from cost_page import page_of
+from cost_rates import Bounds, load_rates
+from cost_roofline import PROMPTS, Load, copy_of, cost, reading, writing
+
+from equipoise import registry, stage
+from equipoise.errors import EquipoiseError
+from equipoise.records import read_text, write_json, write_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from cost_rates import Rates
+
+    from equipoise.registry import WeightsEntry
+
+ROOT = Path(__file__).parents[1]
+RATES, FIGURES, PAGE = ROOT / "benchmarks/rates.yaml", ROOT / "benchmarks/cost.json", ROOT / "docs/cost.md"
+MODELS = "deepseek_r1_14b gpt_oss_20b piaget8b psych_qwen_32b psyche_r1 psyllm qwen3_8b qwq_32b".split()  # noqa: SIM905
+LETTERS = 4
+"""The backend vllm reads a prompt once for each letter that it scores."""
+MINUTE = 60
+
+
+def main(rates: Path = RATES, out: Path = FIGURES, page: Path = PAGE, *, render: bool = False) -> None:
+    """Count tokens, or with RENDER keep those of OUT; estimate by RATES; write OUT and the PAGE."""
+    given, entries = load_rates(rates), load_entries()
+    if render:
+        tokens = json.loads(read_text(out))["tokens"]
+    else:
+        from cost_tokens import measured
+
+        tokens = measured(entries)
+    figures = {"tokens": tokens, **estimates(entries, tokens, given)}
+    write_json(out, figures)
+    write_text(page, page_of(json.loads(read_text(out)), entries, given))
+    typer.echo(f"{out} and {page} are written")
+
+
+def load_entries() -> dict[str, WeightsEntry]:
+    """Read the registry's entries of the eight models; one whose weights are not run here is an EquipoiseError."""
+    entries: dict[str, WeightsEntry] = {}
+    for name in MODELS:
+        entry = registry.load_entry(name, ROOT)
+        if not isinstance(entry, registry.WeightsEntry):
+            message = f"models/{name}.yaml: field backend is {entry.backend}: the estimate is of models with weights"
+            raise EquipoiseError(message)
+        entries[name] = entry
+    return entries
+
+
+def written(name: str, outputs: Mapping[str, Mapping[str, float]]) -> Bounds:
+    """Tokens that a model writes for a prompt: the mean of its released outputs, else from the least mean of all on."""
+    means = [one["mean"] for one in outputs.values()]
+    return Bounds(*[outputs[name]["mean"]] * 2) if name in outputs else Bounds(min(means), max(means))
+
+
+def loads(name: str, tokens: Mapping[str, Any]) -> dict[str, Load]:
+    """Give what a model is asked in both ways of answering."""
+    likelihood, generate = (tokens["prompts"][mode]["mean"] for mode in ("likelihood", "generate"))
+    return {
+        # Each reading has the letter at its end.
+        "likelihood": Load(PROMPTS, likelihood, LETTERS * (likelihood + 1), Bounds(0, 0), log_probabilities=True),
+        "generate": Load(PROMPTS, generate, generate, written(name, tokens["outputs"]), log_probabilities=False),
+    }
+
+
+def estimates(entries: Mapping[str, WeightsEntry], tokens: Mapping[str, Any], rates: Rates) -> dict[str, Any]:
+    """Estimate speeds, minutes and US dollars for every model, way of answering and number of GPUs."""
+    speeds: dict[str, Any] = {}
+    costs: dict[str, Any] = {}
+    read: dict[str, float] = {}
+    replies: dict[str, Any] = {}
+    for name, entry in entries.items():
+        asked = loads(name, tokens)
+        generate = asked["generate"]
+        read = {mode: round(load.read, 1) for mode, load in asked.items()}
+        replies[name] = ends(generate.written, 0)
+        for gpus in rates.gpus:
+            copy = copy_of(entry, gpus, rates)
+            read_a_second, written_a_second = reading(name, entry, copy), writing(name, entry, generate.before, copy)
+            speeds.setdefault(name, {})[str(gpus)] = {
+                "gpus_a_copy": copy.gpus,
+                "read_a_second": ends(read_a_second, 0),
+                "read_from": origin(read_a_second, copy.published(name, "reading")),
+                "written_a_second": ends(written_a_second, 0),
+                "written_from": origin(written_a_second, copy.published(name, "writing")),
+            }
+            for mode, load in asked.items():
+                found = cost(name, entry, load, gpus, rates)
+                minutes = Bounds(*(seconds / MINUTE for seconds in found.seconds))
+                row = {"minutes": ends(minutes, 1), "dollars": ends(found.dollars, 2)}
+                costs.setdefault(mode, {}).setdefault(name, {})[str(gpus)] = row
+    return {"read": read, "written": replies, "speeds": speeds, "costs": costs}
+
+
+def origin(found: Bounds, published: Sequence[float]) -> str:
+    """Tell what decided a speed."""
+    if not published:
+        return "roofline"
+    return "published" if found == (min(published), max(published)) else "published, held below the roofline"
+
+
+def ends(bounds: Bounds, places: int) -> dict[str, float]:
+    """Round both ends of a range."""
+    return {"low": round(bounds.low, places), "high": round(bounds.high, places)}
+
+
+if __name__ == "__main__":
+    stage.run(main)

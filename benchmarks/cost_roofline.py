@@ -1,0 +1,156 @@
+"""Speed, time and cost of a model on paper: published speeds where there are any, else what the GPU's limits allow.
+
+Reading a prompt is bound by arithmetic: two operations for each parameter in use and token, over the share of the peak
+that is reached. A step of writing, one token of every reply under way, as many as fit, reads all weights, or takes as
+long as its arithmetic where that is longer, and then reads the keys and values of every reply. This is the roofline of
+Williams, Waterman and Patterson (2009), for matrix products and attention apart. What GPUs that share a copy tell each
+other is not counted.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from cost_rates import Bounds, Rates
+
+from equipoise.backends.vllm import UNDER_WAY
+from equipoise.errors import EquipoiseError
+from equipoise.models.estimates import GB, HALF, fetch_gb
+from equipoise.registry import VllmEntry
+
+if TYPE_CHECKING:
+    from equipoise.registry import WeightsEntry
+
+PROMPTS = 6408
+"""AMQA's 801 questions in eight texts each."""
+TERA, HOUR = 1e12, 3600
+OPERATIONS = 2
+"""A multiplication and an addition for each parameter in use and token."""
+
+
+class Load(NamedTuple):
+    """What is asked: prompts, tokens read for each (every reading counted) and tokens written for each.
+
+    A speed of writing depends on the `prompt` that stands before a reply. `log_probabilities` says that those of the
+    prompt are asked for.
+    """
+
+    prompts: int
+    prompt: float
+    read: float
+    written: Bounds
+    log_probabilities: bool
+
+    @property
+    def before(self) -> Bounds:
+        """Tokens that stand before a written one on average: the prompt, and half of the reply."""
+        return Bounds(*(self.prompt + tokens / 2 for tokens in self.written))
+
+
+class Copy(NamedTuple):
+    """One copy of a model: the GPUs that it runs on, and what is known of them."""
+
+    gpus: int
+    rates: Rates
+
+    def published(self, name: str, of: Literal["reading", "writing"]) -> list[float]:
+        """Tokens a second of the published runs that stand for a model; all are of one GPU."""
+        runs = self.rates.runs if self.gpus == 1 else ()
+        return [run.tokens_a_second for run in runs if run.of == of and name in run.stands_for]
+
+
+class Cost(NamedTuple):
+    """Seconds from the start of the program to the last answer, and US dollars."""
+
+    seconds: Bounds
+    dollars: Bounds
+
+
+def copy_of(entry: WeightsEntry, gpus: int, rates: Rates) -> Copy:
+    """Take as many of the GPUs for a copy as the registry entry asks for, or all where there are fewer."""
+    return Copy(min(gpus, entry.tensor_parallel if isinstance(entry, VllmEntry) else 1), rates)
+
+
+def token_bytes(entry: WeightsEntry) -> float:
+    """Bytes of a token's keys and values in 16 bits, in all layers alike; without attention sizes an EquipoiseError."""
+    sizes = entry.attention
+    if sizes is None:
+        message = f"{entry.title}: its registry entry has no attention: give layers, kv_heads and head_size"
+        raise EquipoiseError(message)
+    return 2.0 * sizes.layers * sizes.kv_heads * sizes.head_size * HALF
+
+
+def in_use(name: str, entry: WeightsEntry, rates: Rates) -> float:
+    """Parameters in use for one token: all, but in a mixture of experts."""
+    return rates.active[name].value * GB if name in rates.active else entry.n_parameters
+
+
+def reading_roof(parameters: float, gpus: int, rates: Rates, reached: float) -> float:
+    """Tokens of prompts that so many GPUs with one copy read in a second, at a share of their peak."""
+    return gpus * rates.peak_tflops.value * TERA * reached / (OPERATIONS * parameters)
+
+
+def writing_roof(entry: WeightsEntry, parameters: float, tokens: float, copy: Copy, reached: Bounds) -> float:
+    """Tokens that one copy writes in a second, with so many `tokens` standing before each on average.
+
+    `reached` are the shares of the bandwidth and of the peak. A model whose weights leave no room is an EquipoiseError.
+    """
+    rates, weights, kept = copy.rates, fetch_gb(entry) * GB, token_bytes(entry) * tokens
+    room = copy.gpus * rates.memory.value * GB - weights
+    if room < kept:
+        message = (
+            f"{entry.title}: {weights / GB:.0f} GB of weights leave no room on {copy.gpus} x {rates.gpu} "
+            f"({rates.memory.value:.0f} GB each): raise tensor_parallel in its registry entry, or name a larger GPU"
+        )
+        raise EquipoiseError(message)
+    replies = min(UNDER_WAY, int(room / kept))
+    bandwidth, peak = reached
+    bytes_a_second = copy.gpus * rates.bandwidth.value * TERA * bandwidth
+    arithmetic = replies / reading_roof(parameters, copy.gpus, rates, peak)
+    return replies / (max(weights / bytes_a_second, arithmetic) + replies * kept / bytes_a_second)
+
+
+def reading(name: str, entry: WeightsEntry, copy: Copy) -> Bounds:
+    """Tokens of prompts a second of one copy, least and most: as published, else by the roofline."""
+    rates = copy.rates
+    if found := copy.published(name, "reading"):
+        return Bounds(min(found), max(found))
+    parameters, (low, high) = in_use(name, entry, rates), (rates.peak_reached.low, rates.peak_reached.high)
+    return Bounds(reading_roof(parameters, copy.gpus, rates, low), reading_roof(parameters, copy.gpus, rates, high))
+
+
+def writing(name: str, entry: WeightsEntry, tokens: Bounds, copy: Copy) -> Bounds:
+    """Tokens written a second by one copy, least and most: as published, else by the roofline.
+
+    `tokens` stand before each on average, at the fast end and at the slow end. Where they are more than in the
+    published runs, fewer replies fit at once: neither end is above the roofline's.
+    """
+    rates, parameters = copy.rates, in_use(name, entry, copy.rates)
+    bandwidth, peak = rates.bandwidth_reached, rates.peak_reached
+    slow = writing_roof(entry, parameters, tokens.high, copy, Bounds(bandwidth.low, peak.low))
+    fast = writing_roof(entry, parameters, tokens.low, copy, Bounds(bandwidth.high, peak.high))
+    found = copy.published(name, "writing")
+    return Bounds(min([slow, *found]), min([fast, max(found)]) if found else fast)
+
+
+def cost(name: str, entry: WeightsEntry, load: Load, gpus: int, rates: Rates) -> Cost:
+    """Time and cost of a load on so many GPUs, shared out among as many copies of the model as there is room for.
+
+    The fast end takes the faster of every two figures and the lower price, the slow end the others. All GPUs are paid
+    for from the start to the end, loading included, and one that is left over as well.
+    """
+    copy = copy_of(entry, gpus, rates)
+    read, asked = reading(name, entry, copy), load.prompts / (gpus // copy.gpus)
+    fast, slow = asked * load.read / read.high, asked * load.read / read.low
+    if load.log_probabilities:
+        fast, slow = fast * rates.log_probabilities.low, slow * rates.log_probabilities.high
+    if load.written.high:
+        wrote = writing(name, entry, load.before, copy)
+        fast, slow = fast + asked * load.written.low / wrote.high, slow + asked * load.written.high / wrote.low
+    weights = fetch_gb(entry)
+    seconds = Bounds(
+        rates.start.low + weights / rates.loading.high + fast * rates.batch_invariance.low,
+        rates.start.high + weights / rates.loading.low + slow * rates.batch_invariance.high,
+    )
+    hours = gpus / HOUR
+    return Cost(seconds, Bounds(seconds.low * hours * rates.price.low, seconds.high * hours * rates.price.high))
