@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from equipoise import asking, cache, params, records, registry, stage
+from equipoise.infer import Infer
 from equipoise.stigma.causal import causal_fills, sentence_prompts
 from equipoise.stigma.library import load_library
 from equipoise.stigma.masked import masked_fills
@@ -11,7 +12,8 @@ from equipoise.stigma.settings import Filling
 
 def main(stigma: Path, manifest: Path, fills: Path) -> None:
     """Read the sentences in STIGMA and the model's MANIFEST; write the FILLS of either scorer."""
-    settings = params.load().section("fill", Filling)
+    chosen = params.load()
+    settings = chosen.section("fill", Filling)
     library = load_library(stigma)
     made = records.read_one(manifest, records.Manifest)
     answered = registry.answers(registry.load_entry(made.model, Path()), "stigma")
@@ -23,9 +25,9 @@ def main(stigma: Path, manifest: Path, fills: Path) -> None:
             records.write(fills, masked_fills(library, settings, Path(), progress=progress))
             return
         with cache.ResponseCache.open() as kept:
-            ask = asking.asker(made, Path(), kept, batch_size=settings.batch_size, progress=progress)
-            responses = ask(sentence_prompts(library, settings))
-        records.write(fills, causal_fills(library, responses, settings))
+            cluster, size = chosen.section("infer", Infer).cluster, settings.batch_size
+            ask = asking.asker(made, Path(), kept, batch_size=size, progress=progress, cluster=cluster)
+            records.write(fills, causal_fills(library, ask(sentence_prompts(library, settings)), settings))
 
 
 if __name__ == "__main__":

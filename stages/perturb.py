@@ -11,12 +11,13 @@ from equipoise.perturb.choose import choose_agents
 def main(items: Path, manifest: Path, clinical: Path, variants: Path, attempts: Path, asked: Path) -> None:
     """Read the neutral ITEMS, the MANIFEST and CLINICAL terms; write VARIANTS, ATTEMPTS and the prompts ASKED."""
     settings = params.load()
-    chosen, batch_size = settings.section("perturb", perturb.Perturb), settings.section("infer", Infer).batch_size
+    chosen, how = settings.section("perturb", perturb.Perturb), settings.section("infer", Infer)
     templates = perturb.load_templates(chosen.templates)
     kept = [row for row in records.read(items, Neutralised) if row.excluded is None]
     kept = kept if registry.answers(registry.load_entry(settings.model, Path()), "adversarial") else []
     with cache.ResponseCache.open() as answers, stage.progress("perturb") as progress:
-        ready = {"root": Path(), "kept": answers, "batch_size": batch_size, "progress": progress}
+        ready = {"batch_size": how.batch_size, "cluster": how.cluster, "progress": progress}
+        ready |= {"root": Path(), "kept": answers}
         ask = asking.asker(records.read_one(manifest, records.Manifest), **ready)
         write, fuse = choose_agents(chosen, templates, lambda name, tokens: asking.agent(name, tokens=tokens, **ready))
         made = perturb.perturb(

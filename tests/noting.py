@@ -1,15 +1,18 @@
-"""A backend that takes its time over each prompt, and notes on disk who was asked what, for many processes."""
+"""A backend and a judge that take their time, and note on disk who was asked what, for many processes."""
 
 from __future__ import annotations
 
 import os
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
+
+from equipoise.judge.judging import Judging
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
+    from equipoise.judge.judging import Pair, Triple
     from equipoise.records import Prompt, Response
 
 
@@ -29,8 +32,7 @@ class Noting:
         self._note("closed")
 
     def _note(self, what: str) -> None:
-        with self._log.open("a", encoding="utf-8") as file:
-            file.write(f"{os.getpid()} {what}\n")
+        note(self._log, what)
 
     def answer(self, prompts: Iterable[Prompt]) -> Iterator[Response]:
         """Answer one prompt after another."""
@@ -54,3 +56,25 @@ class Noting:
                 prompt_tokens=1,
                 generated_tokens=1,
             )
+
+
+class NotingJudging(Judging):
+    """Judges pairs as ever; notes the keys of what it hands on, and rests before that."""
+
+    def __init__(self, log: str, pause: float, *how: Any) -> None:
+        """Take the file for the notes, the seconds of rest, and what `Judging` takes."""
+        super().__init__(*how)
+        self._log, self._pause = Path(log), pause
+
+    def process(self, items: Mapping[str, Pair]) -> Iterator[dict[str, Triple]]:
+        """Judge some pairs after others."""
+        for judged in super().process(items):
+            note(self._log, *judged)
+            time.sleep(self._pause)
+            yield judged
+
+
+def note(log: Path, *what: str) -> None:
+    """Add lines to the notes: the process, and what it did."""
+    with log.open("a", encoding="utf-8") as file:
+        file.writelines(f"{os.getpid()} {one}\n" for one in what)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 from equipoise import cache, records, registry
 from equipoise.backends.load import open_backend
 from equipoise.errors import EquipoiseError
+from equipoise.executors.answering import RayBackend
 from equipoise.executors.cluster import gpus_of
-from equipoise.executors.ray import RayBackend
 from equipoise.infer import answer_all
 from equipoise.models.manifests import describe
 from equipoise.records import Manifest, Prompt, Response
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from equipoise.backends.base import Backend
     from equipoise.executors.cluster import Cluster
 
-Asker = Callable[[Sequence[Prompt]], list[Response]]
+Asker = Callable[[Sequence[Prompt]], Iterator[Response]]
+"""Prompts to their responses, which are to be taken while the cache is open."""
 Progress = Callable[[int, int], object]
 
 
@@ -51,13 +52,20 @@ def asker(
 
 
 def agent(
-    name: str, root: Path, kept: cache.ResponseCache, *, tokens: int, batch_size: int, progress: Progress
+    name: str,
+    root: Path,
+    kept: cache.ResponseCache,
+    *,
+    tokens: int,
+    batch_size: int,
+    progress: Progress,
+    cluster: Cluster | None = None,
 ) -> Callable[[Sequence[tuple[str, str]]], list[str]]:
     """Make the function that answers (system, user) pairs in at most `tokens` tokens, with a model of the registry.
 
     A model whose weights run here must have been exported before.
     """
-    ask = asker(_manifest(name, root), root, kept, batch_size=batch_size, progress=progress)
+    ask = asker(_manifest(name, root), root, kept, batch_size=batch_size, progress=progress, cluster=cluster)
 
     def replies(messages: Sequence[tuple[str, str]]) -> list[str]:
         prompts = [

@@ -104,6 +104,22 @@ def test_an_address_that_does_not_answer_is_told(scheme: str) -> None:
         pass
 
 
+# Ray leaves its processes and sockets to the garbage collector.
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore:Ray Client connection timed out:UserWarning")
+def test_a_server_that_is_no_client_server_is_told(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What listens there and does not speak Ray is refused by name, and the next cluster is reached all the same."""
+    ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'equipoise[ray]'")
+    monkeypatch.setattr("ray.util.client.worker.INITIAL_TIMEOUT_SEC", 1)
+    monkeypatch.setattr("ray.util.client.worker.MAX_TIMEOUT_SEC", 1)
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        address = f"ray://127.0.0.1:{mute.getsockname()[1]}"
+        refused = rf"infer\.address {address}: no Ray cluster can be used there .*: mend"
+        with pytest.raises(EquipoiseError, match=refused), connected(Cluster(address)):
+            pass
+    with connected(cluster):
+        assert len(ray.nodes()) >= 2
+
+
 def test_settings_name_the_cluster() -> None:
     """With `executor: ray` the address is the cluster's; without it none is used."""
     assert Infer.model_validate(SETTINGS).cluster == Cluster(None)

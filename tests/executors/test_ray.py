@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -15,14 +14,14 @@ from equipoise import asking, records
 from equipoise.cache import ResponseCache, response_key
 from equipoise.errors import EquipoiseError
 from equipoise.executors import ray as executor
+from equipoise.executors.answering import RayBackend
 from equipoise.executors.cluster import Cluster, Place
-from equipoise.executors.ray import RayBackend
 from equipoise.infer import answer_all
 from equipoise.records import Manifest, Prompt, Response
 from equipoise.registry import Generation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from conftest import Exported
@@ -35,35 +34,7 @@ pytestmark = [pytest.mark.filterwarnings("ignore::ResourceWarning"), pytest.mark
 MANIFEST = Manifest(model="m", repo="r", revision="v", licence="l")
 GENERATION = Generation(reasoning_tokens=8, answer_tokens=4)
 MEMORY = 80_000_000
-"""Bytes of each node's object store, about the least that Ray takes."""
-
-
-@pytest.fixture(scope="module")
-def nodes() -> Iterator[Any]:
-    """A cluster of two nodes with a core each."""
-    from ray import cloudpickle
-    from ray.cluster_utils import Cluster as Nodes
-
-    cloudpickle.register_pickle_by_value(noting)
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    head = {
-        "num_cpus": 1,
-        "object_store_memory": MEMORY,
-        "include_dashboard": False,
-        "ray_client_server_port": port,
-    }
-    made = Nodes(initialize_head=True, head_node_args=head)
-    made.add_node(num_cpus=1, object_store_memory=MEMORY)
-    made.client = f"ray://127.0.0.1:{port}"
-    yield made
-    made.shutdown()
-
-
-@pytest.fixture
-def cluster(nodes: Any) -> Cluster:
-    """The same cluster, as params.yaml names it."""
-    return Cluster(nodes.address)
+"""Bytes of a further node's object store."""
 
 
 def prompts(count: int) -> list[Prompt]:
@@ -98,12 +69,14 @@ def answered(
     progress: Callable[[int, int], object] = lambda *_: None,
 ) -> list[Response]:
     """Answer prompts through a cache, as the infer stage does."""
-    return answer_all(
-        asked, manifest=MANIFEST, generation=GENERATION, cache=cache, open_backend=backend, progress=progress
+    return list(
+        answer_all(
+            asked, manifest=MANIFEST, generation=GENERATION, cache=cache, open_backend=backend, progress=progress
+        )
     )
 
 
-def written(path: Path, rows: list[Response]) -> bytes:
+def written(path: Path, rows: Iterable[Response]) -> bytes:
     """Give the bytes of a data file."""
     records.write(path, rows)
     return path.read_bytes()
@@ -204,7 +177,6 @@ def test_a_prompt_that_ends_every_worker_is_an_error(
 
 def test_a_client_answers_as_a_node_does(nodes: Any, tmp_path: Path) -> None:
     """Through ray://, from outside the cluster, the same answers come."""
-    pytest.importorskip("grpc", reason="Ray's client is not installed: pip install 'equipoise[ray]'")
     asked = prompts(6)
     backend = partial(RayBackend, Asked(tmp_path).backend(0), Cluster(nodes.client), gpus=0, least=1)
     with ResponseCache(tmp_path / "ray.sqlite") as cache:
@@ -243,7 +215,7 @@ def test_no_room_is_told(cluster: Cluster, tmp_path: Path, monkeypatch: pytest.M
 def test_a_real_model_answers_as_it_does_here(
     tiny_model: Exported, cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The tiny model in ONNX Runtime, through all that the infer stage does: the same bytes from two workers."""
+    """The tiny model in ONNX Runtime, through all that the infer stage does: the same bytes from a worker."""
     asked = [
         Prompt(
             key=f"case-{number}",
@@ -261,7 +233,7 @@ def test_a_real_model_answers_as_it_does_here(
         monkeypatch.setenv("DVC_ROOT", str(tmp_path / place))
         with ResponseCache.open() as kept:
             ask = asking.asker(
-                tiny_model.manifest, tiny_model.root, kept, batch_size=2, progress=lambda *_: None, cluster=used
+                tiny_model.manifest, tiny_model.root, kept, batch_size=8, progress=lambda *_: None, cluster=used
             )
             found.append(written(tmp_path / f"{place}.jsonl", ask(asked)))
 

@@ -88,20 +88,21 @@ def connected(cluster: Cluster) -> Iterator[None]:
     # A worker without a GPU keeps the node's own setting of CUDA_VISIBLE_DEVICES; Ray warns where this is not said.
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     try:
-        ray.init(
-            address=cluster.address or "local",
-            logging_level=logging.ERROR,
-            log_to_driver=False,
-            include_dashboard=None if cluster.address else False,
-        )
-    except (OSError, RuntimeError, ValueError, ImportError) as error:
-        said = " ".join(str(error).split())[:300]
-        where = f"infer.address {cluster.address}" if cluster.address else "on this machine"
-        message = f"{where}: no Ray cluster can be used there ({said}): mend it, or set infer.executor to local"
-        raise EquipoiseError(message) from error
-    try:
+        try:
+            ray.init(
+                address=cluster.address or "local",
+                logging_level=logging.ERROR,
+                log_to_driver=False,
+                include_dashboard=None if cluster.address else False,
+            )
+        except (OSError, RuntimeError, ValueError, ImportError) as error:
+            said = " ".join(str(error).split())[:300]
+            where = f"infer.address {cluster.address}" if cluster.address else "on this machine"
+            message = f"{where}: no Ray cluster can be used there ({said}): mend it, or set infer.executor to local"
+            raise EquipoiseError(message) from error
         yield
     finally:
+        # After a client that was refused too: Ray would take the next cluster for a client's.
         ray.shutdown()
 
 

@@ -1,8 +1,8 @@
-"""Copies of a backend on the nodes of a Ray cluster, which share out the prompts.
+"""Copies of a processor on the nodes of a Ray cluster, which share out the items: prompts, or the judge's pairs.
 
 Plain actors rather than Ray Data: what Ray Data hands on is a block of rows, so that a worker that dies takes a whole
-block of finished answers with it. An actor is asked again and again for what it has finished, and so every answer is in
-the cache a fraction of a second after it is given. What a lost worker had not answered goes to the others, and a new
+block of finished results with it. An actor is asked again and again for what it has finished, and so every result is in
+the cache a fraction of a second after it is there. What a lost worker had not done goes to the others, and a new
 worker takes its place.
 """
 
@@ -10,42 +10,44 @@ from __future__ import annotations
 
 import logging
 import math
-from collections import deque
+import pickle
+from collections import Counter, deque
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Self, TypeVar
 
 import equipoise
 from equipoise import cache
 from equipoise.errors import EquipoiseError
 from equipoise.executors import worker as workers
 from equipoise.executors.cluster import Place, connected, places
-from equipoise.records import Response
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from types import TracebackType
 
-    from equipoise.backends.base import Backend
     from equipoise.executors.cluster import Cluster
-    from equipoise.records import Prompt
+    from equipoise.executors.processor import Processor
 
 PATIENCE = 120.0
 """Seconds to wait for a first node to make room for a worker."""
 FAREWELL = 10.0
-"""Seconds that workers have to let their backends go."""
+"""Seconds that workers have to let their processors go."""
 SHARES = 2
 """A share is this part of what is left for each worker: large at first, small at the end, so that all end alike."""
 
 Step = Literal["place", "open", "work"]
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 @dataclass(eq=False)
-class _Worker:
-    """One actor: its place, whether a node has taken it, and what it has yet to answer.
+class _Worker(Generic[Item]):
+    """One actor: its place, whether a node has taken it, and what it has yet to do.
 
-    It is free when its backend is open and has come to the end of a share.
+    It is free when its processor is open and has come to the end of a share.
     """
 
     place: Place
@@ -53,23 +55,43 @@ class _Worker:
     placed: bool = False
     opened: bool = False
     free: bool = False
-    share: dict[str, Prompt] = field(default_factory=dict)
+    share: dict[str, Item] = field(default_factory=dict)
 
 
 class _Sent(NamedTuple):
     """What a worker tells. See `Worker.work`."""
 
-    finished: list[workers.Row]
+    finished: bytes
     done: bool
     error: str | None
 
 
-class RayBackend:
-    """As many copies of a backend as a Ray cluster has room for when the prompts come."""
+class RayProcessor(Generic[Item, Result]):
+    """As many copies of a processor as a Ray cluster has room for when items come."""
 
-    def __init__(self, make: Callable[[], Backend], cluster: Cluster, *, gpus: int, least: int) -> None:
-        """Hold what makes a copy, and how many GPUs it takes; a share has `least` prompts, if there are so many."""
+    def __init__(
+        self,
+        make: Callable[[], Processor[Item, Result]],
+        cluster: Cluster,
+        *,
+        gpus: int,
+        least: int,
+        noun: str,
+        mend: str,
+    ) -> None:
+        """Hold what makes a copy.
+
+        Args:
+            make: makes a copy; it is sent to every node.
+            cluster: where Ray is.
+            gpus: how many GPUs a copy takes.
+            least: items in a share, if there are so many.
+            noun: what an item is called in messages.
+            mend: what to do where worker after worker is lost.
+        """
         self._make, self._cluster, self._gpus, self._least = make, cluster, gpus, least
+        self._noun, self._mend = noun, mend
+        self._crew: _Crew[Item, Result] | None = None
         self._connection = ExitStack()
 
     def __enter__(self) -> Self:
@@ -80,52 +102,55 @@ class RayBackend:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Leave the cluster, and with it end every worker."""
-        self._connection.close()
+        """Let the copies go, if all went well, and leave the cluster, with which every worker ends."""
+        with self._connection:
+            if self._crew and kind is None:
+                self._crew.dismiss()
+        self._crew = None
 
-    def answer(self, prompts: Iterable[Prompt]) -> Iterator[Response]:
-        """Answer every prompt. See `Backend.answer`.
+    def process(self, items: Mapping[str, Item]) -> Iterator[dict[str, Result]]:
+        """Give the result of every item. See `Processor.process`. The copies stay open for the items of a next call.
 
         Raises:
-            EquipoiseError: A backend raised one, no node has room for a worker, or worker after worker is lost.
+            EquipoiseError: A copy raised one, no node has room for a worker, or worker after worker is lost.
         """
         import ray
 
-        asked = list(prompts)
+        named = self._cluster.address or "on this machine"
         room = places(ray.nodes(), self._gpus)
         if not room:
             what = f"{self._gpus} GPUs for a worker" if self._gpus else "a core for a worker"
-            message = (
-                f"the Ray cluster {self._named()} has no node with {what}: add one, or set infer.executor to local"
-            )
+            message = f"the Ray cluster {named} has no node with {what}: add one, or set infer.executor to local"
             raise EquipoiseError(message)
-        yield from _Crew(self._make, room, asked, least=self._least, named=self._named()).answers()
-
-    def _named(self) -> str:
-        return self._cluster.address or "on this machine"
+        self._crew = self._crew or _Crew(self._make, least=self._least, named=named, noun=self._noun, mend=self._mend)
+        yield from self._crew.results(items, room)
 
 
-class _Crew:
-    """The workers that answer one list of prompts, and what they are waited for."""
+class _Crew(Generic[Item, Result]):
+    """The workers that share items, and what they are waited for."""
 
     def __init__(
-        self, make: Callable[[], Backend], room: list[Place], asked: list[Prompt], *, least: int, named: str
+        self, make: Callable[[], Processor[Item, Result]], *, least: int, named: str, noun: str, mend: str
     ) -> None:
-        """Start as many workers as there is room for, and prompts to share."""
+        """Take what a worker opens, and the words for messages; there is no worker yet."""
         import ray
         from ray import cloudpickle
 
         cloudpickle.register_pickle_by_value(workers)
         self._make = cloudpickle.dumps(make)
-        self._left = deque(asked)
-        self._least, self._named = least, named
+        self._left: deque[tuple[str, Item]] = deque()
+        self._least, self._named, self._noun, self._mend = least, named, noun, mend
         self._actor: Any = ray.remote(workers.Worker)
-        self._calls: dict[Any, tuple[_Worker, Step]] = {}
+        self._calls: dict[Any, tuple[_Worker[Item], Step]] = {}
         self._lost_in_a_row = 0
-        self._workers = [self._start(place) for place in room[: max(1, math.ceil(len(asked) / least))]]
+        self._workers: list[_Worker[Item]] = []
 
-    def answers(self) -> Iterator[Response]:
-        """Give each response as it comes."""
+    def results(self, items: Mapping[str, Item], room: list[Place]) -> Iterator[dict[str, Result]]:
+        """Give results as they come; at first as many workers are started as there is room for, and items to share."""
+        self._left.extend(items.items())
+        more = math.ceil(len(items) / self._least) - len(self._workers)
+        free = (Counter(room) - Counter(worker.place for worker in self._workers)).elements()
+        self._workers += [self._start(place) for place in islice(free, max(0, more))]
         while self._left or any(worker.share for worker in self._workers):
             for worker in self._workers:
                 if worker.free and self._left:
@@ -140,9 +165,8 @@ class _Crew:
                 worker.opened = worker.free = True
             else:
                 yield from self._received(worker, _Sent(*outcome))
-        self._dismiss()
 
-    def _start(self, place: Place) -> _Worker:
+    def _start(self, place: Place) -> _Worker[Item]:
         """Start a worker, on its place if that is still there."""
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
@@ -151,18 +175,18 @@ class _Crew:
             num_gpus=place.gpus,
             scheduling_strategy=NodeAffinitySchedulingStrategy(place.node, soft=True),
         ).remote(str(Path(equipoise.__file__).resolve().parents[1]), str(cache.root().resolve()))
-        worker = _Worker(place, actor)
+        worker: _Worker[Item] = _Worker(place, actor)
         self._calls[actor.place.remote()] = (worker, "place")
         self._calls[actor.open.remote(self._make)] = (worker, "open")
         return worker
 
-    def _give(self, worker: _Worker) -> None:
+    def _give(self, worker: _Worker[Item]) -> None:
         size = max(self._least, math.ceil(len(self._left) / (SHARES * len(self._workers))))
-        share = [self._left.popleft() for _ in range(min(size, len(self._left)))]
-        worker.share, worker.free = {prompt.key: prompt for prompt in share}, False
-        self._calls[worker.actor.work.remote([prompt.model_dump() for prompt in share])] = (worker, "work")
+        worker.share = dict(self._left.popleft() for _ in range(min(size, len(self._left))))
+        worker.free = False
+        self._calls[worker.actor.work.remote(pickle.dumps(worker.share))] = (worker, "work")
 
-    def _next(self) -> tuple[_Worker, Step, tuple[Any, ...] | None]:
+    def _next(self) -> tuple[_Worker[Item], Step, tuple[Any, ...] | None]:
         """Wait for any worker; the outcome of a call as a tuple, None where its worker was lost and is replaced."""
         import ray
         from ray.exceptions import RayError, RayTaskError
@@ -173,7 +197,7 @@ class _Crew:
             needed = self._workers[0].place
             message = (
                 f"no node of the Ray cluster {self._named} took a worker within {PATIENCE:.0f} s (it needs "
-                f"{needed.cpus} cores and {needed.gpus} GPUs): wait until they are free; finished answers are kept"
+                f"{needed.cpus} cores and {needed.gpus} GPUs): wait until they are free; what is finished is kept"
             )
             raise EquipoiseError(message)
         worker, step = self._calls.pop(done[0])
@@ -186,22 +210,25 @@ class _Crew:
             return worker, step, None
         return worker, step, outcome if step == "work" else (outcome,)
 
-    def _received(self, worker: _Worker, sent: _Sent) -> Iterator[Response]:
+    def _received(self, worker: _Worker[Item], sent: _Sent) -> Iterator[dict[str, Result]]:
         """Take what a worker has finished, and ask it to go on."""
-        for row in sent.finished:
+        finished: dict[str, Result] = pickle.loads(sent.finished)  # noqa: S301  (sent by our own worker)
+        if finished:
             self._lost_in_a_row = 0
-            del worker.share[row["key"]]
-            yield Response.model_validate(row)
+            for key in finished:
+                del worker.share[key]
+            yield finished
         _require_no_error(sent.error)
         worker.free = sent.done
         if not sent.done:
             self._calls[worker.actor.work.remote(None)] = (worker, "work")
         elif worker.share:
-            message = f"prompt {min(worker.share)!r} was asked and not answered: run again; finished answers are kept"
+            what = f"{self._noun} {min(worker.share)!r}"
+            message = f"{what} was asked and not answered: run again; what is finished is kept"
             raise EquipoiseError(message)
 
-    def _replace(self, worker: _Worker, error: Exception) -> None:
-        """Put back what a lost worker had not answered, and start another in its place."""
+    def _replace(self, worker: _Worker[Item], error: Exception) -> None:
+        """Put back what a lost worker had not done, and start another in its place."""
         import ray
 
         said = str(error).strip().partition("\n")[0]
@@ -209,23 +236,23 @@ class _Crew:
         # All of a crew may be lost at once, with their nodes, and their successors with the next ones.
         if self._lost_in_a_row > 2 * len(self._workers):
             message = (
-                f"{self._lost_in_a_row} workers on the Ray cluster {self._named} ended in a row before they had "
-                f"answered a prompt ({said}): lower infer.batch_size if memory runs out; finished answers are kept"
+                f"{self._lost_in_a_row} workers on the Ray cluster {self._named} ended in a row before a {self._noun} "
+                f"was done ({said}): {self._mend}; what is finished is kept"
             )
             raise EquipoiseError(message)
-        note = "a worker on node %s was lost (%s): its %d prompts go to others"
-        logging.getLogger(__name__).warning(note, worker.place.node[:8], said, len(worker.share))
+        note = "a worker on node %s was lost (%s): its %d %ss go to others"
+        logging.getLogger(__name__).warning(note, worker.place.node[:8], said, len(worker.share), self._noun)
         ray.kill(worker.actor)
         self._calls = {call: held for call, held in self._calls.items() if held[0] is not worker}
-        self._left.extendleft(reversed(worker.share.values()))
+        self._left.extendleft(reversed(worker.share.items()))
         self._workers[self._workers.index(worker)] = self._start(worker.place)
 
-    def _dismiss(self) -> None:
-        """Let the workers close their backends, then end them."""
+    def dismiss(self) -> None:
+        """Let the workers close their processors, then end them."""
         import ray
 
-        leaving = [worker.actor.close.remote() for worker in self._workers if worker.opened]
-        ray.wait(leaving, num_returns=len(leaving), timeout=FAREWELL)
+        if leaving := [worker.actor.close.remote() for worker in self._workers if worker.free]:
+            ray.wait(leaving, num_returns=len(leaving), timeout=FAREWELL)
         for worker in self._workers:
             ray.kill(worker.actor)
 

@@ -1,30 +1,49 @@
-"""A judge behind a cache: what was judged once is found on disk, and the judge is opened only for what is new."""
+"""A judge behind a cache: what was judged once is found on disk, and the judge is opened only for what is new.
+
+It is opened here, or on the nodes of a Ray cluster, which share out the pairs.
+"""
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from equipoise import cache
+from equipoise.executors.ray import RayProcessor
+from equipoise.judge.judging import Judging
 from equipoise.judge.model import locate_judge
 from equipoise.progress import progress
 from equipoise.records import digest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
+    from types import TracebackType
 
     from numpy.typing import NDArray
 
-    from equipoise.judge.model import LocatedJudge, NliJudge
+    from equipoise.executors.cluster import Cluster
+    from equipoise.executors.processor import Processor
+    from equipoise.judge.judging import Pair, Triple
+    from equipoise.judge.model import LocatedJudge
 
-    Probabilities = Callable[[Sequence[tuple[str, str]]], NDArray[np.float64]]
+    Probabilities = Callable[[Sequence[Pair]], NDArray[np.float64]]
 
 KEPT_TOGETHER = 1024
 """Pairs judged before their results are safe on disk: enough to fill batches of one length, seconds of work to lose."""
+
+SENT_TOGETHER = 64
+"""The same on a node: what a lost worker costs. A share's pairs are alike in length, so these few fill batches too."""
+
+LEAST = 256
+"""Pairs in a share of a worker, if there are so many: some seconds of work."""
+
+MEND = "give the nodes more memory, or set infer.executor to local"
+"""What to do where worker after worker is lost."""
 
 COMPUTED = "last layer for the first token"
 """How our code computes a probability. Where that changes, a new name here has every pair judged anew."""
@@ -55,41 +74,67 @@ class KeptJudge:
     `computed` counts the pairs that the judge had to be asked.
     """
 
-    def __init__(self, located: LocatedJudge, kept: EntailmentCache) -> None:
-        """Take where the judge is, and the cache."""
-        self._located = located
+    def __init__(self, located: LocatedJudge, kept: EntailmentCache, cluster: Cluster | None = None) -> None:
+        """Take where the judge is, the cache, and the cluster on which new pairs are judged, if not in this process."""
         self._identity = located.identity
         self._kept = kept
-        self._judge: NliJudge | None = None
+        self._make = _maker(located, self._identity, cluster)
+        self._judge: Processor[Pair, Triple] | None = None
+        self._opened = ExitStack()
         self.computed = 0
 
-    def probabilities(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
+    def __enter__(self) -> Self:
+        """Give the judge, which is opened once there is a pair to judge."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Let it go."""
+        self._opened.__exit__(kind, error, trace)
+        self._judge = None
+
+    def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
         """Probabilities of each (premise, hypothesis), shape (n, 3). See `NliJudge.probabilities`."""
         keys = {pair: digest([COMPUTED, self._identity, *pair]) for pair in pairs}
         kept = {pair: self._kept.find(key) for pair, key in keys.items()}
         found = {pair: one.p for pair, one in kept.items() if one is not None}
         # The longest last, so that what is judged together has few different lengths.
-        missing = sorted(keys.keys() - found.keys(), key=lambda pair: (sum(map(len, pair)), pair))
+        ordered = sorted(keys.keys() - found.keys(), key=lambda pair: (sum(map(len, pair)), pair))
+        missing = {keys[pair]: pair for pair in ordered}
         with progress("judge") as move:
-            for first in range(0, len(missing), KEPT_TOGETHER):
-                batch = missing[first : first + KEPT_TOGETHER]
-                self._judge = self._judge or self._located.open()
-                rows = self._judge.probabilities(batch).tolist()
-                judged = {pair: Entailment(p=row) for pair, row in zip(batch, rows, strict=True)}
-                self._kept.keep({keys[pair]: one for pair, one in judged.items()})
-                found |= {pair: one.p for pair, one in judged.items()}
-                self.computed += len(batch)
+            for judged in self._judged(missing):
+                self._kept.keep({key: Entailment(p=p) for key, p in judged.items()})
+                found |= {missing[key]: p for key, p in judged.items()}
+                self.computed += len(judged)
                 move(len(found), len(keys))
         return np.array([found[pair] for pair in pairs], dtype=np.float64).reshape(len(pairs), 3)
 
+    def _judged(self, missing: Mapping[str, Pair]) -> Iterator[Mapping[str, Triple]]:
+        """Judge pairs, some at a time; without any the judge is not opened."""
+        if missing:
+            self._judge = self._judge or self._opened.enter_context(self._make())
+            yield from self._judge.process(missing)
+
+
+def _maker(located: LocatedJudge, identity: str, cluster: Cluster | None) -> Callable[[], Processor[Pair, Triple]]:
+    """What opens the judge: in this process, or on a cluster, where a copy on a GPU takes one."""
+    if cluster is None:
+        return partial(Judging, located, identity, KEPT_TOGETHER)
+    there = partial(Judging, located._replace(folder=located.folder.resolve()), identity, SENT_TOGETHER)
+    gpus = int(located.providers[0].startswith("CUDA"))
+    return partial(RayProcessor, there, cluster, gpus=gpus, least=LEAST, noun="pair", mend=MEND)
+
 
 @contextmanager
-def kept_probabilities(name: str, root: Path) -> Iterator[Probabilities]:
+def kept_probabilities(name: str, root: Path, cluster: Cluster | None = None) -> Iterator[Probabilities]:
     """Give the probabilities of the judge registered as `name` under `root`, through the cache of this repository.
+
+    What the cache does not hold is judged in this process, or on the Ray cluster if one is given.
 
     Raises:
         EquipoiseError: unknown name, malformed entry, weights missing, altered or out of reach; told before any work.
     """
     located = locate_judge(name, root, cache.folder())
-    with EntailmentCache.open() as kept:
-        yield KeptJudge(located, kept).probabilities
+    with EntailmentCache.open() as kept, KeptJudge(located, kept, cluster) as judge:
+        yield judge.probabilities
