@@ -105,7 +105,7 @@ def test_a_candidate_is_encoded_with_the_text_before_it() -> None:
 
 
 def test_a_stem_counts_the_tokens_up_to_its_end() -> None:
-    """It is counted at the first turn alone, and is 0 where the turn does not hold it."""
+    """It is counted at the first turn alone, without one what stands before the user; what is not found counts 0."""
     asked = talks.prompt("a", "It hurts badly.", stem="It hurts")
     (first, last), _ = turns(chat(), asked, "a", "b")
 
@@ -113,6 +113,8 @@ def test_a_stem_counts_the_tokens_up_to_its_end() -> None:
     assert last.stem == 0
     (first, _), _ = turns(chat(), asked.model_copy(update={"stem": "elsewhere"}), "a", "b")
     assert first.stem == 0
+    (first, _), _ = turns(chat(), talks.prompt("a", "It hurts.", system="Be kind."), "a", "b")
+    assert PLAIN.decode(first.tokens[: first.stem]) == "<|im_start|>system\nBe kind.<|im_end|>\n<|im_start|>user\n"
 
 
 OPEN = tiny.CHAT.replace("assistant\n{% endif %}", "assistant\n<think>\n{% endif %}")

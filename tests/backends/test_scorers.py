@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tiny
-from equipoise.backends.conversation import Chat
+from equipoise.backends.conversation import Chat, Turn
 from equipoise.backends.scorers import score_all, shares
 from equipoise.errors import EquipoiseError
 from equipoise.records import Prompt
@@ -110,14 +110,19 @@ def test_every_prompt_is_scored_once_whatever_the_number_of_scorers(stems: list[
     assert apart == score(prompts, scorers)
 
 
-def test_a_stem_is_worked_out_once() -> None:
-    """Four prompts with one stem are five steps of some length; four without are four."""
-    shared, plain = Fake(), Fake()
-    score([prompt(key, "Low mood for two weeks.") for key in "abcd"], 2, shared)
-    score([prompt(key) for key in "abcd"], 2, plain)
+@pytest.mark.parametrize("stem", ["Low mood for two weeks.", ""])
+def test_a_stem_is_worked_out_once(stem: str) -> None:
+    """One scorer reads the stem, or else what stands before the user's words, and then four times what follows it."""
+    engine, prompts = Fake(), [prompt(key, stem) for key in "abcd"]
+    score(prompts, 1, engine)
 
+    turns = [next(CHAT.hold(one)) for one in prompts]
+    (length,) = {turn.stem for turn in turns if isinstance(turn, Turn)}
     # The first token of a candidate is a step of one token.
-    assert [sum(step > 1 for step in engine.steps) for engine in (shared, plain)] == [5, 4]
+    assert [step for step in engine.steps if step > 1] == [
+        length,
+        *(len(turn.tokens) - length for turn in turns if isinstance(turn, Turn)),
+    ]
 
 
 @pytest.mark.parametrize("scorers", [1, 3])

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -9,9 +10,13 @@ import pytest
 from onnx import TensorProto, helper
 
 from equipoise.errors import EquipoiseError
+from equipoise.models import fusion
+from equipoise.models.export import export
 from equipoise.models.fusion import fuse_attention, obstacle
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from conftest import Exported
 
 
@@ -58,6 +63,36 @@ def test_every_layer_has_one_fused_attention(tiny_model: Exported) -> None:
         value.name for value in model.graph.input
     }
     assert ["logits", *present] == [value.name for value in model.graph.output]
+
+
+def test_after_the_last_attention_picked_positions_alone_go_on(tiny_model: Exported) -> None:
+    """Of the last layer, the attention's output and what it is added to are picked from; the logits are not."""
+    folder = tiny_model.store / tiny_model.manifest.folder
+    model = onnx.load(folder / "model.onnx", load_external_data=False)
+    picking = [node for node in model.graph.node if node.op_type == "GatherND"]
+
+    assert {node.input[1] for node in picking} == {"logit_index"}
+    # The tiny model's second and last layer is layer 1; its attention reads the same hidden states that it is added to.
+    attended, hidden = sorted((node.input[0] for node in picking), key=lambda name: name != "attention.1")
+    assert attended == "attention.1"
+    assert any(hidden in node.input for node in model.graph.node if node.op_type != "GatherND")
+    assert not any(attended in node.input for node in model.graph.node if node.op_type != "GatherND")
+
+
+def test_what_works_on_all_tokens_together_is_left_whole(
+    tiny_model: Exported, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where an operator after the last attention is not known to work token by token, the logits alone are picked."""
+    monkeypatch.setattr(fusion, "TOKENWISE", fusion.TOKENWISE - {"Sigmoid"})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        made = export("tiny", tiny_model.entry, tiny_model.store.parent, tmp_path, ["Which vitamin prevents scurvy?"])
+    graph = onnx.load(tmp_path / str(made.folder) / "model.onnx", load_external_data=False).graph
+    (picking,) = [node for node in graph.node if node.op_type == "GatherND"]
+    (projection,) = [node for node in graph.node if picking.output[0] in node.input]
+
+    assert list(projection.output) == ["logits"]
+    assert (made.fidelity.letters, made.fidelity.tokens) == (1.0, 1.0)
 
 
 def test_nothing_is_kept_that_no_output_needs(tiny_model: Exported) -> None:

@@ -34,8 +34,8 @@ class Turn(NamedTuple):
     """What a model is given at one turn.
 
     `tokens` are all that it reads before its reply; at the `first` turn, `stem` is the number of those that other
-    prompts begin with too. Each of `candidates` is scored after them. `limit` is the most tokens of the reply; 0 asks
-    for none.
+    prompts begin with too, at the least what stands before the user's words. Each of `candidates` is scored after
+    `tokens`. `limit` is the most tokens of the reply; 0 asks for none.
     """
 
     tokens: list[int]
@@ -141,8 +141,8 @@ class Chat:
                 return ""
 
     def _stem(self, prompt: Prompt, text: str, ids: list[int]) -> int:
-        """Count the tokens up to the end of the prompt's stem; 0 without one."""
-        place = text.find(prompt.stem) if prompt.stem else -1
+        """Count the tokens up to the end of the prompt's stem; without one, up to where the user speaks."""
+        place = text.find(prompt.stem or prompt.turns[0])
         return common_length(ids, self._encode(text[: place + len(prompt.stem)])) if place >= 0 else 0
 
     def _said(self, reply: str) -> str:

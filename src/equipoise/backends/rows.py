@@ -66,11 +66,15 @@ class Rows:
     def _begin(self, row: Row, stem: list[int]) -> None:
         """Let the prompt's stem stand in the row, in a step of its own.
 
-        Where the row's last conversation had the same stem, it stands there already. The steps of a prompt begin at the
-        same places either way, so the results are the same to the last bit.
+        Where a row has the same stem, from its last conversation too, it is copied from there. The steps of a prompt
+        begin at the same places either way, so the results are the same to the last bit.
         """
         if stem and self._stems.get(row.index) != stem:
-            self.engine.prefill(stem, row=row.index)
+            held = next((index for index, one in self._stems.items() if one == stem), None)
+            if held is None:
+                self.engine.prefill(stem, row=row.index)
+            else:
+                self.engine.move(held, row.index, len(stem))
         self._stems[row.index] = row.tokens = stem
 
     def _likelihoods(

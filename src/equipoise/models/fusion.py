@@ -2,7 +2,8 @@
 
 The fused operator reads each row's own length, so a row's result does not depend, bit for bit, on what else is in its
 batch, and it writes keys and values into a buffer that the caller keeps, rather than a longer copy at every step. The
-graph also gives logits only where `logit_index` asks for them. Reference: ONNX Runtime contrib operators,
+graph also gives logits only where `logit_index` asks for them, and after the last attention, from which no token reads
+another any more, goes on with those positions alone. Reference: ONNX Runtime contrib operators,
 com.microsoft.GroupQueryAttention.
 """
 
@@ -22,6 +23,11 @@ if TYPE_CHECKING:
 DOMAIN = "com.microsoft"
 HEAD_STEP = 16
 """The fused operator takes heads whose size is a multiple of this."""
+TOKENWISE = frozenset(
+    {"Add", "Cast", "Div", "Erf", "Gelu", "MatMul", "Mul", "Neg", "Pow", "Reciprocal", "ReduceMean", "Relu", "Sigmoid"}
+    | {"Sqrt", "Sub", "Tanh"}
+)
+"""Operators that, as decoders use them after the attention, work out each token apart."""
 ELSEWHERE = "set backend: torch in its registry entry"
 
 
@@ -64,6 +70,17 @@ class _Graph:
             node: onnx.NodeProto = next(x for x in made if x.op_type == operator)
             names = list(node.input)
         return node
+
+    def following(self, name: str) -> list[onnx.NodeProto]:
+        """List the nodes that a tensor leads to."""
+        found: dict[str, onnx.NodeProto] = {}
+        names = [name]
+        while names:
+            for node in self.consumers[names.pop()]:
+                if node.output[0] not in found:
+                    found[node.output[0]] = node
+                    names += node.output
+        return list(found.values())
 
     def after(self, name: str, *operators: str) -> onnx.NodeProto:
         """Walk from a tensor to the first consumer of each named kind in turn."""
@@ -132,7 +149,7 @@ def fuse_attention(
             )
             replaced[_attention_output(view, softmax)] = f"attention.{layer}"
             key.output[0], value.output[0] = f"unfused.{layer}.key", f"unfused.{layer}.value"
-        _pick_logits(view, added)
+        _pick(view, _attention_output(view, softmaxes[-1]), f"attention.{len(softmaxes) - 1}", added)
     except (KeyError, StopIteration, IndexError) as error:
         raise EquipoiseError(refusal) from error
     for node in graph.node:
@@ -150,13 +167,26 @@ def _attention_output(view: _Graph, softmax: onnx.NodeProto) -> str:
     return str(view.after(name, "MatMul", "Transpose", "Reshape").output[0])
 
 
-def _pick_logits(view: _Graph, added: list[onnx.NodeProto]) -> None:
-    """Let the vocabulary projection see only the hidden states that `logit_index` picks."""
+def _pick(view: _Graph, attended: str, fused: str, added: list[onnx.NodeProto]) -> None:
+    """Let all that follows the last attention see only the positions that `logit_index` picks.
+
+    `attended` is that attention's output, and `fused` what takes its place. What follows reads one more tensor, the
+    hidden states that the attention is added to; where it reads others, or does not work token by token, the vocabulary
+    projection alone is spared.
+    """
     from onnx import helper
 
-    projection = view.producer["logits"]
-    added.append(helper.make_node("GatherND", [projection.input[0], "logit_index"], ["picked"]))
-    projection.input[0] = "picked"
+    hidden = {node.output[0] for node in view.following("input_ids")}
+    following = view.following(attended)
+    streams = {name for node in following for name in node.input} & hidden - {node.output[0] for node in following}
+    if len(streams) != 2 or any(node.op_type not in TOKENWISE for node in following):  # noqa: PLR2004
+        following = [view.producer["logits"]]
+        streams = {following[0].input[0]}
+    for name in sorted(streams):
+        source = fused if name == attended else name
+        added.append(helper.make_node("GatherND", [source, "logit_index"], [f"picked.{name}"]))
+    for node in following:
+        node.input[:] = [f"picked.{name}" if name in streams else name for name in node.input]
 
 
 def _rebuild(model: onnx.ModelProto, nodes: list[onnx.NodeProto]) -> None:
