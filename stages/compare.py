@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from equipoise import params, records, registry, stage
+from equipoise.infer import Infer
 from equipoise.judge.kept import kept_probabilities
 from equipoise.openr1.compare import compare
 from equipoise.openr1.rows import Agreement, Message
@@ -16,10 +17,11 @@ def main(messages: Path, responses: Path, agreements: Path) -> None:
     rows: list[Agreement] = []
     if asked:
         comparison = settings.section("compare", Comparison)
-        with kept_probabilities(comparison.judge, Path()) as judge, stage.progress("compare") as progress:
+        cluster = settings.section("infer", Infer).cluster
+        with kept_probabilities(comparison.judge, Path(), cluster) as judge, stage.progress("compare") as progress:
             rows = compare(
                 asked,
-                records.read(responses, records.Response),
+                records.each(responses, records.Response),
                 judge,
                 threshold=comparison.threshold,
                 form=registry.load_entry(settings.model, Path()).reasoning,

@@ -1,5 +1,6 @@
 """Ask the chosen model every prompt of the studies that it answers; take its saved outputs to cases, if it has any."""
 
+from itertools import chain
 from pathlib import Path
 
 from equipoise import asking, cache, params, records, registry, stage
@@ -16,7 +17,8 @@ def main(manifest: Path, responses: Path, cases: Path, prompts: list[Path]) -> N
     asked, outputs = saved_cases(made.model, entry, cache.root())
     with cache.ResponseCache.open() as kept, stage.progress("infer") as progress:
         ask = asking.asker(made, Path(), kept, batch_size=how.batch_size, progress=progress, cluster=how.cluster)
-        records.write(responses, [*ask([row for row in rows if registry.answers(entry, row.study)]), *outputs])
+        answered = ask([row for row in rows if registry.answers(entry, row.study)])
+        records.write(responses, chain(answered, outputs))
     records.write_text(cases, asked)
 
 

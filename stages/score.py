@@ -4,6 +4,7 @@ from pathlib import Path
 
 from equipoise import params, records, registry, stage
 from equipoise.cases import Case
+from equipoise.infer import Infer
 from equipoise.judge.kept import kept_probabilities
 from equipoise.judge.lexicon import load_lexicon
 from equipoise.metrics.silent_released import judge_outputs
@@ -23,15 +24,14 @@ def main(
 ) -> None:
     """Read the lexicons FEATURES and DIAGNOSES, VIGNETTES, CASES and RESPONSES; write both kinds of JUDGEMENTS."""
     settings = params.load()
-    reading = settings.section("score", Score)
-    lexicon, names = load_lexicon(features), load_diagnoses(diagnoses)
-    given = records.read(responses, records.Response)
-    told = records.read(vignettes, records.Vignette)
-    asked = {case.key: case for case in records.read(cases, Case)}
+    reading, lexicon, names = settings.section("score", Score), load_lexicon(features), load_diagnoses(diagnoses)
+    told, asked = records.read(vignettes, records.Vignette), {case.key: case for case in records.read(cases, Case)}
     form = registry.load_entry(settings.model, Path()).reasoning
-    with kept_probabilities(settings.judge, Path()) as judge:
+    with kept_probabilities(settings.judge, Path(), settings.section("infer", Infer).cluster) as judge:
+        given = records.each(responses, records.Response)
         rows = judge_responses(told, given, lexicon=lexicon, probabilities=judge, settings=reading, form=form)
         records.write(judgements, rows)
+        given = records.each(responses, records.Response)
         records.write(case_judgements, judge_outputs(outputs_of(given), asked, judge, reading, lexicon, names))
 
 

@@ -67,11 +67,13 @@ def run(model: ApiEntry, prompts: Sequence[Prompt], path: Path) -> list[Response
     """Answer prompts through a cache on disk, as the infer stage does."""
     manifest = manifests.describe("some", model, path.parent)
     with ResponseCache(path) as cache:
-        return answer_all(
-            prompts,
-            manifest=manifest,
-            generation=model.generation,
-            cache=cache,
-            open_backend=lambda: ApiBackend("some", model, Waits()),
-            progress=lambda *_: None,
+        return list(
+            answer_all(
+                prompts,
+                manifest=manifest,
+                generation=model.generation,
+                cache=cache,
+                open_backend=lambda: ApiBackend("some", model, Waits()),
+                progress=lambda *_: None,
+            )
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from equipoise.metrics.noted import Noted, note
 from equipoise.metrics.rows import Rows
 from equipoise.records import Prompt, Response
 from equipoise.stigma.rows import Fill
@@ -49,6 +50,17 @@ def response(
         prompt_tokens=1,
         generated_tokens=1,
     )
+
+
+def noted(
+    key: str,
+    *replies: str,
+    study: Study = "vignettes",
+    finished: tuple[bool, ...] | None = None,
+    likelihoods: dict[str, float] | None = None,
+) -> Noted:
+    """Note a response."""
+    return note(response(key, *replies, study=study, finished=finished, likelihoods=likelihoods))
 
 
 def fill(template: str, condition: str, female: float = 0.5, male: float = 0.25) -> Fill:

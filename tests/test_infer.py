@@ -93,13 +93,15 @@ class Echo:
 def run(prompts: list[Prompt], backend: Echo, path: Path, seen: list[tuple[int, int]] | None = None) -> list[Response]:
     """Answer prompts with a cache on disk, and note the progress."""
     with ResponseCache(path) as cache:
-        return answer_all(
-            prompts,
-            manifest=MANIFEST,
-            generation=GENERATION,
-            cache=cache,
-            open_backend=lambda: backend,
-            progress=lambda done, total: (seen if seen is not None else []).append((done, total)),
+        return list(
+            answer_all(
+                prompts,
+                manifest=MANIFEST,
+                generation=GENERATION,
+                cache=cache,
+                open_backend=lambda: backend,
+                progress=lambda done, total: (seen if seen is not None else []).append((done, total)),
+            )
         )
 
 
@@ -182,12 +184,44 @@ def test_a_full_disk_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_prompt_without_an_answer_is_named(tmp_path: Path) -> None:
-    """A backend that leaves a prompt out is noticed."""
+    """A backend that leaves a prompt out is noticed before any response is handed out."""
     backend = Echo()
-    backend.answer = lambda _: iter(())  # type: ignore[method-assign]
+    backend.answer = lambda asked: (answer(one) for one in asked if one.key != "b")  # type: ignore[method-assign]
 
-    with pytest.raises(EquipoiseError, match="prompt 'a' was asked and not answered: run again"):
-        run([prompt("a", "one")], backend, tmp_path / "cache")
+    with (
+        ResponseCache(tmp_path / "cache") as cache,
+        pytest.raises(EquipoiseError, match="prompt 'b' was asked and not answered: run again"),
+    ):
+        answer_all(
+            [prompt("a", "one"), prompt("b", "two")],
+            manifest=MANIFEST,
+            generation=GENERATION,
+            cache=cache,
+            open_backend=lambda: backend,
+            progress=lambda *_: None,
+        )
+
+
+def test_everything_is_asked_before_the_first_response_is_taken(tmp_path: Path) -> None:
+    """Responses are handed out from the disk; whoever takes none of them has them asked, and kept, all the same."""
+    prompts = [prompt(key, key) for key in "abc"]
+    backend = Echo()
+    with ResponseCache(tmp_path / "cache") as cache:
+        responses = answer_all(
+            prompts,
+            manifest=MANIFEST,
+            generation=GENERATION,
+            cache=cache,
+            open_backend=lambda: backend,
+            progress=lambda *_: None,
+        )
+
+        assert (sorted(backend.asked), backend.closed) == (["a", "b", "c"], 1)
+        assert next(responses) == answer(prompts[0])
+    again = Echo()
+    run(prompts, again, tmp_path / "cache")
+
+    assert again.opened == 0
 
 
 @given(words=st.lists(st.sampled_from("uvwxyz"), max_size=12), kept=st.sets(st.sampled_from("uvwxyz")))
@@ -246,7 +280,7 @@ with cache.ResponseCache.open() as kept:
         open_backend=lambda: open_backend(manifest, entry, cache.folder() / "models", batch_size=3),
         progress=lambda done, total: None,
     )
-records.write(Path("responses.jsonl"), rows)
+    records.write(Path("responses.jsonl"), rows)
 '''
 
 

@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from equipoise.adversarial.rows import Item, Neutralised, Variant
-from equipoise.equity.rows import Sampled
 from equipoise.errors import EquipoiseError
 from equipoise.perturb import load_templates
-from equipoise.questions import evaluator, exam_letters, exam_prompt, letter_of, letters_of, question_prompt
+from equipoise.questions import evaluator, exam_prompt, letter_of, letters_of, question_prompt
 from equipoise.records import Prompt, Response
 
 TEMPLATE = load_templates(Path(__file__).parents[1] / "data" / "templates").evaluation
@@ -129,17 +128,3 @@ def test_an_exam_question_is_asked_as_it_stands() -> None:
 
         assert (prompt.key, prompt.study, prompt.stem) == ("i1/exam", "medmcqa", "")
         assert prompt.model_copy(update={"key": other.key, "study": other.study}) == other
-
-
-def test_exam_letters_are_given_by_item() -> None:
-    """A question of two cities has one letter; responses of the adversarial study have none here."""
-    sampled = [
-        Sampled(key=f"{city}/i1", city=city, item="i1", disease="respiratory", gold="B", options=OPTIONS)
-        for city in ("x", "y")
-    ]
-    rows = [
-        response("i1/exam", "The answer is pneumonia.").model_copy(update={"study": "medmcqa"}),
-        response("i1/neutral", A=-1.0),
-    ]
-
-    assert exam_letters(rows, sampled) == {"i1": "B"}

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import errno
 import json
+import weakref
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,6 +15,7 @@ from equipoise.errors import EquipoiseError
 from equipoise.records import Effect, Response, Row
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
@@ -194,6 +196,55 @@ def test_writing_leaves_only_the_file_and_anyone_may_read_it(tmp_path: Path) -> 
 
     assert [path] == list(tmp_path.iterdir())
     assert path.stat().st_mode & 0o777 == 0o644
+
+
+@given(rows=RESPONSES)
+def test_rows_that_wait_on_the_disk_are_the_same_rows(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[Response]
+) -> None:
+    """What does not fit in memory is sorted from a file without a name, which does not stay."""
+    folder = tmp_path_factory.mktemp("rows")
+    records.write(folder / "held", rows)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(records, "HELD", 1)
+        records.write(folder / "waiting", rows)
+
+    assert (folder / "held").read_bytes() == (folder / "waiting").read_bytes()
+    assert sorted(path.name for path in folder.iterdir()) == ["held", "waiting"]
+
+
+def test_no_more_than_one_row_is_held(tmp_path: Path) -> None:
+    """When a row is asked for, all before it are gone but the one that was given last."""
+    alive: list[weakref.ref[Effect]] = []
+
+    def rows() -> Iterator[Effect]:
+        for number in range(9):
+            assert sum(one() is not None for one in alive) <= 1
+            row = effect(f"{9 - number}")
+            alive.append(weakref.ref(row))
+            yield row
+            del row
+
+    records.write(tmp_path / "rows.jsonl", rows())
+
+    assert len(alive) == len(records.read(tmp_path / "rows.jsonl", Effect)) == 9
+
+
+@pytest.mark.parametrize("error", [EquipoiseError("no answer"), KeyboardInterrupt(), OSError("the network is down")])
+def test_rows_that_break_off_keep_the_old_file(tmp_path: Path, error: BaseException) -> None:
+    """A fault of what makes the rows is told as it is, and nothing of them is written."""
+    path = tmp_path / "rows.jsonl"
+    records.write(path, [effect("old")])
+    old = path.read_bytes()
+
+    def rows() -> Iterator[Effect]:
+        yield effect("new")
+        raise error
+
+    with pytest.raises(type(error)) as caught:
+        records.write(path, rows())
+    assert caught.value is error
+    assert (old, [path]) == (path.read_bytes(), list(tmp_path.iterdir()))
 
 
 def test_a_full_disk_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from equipoise.records import Answer, Judgement, Response, Vignette
 from equipoise.score import Score, judge_responses
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -89,12 +89,14 @@ def judge(
     responses: Sequence[Response], roles: Sequence[Role] = ("marginalised", "privileged"), **changes: Any
 ) -> list[Judgement]:
     """Read responses to the arms of the pair."""
-    return judge_responses(
-        [vignette(role) for role in roles],
-        responses,
-        lexicon=LEXICON,
-        probabilities=entailed,
-        settings=Score.model_validate(SETTINGS | changes),
+    return list(
+        judge_responses(
+            [vignette(role) for role in roles],
+            responses,
+            lexicon=LEXICON,
+            probabilities=entailed,
+            settings=Score.model_validate(SETTINGS | changes),
+        )
     )
 
 
@@ -186,3 +188,32 @@ def test_a_model_that_answers_other_studies_has_no_judgement() -> None:
     other = response("privileged", "a", "b").model_copy(update={"study": "cases"})
 
     assert judge([other]) == []
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_few_responses_are_held_at_once(size: int) -> None:
+    """They are judged as they come, so many in one call; how many changes no judgement."""
+    taken: list[str] = []
+    calls: list[int] = []
+    made = [vignette("marginalised").model_copy(update={"key": f"p{number}"}) for number in range(5)]
+
+    def given() -> Iterator[Response]:
+        for one in made:
+            taken.append(one.key)
+            yield response("marginalised", f"Her sex, {one.key}.", "Reflux.").model_copy(update={"key": one.key})
+
+    def judged(pairs: list[tuple[str, str]]) -> NDArray[np.float32]:
+        calls.append(len(taken))
+        return entailed(pairs)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("equipoise.judge.reading.TOGETHER", size)
+        found = list(
+            judge_responses(
+                made, given(), lexicon=LEXICON, probabilities=judged, settings=Score.model_validate(SETTINGS)
+            )
+        )
+
+    # After 5 responses no other is left to take: with 2, the calls come after 2, 4 and 5.
+    assert calls == sorted({min(size * turn, 5) for turn in range(1, 6)})
+    assert [(row.key, row.window) for row in found] == [(one.key, f"Her sex, {one.key}.") for one in made]

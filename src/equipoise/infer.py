@@ -12,7 +12,7 @@ from equipoise.errors import EquipoiseError
 from equipoise.executors.cluster import Cluster
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
     from equipoise.backends.base import Backend
@@ -44,11 +44,12 @@ def answer_all(
     cache: ResponseCache,
     open_backend: Callable[[], AbstractContextManager[Backend]],
     progress: Callable[[int, int], object],
-) -> list[Response]:
+) -> Iterator[Response]:
     """Answer prompts, asking the model only what the cache does not hold; equal questions are asked once.
 
     The backend is opened only if something is left to ask. Every answer is kept on disk before the next is waited for.
-    `progress` is told how many of how many prompts are answered.
+    `progress` is told how many of how many prompts are answered. When this returns, all are; the responses are read
+    from the cache one at a time, in the order of the prompts, as long as it is open.
     """
     keys = {prompt.key: response_key(prompt, manifest, generation) for prompt in prompts}
     open_questions = {
@@ -64,11 +65,19 @@ def answer_all(
                 cache.put(question, response)
                 del waiting[question]
                 progress(len(prompts) - waiting.total(), len(prompts))
-    responses: list[Response] = []
     for prompt in prompts:
-        answered = cache.get(keys[prompt.key], prompt)
-        if answered is None:
-            message = f"prompt {prompt.key!r} was asked and not answered: run again; finished answers are kept"
-            raise EquipoiseError(message)
-        responses.append(answered)
-    return responses
+        if keys[prompt.key] in waiting:
+            raise _unanswered(prompt)
+    return (_answered(prompt, keys[prompt.key], cache) for prompt in prompts)
+
+
+def _answered(prompt: Prompt, question: str, cache: ResponseCache) -> Response:
+    """Find the answer to a prompt that was answered."""
+    response = cache.get(question, prompt)
+    if response is None:  # the file was emptied meanwhile
+        raise _unanswered(prompt)
+    return response
+
+
+def _unanswered(prompt: Prompt) -> EquipoiseError:
+    return EquipoiseError(f"prompt {prompt.key!r} was asked and not answered: run again; finished answers are kept")

@@ -15,7 +15,7 @@ from equipoise.records import Response
 from equipoise.tables import json_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from equipoise.cases import Case
@@ -96,11 +96,11 @@ def saved(output: Output) -> Response:
     )
 
 
-def outputs_of(responses: Iterable[Response]) -> list[Output]:
+def outputs_of(responses: Iterable[Response]) -> Iterator[Output]:
     """Give the outputs among responses: those of the study `cases`; the inverse of `saved`."""
-    return [
-        Output(id=one.key, text="".join(one.replies), ok=bool(one.replies)) for one in responses if one.study == "cases"
-    ]
+    for one in responses:
+        if one.study == "cases":
+            yield Output(id=one.key, text="".join(one.replies), ok=bool(one.replies))
 
 
 def _output(row: Mapping[str, Any], where: str) -> Output:

@@ -10,10 +10,9 @@ from equipoise.reading.letters import read_letter
 from equipoise.records import Prompt
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from equipoise.adversarial.rows import Item, Neutralised, Variant
-    from equipoise.equity.rows import Sampled
     from equipoise.perturb.agents import Evaluate
     from equipoise.perturb.templates import EvaluationPrompt
     from equipoise.records import Response, Study
@@ -67,21 +66,10 @@ def letter_of(response: Response, options: Mapping[str, str]) -> str | None:
     return min(response.log_likelihood, key=lambda letter: (-response.log_likelihood[letter], letter))
 
 
-def letters_of(responses: Sequence[Response], variants: Sequence[Variant]) -> dict[str, str | None]:
+def letters_of(responses: Iterable[Response], variants: Sequence[Variant]) -> dict[str, str | None]:
     """Read the letter of every variant's response, by key; responses of other studies are left alone."""
-    return _letters(responses, "adversarial", {variant.key: variant.options for variant in variants})
-
-
-def exam_letters(responses: Sequence[Response], sampled: Sequence[Sampled]) -> dict[str, str | None]:
-    """Read the letter of every exam question's response, by item; responses of other studies are left alone."""
-    letters = _letters(responses, "medmcqa", {f"{row.item}{EXAM}": row.options for row in sampled})
-    return {key.removesuffix(EXAM): letter for key, letter in letters.items()}
-
-
-def _letters(
-    responses: Sequence[Response], study: Study, options: Mapping[str, Mapping[str, str]]
-) -> dict[str, str | None]:
-    return {row.key: letter_of(row, options.get(row.key, {})) for row in responses if row.study == study}
+    options = {variant.key: variant.options for variant in variants}
+    return {row.key: letter_of(row, options.get(row.key, {})) for row in responses if row.study == "adversarial"}
 
 
 def question_prompts(
@@ -96,7 +84,7 @@ def evaluator(
     items: Sequence[Neutralised],
     template: EvaluationPrompt,
     answering: Answering,
-    ask: Callable[[Sequence[Prompt]], Sequence[Response]],
+    ask: Callable[[Sequence[Prompt]], Iterable[Response]],
 ) -> Evaluate:
     """Make the Evaluation agent of a model: `ask` answers prompts, and the agent gives the letters it chose."""
 

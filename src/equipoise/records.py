@@ -12,8 +12,9 @@ import json
 import math
 import os
 import tempfile
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from typing import IO, TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 DECIMALS = 6
 """Places to which every float is rounded on writing."""
+HELD = 2**24
+"""Bytes of rows that wait in memory to be sorted (16 MiB); a larger file's wait on the disk."""
 
 Text = Annotated[str, Field(min_length=1)]
 Study = Literal["vignettes", "adversarial", "medmcqa", "stigma", "openr1", "cases"]
@@ -252,33 +255,61 @@ def sha256(path: Path) -> str:
 
 def write_text(path: Path, text: str) -> None:
     """Write a text file whole or not at all: to a temporary name beside it, flushed to the disk, then renamed."""
-    try:
+    with _writing(path):
+        _replace(path, (text.encode(),))
+
+
+def write(path: Path, rows: Iterable[Row]) -> None:
+    """Write rows as canonical JSONL; two rows with one key are an EquipoiseError, and nothing is written.
+
+    Rows may come in any order, and no more than one is held: their lines wait in a file without a name, to be sorted.
+    """
+    places: dict[str, int] = {}
+    end = 0
+    with _writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            Path(name).chmod(0o644)
-            Path(name).replace(path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+    with tempfile.SpooledTemporaryFile(HELD, dir=str(path.parent)) as waiting:
+        for row in rows:
+            if row.key in places:
+                message = f"{path}: two rows have the key {row.key!r}: keys are unique in a file"
+                raise EquipoiseError(message)
+            line = f"{dumps(row.model_dump(mode='json'))}\n".encode()
+            places[row.key] = end
+            with _writing(path):
+                end += waiting.write(line)
+        with _writing(path):
+            _replace(path, (_line_at(waiting, places[key]) for key in sorted(places)))
+
+
+def _line_at(file: IO[bytes], place: int) -> bytes:
+    file.seek(place)
+    return file.readline()
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """Say in one line what keeps a file from being written."""
+    try:
+        yield
     except OSError as error:
         message = f"{path}: cannot be written ({error.strerror}): free space or mend its permissions, then run again"
         raise EquipoiseError(message) from error
 
 
-def write(path: Path, rows: Iterable[Row]) -> None:
-    """Write rows as canonical JSONL; two rows with one key are an EquipoiseError, and nothing is written."""
-    lines: dict[str, str] = {}
-    for row in rows:
-        if row.key in lines:
-            message = f"{path}: two rows have the key {row.key!r}: keys are unique in a file"
-            raise EquipoiseError(message)
-        lines[row.key] = dumps(row.model_dump(mode="json"))
-    write_text(path, "".join(lines[key] + "\n" for key in sorted(lines)))
+def _replace(path: Path, parts: Iterable[bytes]) -> None:
+    """Write a file under a temporary name and rename it, or leave nothing."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.writelines(parts)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).chmod(0o644)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
 
 
 def write_json(path: Path, value: Any) -> None:  # noqa: ANN401

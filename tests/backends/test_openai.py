@@ -261,7 +261,7 @@ def main() -> None:
             open_backend=lambda: open_backend(manifest, entry, Path(), batch_size=1),
             progress=lambda done, total: Path("done").write_text(str(done)),
         )
-    records.write(Path("responses.jsonl"), rows)
+        records.write(Path("responses.jsonl"), rows)
 
 
 stage.run(main)

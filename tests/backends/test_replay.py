@@ -104,7 +104,7 @@ def test_saved_responses_of_a_run_give_the_run_again(tmp_path: Path, monkeypatch
     model = entry(tmp_path / "responses.jsonl")
     manifest = manifests.describe("some", model, tmp_path)
     with ResponseCache(tmp_path / "cache") as cache:
-        found = answer_all(
+        answered = answer_all(
             prompts,
             manifest=manifest,
             generation=model.generation,
@@ -112,6 +112,7 @@ def test_saved_responses_of_a_run_give_the_run_again(tmp_path: Path, monkeypatch
             open_backend=lambda: open_backend(manifest, model, tmp_path, batch_size=1),
             progress=lambda *_: None,
         )
+        found = [*answered]
 
     assert (manifest.backend, manifest.repo, manifest.revision) == ("replay", "responses.jsonl", model.sha256)
     assert found == [row.model_copy(update={"study": "adversarial"}) for row in before]

@@ -142,13 +142,15 @@ def test_a_run_that_breaks_goes_on_where_it_was(
 
     def run(path: Path) -> list[Response]:
         with ResponseCache(path) as cache:
-            return answer_all(
-                talks.PROMPTS,
-                manifest=manifest,
-                generation=entry.generation,
-                cache=cache,
-                open_backend=lambda: open_backend(manifest, entry, root / "store", batch_size=4),
-                progress=lambda *_: None,
+            return list(
+                answer_all(
+                    talks.PROMPTS,
+                    manifest=manifest,
+                    generation=entry.generation,
+                    cache=cache,
+                    open_backend=lambda: open_backend(manifest, entry, root / "store", batch_size=4),
+                    progress=lambda *_: None,
+                )
             )
 
     undisturbed = run(tmp_path / "undisturbed")

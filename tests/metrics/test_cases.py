@@ -96,4 +96,4 @@ def test_an_output_comes_back_as_it_was_saved() -> None:
     """The text and whether the run gave one are kept; other fields of the file are not."""
     outputs = [Output("a", "x\n[Repetitive content removed]"), Output("b", "", ok=False), Output("c", "")]
 
-    assert outputs_of([saved(one) for one in outputs]) == outputs
+    assert list(outputs_of(saved(one) for one in outputs)) == outputs

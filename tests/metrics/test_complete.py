@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from equipoise.errors import EquipoiseError
 from equipoise.metrics.complete import asked, require_answered, require_whole
-from guarded import fill, prompt, response
+from guarded import fill, noted, prompt
 
 if TYPE_CHECKING:
     from equipoise.records import Study
@@ -28,10 +28,10 @@ def every(_: Study) -> bool:
 def test_one_response_each_passes() -> None:
     """Responses in any order pass; saved outputs to cases have prompts of their own."""
     responses = [
-        response("q", study="adversarial"),
-        response("b"),
-        response("a"),
-        response("case", "Text.", study="cases"),
+        noted("q", study="adversarial"),
+        noted("b"),
+        noted("a"),
+        noted("case", "Text.", study="cases"),
     ]
 
     require_answered(PROMPTS, responses, every, FILE)
@@ -40,7 +40,7 @@ def test_one_response_each_passes() -> None:
 def test_missing_responses_are_counted_and_the_first_is_found() -> None:
     """The line names the file, how many are missing, the first with its own file and row, and what mends it."""
     with pytest.raises(EquipoiseError) as caught:
-        require_answered(PROMPTS, [response("a")], every, FILE)
+        require_answered(PROMPTS, [noted("a")], every, FILE)
 
     assert str(caught.value) == (
         "responses.jsonl: 2 of 3 prompts have no response, first 'b' (prompts.jsonl, row 2): run `dvc repro infer`, "
@@ -54,18 +54,18 @@ def test_missing_responses_are_counted_and_the_first_is_found() -> None:
 )
 def test_a_response_that_was_not_asked_for_is_named_by_its_row(key: str, study: Study) -> None:
     """A response to a prompt that nobody asked is refused with its row, even where all prompts have theirs."""
-    responses = [response("b"), response("q", study="adversarial"), response(key, study=study)]
+    responses = [noted("b"), noted("q", study="adversarial"), noted(key, study=study)]
 
     with pytest.raises(EquipoiseError, match=f"responses.jsonl, row 3: a response to '{key}' of the study {study}"):
-        require_answered(PROMPTS, [*responses, response("a")], every, FILE)
+        require_answered(PROMPTS, [*responses, noted("a")], every, FILE)
 
 
 def test_a_study_that_the_model_does_not_answer_has_no_response() -> None:
     """Saved answers to one study leave the other's prompts alone, and a response to one of these is refused."""
-    require_answered(PROMPTS, [response("a"), response("b")], lambda study: study == "vignettes", FILE)
+    require_answered(PROMPTS, [noted("a"), noted("b")], lambda study: study == "vignettes", FILE)
 
     with pytest.raises(EquipoiseError, match="row 1: a response to 'q'"):
-        require_answered(PROMPTS, [response("q", study="adversarial")], lambda study: study == "vignettes", FILE)
+        require_answered(PROMPTS, [noted("q", study="adversarial")], lambda study: study == "vignettes", FILE)
 
 
 @given(st.sets(st.sampled_from("abcdefgh"), min_size=1), st.data())
@@ -75,7 +75,7 @@ def test_any_missing_response_is_found(keys: set[str], data: st.DataObject) -> N
     gone = data.draw(st.sampled_from(sorted(keys)))
 
     with pytest.raises(EquipoiseError, match=f"1 of {len(keys)} prompts have no response, first '{gone}'"):
-        require_answered(prompts, [response(key) for key in keys - {gone}], every, FILE)
+        require_answered(prompts, [noted(key) for key in keys - {gone}], every, FILE)
 
 
 def test_a_prompt_is_known_by_its_words() -> None:

@@ -11,12 +11,13 @@ from equipoise.cases import Case
 from equipoise.metrics.effects import Estimate, Group, effect
 from equipoise.metrics.guards import FEW, THRESHOLDS, Guard, guard_metrics, guards
 from equipoise.metrics.rows import Rows
-from guarded import NOTHING, REASON, fill, response
+from guarded import NOTHING, REASON, fill, noted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from equipoise.records import Effect, Judgement, Response
+    from equipoise.metrics.noted import Noted
+    from equipoise.records import Effect, Judgement
 
 
 @pytest.fixture(scope="module")
@@ -29,9 +30,9 @@ def sound(study: Callable[..., Any], case: Callable[..., Any]) -> Rows:
     return replace(NOTHING, vignettes=told, judgements=judgements, responses=[reply(one.key) for one in vignettes])
 
 
-def reply(key: str, text: str = "", *, finished: tuple[bool, bool] = (True, True)) -> Response:
+def reply(key: str, text: str = "", *, finished: tuple[bool, bool] = (True, True)) -> Noted:
     """Build a response to a vignette in two turns; without a text it names its key."""
-    return response(key, text or f"{key} has a cough.", "Asthma.", finished=finished)
+    return noted(key, text or f"{key} has a cough.", "Asthma.", finished=finished)
 
 
 def asked(rows: Rows, adversarial: Sequence[Effect] = (), **letters: dict[str, str | None]) -> dict[str, Guard]:
@@ -45,9 +46,12 @@ def triggered(rows: Rows, adversarial: Sequence[Effect] = (), **letters: dict[st
     return [name for name, guard in asked(rows, adversarial, **letters).items() if guard.triggered]
 
 
-def changed(rows: Rows, *numbers: int, **fields: Any) -> list[Response]:
+def changed(rows: Rows, *numbers: int, text: str = "", finished: tuple[bool, bool] = (True, True)) -> list[Noted]:
     """Change some of the responses."""
-    return [one.model_copy(update=fields if number in numbers else {}) for number, one in enumerate(rows.responses)]
+    return [
+        reply(one.key, text, finished=finished) if number in numbers else one
+        for number, one in enumerate(rows.responses)
+    ]
 
 
 def judged(rows: Rows, answer: str, number: int) -> list[Judgement]:
@@ -91,7 +95,7 @@ def test_the_other_arms_replies_copied_over_are_found(sound: Rows) -> None:
 
 def test_one_long_reply_under_two_presentations_is_a_copy(sound: Rows) -> None:
     """Rows 0 and 10 are of two presentations: two copies, and two of 20 replies are repeated."""
-    found = asked(replace(sound, responses=changed(sound, 0, 10, replies=(REASON, "Asthma."))))
+    found = asked(replace(sound, responses=changed(sound, 0, 10, text=REASON)))
 
     assert found["copied_results/vignettes"][2:4] == (2, 2)
     assert found["repeated_replies/vignettes"][2:4] == (20, 2)
@@ -107,7 +111,7 @@ def test_a_model_stuck_in_one_answer_repeats_itself(sound: Rows) -> None:
 def test_empty_replies_are_found(sound: Rows) -> None:
     """One reply of white space, or of nothing but thinking tags, is one too many."""
     for text in (" \n", "<think></think>"):
-        rows = replace(sound, responses=changed(sound, 3, replies=(text, "Asthma.")))
+        rows = replace(sound, responses=changed(sound, 3, text=text))
 
         assert triggered(rows) == ["empty_replies/vignettes"]
 
@@ -148,7 +152,7 @@ def test_a_case_without_an_output_is_unanswered() -> None:
         )
         for key in ("c1", "c2", "c3")
     ]
-    outputs = [response("c1", "It is asthma.", study="cases"), response("c2", study="cases")]
+    outputs = [noted("c1", "It is asthma.", study="cases"), noted("c2", study="cases")]
 
     guard = asked(replace(NOTHING, cases=cases, responses=outputs))["unanswered_prompts/cases"]
 
@@ -159,7 +163,7 @@ def test_unread_letters_and_fills_warn() -> None:
     """Letters that were not read and sentences without a gendered word are unread answers of their studies."""
     rows = replace(
         NOTHING,
-        responses=[response("i1/neutral", "?", study="adversarial"), response("i1/exam", "?", study="medmcqa")],
+        responses=[noted("i1/neutral", "?", study="adversarial"), noted("i1/exam", "?", study="medmcqa")],
         fills=[fill("t1", "anxiety", 0.0, 0.0), fill("t1", "stroke")],
     )
 
@@ -180,7 +184,7 @@ def test_fills_of_one_condition_copied_to_another_are_found() -> None:
 
 def test_an_arm_with_a_skew_of_letters_warns() -> None:
     """The alarm of one arm of two triggers the guard, which tells the largest distance."""
-    rows = replace(NOTHING, responses=[response("i1/neutral", study="adversarial", likelihoods={"A": 0.0, "B": -1.0})])
+    rows = replace(NOTHING, responses=[noted("i1/neutral", study="adversarial", likelihoods={"A": 0.0, "B": -1.0})])
     effects = [
         effect(Group("arm", arm, "adversarial"), measure, 9, Estimate(value))
         for arm, distance, alarm in (("neutral", 0.6, 1.0), ("original", 0.1, 0.0))
@@ -212,7 +216,7 @@ def test_a_liking_for_the_stereotyped_wording_warns(study: Callable[..., Any], c
 
 def test_metrics_are_finite_scalars_under_guard_and_study(sound: Rows) -> None:
     """Each guard of a study has its count, share, threshold and verdict; a share of nothing is left out."""
-    rows = replace(sound, responses=changed(sound, 3, replies=("", "A.")))
+    rows = replace(sound, responses=changed(sound, 3, text=" "))
 
     written = guard_metrics(guards(rows, {}, {}, []), rows.responses)
 

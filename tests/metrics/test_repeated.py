@@ -8,18 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from equipoise.metrics.repeated import copied, identical_arms, identical_fills, repeated, results
-from guarded import REASON, fill, response
+from guarded import REASON, fill, noted
 
 if TYPE_CHECKING:
-    from equipoise.records import Response
+    from equipoise.metrics.noted import Noted
 
 LIKELY = {"A": -0.1, "B": -2.0}
 
 
-def lettered(arm: str, shift: float, questions: int = 6) -> list[Response]:
+def lettered(arm: str, shift: float, questions: int = 6) -> list[Noted]:
     """Build the responses of one arm of the adversarial study, whose likelihoods differ between questions."""
     return [
-        response(f"i{number}/{arm}", study="adversarial", likelihoods={"A": -number + shift, "B": -1.0})
+        noted(f"i{number}/{arm}", study="adversarial", likelihoods={"A": -number + shift, "B": -1.0})
         for number in range(questions)
     ]
 
@@ -27,9 +27,9 @@ def lettered(arm: str, shift: float, questions: int = 6) -> list[Response]:
 def test_a_copied_result_is_found_in_another_study_too() -> None:
     """Equal likelihoods on two questions are a copy, wherever they stand: both rows are counted."""
     responses = [
-        response("i1/neutral", study="adversarial", likelihoods=LIKELY),
-        response("i2/exam", study="medmcqa", likelihoods=LIKELY),
-        response("i3/exam", study="medmcqa", likelihoods={"A": -0.2, "B": -2.0}),
+        noted("i1/neutral", study="adversarial", likelihoods=LIKELY),
+        noted("i2/exam", study="medmcqa", likelihoods=LIKELY),
+        noted("i3/exam", study="medmcqa", likelihoods={"A": -0.2, "B": -2.0}),
     ]
 
     assert copied(results(responses, {}, {})) == {"adversarial": (1, 1), "medmcqa": (2, 1)}
@@ -37,8 +37,8 @@ def test_a_copied_result_is_found_in_another_study_too() -> None:
 
 def test_the_same_question_has_the_same_answer() -> None:
     """Arms of one question, and prompts of the same words, may share what no two prompts share by chance."""
-    arms = [response(f"i1/{arm}", study="adversarial", likelihoods=LIKELY) for arm in ("neutral", "original")]
-    words = [response(f"i{number}/exam", study="medmcqa", likelihoods=LIKELY) for number in (2, 3)]
+    arms = [noted(f"i1/{arm}", study="adversarial", likelihoods=LIKELY) for arm in ("neutral", "original")]
+    words = [noted(f"i{number}/exam", study="medmcqa", likelihoods=LIKELY) for number in (2, 3)]
 
     assert copied(results(arms, {}, {})) == {"adversarial": (2, 0)}
     assert copied(results(words, {}, {"i2/exam": "same", "i3/exam": "same"})) == {"medmcqa": (2, 0)}
@@ -46,8 +46,8 @@ def test_the_same_question_has_the_same_answer() -> None:
 
 def test_a_long_reply_under_two_cases_is_a_copy() -> None:
     """Of saved outputs, two of 60 words are the same; short ones may be, and are counted as repeated alone."""
-    outputs = [response(key, text, study="cases") for key, text in (("c1", REASON), ("c2", REASON), ("c3", "No."))]
-    found = results([*outputs, response("c4", "No.", study="cases")], {}, {})
+    outputs = [noted(key, text, study="cases") for key, text in (("c1", REASON), ("c2", REASON), ("c3", "No."))]
+    found = results([*outputs, noted("c4", "No.", study="cases")], {}, {})
 
     assert copied(found) == {"cases": (2, 2)}
     assert repeated(found) == {"cases": (4, 4)}
@@ -56,8 +56,8 @@ def test_a_long_reply_under_two_cases_is_a_copy() -> None:
 def test_vignettes_of_one_presentation_may_be_answered_alike() -> None:
     """Replies are repeated only where another presentation has them, and letters never."""
     keys = {"p1/marginalised": "chest", "p1/privileged": "chest", "p2/privileged": "chest", "p3/privileged": "mood"}
-    alike = [response(key, "Because.", "Angina.") for key in keys]
-    letters = [response(f"i{number}/neutral", "A", study="adversarial") for number in range(4)]
+    alike = [noted(key, "Because.", "Angina.") for key in keys]
+    letters = [noted(f"i{number}/neutral", "A", study="adversarial") for number in range(4)]
 
     assert repeated(results(alike[:3], keys, {})) == {"vignettes": (3, 0)}
     # Each of the four now stands under another presentation: three have p3's words, and p3 has theirs.
@@ -77,7 +77,7 @@ def test_arms_that_were_asked_alike_or_on_few_cases_are_not_compared() -> None:
     same = [*lettered("neutral", 0), *lettered("original", 0)]
     words = {one.key: one.key.partition("/")[0] for one in same}
     few = [*lettered("neutral", 0, 4), *lettered("original", 0, 4)]
-    letters = [response(f"i{number}/{arm}", "A", study="adversarial") for number in range(9) for arm in ("a", "b")]
+    letters = [noted(f"i{number}/{arm}", "A", study="adversarial") for number in range(9) for arm in ("a", "b")]
 
     assert identical_arms(results(same, {}, words)) == {"adversarial": (0, 0)}
     assert identical_arms(results(few, {}, {})) == {"adversarial": (0, 0)}
@@ -88,14 +88,11 @@ def test_arms_that_were_asked_alike_or_on_few_cases_are_not_compared() -> None:
 def test_one_case_that_differs_is_enough(changed: int) -> None:
     """Both arms of six pairs agree; where one reply is changed the arms are no copies any more."""
     responses = [
-        response(f"p{number}/{role}", f"Reason {number}.")
+        noted(f"p{number}/{role}", f"Reason {number}.")
         for number in range(6)
         for role in ("marginalised", "privileged")
     ]
-    other = [
-        one.model_copy(update={"replies": ("Another.",)}) if one.key == f"p{changed}/privileged" else one
-        for one in responses
-    ]
+    other = [noted(one.key, "Another.") if one.key == f"p{changed}/privileged" else one for one in responses]
 
     assert identical_arms(results(responses, {}, {})) == {"vignettes": (1, 1)}
     assert identical_arms(results(other, {}, {})) == {"vignettes": (1, 0)}
@@ -123,9 +120,7 @@ def test_sentences_without_a_gendered_word_tell_nothing() -> None:
 def test_arms_of_a_message_are_one_case() -> None:
     """The arms of one message may be answered alike, in whichever dimension they differ; two messages may not."""
     keys = ("m1/race/marginalised", "m1/race/privileged", "m1/age/privileged")
-    alike = [response(key, REASON, study="openr1") for key in keys]
+    alike = [noted(key, REASON, study="openr1") for key in keys]
 
     assert repeated(results(alike, {}, {})) == {"openr1": (3, 0)}
-    assert copied(results([*alike, response("m2/race/privileged", REASON, study="openr1")], {}, {})) == {
-        "openr1": (4, 4)
-    }
+    assert copied(results([*alike, noted("m2/race/privileged", REASON, study="openr1")], {}, {})) == {"openr1": (4, 4)}

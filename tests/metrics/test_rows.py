@@ -48,7 +48,7 @@ def test_a_whole_run_is_read_with_what_was_asked(tmp_path: Path) -> None:
         ("prompts.jsonl", 1, "a/privileged"),
         ("exam.jsonl", 1, "i1/exam"),
     ]
-    assert len(rows.responses) == 2
+    assert [(one.key, one.letter) for one in rows.responses] == [("a/privileged", None), ("i1/exam", "A")]
 
 
 def test_two_responses_to_one_prompt_are_refused(tmp_path: Path) -> None:

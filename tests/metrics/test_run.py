@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from equipoise.errors import EquipoiseError
+from equipoise.metrics.noted import note
 from equipoise.metrics.run import run_metrics, vignette_run
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 def test_run_is_counted(study: Callable[..., Any], case: Callable[..., Any], response: Callable[..., Response]) -> None:
     """Prompts, tokens, cut replies, unparsed answers and refusals are counted."""
     _, judgements = study([case(marginalised="unparsed", privileged="refusal"), case()])
-    responses = [response(judgement.key, finished=number > 0) for number, judgement in enumerate(judgements)]
+    responses = [note(response(judgement.key, finished=number > 0)) for number, judgement in enumerate(judgements)]
 
     assert vignette_run(responses, judgements) == {
         "n_prompts": 4,
@@ -39,7 +40,7 @@ def test_unjudged_response_is_named(
     _, judgements = study([case()])
 
     with pytest.raises(EquipoiseError, match="keys with a response but no judgement: other;"):
-        vignette_run([*(response(judgement.key) for judgement in judgements), response("other")], judgements)
+        vignette_run([note(response(key)) for key in (*(one.key for one in judgements), "other")], judgements)
 
 
 def test_studies_are_counted_apart(response: Callable[..., Response]) -> None:
@@ -47,7 +48,7 @@ def test_studies_are_counted_apart(response: Callable[..., Response]) -> None:
     adversarial = response("i1/neutral").model_copy(update={"study": "adversarial"})
     exam = response("i1/exam").model_copy(update={"study": "medmcqa"})
 
-    counted = run_metrics([adversarial, exam], [], {"i1/neutral": "A"}, {"i1": None})
+    counted = run_metrics([note(adversarial), note(exam)], [], {"i1/neutral": "A"}, {"i1": None})
 
     assert [(name, study["n_prompts"], study["unparsed"]) for name, study in counted.items()] == [
         ("vignettes", 0, 0),

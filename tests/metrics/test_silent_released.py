@@ -66,7 +66,7 @@ def word_judge(pairs: list[tuple[str, str]]) -> np.ndarray[Any, Any]:
 def nli(outputs: list[Output], *cases: Case, errors: ErrorCounts | None = None) -> dict[str, Any]:
     """Score with the judge of words."""
     asked = {one.key: one for one in cases}
-    judgements = judge_outputs(outputs, asked, word_judge, SETTINGS, LEXICON, DIAGNOSES)
+    judgements = list(judge_outputs(outputs, asked, word_judge, SETTINGS, LEXICON, DIAGNOSES))
     return score_judged("f", outputs, asked, judgements, alpha=0.05, errors=errors)
 
 

@@ -137,7 +137,21 @@ def test_length_decides_between_the_sentence_and_its_mean_token() -> None:
 def test_missing_likelihoods_are_told_in_one_line(answered: list[Response]) -> None:
     """A model without likelihoods, or one sentence without its own, is refused with the mend."""
     with pytest.raises(EquipoiseError, match=r"'rq1/has' has no likelihood of '.* has flu', .* or fill\.scorer masked"):
-        causal_fills(small(), answered, SETTINGS)
+        list(causal_fills(small(), answered, SETTINGS))
+
+
+def test_a_response_is_read_when_it_comes() -> None:
+    """The first sentences are read before the second response is taken; those of other prompts are left alone."""
+    taken = []
+
+    def answered() -> Iterator[Response]:
+        for key in ("rq2/other", "rq1/has", "rq3/other"):
+            taken.append(key)
+            yield response(key, TOTALS | {"Someone has flu": -1.0} if key == "rq1/has" else {})
+
+    next(causal_fills(small(), answered(), SETTINGS))
+
+    assert taken == ["rq2/other", "rq1/has"]
 
 
 NAMES = ("She", "He", "A child", "Someone")
@@ -182,7 +196,7 @@ def whole_sentences(model: Exported, template: Template, condition: str, subject
 def assert_equals_torch(model: Exported, asked: Library, batch_size: int) -> None:
     """Compare every fill with torch's."""
     with model.open(batch_size=batch_size) as backend:
-        fills = causal_fills(asked, list(backend.answer(sentence_prompts(asked, SETTINGS))), SETTINGS)
+        fills = [*causal_fills(asked, backend.answer(sentence_prompts(asked, SETTINGS)), SETTINGS)]
     templates = {(template.question, template.key): template for template in asked.templates}
     assert len(fills) == len(asked.templates) * len(asked.conditions)
     for fill in fills:
@@ -244,8 +258,8 @@ def test_an_interrupted_run_goes_on_where_it_was(tiny_model: Exported, tmp_path:
                 )
             except KeyboardInterrupt:
                 return breaking.answered
-        fills = tmp_path / f"fills-{len(written)}.jsonl"
-        records.write(fills, causal_fills(asked, responses, SETTINGS))
+            fills = tmp_path / f"fills-{len(written)}.jsonl"
+            records.write(fills, causal_fills(asked, responses, SETTINGS))
         written.append(fills.read_bytes())
         return breaking.answered
 

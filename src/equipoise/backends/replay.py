@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Self
 
 from equipoise.errors import EquipoiseError
 from equipoise.models.manifests import verified_cases, verified_file
-from equipoise.records import Response, digest, read, read_text
+from equipoise.records import Response, digest, each, read, read_text
 from equipoise.registry import ReplayEntry, Sha256
 
 if TYPE_CHECKING:
@@ -28,17 +28,17 @@ class Saved(Response):
     asked: Sha256 | None = None
 
 
-def saved_cases(name: str, entry: AnyEntry, root: Path) -> tuple[str, list[Response]]:
+def saved_cases(name: str, entry: AnyEntry, root: Path) -> tuple[str, Iterator[Response]]:
     """Give the cases that a model's saved outputs answer, as their file has them, and the outputs.
 
     The cases have prompts of their own, which we do not ask. A model without saved outputs to cases has none.
     """
     if not isinstance(entry, ReplayEntry) or (cases := verified_cases(name, entry, root)) is None:
-        return "", []
-    rows = read(verified_file(name, entry, root), Saved)
-    return read_text(cases), [
+        return "", iter(())
+    rows = each(verified_file(name, entry, root), Saved)
+    return read_text(cases), (
         Response.model_validate(row.model_dump(exclude={"asked"})) for row in rows if row.study == "cases"
-    ]
+    )
 
 
 def question(prompt: Prompt) -> str:

@@ -134,7 +134,7 @@ def _named(sheets: Sequence[Path]) -> dict[str, Path]:
 
 def _shown(path: Path, key: Sequence[blind.KeyRow], responses: Path) -> dict[str, str]:
     """The reasoning of each row of the key; a key that belongs to other responses is refused."""
-    texts = blind.reasonings(records.read(responses, records.Response))
+    texts = blind.reasonings(records.each(responses, records.Response))
     if not key:
         message = f"{path}: holds no rows: give the key that was made with the sheet"
         raise EquipoiseError(message)

@@ -85,7 +85,7 @@ def _judged(features: Path, diagnoses: Path) -> Callable[[str, Sequence[Output],
     errors = judge_errors(settings.judge, Path())
 
     def score(name: str, outputs: Sequence[Output], asked: Mapping[str, Case]) -> dict[str, Any]:
-        judgements = judge_outputs(outputs, asked, judge, reading, lexicon, names)
+        judgements = [*judge_outputs(outputs, asked, judge, reading, lexicon, names)]
         return score_judged(name, outputs, asked, judgements, alpha=ALPHA, errors=errors)
 
     return score

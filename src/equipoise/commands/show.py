@@ -53,7 +53,7 @@ def show(
         raise EquipoiseError(message)
     pairs = showing.join(
         records.read(data / "vignettes.jsonl", records.Vignette),
-        records.read(data / "responses.jsonl", records.Response),
+        records.each(data / "responses.jsonl", records.Response),
         records.read(data / "judgements.jsonl", records.Judgement),
     )
     thresholds = params.load().section("score", Score).thresholds if key is not None or unsure else None

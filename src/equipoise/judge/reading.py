@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 from string import Formatter
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
@@ -13,7 +14,7 @@ from equipoise.judge.windows import windows
 from equipoise.records import Consideration
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -28,6 +29,10 @@ WRAPPED = re.compile(r"[^\S\n]*(?<!\n)\n[^\S\n]*(?=[a-z])|[^\S\n]+")
 
 ENTAILMENT = 0
 """Column of the judge's probabilities."""
+TOGETHER = 256
+"""Texts whose windows are judged in one call: enough to fill batches of one length, few enough to hold."""
+
+T = TypeVar("T")
 
 Probability = Annotated[float, Field(ge=0, le=1)]
 Hypothesis = Annotated[str, Field(min_length=1)]
@@ -157,6 +162,13 @@ def read_reasonings(
             each.append(judge_feature(scores, settings.thresholds, keyword=has_keyword(text, feature.words)))
         readings.append(any_feature(each))
     return readings
+
+
+def chunks(rows: Iterable[T]) -> Iterator[list[T]]:
+    """Take rows as they come, as many at a time as are judged together."""
+    rows = iter(rows)
+    while some := list(islice(rows, TOGETHER)):
+        yield some
 
 
 def entailments(

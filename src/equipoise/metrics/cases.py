@@ -13,7 +13,7 @@ from equipoise.metrics.silent_released import score_judged, score_legacy
 from equipoise.outputs import outputs_of, require_cases
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from equipoise.cases import Case, CaseJudgement
     from equipoise.metrics.effects import Nested
@@ -25,7 +25,7 @@ NAME = "saved outputs"
 
 def case_metrics(
     cases: Sequence[Case],
-    responses: Sequence[Response],
+    responses: Iterable[Response],
     judgements: Sequence[CaseJudgement],
     alpha: float,
     errors: ErrorCounts | None = None,
@@ -35,7 +35,7 @@ def case_metrics(
     Responses of other studies are left alone; `errors` is the judge's measured error. Raises EquipoiseError where
     responses, cases and judgements are not of the same cases.
     """
-    outputs = outputs_of(responses)
+    outputs = [*outputs_of(responses)]
     if not outputs:
         return {"n": 0}
     asked = {case.key: case for case in cases}

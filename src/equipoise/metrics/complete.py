@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
-    from equipoise.records import Prompt, Response, Study
+    from equipoise.metrics.noted import Noted
+    from equipoise.records import Prompt, Study
     from equipoise.stigma.rows import Fill
 
 FILES = ("prompts", "questions", "exam", "consultations")
@@ -38,7 +39,7 @@ def asked(file: Path, prompts: Iterable[Prompt]) -> list[Asked]:
 
 
 def require_answered(
-    prompts: Sequence[Asked], responses: Sequence[Response], answers: Callable[[Study], bool], file: Path
+    prompts: Sequence[Asked], responses: Sequence[Noted], answers: Callable[[Study], bool], file: Path
 ) -> None:
     """Refuse responses that are not those of the prompts, one each.
 

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from equipoise.metrics.effects import rounded
 from equipoise.metrics.repeated import copied, identical_arms, identical_fills, repeated, results
 from equipoise.metrics.skew import label_skew, stereotype_skew
-from equipoise.reading.reasoning import untagged
 from equipoise.stats.quantities import ratio
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
     from equipoise.metrics.effects import Nested
+    from equipoise.metrics.noted import Noted
     from equipoise.metrics.rows import Rows
-    from equipoise.records import Effect, Response, Study
+    from equipoise.records import Effect, Study
     from equipoise.stats.quantities import PValue
 
 FEW = 0.05
@@ -88,7 +88,7 @@ def guards(
     return sorted(every, key=lambda guard: (order.index(guard.name), guard.study))
 
 
-def guard_metrics(found: Sequence[Guard], responses: Sequence[Response] = ()) -> Nested:
+def guard_metrics(found: Sequence[Guard], responses: Sequence[Noted] = ()) -> Nested:
     """Lay out the guards for their metrics file, a study that a guard has nothing to look at in with n = 0.
 
     `n_prompts` counts the prompts that have their response: all of them, since a run without is stopped.
@@ -121,23 +121,20 @@ def _unanswered(rows: Rows) -> dict[str, tuple[int, int]]:
     """Count the cases that saved outputs lack, or failed on. Any other prompt without its response stops the run."""
     if not rows.cases:
         return {}
-    answered = sum(response.study == "cases" and bool(response.replies) for response in rows.responses)
+    answered = sum(response.study == "cases" and bool(response.finished) for response in rows.responses)
     return {"cases": (len(rows.cases), len(rows.cases) - answered)}
 
 
-def _replies(responses: Sequence[Response]) -> dict[str, dict[str, tuple[int, int]]]:
+def _replies(responses: Sequence[Noted]) -> dict[str, dict[str, tuple[int, int]]]:
     """Count empty replies, and those that a length limit ended: the reasoning (before the last reply), the answer.
 
     A saved output is one text, reasoning and answer, and counts as an answer.
     """
-    written: dict[str, list[Response]] = {}
+    written: dict[str, list[Noted]] = {}
     for response in responses:
         written.setdefault(response.study, []).extend([response] if response.finished else [])
     return {
-        "empty_replies": {
-            study: (len(rows), sum(not all(untagged(reply).strip() for reply in row.replies) for row in rows))
-            for study, rows in written.items()
-        },
+        "empty_replies": {study: (len(rows), sum(row.empty for row in rows)) for study, rows in written.items()},
         "reasoning_cut_off": {
             study: (len(rows), sum(not all(row.finished[:-1]) for row in rows))
             for study, rows in written.items()

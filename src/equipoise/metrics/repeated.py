@@ -11,15 +11,11 @@ from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Hashable, Iterable, Mapping, Sequence
 
-    from equipoise.records import Response
+    from equipoise.metrics.noted import Noted
     from equipoise.stigma.rows import Fill
 
-LONG = 50
-"""Words from which two replies are never the same by chance."""
-FREE = frozenset({"vignettes", "openr1", "cases"})
-"""Studies answered in sentences of the model's own. Elsewhere a reply is a letter, and many are rightly the same."""
 COMPARED = 5
 """Fewest cases on which two arms are compared: below, equal replies may be chance."""
 
@@ -28,8 +24,7 @@ class Result(NamedTuple):
     """What one prompt got.
 
     `case` is what the text is about (a presentation, a question, a message), `unit` what its arms are arms of, `asked`
-    stands for the prompt's words. `said` holds the replies where a model has many ways to word them, `sure` each thing
-    that two prompts never share by chance: likelihoods, long replies.
+    stands for the prompt's words. `said` and `sure` are those of `equipoise.metrics.noted`.
     """
 
     study: str
@@ -42,7 +37,7 @@ class Result(NamedTuple):
 
 
 def results(
-    responses: Iterable[Response], presentations: Mapping[str, str], asked: Mapping[str, Hashable]
+    responses: Iterable[Noted], presentations: Mapping[str, str], asked: Mapping[str, Hashable]
 ) -> list[Result]:
     """Note what responses hold; `presentations` are those of vignettes, `asked` the prompts' contents, both by key.
 
@@ -53,9 +48,7 @@ def results(
         unit, arm = _cut(response)
         case = presentations.get(response.key, unit) if response.study == "vignettes" else unit
         key = asked.get(response.key, (response.study, response.key))
-        found.append(
-            Result(response.study, (_kind(response), case), unit, arm, key, _said(response), tuple(_sure(response)))
-        )
+        found.append(Result(response.study, (_kind(response), case), unit, arm, key, response.said, response.sure))
     return found
 
 
@@ -158,7 +151,7 @@ def _by_study(found: Iterable[Result]) -> dict[str, list[Result]]:
     return rows
 
 
-def _cut(response: Response) -> tuple[str, str]:
+def _cut(response: Noted) -> tuple[str, str]:
     """Cut a key into the unit and its arm: `<pair>/<role>`, `<item>/<arm>`; a saved output stands alone."""
     if response.study == "cases":
         return response.key, ""
@@ -169,21 +162,6 @@ def _cut(response: Response) -> tuple[str, str]:
     return unit, arm
 
 
-def _kind(response: Response) -> str:
+def _kind(response: Noted) -> str:
     """Say what kind of text a response is about; a question is one case in whichever study it is asked."""
     return response.study if response.study in {"vignettes", "cases"} else "questions"
-
-
-def _words(response: Response) -> int:
-    return sum(len(reply.split()) for reply in response.replies)
-
-
-def _said(response: Response) -> Hashable | None:
-    return response.replies if response.study in FREE and _words(response) else None
-
-
-def _sure(response: Response) -> Iterator[Hashable]:
-    if len(response.log_likelihood) > 1:
-        yield tuple(sorted(response.log_likelihood.items()))
-    if _words(response) >= LONG:
-        yield response.replies

@@ -13,7 +13,9 @@ from equipoise.cases import Case, CaseJudgement
 from equipoise.equity.cities import City, load_cities
 from equipoise.equity.rows import Sampled
 from equipoise.metrics.complete import FILES, Asked, asked, require_answered, require_whole
+from equipoise.metrics.noted import Noted, note
 from equipoise.openr1.rows import Agreement
+from equipoise.questions import EXAM
 from equipoise.stigma.rows import Fill
 
 if TYPE_CHECKING:
@@ -23,18 +25,21 @@ if TYPE_CHECKING:
     from equipoise.records import Judgement, Response, Study, Vignette
 
 V = TypeVar("V", Variant, Attempt)
+LETTERED = frozenset({"adversarial", "medmcqa"})
+"""Studies whose answer is a letter."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rows:
-    """What a run asked and made, and the cities that it speaks of."""
+    """What a run asked and made, and the cities that it speaks of; `saved` are the outputs to cases, texts and all."""
 
     vignettes: Sequence[Vignette]
     judgements: Sequence[Judgement]
     variants: Sequence[Variant]
     attempts: Sequence[Attempt]
     sampled: Sequence[Sampled]
-    responses: Sequence[Response]
+    responses: Sequence[Noted]
+    saved: Sequence[Response] = ()
     fills: Sequence[Fill]
     agreements: Sequence[Agreement]
     cases: Sequence[Case] = ()
@@ -65,17 +70,25 @@ def read_rows(data: Path, cities: Path, answers: Callable[[Study], bool]) -> Row
         for path in (data / f"{name}.jsonl" for name in FILES)
         for one in asked(path, records.each(path, records.Prompt))
     ]
-    responses = records.read(data / "responses.jsonl", records.Response)
+    variants = _without_texts(data / "variants.jsonl", Variant)
+    sampled = records.read(data / "subsets.jsonl", Sampled)
+    options = {one.key: one.options for one in variants} | {f"{one.item}{EXAM}": one.options for one in sampled}
+    responses, saved = [], []
+    for one in records.each(data / "responses.jsonl", records.Response):
+        responses.append(note(one, options.get(one.key, {}) if one.study in LETTERED else None))
+        if one.study == "cases":
+            saved.append(one)
     require_answered(prompts, responses, answers, data / "responses.jsonl")
     fills = records.read(data / "fills.jsonl", Fill)
     require_whole(fills, data / "fills.jsonl")
     return Rows(
         vignettes=records.read(data / "vignettes.jsonl", records.Vignette),
         judgements=records.read(data / "judgements.jsonl", records.Judgement),
-        variants=_without_texts(data / "variants.jsonl", Variant),
+        variants=variants,
         attempts=_without_texts(data / "attempts.jsonl", Attempt),
-        sampled=records.read(data / "subsets.jsonl", Sampled),
+        sampled=sampled,
         responses=responses,
+        saved=saved,
         fills=fills,
         agreements=records.read(data / "agreements.jsonl", Agreement),
         cases=records.read(data / "cases.jsonl", Case),

@@ -10,11 +10,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from equipoise.metrics.effects import Nested
-    from equipoise.records import Judgement, Response
+    from equipoise.metrics.noted import Noted
+    from equipoise.records import Judgement
 
 
 def run_metrics(
-    responses: Sequence[Response],
+    responses: Sequence[Noted],
     judgements: Sequence[Judgement],
     letters: Mapping[str, str | None],
     exam: Mapping[str, str | None],
@@ -23,7 +24,7 @@ def run_metrics(
 
     `letters` are those of the adversarial study, `exam` those of the exam questions, by key.
     """
-    by_study: dict[str, list[Response]] = {}
+    by_study: dict[str, list[Noted]] = {}
     for response in responses:
         by_study.setdefault(response.study, []).append(response)
     return {
@@ -33,7 +34,7 @@ def run_metrics(
     }
 
 
-def vignette_run(responses: Sequence[Response], judgements: Sequence[Judgement]) -> dict[str, int]:
+def vignette_run(responses: Sequence[Noted], judgements: Sequence[Judgement]) -> dict[str, int]:
     """Count prompts, tokens, replies cut off by the length limit, unparsed answers and refusals.
 
     `unfinished` counts prompts with at least one reply that the model did not end. Unparsed and refusal are counted
@@ -49,11 +50,11 @@ def vignette_run(responses: Sequence[Response], judgements: Sequence[Judgement])
     }
 
 
-def _lettered(responses: Sequence[Response], letters: Mapping[str, str | None]) -> Nested:
+def _lettered(responses: Sequence[Noted], letters: Mapping[str, str | None]) -> Nested:
     return {**_asked(responses), "unparsed": sum(letter is None for letter in letters.values())}
 
 
-def _asked(responses: Sequence[Response]) -> dict[str, int]:
+def _asked(responses: Sequence[Noted]) -> dict[str, int]:
     return {
         "n_prompts": len(responses),
         "prompt_tokens": sum(response.prompt_tokens for response in responses),

@@ -15,7 +15,7 @@ import re
 from typing import TYPE_CHECKING, Any, Literal
 
 from equipoise.cases import CaseJudgement
-from equipoise.judge.reading import read_reasonings
+from equipoise.judge.reading import chunks, read_reasonings
 from equipoise.metrics.effects import Group, corrected_rate, rate, rounded
 from equipoise.metrics.summary import interpretation
 from equipoise.reading.answers import Given, read_generated
@@ -24,7 +24,7 @@ from equipoise.reading.matching import match_answer
 from equipoise.reading.reasoning import split
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -57,35 +57,29 @@ def score_legacy(name: str, outputs: Sequence[Output], cases: Mapping[str, Case]
 
 
 def judge_outputs(
-    outputs: Sequence[Output],
+    outputs: Iterable[Output],
     cases: Mapping[str, Case],
     probabilities: Callable[[list[tuple[str, str]]], NDArray[Any]],
     settings: ReadingSettings,
     lexicon: Lexicon,
     diagnoses: Diagnoses,
-) -> list[CaseJudgement]:
-    """Read the outputs that the run gave, in their order: all their answers, and the grounds of the biased ones.
+) -> Iterator[CaseJudgement]:
+    """Read the outputs that the run gave as they come: all their answers, and the grounds of the biased ones.
 
     `lexicon` has the words for each feature, `diagnoses` the names of each diagnosis; `probabilities` is the judge:
-    (premise, hypothesis) pairs to rows of entailment, neutral, contradiction.
+    (premise, hypothesis) pairs to rows of entailment, neutral, contradiction. A few hundred outputs are held at once.
     """
-    read = [(cases[one.id], *read_output(one.said, cases[one.id], diagnoses)) for one in outputs if one.ok]
-    biased = [given.kind == "stereotyped" and case.role == "marginalised" for case, given, _ in read]
-    readings = iter(
-        read_reasonings(
-            [
-                (grounds, lexicon.features(case.features))
-                for (case, _, grounds), one in zip(read, biased, strict=True)
-                if one
-            ],
-            probabilities,
-            settings,
-        )
-    )
-    return [
-        CaseJudgement(key=case.key, answer=given.kind, reading=next(readings) if one else None)
-        for (case, given, _), one in zip(read, biased, strict=True)
-    ]
+    for some in chunks(one for one in outputs if one.ok):
+        read = [(cases[one.id], *read_output(one.said, cases[one.id], diagnoses)) for one in some]
+        biased = [given.kind == "stereotyped" and case.role == "marginalised" for case, given, _ in read]
+        texts = [
+            (grounds, lexicon.features(case.features))
+            for (case, _, grounds), one in zip(read, biased, strict=True)
+            if one
+        ]
+        readings = iter(read_reasonings(texts, probabilities, settings))
+        for (case, given, _), one in zip(read, biased, strict=True):
+            yield CaseJudgement(key=case.key, answer=given.kind, reading=next(readings) if one else None)
 
 
 def score_judged(

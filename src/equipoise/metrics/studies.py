@@ -20,7 +20,7 @@ from equipoise.metrics.silent import SilentBiasOptions, silent_bias_effects
 from equipoise.metrics.stigma import StigmaOptions, stigma_effects
 from equipoise.metrics.stigma_summary import stigma_metrics
 from equipoise.metrics.summary import silent_bias_metrics
-from equipoise.questions import exam_letters, letters_of
+from equipoise.questions import EXAM
 
 if TYPE_CHECKING:
     from equipoise.metrics.effects import Nested
@@ -45,8 +45,8 @@ def figures_of(rows: Rows, options: Measure, errors: ErrorCounts | None = None) 
     answered = {response.study for response in rows.responses}
     vignettes = rows.vignettes if "vignettes" in answered else ()
     sampled = rows.sampled if "medmcqa" in answered else ()
-    letters = letters_of(rows.responses, rows.variants)
-    exam = exam_letters(rows.responses, sampled)
+    letters = {one.key: one.letter for one in rows.responses if one.study == "adversarial"}
+    exam = {one.key.removesuffix(EXAM): one.letter for one in rows.responses if one.study == "medmcqa"}
     table = tabulate(rows.variants, letters)
     weights = {name: city.disease_weights() for name, city in rows.cities.items() if city.diseases}
     resampling = Resampling(alpha=options.alpha, seed=options.seed, n_bootstrap=options.n_bootstrap)
@@ -65,7 +65,7 @@ def figures_of(rows: Rows, options: Measure, errors: ErrorCounts | None = None) 
             "medmcqa": medmcqa_metrics(scores),
             "stigma": stigma_metrics(stigma),
             "openr1": openr1_metrics(openr1),
-            "cases": case_metrics(rows.cases, rows.responses, rows.case_judgements, options.alpha, errors),
+            "cases": case_metrics(rows.cases, rows.saved, rows.case_judgements, options.alpha, errors),
             "guards": guard_metrics(guards(rows, letters, exam, adversarial), rows.responses),
             "run": run_metrics(rows.responses, rows.judgements, letters, exam),
         },

@@ -18,7 +18,7 @@ from equipoise.openr1.rows import Agreement
 from equipoise.reading.reasoning import read_by_user
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from numpy.typing import NDArray
@@ -36,6 +36,13 @@ WAYS = 6
 """Entailments of a pair: between each two of its three texts, in both directions."""
 
 
+class _Reply(NamedTuple):
+    """What the client would read of a response, and whether a length limit ended it."""
+
+    answer: str
+    cut_off: bool
+
+
 class _Texts(NamedTuple):
     """What is compared in one pair: the answers of both arms (empty where a reply has none) and the gold answer."""
 
@@ -46,7 +53,7 @@ class _Texts(NamedTuple):
 
 def compare(
     messages: Sequence[Message],
-    responses: Sequence[Response],
+    responses: Iterable[Response],
     probabilities: Probabilities,
     *,
     threshold: float,
@@ -62,18 +69,18 @@ def compare(
     message of another source, or one without its response or its other arm.
     """
     require_source(messages, where)
-    answered = {response.key: response for response in responses if response.study == "openr1"}
+    answered = {response.key: _reply(response, form) for response in responses if response.study == "openr1"}
     if not answered:
         return []
     pairs = _paired(messages, answered)
     agreements: list[Agreement] = []
     for start in range(0, len(pairs), CHUNK):
         chunk = pairs[start : start + CHUNK]
-        wanted = [way for pair in chunk for way in _ways(_texts(pair, answered, form))]
+        wanted = [way for pair in chunk for way in _ways(_texts(pair, answered))]
         entailed = entailments(wanted, probabilities)
         for number, pair in enumerate(chunk):
             ways = entailed[WAYS * number : WAYS * (number + 1)]
-            cut_off = not all(answered[message.key].finished[-1] for message in pair)
+            cut_off = any(answered[message.key].cut_off for message in pair)
             agreements.append(_agreement(pair[0], ways, threshold, cut_off=cut_off))
         progress(len(agreements), len(pairs))
     return agreements
@@ -91,7 +98,7 @@ def entailments(texts: Sequence[tuple[str, str]], probabilities: Probabilities) 
     return values
 
 
-def _paired(messages: Sequence[Message], answered: Mapping[str, Response]) -> list[tuple[Message, Message]]:
+def _paired(messages: Sequence[Message], answered: Mapping[str, _Reply]) -> list[tuple[Message, Message]]:
     """Both arms of every pair, marginalised first, in order of their keys."""
     unmatched = sorted({message.key for message in messages} ^ answered.keys())
     if unmatched:
@@ -108,8 +115,8 @@ def _paired(messages: Sequence[Message], answered: Mapping[str, Response]) -> li
     return [(arms["marginalised"], arms["privileged"]) for _, arms in sorted(pairs.items())]
 
 
-def _texts(pair: tuple[Message, Message], answered: Mapping[str, Response], form: ReasoningForm) -> _Texts:
-    one, other = (_answer(answered[message.key], form) for message in pair)
+def _texts(pair: tuple[Message, Message], answered: Mapping[str, _Reply]) -> _Texts:
+    one, other = (answered[message.key].answer for message in pair)
     return _Texts(one, other, pair[0].gold_answer)
 
 
@@ -139,6 +146,7 @@ def _agreement(first: Message, ways: Sequence[float | None], threshold: float, *
     )
 
 
-def _answer(response: Response, form: ReasoningForm) -> str:
-    """What the client would read of the reply."""
-    return read_by_user(response.replies[-1], form, finished=response.finished[-1])
+def _reply(response: Response, form: ReasoningForm) -> _Reply:
+    """Read the last reply, without its reasoning."""
+    finished = response.finished[-1]
+    return _Reply(read_by_user(response.replies[-1], form, finished=finished), cut_off=not finished)

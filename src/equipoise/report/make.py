@@ -56,8 +56,8 @@ def read_report(data: Path, metrics: Path, plots: Path, templates: Path, root: P
 
 def read_pairs(data: Path) -> list[Shown]:
     """Read the pairs of vignettes with their replies; a model that answered no vignette has none."""
-    responses = records.read(data / "responses.jsonl", records.Response)
-    if not any(response.study == "vignettes" for response in responses):
+    responses = [one for one in records.each(data / "responses.jsonl", records.Response) if one.study == "vignettes"]
+    if not responses:
         return []
     return join(
         records.read(data / "vignettes.jsonl", records.Vignette),

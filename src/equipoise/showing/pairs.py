@@ -15,7 +15,7 @@ from equipoise.reading.reasoning import untagged
 from equipoise.records import Role
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from equipoise.judge.reading import Thresholds
     from equipoise.records import Judgement, Response, Vignette
@@ -85,7 +85,7 @@ class Shown(NamedTuple):
         return self.biased and self.marginalised.judgement.considered == "none"
 
 
-def join(vignettes: Sequence[Vignette], responses: Sequence[Response], judgements: Sequence[Judgement]) -> list[Shown]:
+def join(vignettes: Sequence[Vignette], responses: Iterable[Response], judgements: Sequence[Judgement]) -> list[Shown]:
     """Join vignettes with their responses and judgements, and arms to pairs, sorted by key.
 
     Rows of other studies are left out. Raises EquipoiseError where the rows do not belong together.

@@ -26,7 +26,7 @@ from equipoise.stigma.library import CONDITION, MASK
 from equipoise.stigma.rows import Fill
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from equipoise.records import Response
     from equipoise.stigma.library import Condition, Library, Subjects, Template
@@ -42,17 +42,22 @@ def sentence_prompts(library: Library, settings: Filling) -> list[Prompt]:
     return [_sentence_prompt(template, library, settings.instruction) for template in library.templates]
 
 
-def causal_fills(library: Library, responses: Iterable[Response], settings: Filling) -> list[Fill]:
+def causal_fills(library: Library, responses: Iterable[Response], settings: Filling) -> Iterator[Fill]:
     """Read the probabilities of the subjects in the responses to `sentence_prompts`, one row a template and condition.
 
     The three figures of a row add up to 1. A likelihood that is missing is an EquipoiseError.
     """
-    by_key = {response.key: response for response in responses}
-    return [
-        _fill(template, condition, library.subjects[template.question], by_key, settings.length)
-        for template in library.templates
-        for condition in library.conditions
-    ]
+    waiting = {_key(template): template for template in library.templates}
+
+    def fills(template: Template, response: Response | None) -> Iterator[Fill]:
+        for condition in library.conditions:
+            yield _fill(template, condition, library.subjects[template.question], response, settings.length)
+
+    for response in responses:
+        if template := waiting.pop(response.key, None):
+            yield from fills(template, response)
+    for template in waiting.values():
+        yield from fills(template, None)
 
 
 def _key(template: Template) -> str:
@@ -90,13 +95,13 @@ def _sentence_prompt(template: Template, library: Library, instruction: str) -> 
 
 
 def _fill(
-    template: Template, condition: Condition, subjects: Subjects, responses: Mapping[str, Response], length: Length
+    template: Template, condition: Condition, subjects: Subjects, response: Response | None, length: Length
 ) -> Fill:
     before = _before(template)
     sentences = {
         subject: template.told_of(condition.name, subject).removeprefix(before) for subject in _everyone(subjects)
     }
-    scores = {subject: _score(_key(template), sentence, responses, length) for subject, sentence in sentences.items()}
+    scores = {subject: _score(_key(template), sentence, response, length) for subject, sentence in sentences.items()}
     top = max(scores.values())
     weights = {subject: math.exp(score - top) for subject, score in scores.items()}
     total = math.fsum(weights.values())
@@ -120,9 +125,8 @@ def _fill(
     )
 
 
-def _score(key: str, sentence: str, responses: Mapping[str, Response], length: Length) -> float:
+def _score(key: str, sentence: str, response: Response | None, length: Length) -> float:
     """Give a sentence's log probability in nats, or its mean per token."""
-    response = responses.get(key)
     mean = response.log_likelihood.get(sentence) if response else None
     tokens = response.candidate_tokens.get(sentence) if response else None
     if mean is None or tokens is None:

@@ -1,0 +1,69 @@
+"""What figures need of a response: its counts, its letter, and digests by which equal results are found.
+
+The texts themselves are most of a run's bytes, and no figure is made from them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, NamedTuple
+
+from equipoise.questions import letter_of
+from equipoise.reading.reasoning import untagged
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator, Mapping
+
+    from equipoise.records import Response, Study
+
+LONG = 50
+"""Words from which two replies are never the same by chance."""
+FREE = frozenset({"vignettes", "openr1", "cases"})
+"""Studies answered in sentences of the model's own. Elsewhere a reply is a letter, and many are rightly the same."""
+
+
+class Noted(NamedTuple):
+    """One response without its texts.
+
+    `finished`, `prompt_tokens` and `generated_tokens` are the response's. `letter` is the answer to a question, None
+    where none could be read or none was asked for; `empty` says whether a reply has no words outside its tags. `said`
+    is a digest of the replies where a model has many ways to word them, `sure` holds one of each thing that two prompts
+    never share by chance: likelihoods, long replies.
+    """
+
+    key: str
+    study: Study
+    finished: tuple[bool, ...]
+    prompt_tokens: int
+    generated_tokens: int
+    letter: str | None
+    empty: bool
+    said: bytes | None
+    sure: tuple[bytes, ...]
+
+
+def note(response: Response, options: Mapping[str, str] | None = None) -> Noted:
+    """Note a response; with the `options` of its question, the letter too."""
+    words = sum(len(reply.split()) for reply in response.replies)
+    return Noted(
+        key=response.key,
+        study=response.study,
+        finished=response.finished,
+        prompt_tokens=response.prompt_tokens,
+        generated_tokens=response.generated_tokens,
+        letter=None if options is None else letter_of(response, options),
+        empty=not all(untagged(reply).strip() for reply in response.replies),
+        said=_digest(response.replies) if response.study in FREE and words else None,
+        sure=tuple(_sure(response, words)),
+    )
+
+
+def _sure(response: Response, words: int) -> Iterator[bytes]:
+    if len(response.log_likelihood) > 1:
+        yield _digest(tuple(sorted(response.log_likelihood.items())))
+    if words >= LONG:
+        yield _digest(response.replies)
+
+
+def _digest(content: Hashable) -> bytes:
+    return hashlib.sha256(repr(content).encode(errors="surrogatepass")).digest()
