@@ -68,9 +68,10 @@ judge: .venv/installed
 validity: .venv/installed
 	python benchmarks/validity.py
 
-# Time the tools that a user would pick instead side by side with this one, and write benchmarks/results.json and
-# docs/performance.md (some ten minutes on two idle cores). PARTS="choice judge" repeats those parts alone.
-PARTS ?= choice generation quantised judge stigma
+# Time the tools that a user would pick instead side by side with this one, then a whole run stage by stage, and how the
+# cost grows; write the figures to benchmarks/ and docs/performance.md (some fifty minutes on two idle cores, after
+# `make repro`). PARTS="choice judge" repeats those parts alone.
+PARTS ?= choice generation quantised judge stigma stages growth
 bench: .venv/installed
 	pip install --quiet --no-deps --upgrade --target .cache/bench --requirement benchmarks/requirements.txt
 	for part in $(PARTS); do \

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import resource
 import shutil
 import subprocess
@@ -25,6 +24,9 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import typer
+
+sys.path.insert(0, str(Path(__file__).parent))
+from speed import machine
 
 from equipoise import cache, params, records, registry, stage
 from equipoise.infer import answer_all
@@ -65,7 +67,7 @@ def main(
     if step:
         typer.echo(json.dumps(STEPS[step](count, folder)))
         return
-    figures: dict[str, Any] = {"machine": {"cores": len(os.sched_getaffinity(0)), "python": platform.python_version()}}
+    figures: dict[str, Any] = {"machine": machine()}
     runs = [(name, count) for name in ("infer", "score") for count in PROMPTS] + [("measure", count) for count in ROWS]
     rows: list[dict[str, Any]] = []
     for name, size in runs:
@@ -83,7 +85,7 @@ def _apart(step: str, count: int, place: str) -> dict[str, float]:
     arguments = ["--step", step, "--count", str(count), "--folder", place]
     environment = os.environ | {"DVC_ROOT": place, "PYTHONPATH": str(ROOT / "src")}
     done = subprocess.run(  # noqa: S603  (this file)
-        [sys.executable, __file__, *arguments], cwd=ROOT, env=environment, check=True, capture_output=True, text=True
+        [sys.executable, __file__, *arguments], cwd=ROOT, env=environment, check=True, stdout=subprocess.PIPE, text=True
     )
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
@@ -143,7 +145,7 @@ def infer(count: int, folder: Path) -> dict[str, float]:
                 open_backend=StandIn,
                 progress=lambda *_: None,
             )
-        records.write(folder / "answered.jsonl", answered)
+            records.write(folder / "answered.jsonl", answered)
 
     return _timed(work)
 
@@ -154,30 +156,32 @@ def _distinct(row: dict[str, Any], number: int) -> dict[str, Any]:
 
 
 def score(count: int, folder: Path) -> dict[str, float]:
-    """Judge replies of the run to the vignettes, each sentence made one that no other is like."""
+    """Judge replies of the run to the vignettes, no sentence of which is like another."""
     told = {row["key"]: row for row in _rows("vignettes")}
     given = [row for row in _rows("responses") if row["key"] in told]
-    vignettes, responses = [], []
-    for number in range(count):
-        row = given[number % len(given)]
-        key = f"{number:06}"
-        vignettes.append(Vignette.model_validate(told[row["key"]] | {"key": key}))
-        replies = [reply.replace(". ", f", as case {number} shows. ") for reply in row["replies"]]
-        responses.append(Response.model_validate(row | {"key": key, "replies": replies}))
+    copies = [(f"{number:06}", number, given[number % len(given)]) for number in range(count)]
+    vignettes = [Vignette.model_validate(told[row["key"]] | {"key": key}) for key, _, row in copies]
+    records.write(folder / "answered.jsonl", (_said_anew(key, number, row) for key, number, row in copies))
     settings = params.load()
 
     def work() -> None:
         with kept_probabilities(settings.judge, ROOT) as judge:
             judged = judge_responses(
                 vignettes,
-                responses,
+                records.each(folder / "answered.jsonl", Response),
                 lexicon=load_lexicon(ROOT / "data/features"),
                 probabilities=judge,
                 settings=settings.section("score", Score),
             )
-        records.write(folder / "judgements.jsonl", judged)
+            records.write(folder / "judgements.jsonl", judged)
 
     return _timed(work)
+
+
+def _said_anew(key: str, number: int, row: dict[str, Any]) -> Response:
+    """Make each sentence of a response one that no other is like."""
+    replies = [reply.replace(". ", f", as case {number} shows. ") for reply in row["replies"]]
+    return Response.model_validate(row | {"key": key, "replies": replies})
 
 
 def measure(count: int, folder: Path) -> dict[str, float]:

@@ -4,6 +4,8 @@
 
 writes benchmarks/results.json, part by part, and docs/performance.md (`make bench` does all of it). `--only choice`
 does one part and leaves the others' figures as they are; `--render` writes the page alone. Minutes on two idle cores.
+The page also has the figures that stages.py and growth.py write beside it, which `--only stages` and `--only growth`
+measure anew.
 
 The peers stand in benchmarks/requirements.txt and are no part of the project's own installation. AMQA's prompts take
 part where EQUIPOISE_ANCHORS names a folder of published data that holds them.
@@ -25,8 +27,9 @@ import typer
 sys.path.insert(0, str(Path(__file__).parent))
 from speed_page import page_of
 
-from equipoise import stage
+from equipoise import params, stage
 from equipoise.errors import EquipoiseError
+from equipoise.infer import Infer
 from equipoise.records import read_text, write_json, write_text
 
 if TYPE_CHECKING:
@@ -35,12 +38,13 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 FIGURES, PAGE = ROOT / "benchmarks/results.json", ROOT / "docs/performance.md"
 LIBRARIES = ("lm_eval", "numpy", "onnxruntime", "optimum", "torch", "transformers")
-NEW_TOKENS = 64
+APART = ("stages", "growth")
+"""Parts that are scripts with figures in a file of their own: what a run costs, and how that grows."""
 
 
 def main(out: Path = FIGURES, page: Path = PAGE, only: str = "", prompts: int = 64, *, render: bool = False) -> None:
     """Measure all parts or ONLY one on so many PROMPTS, write OUT after each, then the PAGE."""
-    figures: dict[str, Any] = json.loads(read_text(out)) if out.is_file() else {}
+    figures = _figures(out)
     parts: dict[str, Callable[[int], dict[str, Any]]] = {
         "choice": choice,
         "generation": generation,
@@ -48,8 +52,8 @@ def main(out: Path = FIGURES, page: Path = PAGE, only: str = "", prompts: int = 
         "judge": judge,
         "stigma": stigma,
     }
-    if only and only not in parts:
-        message = f"--only {only}: no such part: name one of {', '.join(parts)}"
+    if only and only not in {*parts, *APART}:
+        message = f"--only {only}: no such part: name one of {', '.join([*parts, *APART])}"
         raise EquipoiseError(message)
     for part, measure in parts.items():
         if render or only not in {"", part}:
@@ -57,7 +61,16 @@ def main(out: Path = FIGURES, page: Path = PAGE, only: str = "", prompts: int = 
         figures[part] = {"machine": machine(), **measure(prompts)}
         write_json(out, figures)
         typer.echo(f"{part}: {json.dumps(figures[part])}")
-    write_text(page, page_of(figures))
+    for part in APART:
+        if not render and only in {"", part}:
+            script(f"{part}.py")
+    beside = {part: found for part in APART if (found := _figures(FIGURES.with_name(f"{part}.json")))}
+    write_text(page, page_of(figures | beside))
+
+
+def _figures(path: Path) -> dict[str, Any]:
+    """Read figures; none where they were not measured."""
+    return dict(json.loads(read_text(path))) if path.is_file() else {}
 
 
 def machine() -> dict[str, Any]:
@@ -93,11 +106,14 @@ def choice(prompts: int) -> dict[str, Any]:
 
 
 def generation(prompts: int) -> dict[str, Any]:
-    """Reasoning about the vignettes."""
+    """Reasoning about the vignettes, as long as the pipeline lets the model reason, on as many rows."""
     from speed_generation import compare_generation
     from speed_models import load_model, reasoning_prompts
 
-    return compare_generation(load_model(), reasoning_prompts(prompts, NEW_TOKENS), NEW_TOKENS)
+    asked = load_model()
+    tokens = asked.entry.generation.reasoning_tokens
+    rows = params.load(ROOT / "params.yaml").section("infer", Infer).batch_size
+    return compare_generation(asked, reasoning_prompts(2 * prompts, tokens), tokens, rows)
 
 
 def quantised(prompts: int) -> dict[str, Any]:

@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from speed_choice import OURS, PIECE, open_folder
+from speed_choice import OURS
 from speed_rounds import by_turns, in_pieces
+
+from equipoise.backends.onnx import OnnxBackend
 
 if TYPE_CHECKING:
     from speed_models import Asked
     from speed_rounds import Way
 
-    from equipoise.backends.onnx import OnnxBackend
     from equipoise.records import Prompt
 
-PEER = "transformers, batch 16"
+PIECE = 42
+BATCHES = (16, 42)
+"""Prompts that the peer pads to one length and generates together; the faster of its two counts."""
 
 
 def converse(backend: OnnxBackend) -> Way:
@@ -28,15 +31,15 @@ def converse(backend: OnnxBackend) -> Way:
     return run
 
 
-def generate(asked: Asked, tokens: int) -> Way:
-    """The peer's way: one padded batch, generated until its longest reply ends."""
+def generate(asked: Asked, tokens: int, batch_size: int) -> Way:
+    """The peer's way: padded batches, each generated until its longest reply ends."""
     import torch
 
     words = asked.tokenizer
     words.padding_side, words.pad_token = "left", words.eos_token
     penalty = asked.entry.generation.repetition_penalty
 
-    def run(prompts: Sequence[Prompt]) -> list[tuple[str, int]]:
+    def together(prompts: Sequence[Prompt]) -> list[tuple[str, int]]:
         batch = words(
             [asked.text(prompt) for prompt in prompts], padding=True, add_special_tokens=False, return_tensors="pt"
         )
@@ -54,25 +57,33 @@ def generate(asked: Asked, tokens: int) -> Way:
         texts = words.batch_decode(found, skip_special_tokens=True)
         return [(text.strip(), count) for text, count in zip(texts, counts, strict=True)]
 
+    def run(prompts: Sequence[Prompt]) -> list[tuple[str, int]]:
+        starts = range(0, len(prompts), batch_size)
+        return [one for start in starts for one in together(prompts[start : start + batch_size])]
+
     return run
 
 
-def compare_generation(asked: Asked, prompts: Sequence[Prompt], tokens: int) -> dict[str, Any]:
-    """Time both ways on pieces of 16 prompts; a token counts where it belongs to a reply, its end included."""
+def compare_generation(asked: Asked, prompts: Sequence[Prompt], tokens: int, batch_size: int) -> dict[str, Any]:
+    """Time both ways on pieces of 42 prompts; a token counts where it belongs to a reply, its end included."""
     pieces = in_pieces(prompts, PIECE)
-    with open_folder(asked.folder, asked) as backend:
-        rounds = by_turns({OURS: converse(backend), PEER: generate(asked, tokens)}, pieces, prompts[:2])
+    peers = {f"transformers, batch {size}": generate(asked, tokens, size) for size in BATCHES}
+    with OnnxBackend(asked.folder, asked.entry, batch_size=batch_size) as backend:
+        rounds = by_turns({OURS: converse(backend), **peers}, pieces, prompts[:2])
     rates = {}
     for way, results in rounds.results.items():
         amounts = [float(sum(count for _, count in piece)) for piece in in_pieces(results, PIECE)]
         rates[way] = rounds.rate(way, amounts)
-    same = [ours == theirs for (ours, _), (theirs, _) in zip(*rounds.results.values(), strict=True)]
+    best = max(peers, key=lambda peer: rates[peer])
+    ours, theirs = ([text for text, _ in rounds.results[way]] for way in (OURS, best))
+    counts = [count for _, count in rounds.results[OURS]]
     return {
-        "prompts": len(same),
+        "prompts": len(ours),
         "rounds": len(pieces),
         "most_new_tokens": tokens,
+        "mean_new_tokens": round(sum(counts) / len(counts), 1),
         "tokens_a_second": rates,
-        "peer": PEER,
-        "ratio": rounds.ratio(OURS, PEER),
-        "same_texts": round(sum(same) / len(same), 4),
+        "peer": best,
+        "ratio": rounds.ratio(OURS, best),
+        "same_texts": round(sum(map(str.__eq__, ours, theirs)) / len(ours), 4),
     }

@@ -6,10 +6,11 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from equipoise import amqa, cache, perturb, questions, records, registry
+from equipoise import amqa, cache, params, perturb, questions, records, registry, vignettes
 from equipoise.adversarial.rows import Item
 from equipoise.errors import EquipoiseError
 from equipoise.models.weights import locate
+from equipoise.prompts import Build, vignette_prompt
 from equipoise.tables import json_rows
 
 if TYPE_CHECKING:
@@ -96,7 +97,11 @@ def amqa_questions(count: int) -> list[Prompt]:
 
 
 def reasoning_prompts(count: int, tokens: int) -> list[Prompt]:
-    """Take the vignettes' first turns: reasoning of at most so many tokens, and nothing else."""
-    asked = records.read(ROOT / "data/prompts.jsonl", records.Prompt)[:count]
+    """Ask for the reasoning about the vignettes of the full profile, of at most so many tokens, and nothing else."""
+    settings = params.load(ROOT / "params.yaml").section("build", Build)
+    rows = vignettes.build(vignettes.load_library(ROOT / "data/raw"), "full")[:count]
     change = {"prefix": "", "candidates": (), "limit": tokens}
-    return [prompt.model_copy(update={"turns": prompt.turns[:1]} | change) for prompt in asked]
+    return [
+        asked.model_copy(update={"turns": asked.turns[:1]} | change)
+        for asked in (vignette_prompt(row, settings) for row in rows)
+    ]

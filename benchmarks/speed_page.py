@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+sys.path.insert(0, str(Path(__file__).parent))
+from stages_page import growth_lines, stage_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -11,20 +16,23 @@ PREFACE = """# How fast it is
 
 Measured side by side with what a user would pick instead: the same weights in float32, the same prompts, on the same
 machine in one run, by turns in short rounds. A ratio says how many times as fast Equipoise was: the median over the
-rounds, with the least and the most in brackets. `make bench` repeats it and writes this page from
-`benchmarks/results.json`. Speeds differ from machine to machine by far more than ratios do.
+rounds, with the least and the most in brackets. Speeds differ from machine to machine by far more than ratios do.
+What a whole run costs, and how that grows, stands below. `make bench` repeats all of it and writes this page from
+`results.json`, `stages.json` and `growth.json` in `benchmarks/`.
 """
 REASONS = """## What the ratios come from
 
 - **Multiple choice.** The peer computes logits at every position of a prompt, Equipoise at the last alone, where the
   letters are read. The vocabulary (49,152 tokens) is a fifth of this model's arithmetic, and the peer normalises over
-  it at each position as well. Prompts are not padded. Each core works out a prompt of its own, so that none waits for
-  another. What prompts are known to share is worked out once: the variants of one of the pipeline's questions share
-  half of their tokens; AMQA's texts, each rewritten as a whole, are known to share none. The rest is matrix products
-  in float32 near the processor's peak, of which no way can be spared: that bounds the ratio.
+  it at each position as well. After the last attention nothing but that position is worked out. Prompts are not padded.
+  Each core works out a prompt of its own, so that none waits for another. What stands before the user's words is read
+  once for all prompts, and what prompts are known to share once for those: the variants of one of the pipeline's
+  questions share half of their tokens. AMQA's texts, each rewritten as a whole, share a tenth at most, two thirds of it
+  before the user's words. The rest is matrix products in float32 at the processor's peak (84 % of the time) and
+  attention (12 %), of which no way can be spared: were both at the peak, AMQA's ratio would be some 2.5.
 - **Generation.** Keys and values stay in place rather than being copied at every step, and a row that is done takes the
-  next prompt. Reading the prompts costs both the same arithmetic; the longer the replies, the more of the time is the
-  steps, in which both read all weights once a step.
+  next prompt at once, where the peer's batch runs until its longest reply ends. Both read the prompts and do the same
+  arithmetic for every token of a reply; a step of many rows is bound by it, and one of few by reading all the weights.
 - **Fewer bits.** The gate asks for the same letter on at least 99 % of prompts, and a kind is of use only if it is
   faster too. One scale for all activations is fast and wrong: a few activations are many times as large as the rest and
   take the scale for themselves. 8 bits with a scale for every 32 weights keep the letters, but on processors without
@@ -45,7 +53,11 @@ def page_of(figures: Mapping[str, Any]) -> str:
     lines = [PREFACE, *_results(figures)]
     if found := figures.get("quantised"):
         lines += ["", *_quantised(found)]
-    return "\n".join([*lines, "", REASONS, *_machines(figures)]) + "\n"
+    lines += ["", REASONS]
+    for part, told in (("stages", stage_lines), ("growth", growth_lines)):
+        if found := figures.get(part):
+            lines += [*told(found), ""]
+    return "\n".join([*lines, *_machines(figures)]) + "\n"
 
 
 def _results(figures: Mapping[str, Any]) -> Iterator[str]:

@@ -1,0 +1,28 @@
+"""Stand in for `python` in the clone of stages.py: run it with the arguments given, and note what that process used.
+
+The process is waited for by itself, so that its peak memory is its own. Linux counts that of the process which started
+it as well, where that was larger: hence a starter that imports next to nothing, between DVC and the stage.
+"""
+
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+from time import perf_counter
+
+began = perf_counter()
+child = os.posix_spawn(sys.executable, [sys.executable, *sys.argv[1:]], os.environ)
+# Ctrl-C reaches the stage as well, whose end is waited for.
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+_, status, used = os.wait4(child, 0)
+note = {
+    "stage": Path(sys.argv[1]).stem,
+    "seconds": round(perf_counter() - began, 3),
+    "cpu_seconds": round(used.ru_utime + used.ru_stime, 3),
+    "peak_mib": round(used.ru_maxrss / 1024),
+}
+with Path(os.environ["STAGE_USAGE"]).open("a", encoding="utf-8") as notes:
+    notes.write(json.dumps(note) + "\n")
+code = os.waitstatus_to_exitcode(status)
+sys.exit(code if code >= 0 else 128 - code)
