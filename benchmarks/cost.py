@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 RATES, FIGURES, PAGE = ROOT / "benchmarks/rates.yaml", ROOT / "benchmarks/cost.json", ROOT / "docs/cost.md"
 MODELS = "deepseek_r1_14b gpt_oss_20b piaget8b psych_qwen_32b psyche_r1 psyllm qwen3_8b qwq_32b".split()  # noqa: SIM905
-LETTERS = 4
-"""The backend vllm reads a prompt once for each letter that it scores."""
 MINUTE = 60
 
 
@@ -77,9 +75,9 @@ def loads(name: str, tokens: Mapping[str, Any]) -> dict[str, Load]:
     """Give what a model is asked in both ways of answering."""
     likelihood, generate = (tokens["prompts"][mode]["mean"] for mode in ("likelihood", "generate"))
     return {
-        # Each reading has the letter at its end.
-        "likelihood": Load(PROMPTS, likelihood, LETTERS * (likelihood + 1), Bounds(0, 0), log_probabilities=True),
-        "generate": Load(PROMPTS, generate, generate, written(name, tokens["outputs"]), log_probabilities=False),
+        # The letters are read from the probabilities of one token, whose writing is left out.
+        "likelihood": Load(PROMPTS, likelihood, Bounds(0, 0)),
+        "generate": Load(PROMPTS, generate, written(name, tokens["outputs"])),
     }
 
 

@@ -28,8 +28,8 @@ with `--render`.
 """
 LIKELIHOOD = """## Letters read from likelihoods
 
-The default (`perturb.answering: likelihood`). Nothing is generated, but the backend `vllm` reads a prompt once for each
-of the four letters: {read:,.0f} tokens a prompt.
+The default (`perturb.answering: likelihood`). A prompt is read once ({read:,.0f} tokens), and the four letters from the
+probabilities of the token that would come next.
 """
 GENERATE = """## Letters generated after reasoning
 
@@ -68,7 +68,6 @@ UNITS = {
     "peak_reached": "share of the peak reached in reading",
     "bandwidth_reached": "share of the bandwidth reached in writing",
     "batch_invariance": "times as long, kernels that do not depend on the batch",
-    "log_probabilities": "times as long, reading with log probabilities",
     "loading": "GB/s, weights from the disk",
     "start": "seconds to start, weights aside",
 }
@@ -209,7 +208,10 @@ def _dollars(found: Mapping[str, float]) -> str:
 
 def _time(minutes: Mapping[str, float]) -> str:
     """Tell each end in minutes, or in hours from one hour on."""
-    told = [(f"{end:.0f}", "min") if end < HOUR else (f"{end / HOUR:.1f}", "h") for end in minutes.values()]
+    told = [
+        ("under 1" if round(end) < 1 else f"{end:.0f}", "min") if end < HOUR else (f"{end / HOUR:.1f}", "h")
+        for end in minutes.values()
+    ]
     (low, unit), (high, other) = told
     if unit != other:
         return f"{low} {unit} to {high} {other}"

@@ -84,7 +84,6 @@ class Rates(BaseModel):
     peak_reached: Range
     bandwidth_reached: Range
     batch_invariance: Range
-    log_probabilities: Range
     loading: Range
     start: Range
     active: dict[str, Figure]

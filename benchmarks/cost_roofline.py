@@ -29,22 +29,16 @@ OPERATIONS = 2
 
 
 class Load(NamedTuple):
-    """What is asked: prompts, tokens read for each (every reading counted) and tokens written for each.
-
-    A speed of writing depends on the `prompt` that stands before a reply. `log_probabilities` says that those of the
-    prompt are asked for.
-    """
+    """What is asked: prompts, tokens read for each and tokens written for each."""
 
     prompts: int
-    prompt: float
     read: float
     written: Bounds
-    log_probabilities: bool
 
     @property
     def before(self) -> Bounds:
         """Tokens that stand before a written one on average: the prompt, and half of the reply."""
-        return Bounds(*(self.prompt + tokens / 2 for tokens in self.written))
+        return Bounds(*(self.read + tokens / 2 for tokens in self.written))
 
 
 class Copy(NamedTuple):
@@ -142,8 +136,6 @@ def cost(name: str, entry: WeightsEntry, load: Load, gpus: int, rates: Rates) ->
     copy = copy_of(entry, gpus, rates)
     read, asked = reading(name, entry, copy), load.prompts / (gpus // copy.gpus)
     fast, slow = asked * load.read / read.high, asked * load.read / read.low
-    if load.log_probabilities:
-        fast, slow = fast * rates.log_probabilities.low, slow * rates.log_probabilities.high
     if load.written.high:
         wrote = writing(name, entry, load.before, copy)
         fast, slow = fast + asked * load.written.low / wrote.high, slow + asked * load.written.high / wrote.low

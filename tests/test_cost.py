@@ -56,7 +56,6 @@ def rates(*runs: Run, **change: Any) -> Rates:
         "peak_reached": between(0.25, 0.5),
         "bandwidth_reached": between(0.5, 1),
         "batch_invariance": between(1, 2),
-        "log_probabilities": between(1, 3),
         "loading": between(1, 4),
         "start": between(10, 20),
         "active": {},
@@ -161,19 +160,18 @@ def test_cost_is_start_and_weights_and_work_on_all_gpus() -> None:
     """A thousand prompts of 250 tokens on two GPUs, by published speeds.
 
     Each GPU has 500. Fast: 10 s to start, 2 GB at 4 GB/s, 500 x 250 / 200 = 625 s to read: 635.5 s of two GPUs at 1
-    dollar an hour. Slow: 20 s, 2 s, and 500 x 250 / 150 s, three times for the log probabilities and twice for the
-    kernels: 5,022 s at 2 dollars.
+    dollar an hour. Slow: 20 s, 2 s, and 500 x 250 / 150 s, twice for the kernels: 1,688.7 s at 2 dollars.
     """
     given_rates = rates(run("reading", 200, 100, 2), run("reading", 200, 200, 2))
-    found = cost("made", entry(), Load(1000, 250, 250, Bounds(0, 0), log_probabilities=True), 2, given_rates)
+    found = cost("made", entry(), Load(1000, 250, Bounds(0, 0)), 2, given_rates)
 
-    assert found.seconds == pytest.approx((635.5, 5022))
-    assert found.dollars == pytest.approx((635.5 * 2 / 3600, 5022 * 2 / 3600 * 2))
+    assert found.seconds == pytest.approx((635.5, 22 + 2 * 500 * 250 / 150))
+    assert found.dollars == pytest.approx((635.5 * 2 / 3600, (22 + 2 * 500 * 250 / 150) * 2 / 3600 * 2))
 
 
 def test_a_gpu_that_is_left_over_is_paid_for() -> None:
     """Three GPUs hold one pair: as fast as two, and half as dear again."""
-    pair, load = entry(tensor_parallel=2), Load(1000, 250, 250, Bounds(0, 0), log_probabilities=False)
+    pair, load = entry(tensor_parallel=2), Load(1000, 250, Bounds(0, 0))
     two, three = (cost("made", pair, load, gpus, rates()) for gpus in (2, 3))
 
     assert three.seconds == two.seconds
@@ -183,7 +181,7 @@ def test_a_gpu_that_is_left_over_is_paid_for() -> None:
 def test_writing_is_added_to_reading() -> None:
     """Ten prompts of 100 tokens, 10 to 20 written ones at 10 a second: 10.5 + 5 + 10 s, and 22 + (20/3 + 20) x 2 s."""
     given_rates = rates(run("reading", 200, 100, 2), run("reading", 200, 200, 2), run("writing", 1, 10, 1))
-    found = cost("made", entry(), Load(10, 100, 100, Bounds(10, 20), log_probabilities=False), 1, given_rates)
+    found = cost("made", entry(), Load(10, 100, Bounds(10, 20)), 1, given_rates)
 
     assert found.seconds == pytest.approx((10.5 + 5 + 10, 22 + (1000 / 150 + 20) * 2))
 
@@ -197,7 +195,7 @@ def test_writing_is_added_to_reading() -> None:
 )
 def test_more_gpus_are_never_slower(prompts: int, read: float, least: float, more: float, gpus: int) -> None:
     """Twice the GPUs take no longer, and the low end is never above the high one."""
-    load = Load(prompts, read, read, Bounds(least, least + more), log_probabilities=True)
+    load = Load(prompts, read, Bounds(least, least + more))
     one, two = (cost("made", entry(), load, count, rates()) for count in (gpus, 2 * gpus))
 
     assert one.seconds.low <= one.seconds.high
@@ -273,12 +271,12 @@ def test_models_without_outputs_write_between_the_means() -> None:
     assert script.written("d", outputs) == (100, 300)
 
 
-def test_a_prompt_is_read_once_for_each_letter() -> None:
-    """Four readings of 99 tokens and a letter; by generation, one of the prompt."""
+def test_a_prompt_is_read_once() -> None:
+    """Nothing is written by likelihood; by generation the reply, before each token of which the prompt stands."""
     tokens = {"prompts": {"likelihood": {"mean": 99}, "generate": {"mean": 97}}, "outputs": {"a": {"mean": 50.0}}}
     found = script.loads("a", tokens)
 
-    assert (found["likelihood"].read, found["likelihood"].written) == (400, (0, 0))
+    assert (found["likelihood"].read, found["likelihood"].written) == (99, (0, 0))
     assert (found["generate"].read, found["generate"].written, found["generate"].before) == (97, (50, 50), (122, 122))
 
 

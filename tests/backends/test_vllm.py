@@ -88,6 +88,29 @@ def test_texts_counts_and_likelihoods_are_those_of_torch(root: Path, monkeypatch
 
 
 @pytest.mark.usefixtures("gpus")
+@pytest.mark.parametrize(("most", "requests"), [(128, 1), (3, 2)])
+def test_letters_are_read_from_one_request(
+    root: Path, monkeypatch: pytest.MonkeyPatch, most: int, requests: int
+) -> None:
+    """Four candidates of one token take a request, two where a request holds three; likelihoods are torch's."""
+    tiny.register(root, "torch", root / "checkpoint", 3, "torch")
+    entry = registry.load_entry("torch", root)
+    manifest = export.prepare("torch", entry, root, root / "store", ())
+    monkeypatch.setenv("DVC_ROOT", str(root))
+    asked = talks.prompt("a", "Which?", prefix="", candidates=tuple("ABCD"), reply=False, turns=("Which letter?",))
+    with open_backend(manifest, entry, root / "store", batch_size=1) as backend:
+        (expected,) = backend.answer([asked])
+    monkeypatch.setattr(backend_module, "TOKEN_IDS", most)
+    mine = entry_of(root)
+    with VllmBackend(weights.locate(mine, root), mine) as opened:
+        (response,) = opened.answer([asked])
+
+        assert next(opened._ids) == str(requests)
+    assert response.log_likelihood == pytest.approx(expected.log_likelihood, abs=1e-4)
+    assert response.candidate_tokens == dict.fromkeys("ABCD", 1)
+
+
+@pytest.mark.usefixtures("gpus")
 def test_few_requests_at_once_change_nothing(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Conversations are begun as there is room for their requests; how many there are at once decides no answer."""
     together = answers(root, FEW)

@@ -35,6 +35,8 @@ UNDER_WAY = 1024
 """So many requests are under way before another conversation is begun."""
 STEP_TOKENS = 2048
 """Tokens read in a step: the log probabilities of a prompt take so many rows of the vocabulary's width at once."""
+TOKEN_IDS = 128
+"""The most tokens whose log probabilities a request may ask for."""
 AMPERE = 80
 """The compute capability from which vLLM 0.23 has batch-invariant kernels."""
 
@@ -77,8 +79,8 @@ class VllmBackend:
         self._llm = _load(weights, entry)
         self._chat = _chat(weights, entry)
         self._ids = map(str, count())
-        # Each request under way: its conversation, and the candidate that it scores (None: it is the reply).
-        self._requests: dict[str, tuple[_Held, str | None]] = {}
+        # Each request under way: its conversation, and the candidates that it scores (none: it is the reply).
+        self._requests: dict[str, tuple[_Held, tuple[str, ...]]] = {}
 
     def __enter__(self) -> Self:
         """Give the open backend."""
@@ -112,21 +114,35 @@ class VllmBackend:
                 self._requests.clear()
 
     def _ask(self, talk: Talk, turn: Turn | Response) -> Iterator[Response]:
-        """Send the requests of a turn: one for each candidate, and one for the reply; the end of a talk is given."""
+        """Send the requests of a turn, for its candidates and for the reply; the end of a talk is given.
+
+        Candidates of one token after the turn's own, as letters are, are read together from the next token's
+        probabilities; each other one is a request.
+        """
         if not isinstance(turn, Turn):
             yield turn
             return
         held = _Held(talk, turn)
+        following = {
+            name: encoded.tokens[-1]
+            for name, encoded in turn.candidates.items()
+            if encoded.start == len(turn.tokens) == len(encoded.tokens) - 1
+        }
+        for first in range(0, len(following), TOKEN_IDS):
+            names = tuple(following)[first : first + TOKEN_IDS]
+            tokens = sorted({following[name] for name in names})
+            self._send(held, names, turn.tokens, max_tokens=1, logprob_token_ids=tokens)
         for name, encoded in turn.candidates.items():
-            self._send(held, name, encoded.tokens, max_tokens=1, prompt_logprobs=0)
+            if name not in following:
+                self._send(held, (name,), encoded.tokens, max_tokens=1, prompt_logprobs=0)
         if turn.limit:
             penalty = self._entry.generation.repetition_penalty
             stops = sorted(self._chat.stops)
-            self._send(held, None, turn.tokens, max_tokens=turn.limit, repetition_penalty=penalty, stop_token_ids=stops)
+            self._send(held, (), turn.tokens, max_tokens=turn.limit, repetition_penalty=penalty, stop_token_ids=stops)
         if not held.open:
             yield from self._ask(talk, answered(talk, Turned({}, ())))
 
-    def _send(self, held: _Held, candidate: str | None, tokens: Iterable[int], **settings: Any) -> None:  # noqa: ANN401
+    def _send(self, held: _Held, names: tuple[str, ...], tokens: Iterable[int], **settings: Any) -> None:  # noqa: ANN401
         """Send one request, greedy; only its last output is wanted."""
         from vllm import SamplingParams
         from vllm.inputs import tokens_input
@@ -136,7 +152,7 @@ class VllmBackend:
         request = next(self._ids)
         with self._engine() as engine:
             engine.add_request(request, tokens_input(list(tokens)), params)
-        self._requests[request] = held, candidate
+        self._requests[request] = held, names
         held.open += 1
 
     @contextmanager
@@ -150,14 +166,16 @@ class VllmBackend:
 
     def _take(self, output: Any) -> Iterator[Response]:  # noqa: ANN401
         """Take what came of a request; when its turn is complete, go on with the conversation."""
-        held, candidate = self._requests.pop(output.request_id)
+        held, names = self._requests.pop(output.request_id)
         held.open -= 1
-        if candidate is None:
+        if not names:
             held.reply = self._reply(output.outputs[0])
-        else:
-            tokens, start = held.turn.candidates[candidate]
-            chosen = [output.prompt_logprobs[place][tokens[place]].logprob for place in range(start, len(tokens))]
-            held.likelihoods[candidate] = Likelihood(math.fsum(chosen) / len(chosen), len(chosen))
+        for name in names:
+            tokens, start = held.turn.candidates[name]
+            # Those of the prompt's own tokens, or that of the one to be written next.
+            places = output.prompt_logprobs or [*[None] * start, *output.outputs[0].logprobs]
+            chosen = [places[place][tokens[place]].logprob for place in range(start, len(tokens))]
+            held.likelihoods[name] = Likelihood(math.fsum(chosen) / len(chosen), len(chosen))
         if not held.open:
             likelihoods = {name: held.likelihoods[name] for name in held.turn.candidates}
             yield from self._ask(held.talk, answered(held.talk, Turned(likelihoods, held.reply)))

@@ -30,6 +30,7 @@ class CompletionOutput:
     index: int
     text: str
     token_ids: list[int]
+    logprobs: list[dict[int, Logprob]] | None = None
     finish_reason: str | None = None
 
 
@@ -49,6 +50,7 @@ class _Request:
     given: list[int]
     params: SamplingParams
     tokens: list[int] = field(default_factory=list)
+    logprobs: list[dict[int, Logprob]] = field(default_factory=list)
 
 
 class LLMEngine:
@@ -109,7 +111,7 @@ class LLMEngine:
             if reason:
                 del self._requests[request_id]
                 logprobs = None if request.params.prompt_logprobs is None else self._scored(request.given)
-                completion = CompletionOutput(0, "", request.tokens, reason)
+                completion = CompletionOutput(0, "", request.tokens, request.logprobs or None, reason)
                 outputs.append(RequestOutput(request_id, request.given, logprobs, [completion], finished=True))
         return outputs
 
@@ -119,11 +121,15 @@ class LLMEngine:
         seen = request.given + request.tokens
         with torch.no_grad():
             logits = self._model(torch.tensor([seen])).logits[0, -1]
+        # As they are before any penalty.
+        raw = logits.log_softmax(-1)
         penalty, known = request.params.repetition_penalty, torch.tensor(sorted(set(seen)))
         scores = logits[known]
         logits[known] = torch.where(scores > 0, scores / penalty, scores * penalty)
         token = int(logits.argmax())
         request.tokens.append(token)
+        if wanted := request.params.logprob_token_ids:
+            request.logprobs.append({one: Logprob(float(raw[one])) for one in (token, *wanted)})
         if token in (request.params.stop_token_ids or ()) or (token == self._eos and not request.params.ignore_eos):
             return "stop"
         return "length" if len(request.tokens) == request.params.max_tokens else None

@@ -24,6 +24,7 @@ class SamplingParams:
     ignore_eos: bool = False
     max_tokens: int | None = 16
     prompt_logprobs: int | None = None
+    logprob_token_ids: list[int] | None = None
     detokenize: bool = True
     output_kind: RequestOutputKind = field(default=RequestOutputKind.CUMULATIVE)
 
@@ -31,4 +32,7 @@ class SamplingParams:
         """Refuse what vLLM refuses."""
         if self.max_tokens is not None and self.max_tokens < 1:
             message = f"max_tokens must be at least 1, got {self.max_tokens}."
+            raise ValueError(message)
+        if len(self.logprob_token_ids or ()) > 128:
+            message = f"Requested logprob_token_ids of length {len(self.logprob_token_ids or ())}"
             raise ValueError(message)
