@@ -45,7 +45,9 @@ REASONS = """## What the ratios come from
   Beside other work the peer loses more, since its threads wait for one another: in processor time on one thread each
   the ratio was 1.6 to 1.8.
 - **Stigma.** The recursion's partial sentences are filled in batches, and the masked model's head is computed at the
-  mask alone.
+  mask alone. What is left is at four fifths of the processor's peak; at the peak the ratio would be 5.1. A batch for
+  each core was tried: no faster, as there are few batches of one length at a time. Beside other work the peer loses
+  more: 9.25 under load.
 """
 
 
