@@ -69,7 +69,7 @@ validity: .venv/installed
 	python benchmarks/validity.py
 
 # Time the tools that a user would pick instead side by side with this one, then a whole run stage by stage, and how the
-# cost grows; write the figures to benchmarks/ and docs/performance.md (some fifty minutes on two idle cores, after
+# cost grows; write the figures to benchmarks/ and docs/performance.md (about an hour on two idle cores, after
 # `make repro`). PARTS="choice judge" repeats those parts alone.
 PARTS ?= choice generation quantised judge stigma stages growth
 bench: .venv/installed

@@ -12,9 +12,8 @@ from statistics import mean, quantiles
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cost_roofline import PROMPTS
-from speed_models import MODEL, ROOT, Asked, amqa_questions
+from speed_models import Asked, amqa_questions, exported
 
-from equipoise import cache, records, registry
 from equipoise.errors import EquipoiseError
 from equipoise.tables import json_rows
 
@@ -63,16 +62,7 @@ def load_tokenizer() -> Asked:
     """Open the default model's tokenizer, without its weights."""
     from transformers import AutoTokenizer
 
-    path = ROOT / "data/manifest.json"
-    manifest = records.read_one(path, records.Manifest)
-    folder = ROOT / cache.folder() / "models" / (manifest.folder or "")
-    if manifest.model != MODEL or not (folder / "tokenizer.json").is_file():
-        message = f"{path}: the export of {MODEL} is not there: run `dvc repro export`"
-        raise EquipoiseError(message)
-    entry = registry.load_entry(MODEL, ROOT)
-    if not isinstance(entry, registry.OnnxEntry):
-        message = f"models/{MODEL}.yaml: field backend is {entry.backend}: the benchmarks are of backend onnx"
-        raise EquipoiseError(message)
+    folder, entry = exported("tokenizer.json")
     return Asked(folder, entry, None, AutoTokenizer.from_pretrained(folder, local_files_only=True))
 
 

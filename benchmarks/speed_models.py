@@ -26,7 +26,7 @@ ARMS = ("original_question", "desensitized_question", *(f"adv_question_{one}" fo
 
 
 class Asked(NamedTuple):
-    """The model: its exported folder, its registry entry, and the same weights in torch and float32."""
+    """The model: its exported folder, its entry, the same weights in torch and float32 (or None), its tokenizer."""
 
     folder: Path
     entry: OnnxEntry
@@ -42,6 +42,21 @@ class Asked(NamedTuple):
         )
 
 
+def exported(file: str) -> tuple[Path, OnnxEntry]:
+    """Find the folder of the default model's export, in which `file` is needed, and its registry entry."""
+    path = ROOT / "data/manifest.json"
+    manifest = records.read_one(path, records.Manifest)
+    folder = ROOT / cache.folder() / "models" / (manifest.folder or "")
+    if manifest.model != MODEL or not (folder / file).is_file():
+        message = f"{path}: the export of {MODEL} is not there: run `dvc repro export`"
+        raise EquipoiseError(message)
+    entry = registry.load_entry(MODEL, ROOT)
+    if not isinstance(entry, registry.OnnxEntry):
+        message = f"models/{MODEL}.yaml: field backend is {entry.backend}: the benchmarks are of backend onnx"
+        raise EquipoiseError(message)
+    return folder, entry
+
+
 def load_model() -> Asked:
     """Find the export of the default model, and load its original."""
     import torch
@@ -49,16 +64,7 @@ def load_model() -> Asked:
 
     logging.set_verbosity_error()
     logging.disable_progress_bar()
-    path = ROOT / "data/manifest.json"
-    manifest = records.read_one(path, records.Manifest)
-    folder = ROOT / cache.folder() / "models" / (manifest.folder or "")
-    if manifest.model != MODEL or not (folder / "model.onnx").is_file():
-        message = f"{path}: the export of {MODEL} is not there: run `dvc repro export`"
-        raise EquipoiseError(message)
-    entry = registry.load_entry(MODEL, ROOT)
-    if not isinstance(entry, registry.OnnxEntry):
-        message = f"models/{MODEL}.yaml: field backend is {entry.backend}: the benchmarks are of backend onnx"
-        raise EquipoiseError(message)
+    folder, entry = exported("model.onnx")
     weights = locate(entry, ROOT)
     model = AutoModelForCausalLM.from_pretrained(weights.folder, dtype=torch.float32, **weights.arguments).eval()
     return Asked(folder, entry, model, AutoTokenizer.from_pretrained(weights.folder, **weights.arguments))

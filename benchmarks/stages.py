@@ -6,8 +6,8 @@ What is committed is cloned into a temporary folder, whose caches, ours and DVC'
 come from the installed packages. `dvc repro` then runs there as it does for a user: from nothing, with nothing to do,
 with one new pair of vignettes, and with another parameter of the analysis. Each stage is a process of its own, waited
 for by stage_usage.py; what remains of the whole is DVC's own (it hashes files and keeps copies). Writes
-benchmarks/stages.json; `benchmarks/speed.py --render` writes the page. Half an hour on two idle cores, and 2 GB on the
-disk. `--trial` tries the whole way in a few minutes, on a small run whose figures are shown and not written.
+benchmarks/stages.json; `benchmarks/speed.py --render` writes the page. Some twenty minutes on two idle cores, and 2 GB
+on the disk. `--trial` tries the whole way in a few minutes, on a small run whose figures are shown and not written.
 """
 
 from __future__ import annotations
