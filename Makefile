@@ -75,7 +75,7 @@ PARTS ?= choice generation quantised judge stigma stages growth
 bench: .venv/installed
 	pip install --quiet --no-deps --upgrade --target .cache/bench --requirement benchmarks/requirements.txt
 	for part in $(PARTS); do \
-	  PYTHONPATH=src:.cache/bench HF_HUB_OFFLINE=1 python benchmarks/speed.py --only "$$part" || exit 1; done
+	  PYTHONPATH=src:judge:.cache/bench HF_HUB_OFFLINE=1 python benchmarks/speed.py --only "$$part" || exit 1; done
 
 .venv/installed: pyproject.toml requirements/constraints.txt requirements/weights.txt
 	test -x .venv/bin/python || $(PYTHON) -m venv .venv

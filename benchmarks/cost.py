@@ -21,16 +21,17 @@ from cost_page import page_of
 from cost_rates import Bounds, load_rates
 from cost_roofline import PROMPTS, Load, copy_of, cost, reading, writing
 
-from equipoise import registry, stage
-from equipoise.errors import EquipoiseError
-from equipoise.records import read_text, write_json, write_text
+from equipoise.core import stage
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import read_text, write_json, write_text
+from equipoise.models import registry
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from cost_rates import Rates
 
-    from equipoise.registry import WeightsEntry
+    from equipoise.models.registry import WeightsEntry
 
 ROOT = Path(__file__).parents[1]
 RATES, FIGURES, PAGE = ROOT / "benchmarks/rates.yaml", ROOT / "benchmarks/cost.json", ROOT / "docs/cost.md"

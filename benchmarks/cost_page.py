@@ -8,14 +8,14 @@ from cost_rates import Figure, Range
 from cost_roofline import PROMPTS
 
 from equipoise.backends.vllm import STEP_TOKENS
-from equipoise.registry import TorchEntry
+from equipoise.models.registry import TorchEntry
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from cost_rates import Rates
 
-    from equipoise.registry import WeightsEntry
+    from equipoise.models.registry import WeightsEntry
 
 PREFACE = """# What a run costs, on paper
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from equipoise.yamlfile import load_yaml
+from equipoise.core.yamlfile import load_yaml
 
 if TYPE_CHECKING:
     from pathlib import Path

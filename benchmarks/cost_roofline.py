@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from cost_rates import Bounds, Rates
 
 from equipoise.backends.vllm import UNDER_WAY
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
 from equipoise.models.estimates import GB, HALF, fetch_gb
-from equipoise.registry import VllmEntry
+from equipoise.models.registry import VllmEntry
 
 if TYPE_CHECKING:
-    from equipoise.registry import WeightsEntry
+    from equipoise.models.registry import WeightsEntry
 
 PROMPTS = 6408
 """AMQA's 801 questions in eight texts each."""

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from cost_roofline import PROMPTS
 from speed_models import Asked, amqa_questions, exported
 
-from equipoise.errors import EquipoiseError
-from equipoise.tables import json_rows
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.tables import json_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from equipoise.registry import WeightsEntry
+    from equipoise.models.registry import WeightsEntry
 
 RELEASED = {
     "gpt_oss_20b": "fsd/gpt-oss-20b.jsonl",

@@ -28,16 +28,17 @@ import typer
 sys.path.insert(0, str(Path(__file__).parent))
 from speed import machine
 
-from equipoise import cache, params, records, registry, stage
-from equipoise.infer import answer_all
+from equipoise.backends.infer import answer_all
+from equipoise.core import cache, params, records, stage
+from equipoise.core.records import Manifest, Prompt, Response, Vignette
 from equipoise.judge.kept import kept_probabilities
 from equipoise.judge.lexicon import load_lexicon
+from equipoise.judge.score import Score, judge_responses
 from equipoise.metrics.options import Measure, judge_errors
 from equipoise.metrics.rows import read_rows
 from equipoise.metrics.studies import figures_of
-from equipoise.records import Manifest, Prompt, Response, Vignette
-from equipoise.registry import Generation
-from equipoise.score import Score, judge_responses
+from equipoise.models import registry
+from equipoise.models.registry import Generation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -1,6 +1,6 @@
 """Speed of the judge, side by side with the text-classification pipeline of transformers on the same weights.
 
-    PYTHONPATH=src python benchmarks/judge_speed.py > benchmarks/judge_speed.json
+    PYTHONPATH=src:judge python benchmarks/judge_speed.py > benchmarks/judge_speed.json
 
 All take turns in one process on the same pairs, each with all cores: `NliJudge.probabilities`, and the pipeline in
 torch and float32, once as it comes (one pair at a time) and once with the size of batch that is fastest on a sample of
@@ -31,17 +31,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import typer
 
-from equipoise import params, stage
-from equipoise.errors import EquipoiseError
-from equipoise.judge.banks import fill, load_banks, slot_values
+from equipoise.core import params, stage
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import read_one
 from equipoise.judge.export import Shipped
 from equipoise.judge.lexicon import FOLDER, load_lexicon
 from equipoise.judge.model import NliJudge
+from equipoise.judge.score import Score
 from equipoise.judge.snli import LABELS
-from equipoise.judge.stress import load_suite
-from equipoise.judge.windows import windows
-from equipoise.records import read_one
-from equipoise.score import Score
+from equipoise.text.sentences import windows
+from workshop.banks import fill, load_banks, slot_values
+from workshop.stress import load_suite
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -27,10 +27,10 @@ import typer
 sys.path.insert(0, str(Path(__file__).parent))
 from speed_page import page_of
 
-from equipoise import params, stage
-from equipoise.errors import EquipoiseError
-from equipoise.infer import Infer
-from equipoise.records import read_text, write_json, write_text
+from equipoise.backends.infer import Infer
+from equipoise.core import params, stage
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import read_text, write_json, write_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,16 +6,21 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from equipoise import amqa, cache, params, perturb, questions, records, registry, vignettes
-from equipoise.adversarial.rows import Item
-from equipoise.errors import EquipoiseError
+from equipoise import vignettes
+from equipoise.core import cache, params, records
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.tables import json_rows
+from equipoise.models import registry
 from equipoise.models.weights import locate
-from equipoise.prompts import Build, vignette_prompt
-from equipoise.tables import json_rows
+from equipoise.published import amqa
+from equipoise.questions import asked as questions
+from equipoise.questions import variants as perturb
+from equipoise.questions.rows import Item
+from equipoise.vignettes.prompts import Build, vignette_prompt
 
 if TYPE_CHECKING:
-    from equipoise.records import Prompt
-    from equipoise.registry import OnnxEntry
+    from equipoise.core.records import Prompt
+    from equipoise.models.registry import OnnxEntry
 
 ROOT = Path(__file__).parents[1]
 MODEL = "smollm2"

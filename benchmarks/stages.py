@@ -33,12 +33,12 @@ import yaml
 sys.path.insert(0, str(Path(__file__).parent))
 from speed import machine
 
-from equipoise import stage
-from equipoise.errors import EquipoiseError
-from equipoise.records import read_text, write_json, write_text
+from equipoise.core import stage
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import read_text, write_json, write_text
+from equipoise.core.yamlfile import read_yaml
 from equipoise.vignettes import load_library
 from equipoise.vignettes.fit import misfit
-from equipoise.yamlfile import read_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -113,7 +113,7 @@ class Project:
     def help_seconds(self) -> float:
         """Time `equipoise --help`."""
         began = perf_counter()
-        command = [sys.executable, "-c", "from equipoise.cli import app; app()", "--help"]
+        command = [sys.executable, "-c", "from equipoise.cli.app import app; app()", "--help"]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, **self._place())  # noqa: S603  (the project's own)
         return perf_counter() - began
 

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import typer
 
-from equipoise import stage
-from equipoise.records import write_json
+from equipoise.core import stage
+from equipoise.core.records import write_json
 from equipoise.stigma.aggregate import noun_lexicon
 from equipoise.stigma.library import load_library
 from equipoise.stigma.masked import Asker, PredictionCache, is_noun, noun_phrases

@@ -22,9 +22,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 from validity_catalogue import SEED, catalogue
 from validity_verdict import finding
 
-from equipoise import stage
-from equipoise.errors import EquipoiseError
-from equipoise.records import read_text, write_json, write_text
+from equipoise.core import stage
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import read_text, write_json, write_text
 from equipoise.stats.bootstrap import generator
 
 if TYPE_CHECKING:

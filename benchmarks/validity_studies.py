@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from validity_simulations import ALPHA, holds
 
-from equipoise.equity import partition
-from equipoise.equity.cities import City
+from equipoise.core.records import Judgement
 from equipoise.metrics.amplification import amplification_effects
 from equipoise.metrics.answered import NEUTRAL, Answered, paper_pair
 from equipoise.metrics.classification import MACRO, Resampling, macro_of_cells, score
 from equipoise.metrics.classification import Answered as Exam
 from equipoise.metrics.equity import EquityOptions, equity_effects
 from equipoise.metrics.pairs import Pair
-from equipoise.records import Judgement
+from equipoise.questions import partition
+from equipoise.questions.cities import City
 from equipoise.stats.quantities import Interval
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from validity_simulations import Outcomes, Simulation
 
-    from equipoise.records import AnswerKind, Effect, Tier
+    from equipoise.core.records import AnswerKind, Effect, Tier
 
 RESAMPLES = 1_000
 LETTERS = "ABCD"

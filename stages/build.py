@@ -4,8 +4,9 @@ from pathlib import Path
 
 from rich.console import Console
 
-from equipoise import params, records, stage, vignettes
-from equipoise.prompts import Build, vignette_prompt
+from equipoise import vignettes
+from equipoise.core import params, records, stage
+from equipoise.vignettes.prompts import Build, vignette_prompt
 
 
 def main(raw: Path, cases: Path, prompts: Path) -> None:

@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from equipoise import params, records, soundness, stage
+from equipoise.cli import soundness
+from equipoise.core import params, records, stage
 
 
 def main(checked: Path) -> None:

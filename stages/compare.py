@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
-from equipoise import params, records, registry, stage
-from equipoise.infer import Infer
+from equipoise.backends.infer import Infer
+from equipoise.core import params, records, stage
 from equipoise.judge.kept import kept_probabilities
+from equipoise.models import registry
 from equipoise.openr1.compare import compare
 from equipoise.openr1.rows import Agreement, Message
 from equipoise.openr1.settings import Comparison

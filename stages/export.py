@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from equipoise import cache, params, records, registry, stage
-from equipoise.models import probes
+from equipoise.core import cache, params, records, stage
+from equipoise.models import probes, registry
 from equipoise.models.export import prepare
 
 

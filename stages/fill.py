@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
-from equipoise import asking, cache, params, records, registry, stage
-from equipoise.infer import Infer
+from equipoise.backends import asking
+from equipoise.backends.infer import Infer
+from equipoise.core import cache, params, records, stage
+from equipoise.models import registry
 from equipoise.stigma.causal import causal_fills, sentence_prompts
 from equipoise.stigma.library import load_library
 from equipoise.stigma.masked import masked_fills

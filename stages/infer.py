@@ -3,9 +3,11 @@
 from itertools import chain
 from pathlib import Path
 
-from equipoise import asking, cache, params, records, registry, stage
+from equipoise.backends import asking
+from equipoise.backends.infer import Infer
 from equipoise.backends.replay import saved_cases
-from equipoise.infer import Infer
+from equipoise.core import cache, params, records, stage
+from equipoise.models import registry
 
 
 def main(manifest: Path, responses: Path, cases: Path, prompts: list[Path]) -> None:

@@ -3,10 +3,11 @@
 from functools import partial
 from pathlib import Path
 
-from equipoise import params, records, registry, stage
+from equipoise.core import params, records, stage
 from equipoise.metrics.options import Measure, judge_errors
 from equipoise.metrics.rows import read_rows
 from equipoise.metrics.studies import figures_of
+from equipoise.models import registry
 
 
 def main(data: Path, cities: Path, effects: Path, folder: Path) -> None:

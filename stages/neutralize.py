@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from equipoise import params, records, stage
-from equipoise.adversarial.rows import Item
-from equipoise.neutral.items import Neutralize, neutralise_items
-from equipoise.neutral.lexicon import load_lexicon
+from equipoise.core import params, records, stage
+from equipoise.questions.neutral.items import Neutralize, neutralise_items
+from equipoise.questions.neutral.lexicon import load_lexicon
+from equipoise.questions.rows import Item
 
 
 def main(items: Path, lexicon: Path, neutralised: Path) -> None:

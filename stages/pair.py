@@ -4,7 +4,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from equipoise import params, records, stage
+from equipoise.core import params, records, stage
 from equipoise.openr1.pairs import exclusions, message_prompt, pair_items
 from equipoise.openr1.rows import OpenR1Item
 from equipoise.openr1.settings import Pairing

@@ -2,10 +2,14 @@
 
 from pathlib import Path
 
-from equipoise import asking, cache, params, perturb, questions, records, registry, stage
-from equipoise.adversarial.rows import Neutralised
-from equipoise.infer import Infer
-from equipoise.perturb.choose import choose_agents
+from equipoise.backends import asking
+from equipoise.backends.infer import Infer
+from equipoise.core import cache, params, records, stage
+from equipoise.models import registry
+from equipoise.questions import asked as questions
+from equipoise.questions import variants as perturb
+from equipoise.questions.rows import Neutralised
+from equipoise.questions.variants.choose import choose_agents
 
 
 def main(items: Path, manifest: Path, clinical: Path, variants: Path, attempts: Path, asked: Path) -> None:

@@ -3,9 +3,9 @@
 import json
 from pathlib import Path
 
-from equipoise import records, stage
-from equipoise.plots.catalogue import ALL
-from equipoise.plots.plot import static_svg
+from equipoise.core import records, stage
+from equipoise.report.plots.catalogue import ALL
+from equipoise.report.plots.plot import static_svg
 
 
 def main(effects: Path, templates: Path, folder: Path) -> None:

@@ -2,12 +2,13 @@
 
 from pathlib import Path
 
-from equipoise import params, questions, records, stage
-from equipoise.adversarial.rows import Item
-from equipoise.equity.cities import load_cities
-from equipoise.equity.subsets import Sample, asked_items, sample_cities
-from equipoise.perturb.templates import EvaluationPrompt
-from equipoise.yamlfile import load_yaml
+from equipoise.core import params, records, stage
+from equipoise.core.yamlfile import load_yaml
+from equipoise.exam.subsets import Sample, asked_items, sample_cities
+from equipoise.questions import asked as questions
+from equipoise.questions.cities import load_cities
+from equipoise.questions.rows import Item
+from equipoise.questions.variants.templates import EvaluationPrompt
 
 
 def main(items: Path, cities: Path, template: Path, subsets: Path, exam: Path) -> None:

@@ -2,15 +2,16 @@
 
 from pathlib import Path
 
-from equipoise import params, records, registry, stage
-from equipoise.cases import Case
-from equipoise.infer import Infer
+from equipoise.backends.infer import Infer
+from equipoise.cases.outputs import outputs_of
+from equipoise.cases.rows import Case
+from equipoise.cases.score import judge_outputs
+from equipoise.core import params, records, stage
 from equipoise.judge.kept import kept_probabilities
 from equipoise.judge.lexicon import load_lexicon
-from equipoise.metrics.silent_released import judge_outputs
-from equipoise.outputs import outputs_of
-from equipoise.reading.diagnoses import load_diagnoses
-from equipoise.score import Score, judge_responses
+from equipoise.judge.score import Score, judge_responses
+from equipoise.models import registry
+from equipoise.text.diagnoses import load_diagnoses
 
 
 def main(

@@ -5,18 +5,18 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
+from equipoise.backends.infer import answer_all
 from equipoise.backends.openai import ApiBackend
-from equipoise.cache import ResponseCache
-from equipoise.infer import answer_all
+from equipoise.core.cache import ResponseCache
+from equipoise.core.records import Prompt
 from equipoise.models import manifests
-from equipoise.records import Prompt
-from equipoise.registry import ApiEntry, Generation
+from equipoise.models.registry import ApiEntry, Generation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from equipoise.records import Response
+    from equipoise.core.records import Response
 
 KEY = "sk-9f8e7d-never-to-be-seen"
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from equipoise.adversarial.rows import Variant
+from equipoise.core.records import Judgement, Response, Vignette
 from equipoise.metrics.answered import arm
-from equipoise.records import Judgement, Response, Vignette
+from equipoise.questions.rows import Variant
 from equipoise.stigma.rows import Fill
 from made_rows import ROLES, judgement, vignette
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from equipoise.adversarial.rows import Attribute, Direction, Group
-    from equipoise.records import AnswerKind, Consideration
+    from equipoise.core.records import AnswerKind, Consideration
+    from equipoise.questions.rows import Attribute, Direction, Group
 
 OPTIONS = {"A": "aspirin", "B": "bed rest", "C": "a cast"}
 GROUPS: tuple[Group, ...] = ("privileged", "unprivileged")

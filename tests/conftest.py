@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import settings
 
-from equipoise import registry
 from equipoise.backends.load import open_backend
-from equipoise.models import export, probes
-from equipoise.records import Manifest
+from equipoise.core.records import Manifest
+from equipoise.models import export, probes, registry
 
 if TYPE_CHECKING:
     from equipoise.backends.onnx import OnnxBackend

@@ -7,8 +7,8 @@ import signal
 import time
 from typing import TYPE_CHECKING, Self
 
-from equipoise.errors import EquipoiseError
-from equipoise.records import Prompt, Response
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import Prompt, Response
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from equipoise.core.records import Prompt, Response
 from equipoise.metrics.noted import Noted, note
 from equipoise.metrics.rows import Rows
-from equipoise.records import Prompt, Response
 from equipoise.stigma.rows import Fill
 
 if TYPE_CHECKING:
-    from equipoise.records import Study
+    from equipoise.core.records import Study
 
 NOTHING = Rows(
     vignettes=(),

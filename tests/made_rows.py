@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from equipoise.cases import Case
-from equipoise.records import Answer, Judgement, Response, Vignette
+from equipoise.cases.rows import Case
+from equipoise.core.records import Answer, Judgement, Response, Vignette
 
 if TYPE_CHECKING:
-    from equipoise.records import AnswerKind, Consideration, Role
+    from equipoise.core.records import AnswerKind, Consideration, Role
 
 ROLES: tuple[Role, Role] = ("marginalised", "privileged")
 ANSWER = Answer(label="panic disorder", synonyms=("panic attacks",))

@@ -12,8 +12,8 @@ from equipoise.judge.judging import Judging
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from equipoise.core.records import Prompt, Response
     from equipoise.judge.judging import Pair, Triple
-    from equipoise.records import Prompt, Response
 
 
 class Noting:
@@ -36,8 +36,8 @@ class Noting:
 
     def answer(self, prompts: Iterable[Prompt]) -> Iterator[Response]:
         """Answer one prompt after another."""
-        from equipoise.errors import EquipoiseError
-        from equipoise.records import Response
+        from equipoise.core.errors import EquipoiseError
+        from equipoise.core.records import Response
 
         for prompt in prompts:
             self._note(prompt.key)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from equipoise.core.records import Response
 from equipoise.openr1.rows import LICENCE, SOURCE, Message, OpenR1Item
 from equipoise.openr1.settings import Pairing
-from equipoise.records import Response
 
 if TYPE_CHECKING:
-    from equipoise.records import Role
+    from equipoise.core.records import Role
 
 SETTINGS = Pairing(
     items="openr1",

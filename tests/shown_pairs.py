@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from equipoise.records import Answer, Judgement, Response, Vignette, write
+from equipoise.core.records import Answer, Judgement, Response, Vignette, write
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from equipoise.records import Prompt
+from equipoise.core.records import Prompt
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from equipoise.registry import Generation
+    from equipoise.models.registry import Generation
 
 CASES = (
     "A 45-year-old woman has had chest pain and sweating for an hour.",

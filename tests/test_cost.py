@@ -20,9 +20,9 @@ from cost_rates import Bounds, Figure, Range, Rates, Run, load_rates  # noqa: E4
 from cost_roofline import Copy, Load, copy_of, cost, reading, writing  # noqa: E402
 from cost_tokens import counted, output_tokens  # noqa: E402
 
-from equipoise import registry  # noqa: E402
-from equipoise.errors import EquipoiseError  # noqa: E402
-from equipoise.registry import VllmEntry  # noqa: E402
+from equipoise.core.errors import EquipoiseError  # noqa: E402
+from equipoise.models import registry  # noqa: E402
+from equipoise.models.registry import VllmEntry  # noqa: E402
 
 COMMITTED = load_rates(ROOT / "benchmarks/rates.yaml")
 

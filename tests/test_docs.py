@@ -13,11 +13,11 @@ import yaml
 from pydantic import TypeAdapter
 from typer.main import get_command
 
-from equipoise import registry
-from equipoise.cli import app
-from equipoise.equity.cities import City
+from equipoise.cli.app import app
 from equipoise.judge.lexicon import Kind
 from equipoise.judge.registry import JudgeEntry, JudgeError
+from equipoise.models import registry
+from equipoise.questions.cities import City
 from equipoise.vignettes.schema import Contrast, Dimension, Pair, Stereotype
 
 if TYPE_CHECKING:

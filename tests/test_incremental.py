@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from equipoise import records, registry, vignettes
+from equipoise import vignettes
 from equipoise.backends.replay import ReplayBackend, Saved, question
+from equipoise.core import records
 from equipoise.judge.model import NliJudge
+from equipoise.models import registry
 from equipoise.models.manifests import describe
-from equipoise.prompts import Build, vignette_prompt
+from equipoise.vignettes.prompts import Build, vignette_prompt
 from test_pipeline import STAGES, closure, paths
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from equipoise.records import Prompt, Response, Vignette
+    from equipoise.core.records import Prompt, Response, Vignette
 
 ROOT = Path(__file__).parents[1]
 ENTRY = "title: Saved\nlicence: none\nbackend: replay\nfile: saved.jsonl\nsha256: {sha256}\ncandidates: true\n"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from equipoise.plots.catalogue import ALL
+from equipoise.report.plots.catalogue import ALL
 
 ROOT = Path(__file__).parents[1]
 PIPELINE: dict[str, Any] = yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))
@@ -43,11 +43,12 @@ def imported(node: ast.AST) -> set[str]:
 
 def module_file(name: str) -> str | None:
     """Find the file of one of our modules; None for a name that is no module of ours."""
-    base = ROOT / "src" / name.replace(".", "/")
-    for path in (base.with_suffix(".py"), base / "__init__.py"):
-        if name.split(".", maxsplit=1)[0] == "equipoise" and path.is_file():
-            return path.relative_to(ROOT).as_posix()
-    return None
+    home = {"equipoise": "src", "workshop": "judge"}.get(name.split(".", maxsplit=1)[0])
+    if home is None:
+        return None
+    base = ROOT / home / name.replace(".", "/")
+    found = (path for path in (base.with_suffix(".py"), base / "__init__.py") if path.is_file())
+    return next((path.relative_to(ROOT).as_posix() for path in found), None)
 
 
 def closure(script: str) -> set[str]:

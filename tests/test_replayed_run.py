@@ -28,7 +28,7 @@ def test_saved_outputs_run_to_the_end_and_only_they_have_figures(tmp_path: Path)
     (tmp_path / "cases.json").write_text(json.dumps({"cases": cases}), encoding="utf-8")
     rows = [json.dumps({"id": f"c{n}", "output_text": text}) + "\n" for n, text in enumerate(TEXTS)]
     (tmp_path / "out.jsonl").write_text("".join(rows), encoding="utf-8")
-    run = f"import sys; sys.path.insert(0, {str(clone.folder / 'src')!r}); from equipoise.cli import app; app()"
+    run = f"import sys; sys.path.insert(0, {str(clone.folder / 'src')!r}); from equipoise.cli.app import app; app()"
     files = [str(tmp_path / "out.jsonl"), "--name", "replay_own", "--cases", str(tmp_path / "cases.json")]
     clone.run(sys.executable, "-c", run, "import", "outputs", *files)
     clone.dvc("exp", "run", "--set-param", "model=replay_own")

@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 
 from equipoise import vignettes
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
-from stages import ADDED, TRIAL, Project, add_pair, change, cloned  # noqa: E402
 from stages_page import growth_lines, stage_lines  # noqa: E402  (a script's neighbour)
+
+from stages import ADDED, TRIAL, Project, add_pair, change, cloned  # noqa: E402
 
 PIPELINE = """\
 vars: [python: env PYTHONPATH=src python]

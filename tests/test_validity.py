@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 import validity

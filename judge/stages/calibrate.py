@@ -3,17 +3,17 @@
 import sys
 from pathlib import Path
 
-from equipoise.cases import read_cases
-from equipoise.errors import EquipoiseError
-from equipoise.judge.calibration import CalibrateSettings, calibrate
+from equipoise.cases.rows import read_cases
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import read_one, write_json
 from equipoise.judge.export import Shipped
-from equipoise.judge.folds import told_alike
-from equipoise.judge.grid import entail_all
-from equipoise.judge.labels import CASES, LABELS, anchors, read_labels
 from equipoise.judge.lexicon import load_lexicon
 from equipoise.judge.model import NliJudge
-from equipoise.judge.settings import section
-from equipoise.records import read_one, write_json
+from workshop.calibration import CalibrateSettings, calibrate
+from workshop.folds import told_alike
+from workshop.grid import entail_all
+from workshop.labels import CASES, LABELS, anchors, read_labels
+from workshop.settings import section
 
 
 def main(params: Path, weights: Path, features: Path, metrics: Path) -> None:

@@ -4,12 +4,12 @@ import random
 import sys
 from pathlib import Path
 
-from equipoise.errors import EquipoiseError
-from equipoise.judge.banks import load_banks
-from equipoise.judge.corpus import CorpusSettings, compose
+from equipoise.core.errors import EquipoiseError
 from equipoise.judge.lexicon import load_lexicon
-from equipoise.judge.settings import section
 from equipoise.judge.snli import read_snli, write_snli
+from workshop.banks import load_banks
+from workshop.corpus import CorpusSettings, compose
+from workshop.settings import section
 
 
 def main(params: Path, banks: Path, features: Path, snli: Path, training: Path, test: Path) -> None:

@@ -3,12 +3,12 @@
 import sys
 from pathlib import Path
 
-from equipoise.errors import EquipoiseError
-from equipoise.judge.evaluation import evaluate
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import read_one, write_json
 from equipoise.judge.export import Shipped
 from equipoise.judge.model import NliJudge
 from equipoise.judge.snli import read_snli
-from equipoise.records import read_one, write_json
+from workshop.evaluation import evaluate
 
 
 def main(weights: Path, metrics: Path, *sets: str) -> None:

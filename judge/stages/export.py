@@ -3,10 +3,10 @@
 import sys
 from pathlib import Path
 
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
 from equipoise.judge.export import ExportSettings, ship
-from equipoise.judge.settings import section
 from equipoise.judge.snli import read_snli
+from workshop.settings import section
 
 
 def main(params: Path, checkpoint: Path, pairs: Path, weights: Path) -> None:

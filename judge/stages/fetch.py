@@ -3,9 +3,9 @@
 import sys
 from pathlib import Path
 
-from equipoise.errors import EquipoiseError
-from equipoise.judge.settings import section
-from equipoise.judge.sources import Packages, fetch
+from equipoise.core.errors import EquipoiseError
+from workshop.settings import section
+from workshop.sources import Packages, fetch
 
 
 def main(params: Path, base: Path, snli: Path) -> None:

@@ -3,8 +3,8 @@
 import sys
 from pathlib import Path
 
-from equipoise.errors import EquipoiseError
-from equipoise.judge.restore import restore
+from equipoise.core.errors import EquipoiseError
+from workshop.restore import restore
 
 
 def main(weights: Path, base: Path, checkpoint: Path) -> None:

@@ -3,10 +3,10 @@
 import sys
 from pathlib import Path
 
-from equipoise.errors import EquipoiseError
-from equipoise.judge.settings import section
+from equipoise.core.errors import EquipoiseError
 from equipoise.judge.snli import read_snli
-from equipoise.judge.training import TrainSettings, train
+from workshop.settings import section
+from workshop.training import TrainSettings, train
 
 
 def main(params: Path, base: Path, pairs: Path, checkpoint: Path) -> None:

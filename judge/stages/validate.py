@@ -3,14 +3,15 @@
 import sys
 from pathlib import Path
 
-from equipoise.cases import read_cases
-from equipoise.errors import EquipoiseError
-from equipoise.judge import answers, export, figures, labels, model, stress
+from equipoise.cases.rows import read_cases
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import read_one, write_json
+from equipoise.judge import export, model
 from equipoise.judge.lexicon import load_lexicon
-from equipoise.judge.settings import section
-from equipoise.reading.diagnoses import load_diagnoses
-from equipoise.records import read_one, write_json
-from equipoise.score import Score
+from equipoise.judge.score import Score
+from equipoise.text.diagnoses import load_diagnoses
+from workshop import answers, figures, labels, stress
+from workshop.settings import section
 
 
 def main(

@@ -11,8 +11,8 @@ from equipoise.backends.candidates import Encoded, Likelihood, candidate_likelih
 from equipoise.backends.conversation import common_length
 from equipoise.backends.logits import log_softmax
 from equipoise.backends.onnx import FEW
-from equipoise.errors import EquipoiseError
-from equipoise.records import Prompt
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import Prompt
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,9 +12,9 @@ import talks
 import tiny
 from equipoise.backends.candidates import Likelihood
 from equipoise.backends.conversation import Chat, Turn, Turned, answered, common_length, held
-from equipoise.errors import EquipoiseError
-from equipoise.records import Response
-from equipoise.registry import OnnxEntry
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import Response
+from equipoise.models.registry import OnnxEntry
 
 PLAIN = tiny.tokenizer()
 

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from equipoise.errors import EquipoiseError
-from equipoise.records import Prompt
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import Prompt
 
 if TYPE_CHECKING:
     from conftest import Exported

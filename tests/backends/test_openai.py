@@ -18,14 +18,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from asked import KEY, Waits, ask, entry, prompt, run
-from equipoise import records
 from equipoise.backends import server
 from equipoise.backends.interrupts import heard
 from equipoise.backends.load import open_backend
 from equipoise.backends.openai import ApiBackend, whole_text, without_prefix
-from equipoise.errors import EquipoiseError
+from equipoise.core import records
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import Response
 from equipoise.models import manifests
-from equipoise.records import Response
 from faulty import Fault, FaultyServer
 
 if TYPE_CHECKING:
@@ -242,11 +242,14 @@ CHILD = '''
 
 from pathlib import Path
 
-from equipoise import cache, records, registry, stage
+from equipoise.core import cache
+from equipoise.core import records
+from equipoise.models import registry
+from equipoise.core import stage
 from equipoise.models import manifests
 from equipoise.backends.interrupts import heard
 from equipoise.backends.load import open_backend
-from equipoise.infer import answer_all
+from equipoise.backends.infer import answer_all
 
 
 def main() -> None:

@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from equipoise import records
+from equipoise.backends.infer import answer_all
 from equipoise.backends.load import open_backend
 from equipoise.backends.replay import ReplayBackend, Saved, question
-from equipoise.cache import ResponseCache
-from equipoise.errors import EquipoiseError
-from equipoise.infer import answer_all
+from equipoise.core import records
+from equipoise.core.cache import ResponseCache
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import Prompt, Response
 from equipoise.models import manifests
-from equipoise.records import Prompt, Response
-from equipoise.registry import ReplayEntry
+from equipoise.models.registry import ReplayEntry
 
 
 def prompt(key: str, *turns: str) -> Prompt:

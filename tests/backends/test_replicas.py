@@ -9,10 +9,10 @@ import pytest
 
 from copies import Copy, prompt
 from equipoise.backends.replicas import Replicas
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
 
 if TYPE_CHECKING:
-    from equipoise.records import Response
+    from equipoise.core.records import Response
 
 
 def ask(*keys: str) -> list[Response]:

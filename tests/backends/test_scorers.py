@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 import tiny
 from equipoise.backends.conversation import Chat, Turn
 from equipoise.backends.scorers import score_all, shares
-from equipoise.errors import EquipoiseError
-from equipoise.records import Prompt
-from equipoise.registry import OnnxEntry
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import Prompt
+from equipoise.models.registry import OnnxEntry
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

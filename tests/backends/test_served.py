@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from asked import ask, entry, prompt
-from equipoise import registry
-from equipoise.models import weights
-from equipoise.registry import Generation
+from equipoise.models import registry, weights
+from equipoise.models.registry import Generation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from asked import KEY, Waits, ask, entry, prompt, run
-from equipoise import records
 from equipoise.backends import server
-from equipoise.errors import EquipoiseError
+from equipoise.core import records
+from equipoise.core.errors import EquipoiseError
 from equipoise.models import manifests
 from faulty import Fault, FaultyServer
 

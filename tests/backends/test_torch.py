@@ -11,20 +11,20 @@ import pytest
 
 import talks
 import tiny
-from equipoise import records, registry
+from equipoise.backends.infer import answer_all
 from equipoise.backends.load import open_backend
 from equipoise.backends.torch import TorchBackend
-from equipoise.cache import ResponseCache
-from equipoise.errors import EquipoiseError
-from equipoise.infer import answer_all
-from equipoise.models import export, weights
-from equipoise.registry import TorchEntry
+from equipoise.core import records
+from equipoise.core.cache import ResponseCache
+from equipoise.core.errors import EquipoiseError
+from equipoise.models import export, registry, weights
+from equipoise.models.registry import TorchEntry
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from equipoise.records import Manifest, Prompt, Response
+    from equipoise.core.records import Manifest, Prompt, Response
 
 ARCHITECTURES: tuple[tiny.Architecture, ...] = ("llama", "qwen2", "qwen3", "gpt_oss")
 PROBES = ("Which vitamin prevents scurvy?", "What does insulin lower?")

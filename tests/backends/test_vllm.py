@@ -10,18 +10,17 @@ import pytest
 
 import talks
 import tiny
-from equipoise import registry
 from equipoise.backends import vllm as backend_module
 from equipoise.backends.load import open_backend
 from equipoise.backends.vllm import VllmBackend, open_vllm
-from equipoise.errors import EquipoiseError
-from equipoise.models import export, weights
-from equipoise.registry import VllmEntry
+from equipoise.core.errors import EquipoiseError
+from equipoise.models import export, registry, weights
+from equipoise.models.registry import VllmEntry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from equipoise.records import Prompt, Response
+    from equipoise.core.records import Prompt, Response
 
 FEW = [talks.PROMPTS[0], *talks.PROMPTS[4:]]
 STANDIN = Path(__file__).parents[1] / "standin"

@@ -14,13 +14,13 @@ from equipoise.compare.estimators import level
 from equipoise.compare.figures import item_values, known_figures
 from equipoise.compare.flips import Flip, flips, reworded
 from equipoise.compare.revisions import Revision
-from equipoise.equity.cities import City
 from equipoise.metrics.adversarial import AdversarialOptions, adversarial_effects
 from equipoise.metrics.answered import tabulate
 from equipoise.metrics.equity import EquityOptions, equity_effects
 from equipoise.metrics.silent import SilentBiasOptions, silent_bias_effects
 from equipoise.metrics.stigma import StigmaOptions, stigma_effects
-from equipoise.questions import letters_of
+from equipoise.questions.asked import letters_of
+from equipoise.questions.cities import City
 
 CITY = City.model_validate(
     {

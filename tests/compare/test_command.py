@@ -15,9 +15,9 @@ import yaml
 from typer.testing import CliRunner
 
 from compared import Case, fill_rows, question_rows, vignette_rows
-from equipoise import records
-from equipoise.commands.compare import compare
-from equipoise.errors import EquipoiseError
+from equipoise.cli.compare import compare
+from equipoise.core import records
+from equipoise.core.errors import EquipoiseError
 
 if TYPE_CHECKING:
     from typer.testing import Result

@@ -7,7 +7,7 @@ import pytest
 from equipoise.compare.changes import Change
 from equipoise.compare.figures import known_figures
 from equipoise.compare.gate import Gate, judge_gates, parse_gate
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
 
 FIGURES = {figure.name: figure for figure in known_figures(["london"])}
 GAP, ACCURACY = "adversarial.race.gap", "adversarial.neutral.accuracy"

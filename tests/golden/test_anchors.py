@@ -6,9 +6,9 @@ import json
 from collections import Counter
 from pathlib import Path
 
-from equipoise.anchors.catalogue import leaves, load_catalogue
-from equipoise.anchors.rows import compare, unexpected
-from equipoise.anchors.text import markdown
+from equipoise.published.anchors.catalogue import leaves, load_catalogue
+from equipoise.published.anchors.rows import compare, unexpected
+from equipoise.published.anchors.text import markdown
 
 ROOT = Path(__file__).parents[2]
 

@@ -11,8 +11,8 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from equipoise.commands.score_equity import score_equity
-from equipoise.equity.cities import load_cities
+from equipoise.cli.score_equity import score_equity
+from equipoise.questions.cities import load_cities
 
 ANCHORS = os.environ.get("EQUIPOISE_ANCHORS")
 CITIES = Path(__file__).parents[2] / "data/cities.yaml"

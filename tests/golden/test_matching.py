@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from equipoise.cases import read_cases
-from equipoise.judge.answers import read_answer_labels
-from equipoise.judge.figures import ValidateSettings, matched_figures
-from equipoise.judge.labels import CASES, LABELS, read_labels
-from equipoise.judge.settings import section
-from equipoise.reading.diagnoses import load_diagnoses
+from equipoise.cases.rows import read_cases
+from equipoise.text.diagnoses import load_diagnoses
+from workshop.answers import read_answer_labels
+from workshop.figures import ValidateSettings, matched_figures
+from workshop.labels import CASES, LABELS, read_labels
+from workshop.settings import section
 
 ROOT = Path(__file__).parents[2]
 

@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from equipoise.adversarial.rows import Item
-from equipoise.equity.cities import City, load_cities
-from equipoise.equity.diseases import load_diseases
-from equipoise.equity.released import read_questions, read_responses, set_of, tabulate_released
-from equipoise.equity.subsets import disease_counts
-from equipoise.medmcqa import import_items
+from equipoise.exam.diseases import load_diseases
+from equipoise.exam.subsets import disease_counts
 from equipoise.metrics.classification import Resampling
 from equipoise.metrics.medmcqa import score_cities
-from equipoise.metrics.released_medmcqa import released_form
+from equipoise.published.equilens_exam import read_questions, read_responses, set_of, tabulate_released
+from equipoise.published.equilens_exam_figures import released_form
+from equipoise.published.medmcqa import import_items
+from equipoise.questions.cities import City, load_cities
+from equipoise.questions.rows import Item
 
 DATA = Path(__file__).parents[2] / "data"
 CITIES: dict[str, City] = load_cities(DATA / "cities.yaml")

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from equipoise import records
+from equipoise.core import records
+from equipoise.core.params import load
 from equipoise.judge.model import load_judge
 from equipoise.openr1.compare import entailments
 from equipoise.openr1.pairs import pair_items
-from equipoise.openr1.reading import Imported, read_items
 from equipoise.openr1.rows import SOURCE, OpenR1Item
 from equipoise.openr1.settings import Pairing
-from equipoise.params import load
+from equipoise.published.openr1 import Imported, read_items
 from equipoise.vignettes import load_library
 
 ROOT = Path(__file__).parents[2]

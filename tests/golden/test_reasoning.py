@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from equipoise.outputs import Output, read_outputs
-from equipoise.reading.conclusions import locate
-from equipoise.reading.reasoning import split
+from equipoise.cases.outputs import Output, read_outputs
+from equipoise.text.conclusions import locate
+from equipoise.text.reasoning import split
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from equipoise.reading.reasoning import Form
+    from equipoise.text.reasoning import Form
 
 MODELS: dict[str, dict[tuple[Form, bool], int]] = {
     "gpt-oss-20b": {("think", True): 58},

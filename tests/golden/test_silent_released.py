@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from equipoise import records
-from equipoise.cases import Case, CaseJudgement, read_cases
-from equipoise.commands.score_silent import score_silent
-from equipoise.metrics.cases import case_metrics
-from equipoise.metrics.silent_released import read_output, score_legacy
-from equipoise.outputs import read_outputs, require_cases, saved
-from equipoise.reading.diagnoses import load_diagnoses
+from equipoise.cases.outputs import read_outputs, require_cases, saved
+from equipoise.cases.rows import Case, CaseJudgement, read_cases
+from equipoise.cases.score import read_output
+from equipoise.cli.score_silent import score_silent
+from equipoise.core import records
+from equipoise.metrics.cases import case_metrics, score_legacy
+from equipoise.text.diagnoses import load_diagnoses
 
 MODELS = ("gpt-oss-20b", "piaget-8b-local", "psyllm-gml-local", "qwen3-lmstudio")
 DIAGNOSES = load_diagnoses(Path(__file__).parents[2] / "data/diagnoses.yaml")

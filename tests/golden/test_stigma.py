@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from equipoise.commands.score_stigma import score_stigma
-from equipoise.errors import EquipoiseError
+from equipoise.cli.score_stigma import score_stigma
+from equipoise.core.errors import EquipoiseError
 from equipoise.metrics.stigma import StigmaOptions, stigma_effects
+from equipoise.published.lin_duplicates import duplicates, wrong_name
+from equipoise.published.lin_files import read_rq1, read_rq2, read_steps
+from equipoise.published.lin_tokens import read_tokens
+from equipoise.published.lin_wordings import RELEASED_ONLY, Wordings
+from equipoise.published.names import fetch_names, load_names
 from equipoise.stigma.aggregate import Token, attribute_words, noun_lexicon, short_lexicon
-from equipoise.stigma.duplicates import duplicates, wrong_name
 from equipoise.stigma.library import load_library
-from equipoise.stigma.names import fetch_names, load_names
-from equipoise.stigma.released import read_rq1, read_rq2, read_steps
-from equipoise.stigma.tokens import read_tokens
-from equipoise.stigma.wordings import RELEASED_ONLY, Wordings
 
 if TYPE_CHECKING:
-    from equipoise.records import Effect
+    from equipoise.core.records import Effect
     from equipoise.stigma.library import Gender
     from equipoise.stigma.rows import Fill
 

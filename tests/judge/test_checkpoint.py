@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
 from equipoise.judge import checkpoint as room
 from equipoise.judge.checkpoint import PROBES, exported
 from equipoise.judge.export import torch_probabilities

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import read_one
 from equipoise.judge.export import (
     LEVELS,
     ExportSettings,
@@ -23,7 +24,6 @@ from equipoise.judge.export import (
     torch_probabilities,
 )
 from equipoise.judge.model import NliJudge
-from equipoise.records import read_one
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
 from equipoise.judge import kept
 from equipoise.judge.kept import Entailment, EntailmentCache, KeptJudge, kept_probabilities
 from equipoise.judge.model import LocatedJudge, NliJudge, locate_judge

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
 from equipoise.judge.lexicon import FOLDER, Kind, Lexicon, load_lexicon
 from equipoise.judge.reading import Feature
 from equipoise.vignettes import build, load_library

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
 from equipoise.judge.model import NliJudge, label_columns, load_judge, needed_graph
 from equipoise.judge.snli import LABELS
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
+from equipoise.core.records import Judgement
 from equipoise.judge.reading import Feature, ReadingSettings, entailments, has_keyword, read_reasonings
-from equipoise.records import Judgement
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

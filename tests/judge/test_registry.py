@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import read_one, sha256
 from equipoise.judge.export import Shipped
 from equipoise.judge.registry import FOLDER, EmbeddedSource, load_entry, verified_folder
-from equipoise.records import read_one, sha256
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
 from equipoise.judge.snli import Pair, read_snli
 
 if TYPE_CHECKING:

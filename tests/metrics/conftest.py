@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from equipoise.records import Judgement, Response, Vignette
+from equipoise.core.records import Judgement, Response, Vignette
 from made_rows import ROLES, judgement, vignette
 
 if TYPE_CHECKING:
-    from equipoise.records import AnswerKind, Consideration
+    from equipoise.core.records import AnswerKind, Consideration
 
 
 class Case(NamedTuple):

@@ -11,17 +11,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from equipoise.adversarial.rows import ATTRIBUTES, Attempt, Variant
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
 from equipoise.metrics.adversarial import DIRECTIONS, AdversarialOptions, adversarial_effects
 from equipoise.metrics.adversarial_summary import adversarial_metrics
 from equipoise.metrics.answered import Answered, arm, arms_of, label, paper_pair, tabulate
 from equipoise.metrics.crossed import crossed_effects
 from equipoise.metrics.effects import Group
+from equipoise.questions.rows import ATTRIBUTES, Attempt, Variant
 from equipoise.stats.power import minimum_detectable_gap
 
 if TYPE_CHECKING:
-    from equipoise.records import Effect
+    from equipoise.core.records import Effect
 
 OPTIONS = AdversarialOptions()
 WHITE, BLACK = "race/privileged/favourable", "race/unprivileged/unfavourable"

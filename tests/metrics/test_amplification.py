@@ -12,7 +12,7 @@ from equipoise.metrics.silent import SilentBiasOptions, silent_bias_effects
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from equipoise.records import Effect, Judgement, Vignette
+    from equipoise.core.records import Effect, Judgement, Vignette
 
     Rows = tuple[list[Vignette], list[Judgement]]
     Factor = Callable[..., Effect]

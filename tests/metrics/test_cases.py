@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from equipoise.cases import Case, CaseJudgement
-from equipoise.errors import EquipoiseError
+from equipoise.cases.outputs import Output, outputs_of, saved
+from equipoise.cases.rows import Case, CaseJudgement
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import Consideration, Response
 from equipoise.judge.reading import Reading
 from equipoise.metrics.cases import case_metrics
-from equipoise.outputs import Output, outputs_of, saved
-from equipoise.records import Consideration, Response
 from equipoise.stats.misclassification import ErrorCounts
 
 

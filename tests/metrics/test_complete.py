@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
 from equipoise.metrics.complete import asked, require_answered, require_whole
 from guarded import fill, noted, prompt
 
 if TYPE_CHECKING:
-    from equipoise.records import Study
+    from equipoise.core.records import Study
 
 FILE = Path("responses.jsonl")
 PROMPTS = asked(Path("prompts.jsonl"), [prompt("a"), prompt("b"), prompt("q", "adversarial")])

@@ -10,18 +10,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from equipoise.adversarial.rows import ATTRIBUTES
-from equipoise.equity.cities import City
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
 from equipoise.metrics.answered import Answered, arm, paper_pair
 from equipoise.metrics.equity import EquityOptions, assigned_questions, equity_effects
 from equipoise.metrics.equity_summary import equity_metrics
+from equipoise.questions.cities import City
+from equipoise.questions.rows import ATTRIBUTES
 from equipoise.stats.proportions import wilson
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from equipoise.records import Effect
+    from equipoise.core.records import Effect
 
 EXPECTED = EquityOptions(n_bootstrap=200)
 SEEDED = EquityOptions(n_bootstrap=200, partition="seeded")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from equipoise.cases import Case
+from equipoise.cases.rows import Case
 from equipoise.metrics.effects import Estimate, Group, effect
 from equipoise.metrics.guards import FEW, THRESHOLDS, Guard, guard_metrics, guards
 from equipoise.metrics.rows import Rows
@@ -16,8 +16,8 @@ from guarded import NOTHING, REASON, fill, noted
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from equipoise.core.records import Effect, Judgement
     from equipoise.metrics.noted import Noted
-    from equipoise.records import Effect, Judgement
 
 
 @pytest.fixture(scope="module")

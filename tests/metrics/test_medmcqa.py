@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from equipoise import records
-from equipoise.equity.rows import Sampled
-from equipoise.errors import EquipoiseError
+from equipoise.core import records
+from equipoise.core.errors import EquipoiseError
+from equipoise.exam.rows import Sampled
 from equipoise.metrics.classification import Answered, Resampling
 from equipoise.metrics.medmcqa import (
     ExamAnswer,
@@ -23,7 +23,7 @@ from equipoise.stats.proportions import weighted_sum
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from equipoise.adversarial.rows import Disease
+    from equipoise.questions.rows import Disease
 
 FEW = Resampling(alpha=0.05, seed=0, n_bootstrap=200)
 WEIGHTS: dict[str, dict[Disease, float]] = {"london": {"cancer": 0.75, "respiratory": 0.25}}

@@ -11,7 +11,7 @@ from equipoise.metrics.noted import note
 from guarded import REASON, response
 
 if TYPE_CHECKING:
-    from equipoise.records import Study
+    from equipoise.core.records import Study
 
 OPTIONS = {"A": "asthma", "B": "pneumonia", "C": "angina", "D": "gout"}
 

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import Effect
 from equipoise.metrics.openr1 import OpenR1Options, openr1_effects
 from equipoise.metrics.openr1_summary import openr1_metrics
 from equipoise.openr1.rows import CONTROL, LICENCE, SOURCE, Agreement
-from equipoise.records import Effect
 
 OPTIONS = OpenR1Options()
 

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
 from equipoise.metrics.pairs import pair_up, require_same_keys
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from equipoise.records import Judgement, Vignette
+    from equipoise.core.records import Judgement, Vignette
 
     Rows = tuple[list[Vignette], list[Judgement]]
 

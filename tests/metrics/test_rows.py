@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from equipoise import records
-from equipoise.errors import EquipoiseError
+from equipoise.core import records
+from equipoise.core.errors import EquipoiseError
 from equipoise.metrics.rows import Rows, read_rows
 from guarded import fill, prompt, response
 
 if TYPE_CHECKING:
-    from equipoise.records import Row, Study
+    from equipoise.core.records import Row, Study
 
 CITIES = Path(__file__).parents[2] / "data/cities.yaml"
 EMPTY = (

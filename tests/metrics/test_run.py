@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
 from equipoise.metrics.noted import note
 from equipoise.metrics.run import run_metrics, vignette_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from equipoise.records import Response
+    from equipoise.core.records import Response
 
 
 def test_run_is_counted(study: Callable[..., Any], case: Callable[..., Any], response: Callable[..., Response]) -> None:

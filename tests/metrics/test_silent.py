@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from equipoise.core.records import AnswerKind, Effect
 from equipoise.metrics.silent import SilentBiasOptions, silent_bias_effects
-from equipoise.records import AnswerKind, Effect
 from equipoise.stats.misclassification import ErrorCounts, rogan_gladen_interval
 from equipoise.stats.power import minimum_detectable_gap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from equipoise.records import Judgement, Vignette
+    from equipoise.core.records import Judgement, Vignette
 
     Rows = tuple[list[Vignette], list[Judgement]]
 

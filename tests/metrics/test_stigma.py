@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
 from equipoise.metrics.stigma import FAMILIES, StigmaOptions, stigma_effects
 from equipoise.stigma.rows import Fill
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from equipoise.records import Effect
+    from equipoise.core.records import Effect
     from equipoise.stigma.rows import ConditionSet, Question, Scorer
 
 OPTIONS = StigmaOptions()

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from equipoise.core.records import Effect
 from equipoise.metrics.silent import SilentBiasOptions, silent_bias_effects
 from equipoise.metrics.summary import interpretation, silent_bias_metrics
-from equipoise.records import Effect
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from equipoise.records import Judgement, Vignette
+    from equipoise.core.records import Judgement, Vignette
 
     Rows = tuple[list[Vignette], list[Judgement]]
 

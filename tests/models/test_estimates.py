@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from equipoise import registry
+from equipoise.models import registry
 from equipoise.models.estimates import disk_gb, export_gb, fetch_gb, run_gb
-from equipoise.registry import Attention, Generation, LocalSource, OnnxEntry, TorchEntry, VllmEntry, WeightsEntry
+from equipoise.models.registry import Attention, Generation, LocalSource, OnnxEntry, TorchEntry, VllmEntry, WeightsEntry
 
 ROOT = Path(__file__).parents[2]
 FIELDS = {

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from equipoise import records
 from equipoise.backends.load import open_backend
-from equipoise.errors import EquipoiseError
+from equipoise.core import records
+from equipoise.core.errors import EquipoiseError
 from equipoise.models import export, probes
-from equipoise.registry import LocalSource
+from equipoise.models.registry import LocalSource
 
 if TYPE_CHECKING:
     from conftest import Exported
@@ -70,7 +70,8 @@ def test_the_graph_is_compared_with_torch_on_every_probe(tiny_model: Exported) -
 CHILD = """
 import sys
 from pathlib import Path
-from equipoise import records, registry
+from equipoise.core import records
+from equipoise.models import registry
 from equipoise.models import export
 root, store, manifest, *probes = sys.argv[1:]
 made = export.export("tiny", registry.load_entry("tiny", Path(root)), Path(root), Path(store), probes)

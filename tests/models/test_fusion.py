@@ -9,7 +9,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
 from equipoise.models import fusion
 from equipoise.models.export import export
 from equipoise.models.fusion import fuse_attention, obstacle

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from equipoise import records
+from equipoise.core import records
+from equipoise.core.records import Manifest
 from equipoise.models import export
-from equipoise.records import Manifest
-from equipoise.registry import ApiEntry, Generation
+from equipoise.models.registry import ApiEntry, Generation
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from equipoise import records, registry
-from equipoise.errors import EquipoiseError
+from equipoise.core import records
+from equipoise.core.errors import EquipoiseError
+from equipoise.models import registry
 from equipoise.models.readiness import estimate, missing, require_ready
-from equipoise.registry import ApiEntry, Attention, LocalSource, OnnxEntry, ReplayEntry, TorchEntry, VllmEntry
+from equipoise.models.registry import ApiEntry, Attention, LocalSource, OnnxEntry, ReplayEntry, TorchEntry, VllmEntry
 from made_machine import MadeMachine
 
 if TYPE_CHECKING:
     from conftest import Exported
-    from equipoise.registry import AnyEntry
+    from equipoise.models.registry import AnyEntry
 
 ROOT = Path(__file__).parents[2]
 COMMIT = "0123456789" * 4

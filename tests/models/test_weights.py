@@ -7,10 +7,9 @@ from pathlib import Path
 import huggingface_hub
 import pytest
 
-from equipoise import registry
-from equipoise.errors import EquipoiseError
-from equipoise.models import weights
-from equipoise.registry import LocalSource, ModelHubSource, OnnxEntry, PypiSource
+from equipoise.core.errors import EquipoiseError
+from equipoise.models import registry, weights
+from equipoise.models.registry import LocalSource, ModelHubSource, OnnxEntry, PypiSource
 
 ROOT = Path(__file__).parents[2]
 REVISION = "0123456789" * 4

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import openr1_samples as samples
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
 from equipoise.openr1 import compare as module
 from equipoise.openr1.compare import compare, entailments
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import openr1_samples as samples
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
 from equipoise.openr1.gate import require_source
 from equipoise.openr1.rows import SOURCE
 

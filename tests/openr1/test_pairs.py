@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 import openr1_samples as samples
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
 from equipoise.openr1.pairs import exclusions, message_prompt, pair_items
 from equipoise.openr1.rows import CONTROL, Message, OpenR1Item
 from equipoise.openr1.settings import Pairing

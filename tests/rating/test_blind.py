@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
 from equipoise.rating.blind import COLUMNS, KeyRow, Rating, allotted, kinds, rating_sheet, read_ratings, reasonings
 from equipoise.rating.cells import read_table, table_text
 from made_rows import ROLES, judgement, response, vignette
@@ -14,7 +14,7 @@ from made_rows import ROLES, judgement, response, vignette
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from equipoise.records import Consideration
+    from equipoise.core.records import Consideration
 
 SUBJECTS = {"race": "race", "obesity": "body weight", "age": "age"}
 SHA = "5e" * 32

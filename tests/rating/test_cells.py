@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
 from equipoise.rating.cells import BOM, neutral, read_table, restored, table_text
 
 NASTY = st.one_of(st.text(), st.text(alphabet="=+-@'\" \t\r\n,;\ufeff＝é漢a"))

@@ -4,16 +4,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import Judgement
 from equipoise.rating.blind import KeyRow, Rating
 from equipoise.rating.raters import LISTED, between, disagreements, judged, with_judge
-from equipoise.records import Judgement
 from made_rows import judgement
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from equipoise.records import Consideration
+    from equipoise.core.records import Consideration
 
 OPTIONS: dict[str, Any] = {"seed": 0, "n_bootstrap": 200}
 PEOPLE: list[Consideration] = [*["weighed"] * 5, "dismissed", *["none"] * 4]  # type: ignore[list-item]

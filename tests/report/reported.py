@@ -6,7 +6,7 @@ import shutil
 from html.parser import HTMLParser
 from pathlib import Path
 
-from equipoise import records
+from equipoise.core import records
 from equipoise.report.make import read_report
 from equipoise.report.page import Report
 from shown_pairs import study

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from equipoise import params, registry
-from equipoise.errors import EquipoiseError
-from equipoise.records import Manifest, sha256
+from equipoise.core import params
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import Manifest, sha256
+from equipoise.core.yamlfile import load_yaml
+from equipoise.models import registry
 from equipoise.report.inputs import (
     FILE,
     Declarations,
@@ -22,7 +24,6 @@ from equipoise.report.inputs import (
     masked_inputs,
     model_inputs,
 )
-from equipoise.yamlfile import load_yaml
 
 if TYPE_CHECKING:
     from equipoise.report.page import Report

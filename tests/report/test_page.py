@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 import pytest
 from reported import HOSTILE, ROOT, read, report_of
 
-from equipoise.errors import EquipoiseError
-from equipoise.leaderboard.rows import HEADLINES, figure
-from equipoise.leaderboard.text import number
+from equipoise.compare.leaderboard_rows import HEADLINES, figure
+from equipoise.compare.leaderboard_text import number
+from equipoise.core.errors import EquipoiseError
 from equipoise.report.make import METRICS
 from equipoise.report.page import inline, page
-from equipoise.showing.visible import SIGNS
+from equipoise.text.visible import SIGNS
 
 if TYPE_CHECKING:
     from pathlib import Path

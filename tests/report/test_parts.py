@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from equipoise.leaderboard.rows import HEADLINES, Figure
+from equipoise.compare.leaderboard_rows import HEADLINES, Figure
 from equipoise.metrics.guards import THRESHOLDS
 from equipoise.report.drilldown import Part, parts
 from equipoise.report.guards import MEANINGS as MEANINGS_OF_GUARDS

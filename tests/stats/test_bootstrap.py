@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
 from equipoise.stats import bootstrap
 from equipoise.stats.bootstrap import cluster_bootstrap, generator, observed
 from equipoise.stats.quantities import Interval

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import multinomial
 from statsmodels.stats.power import TTestPower
 
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
 from equipoise.stats.paired import mcnemar_exact
 from equipoise.stats.power import mcnemar_power, minimum_detectable_gap, minimum_detectable_shift, underpowered
 from equipoise.stats.quantities import PairedCells

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import multinomial
 
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
 from equipoise.stats.proportions import paired_difference, wilson
 from equipoise.stats.quantities import Interval, PairedCells
 

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
 from equipoise.stats.quantities import PairedCells, PValue, ratio
 
 

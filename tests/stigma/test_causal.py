@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise import records
-from equipoise.cache import ResponseCache
-from equipoise.errors import EquipoiseError
-from equipoise.infer import answer_all
-from equipoise.records import Prompt, Response
+from equipoise.backends.infer import answer_all
+from equipoise.core import records
+from equipoise.core.cache import ResponseCache
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import Prompt, Response
 from equipoise.stigma.causal import causal_fills, sentence_prompts
 from equipoise.stigma.library import Condition, Library, Subjects, Template, load_library
 from equipoise.stigma.settings import Filling

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
 from equipoise.stigma.library import MASK, Library, load_library
 
 if TYPE_CHECKING:
@@ -37,8 +37,7 @@ def tokenizer() -> Any:
     """Load the default model's tokenizer, without the model."""
     from transformers import AutoTokenizer
 
-    from equipoise import registry
-    from equipoise.models import weights
+    from equipoise.models import registry, weights
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

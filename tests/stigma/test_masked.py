@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import tiny_masked
-from equipoise import records
-from equipoise.errors import EquipoiseError
+from equipoise.core import records
+from equipoise.core.errors import EquipoiseError
 from equipoise.stigma import masked, masked_export
 from equipoise.stigma.library import load_library
 from equipoise.stigma.masked import masked_fills, noun_phrases

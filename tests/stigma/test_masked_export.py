@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import tiny_masked
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
 from equipoise.stigma import masked_export
 from equipoise.stigma.library import load_library
 from equipoise.stigma.masked_export import bound, prepare

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tiny_masked
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
 from equipoise.stigma.masked_export import prepare
 from equipoise.stigma.masked_model import MaskedModel, Predictions, is_whole, softmax
 

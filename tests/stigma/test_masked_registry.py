@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.errors import EquipoiseError
-from equipoise.registry import HubSource
+from equipoise.core.errors import EquipoiseError
+from equipoise.models.registry import HubSource
 from equipoise.stigma.masked_registry import FOLDER, load_entry
 
 ROOT = Path(__file__).parents[2]

@@ -7,9 +7,9 @@ import pytest
 from huggingface_hub.errors import LocalEntryNotFoundError
 
 import tiny_masked
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import sha256
 from equipoise.models.weights import Weights
-from equipoise.records import sha256
 from equipoise.stigma.masked_registry import MaskedEntry
 from equipoise.stigma.masked_weights import load_tokenizer, load_torch, locate
 

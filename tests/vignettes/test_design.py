@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
 from equipoise.vignettes.design import COMBINATIONS, CORE_SINGLES, tier_of
 
 if TYPE_CHECKING:

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import pytest
 
-from equipoise.errors import EquipoiseError
-from equipoise.records import digest
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import digest
 from equipoise.vignettes import Library, Profile, build, counts, counts_table, validate
 
 if TYPE_CHECKING:
-    from equipoise.records import Vignette
+    from equipoise.core.records import Vignette
 
 ROOT = Path(__file__).parents[2]
 SINGLES = {"race": 8, "gender": 5, "age": 4, "housing": 3, "substance_use": 3, "obesity": 3, "socioeconomic": 3}
@@ -137,7 +137,7 @@ def test_a_profile_is_sorted_and_sound(any_library: Library, profile: Any) -> No
 
 PROGRAM = """
 from pathlib import Path
-from equipoise.records import digest
+from equipoise.core.records import digest
 from equipoise.vignettes import build, load_library
 print(digest([row.model_dump(mode="json") for row in build(load_library(Path(r"FOLDER")), "powered")]))
 """

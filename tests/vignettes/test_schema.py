@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from equipoise.errors import EquipoiseError
-from equipoise.records import Answer
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import Answer
 from equipoise.vignettes.schema import band_limits, shared_name
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from equipoise.errors import EquipoiseError
-from equipoise.records import Answer, Vignette
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import Answer, Vignette
 from equipoise.vignettes import build, pair_rows, require_one_source, validate
 from equipoise.vignettes.validate import outside
 

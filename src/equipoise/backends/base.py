@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from types import TracebackType
 
-    from equipoise.records import Prompt, Response
+    from equipoise.core.records import Prompt, Response
 
 
 class Backend(Protocol):

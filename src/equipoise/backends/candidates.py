@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from equipoise.backends.engine import Engine, Kept
+    from equipoise.models.engine import Engine, Kept
 
 
 class Likelihood(NamedTuple):

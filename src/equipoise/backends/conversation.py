@@ -13,14 +13,14 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from equipoise.backends.candidates import Encoded, Likelihood
-from equipoise.errors import EquipoiseError
-from equipoise.records import Response
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import Response
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from equipoise.records import Prompt
-    from equipoise.registry import WeightsEntry
+    from equipoise.core.records import Prompt
+    from equipoise.models.registry import WeightsEntry
 
 TODAY = date(2025, 1, 1)
 """What templates that tell the model the date are told, so that an answer does not depend on the day it is given."""

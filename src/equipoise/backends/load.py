@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from equipoise import cache
-from equipoise.errors import EquipoiseError
+from equipoise.core import cache
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import sha256
 from equipoise.models.manifests import verified_file
+from equipoise.models.registry import ApiEntry, OnnxEntry, ReplayEntry, TorchEntry, VllmEntry
 from equipoise.models.weights import locate
-from equipoise.records import sha256
-from equipoise.registry import ApiEntry, OnnxEntry, ReplayEntry, TorchEntry, VllmEntry
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from equipoise.backends.base import Backend
+    from equipoise.core.records import Manifest
+    from equipoise.models.registry import AnyEntry
     from equipoise.models.weights import Weights
-    from equipoise.records import Manifest
-    from equipoise.registry import AnyEntry
 
 EXPORT = "run `dvc repro --force --single-item export`"
 

@@ -9,10 +9,10 @@ import numpy as np
 
 from equipoise.backends.candidates import candidate_likelihoods
 from equipoise.backends.conversation import Chat, Turn, Turned, answered, held
-from equipoise.backends.engine import Engine, cores
 from equipoise.backends.logits import penalise
 from equipoise.backends.rows import Row, Rows
 from equipoise.backends.scorers import score_all
+from equipoise.models.engine import Engine, cores
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from equipoise.records import Prompt, Response
-    from equipoise.registry import WeightsEntry
+    from equipoise.core.records import Prompt, Response
+    from equipoise.models.registry import WeightsEntry
 
 FEW = 16
 """Up to so many candidates are scored one after the other; more of them, where no reply is asked for, as a tree."""

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any, Self
 
 from equipoise.backends.interrupts import heard
 from equipoise.backends.server import KEPT, Message, Server, UnansweredError
-from equipoise.errors import EquipoiseError
-from equipoise.records import Response
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import Response
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator
     from types import TracebackType
 
     from equipoise.backends.server import Reply
-    from equipoise.records import Prompt
-    from equipoise.registry import ApiEntry
+    from equipoise.core.records import Prompt
+    from equipoise.models.registry import ApiEntry
 
 _Task = asyncio.Task[Response]
 NO_KEY = "none"

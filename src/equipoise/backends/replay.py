@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import Response, digest, each, read, read_text
 from equipoise.models.manifests import verified_cases, verified_file
-from equipoise.records import Response, digest, each, read, read_text
-from equipoise.registry import ReplayEntry, Sha256
+from equipoise.models.registry import ReplayEntry, Sha256
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
     from types import TracebackType
 
-    from equipoise.records import Prompt
-    from equipoise.registry import AnyEntry
+    from equipoise.core.records import Prompt
+    from equipoise.models.registry import AnyEntry
 
 
 class Saved(Response):

@@ -9,7 +9,7 @@ import sys
 from multiprocessing.connection import wait
 from typing import TYPE_CHECKING, Self
 
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from equipoise.backends.base import Backend
-    from equipoise.records import Prompt, Response
+    from equipoise.core.records import Prompt, Response
 
 INTERRUPTED = 130
 """The exit code of a process that Ctrl-C ended."""

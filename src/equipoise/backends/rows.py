@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from equipoise.backends.candidates import Encoded
     from equipoise.backends.conversation import Turn
-    from equipoise.backends.engine import Engine
+    from equipoise.models.engine import Engine
 
 
 @dataclass

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from equipoise.backends.conversation import Chat
-    from equipoise.backends.engine import Engine
-    from equipoise.records import Prompt, Response
+    from equipoise.core.records import Prompt, Response
+    from equipoise.models.engine import Engine
 
 
 LEAST = 4

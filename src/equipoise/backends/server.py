@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from equipoise.errors import EquipoiseError
-from equipoise.records import fault
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import fault
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from openai import APIStatusError, AsyncOpenAI
 
-    from equipoise.registry import ApiEntry
+    from equipoise.models.registry import ApiEntry
 
 Message = dict[str, str]
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 from equipoise.backends.candidates import Likelihood
 from equipoise.backends.conversation import Chat, Turned, common_length, held
 from equipoise.backends.logits import penalise
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from equipoise.backends.conversation import Turn
+    from equipoise.core.records import Prompt, Response
+    from equipoise.models.registry import TorchEntry
     from equipoise.models.weights import Weights
-    from equipoise.records import Prompt, Response
-    from equipoise.registry import TorchEntry
 
 GROUP = 32
 """So many candidates are scored side by side."""

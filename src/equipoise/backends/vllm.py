@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Self
 from equipoise.backends.candidates import Likelihood
 from equipoise.backends.conversation import Chat, Turn, Turned, answered
 from equipoise.backends.replicas import Replicas
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
     from equipoise.backends.base import Backend
     from equipoise.backends.conversation import Talk
+    from equipoise.core.records import Prompt, Response
+    from equipoise.models.registry import VllmEntry
     from equipoise.models.weights import Weights
-    from equipoise.records import Prompt, Response
-    from equipoise.registry import VllmEntry
 
 UNDER_WAY = 1024
 """So many requests are under way before another conversation is begun."""

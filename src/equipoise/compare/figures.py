@@ -10,20 +10,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from equipoise.adversarial.rows import ATTRIBUTES
-from equipoise.equity.partition import reference_size
 from equipoise.metrics.answered import NEUTRAL, arm, paper_pair, tabulate
 from equipoise.metrics.pairs import pair_up
-from equipoise.questions import letters_of
+from equipoise.questions.asked import letters_of
+from equipoise.questions.partition import reference_size
+from equipoise.questions.rows import ATTRIBUTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from equipoise.adversarial.rows import Attribute
     from equipoise.compare.revisions import Revision
-    from equipoise.equity.cities import City
     from equipoise.metrics.answered import Answered
     from equipoise.metrics.pairs import Pair
+    from equipoise.questions.cities import City
+    from equipoise.questions.rows import Attribute
 
 Kind = Literal["mean", "share", "ratio", "contrast"]
 Value: TypeAlias = "float | bool | tuple[float, float] | tuple[float, bool, str]"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from equipoise.questions import letters_of
+from equipoise.questions.asked import letters_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from equipoise.compare.revisions import Revision
-    from equipoise.records import Judgement
+    from equipoise.core.records import Judgement
 
 
 class Flip(NamedTuple):

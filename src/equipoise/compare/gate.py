@@ -12,7 +12,7 @@ import re
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from equipoise.compare.text import signed
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
 from equipoise.stats.multiplicity import adjust
 
 if TYPE_CHECKING:

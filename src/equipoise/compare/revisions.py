@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import yaml
 from pydantic import TypeAdapter, ValidationError
 
-from equipoise.adversarial.rows import Variant
-from equipoise.equity.cities import City
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import Judgement, Response, Row, Vignette, fault
 from equipoise.metrics.silent import SilentBiasOptions
-from equipoise.records import Judgement, Response, Row, Vignette, fault
+from equipoise.questions.cities import City
+from equipoise.questions.rows import Variant
 from equipoise.stigma.rows import Fill
 
 if TYPE_CHECKING:

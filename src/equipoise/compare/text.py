@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from equipoise.compare.changes import differs_from_record
 from equipoise.compare.figures import STUDIES
-from equipoise.leaderboard.text import number
+from equipoise.compare.leaderboard_text import number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

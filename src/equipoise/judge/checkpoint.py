@@ -7,12 +7,12 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.progress import aside
+from equipoise.core.records import digest, write_json
 from equipoise.judge.export import export_onnx, fidelity, torch_probabilities
 from equipoise.judge.model import NliJudge, label_columns
-from equipoise.progress import aside
-from equipoise.records import digest, write_json
-from equipoise.registry import HubSource, LocalSource
+from equipoise.models.registry import HubSource, LocalSource
 
 if TYPE_CHECKING:
     from equipoise.judge.registry import JudgeEntry

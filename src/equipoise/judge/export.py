@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import sha256, write_json
 from equipoise.judge.model import NliJudge, label_columns
-from equipoise.records import sha256, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from equipoise import cache
-from equipoise.executors.ray import RayProcessor
+from equipoise.backends.ray.replicas import RayProcessor
+from equipoise.core import cache
+from equipoise.core.progress import progress
+from equipoise.core.records import digest
 from equipoise.judge.judging import Judging
 from equipoise.judge.model import locate_judge
-from equipoise.progress import progress
-from equipoise.records import digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from equipoise.executors.cluster import Cluster
-    from equipoise.executors.processor import Processor
+    from equipoise.backends.ray.cluster import Cluster
+    from equipoise.backends.ray.processor import Processor
     from equipoise.judge.judging import Pair, Triple
     from equipoise.judge.model import LocatedJudge
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.yamlfile import load_yaml
 from equipoise.judge.reading import Feature
-from equipoise.yamlfile import load_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,11 +7,11 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import digest, sha256
 from equipoise.judge.first_token import first_token_only
 from equipoise.judge.registry import EmbeddedSource, load_entry, verified_folder
 from equipoise.judge.snli import LABELS
-from equipoise.records import digest, sha256
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

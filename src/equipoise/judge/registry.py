@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from equipoise.errors import EquipoiseError
-from equipoise.records import sha256
-from equipoise.registry import HubSource, LocalSource, Sha256, entry_path
-from equipoise.yamlfile import load_yaml
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import sha256
+from equipoise.core.yamlfile import load_yaml
+from equipoise.models.registry import HubSource, LocalSource, Sha256, entry_path
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -19,20 +19,20 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from equipoise.adversarial.rows import ATTRIBUTES
 from equipoise.metrics.answered import NEUTRAL, ORIGINAL, arm, arms_of, cells, label, letters_differ, paper_pair
 from equipoise.metrics.crossed import crossed_attributes, crossed_effects
 from equipoise.metrics.effects import Estimate, Group, effect, rate, with_holm
 from equipoise.metrics.skew import label_skew
 from equipoise.metrics.triggering import triggering_effects, violation_effects
+from equipoise.questions.rows import ATTRIBUTES
 from equipoise.stats import paired, power, proportions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from equipoise.adversarial.rows import Attempt, Direction
+    from equipoise.core.records import Effect
     from equipoise.metrics.answered import Answered
-    from equipoise.records import Effect
+    from equipoise.questions.rows import Attempt, Direction
 
 METRIC = "adversarial"
 """First part of every key here, and the stem of the metrics file."""

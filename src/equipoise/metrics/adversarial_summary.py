@@ -17,8 +17,8 @@ from equipoise.metrics.effects import adjusted_by_family, figures, rounded
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from equipoise.core.records import Effect
     from equipoise.metrics.effects import Nested
-    from equipoise.records import Effect
 
 ORDER = ("attribute", "control", "overall", "arm", "triggering", "violation")
 CELLS = ("both", "only_privileged", "only_unprivileged", "only_original", "only_neutral", "neither")

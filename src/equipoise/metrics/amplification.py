@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from equipoise.core.records import Effect
     from equipoise.metrics.pairs import Pair
-    from equipoise.records import Effect
     from equipoise.stats.quantities import Interval
 
     Array = NDArray[np.float64]

@@ -9,15 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from equipoise.adversarial.rows import GROUPS
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
 from equipoise.metrics.pairs import require_same_keys
+from equipoise.questions.rows import GROUPS
 from equipoise.stats.quantities import PairedCells
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from equipoise.adversarial.rows import Attribute, Direction, Group, Variant
+    from equipoise.questions.rows import Attribute, Direction, Group, Variant
 
 ORIGINAL, NEUTRAL = "original", "neutral"
 

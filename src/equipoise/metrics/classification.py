@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from equipoise.equity.rows import CLASSES
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
+from equipoise.exam.rows import CLASSES
 from equipoise.metrics.effects import Estimate
 from equipoise.stats.bootstrap import cluster_bootstrap, generator
 from equipoise.stats.proportions import wilson

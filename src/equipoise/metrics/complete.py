@@ -1,7 +1,7 @@
 """The guard that stops a run: every prompt that the model answers has one response, and nothing else has any.
 
 A figure over some of the prompts would not be the figure that its name says. Two responses to one prompt are refused
-where the rows are read (`equipoise.records.read`).
+where the rows are read (`equipoise.core.records.read`).
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, NamedTuple
 
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
+    from equipoise.core.records import Prompt, Study
     from equipoise.metrics.noted import Noted
-    from equipoise.records import Prompt, Study
     from equipoise.stigma.rows import Fill
 
 FILES = ("prompts", "questions", "exam", "consultations")

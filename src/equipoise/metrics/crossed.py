@@ -29,10 +29,10 @@ from equipoise.stats import paired, power
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from equipoise.adversarial.rows import Attribute
+    from equipoise.core.records import Effect
     from equipoise.metrics.answered import Answered
     from equipoise.metrics.effects import Group
-    from equipoise.records import Effect
+    from equipoise.questions.rows import Attribute
 
 CONTRASTS = ("group_effect", "direction_effect", "interaction")
 

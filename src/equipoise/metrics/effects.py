@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from equipoise.records import DECIMALS, Effect
+from equipoise.core.records import DECIMALS, Effect
 from equipoise.stats.misclassification import rogan_gladen, rogan_gladen_interval
 from equipoise.stats.multiplicity import Method, adjust
 from equipoise.stats.proportions import wilson

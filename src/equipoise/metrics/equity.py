@@ -28,11 +28,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from equipoise.adversarial.rows import ATTRIBUTES
-from equipoise.equity.partition import Consistent, city_accuracy, consistency_ratio, reference_size, seeded_split
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
 from equipoise.metrics.answered import NEUTRAL, arm, arms_of, paper_pair
 from equipoise.metrics.effects import Estimate, Group, effect, rate, with_holm
+from equipoise.questions.partition import Consistent, city_accuracy, consistency_ratio, reference_size, seeded_split
+from equipoise.questions.rows import ATTRIBUTES
 from equipoise.stats import paired
 from equipoise.stats.bootstrap import cluster_bootstrap, generator, observed
 
@@ -41,11 +41,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from equipoise.adversarial.rows import Attribute, Direction
-    from equipoise.adversarial.rows import Group as Side
-    from equipoise.equity.cities import City
+    from equipoise.core.records import Effect
     from equipoise.metrics.answered import Answered
-    from equipoise.records import Effect
+    from equipoise.questions.cities import City
+    from equipoise.questions.rows import Attribute, Direction
+    from equipoise.questions.rows import Group as Side
 
     Array = NDArray[np.float64]
 

@@ -17,8 +17,8 @@ from equipoise.metrics.equity import FAMILIES
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from equipoise.core.records import Effect
     from equipoise.metrics.effects import Nested
-    from equipoise.records import Effect
 
 COUNTS = ("n_reference", "n_other")
 PARTITION = ("partition_mean", "partition_sd", "partition_undefined")

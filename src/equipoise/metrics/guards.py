@@ -17,10 +17,10 @@ from equipoise.stats.quantities import ratio
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
+    from equipoise.core.records import Effect, Study
     from equipoise.metrics.effects import Nested
     from equipoise.metrics.noted import Noted
     from equipoise.metrics.rows import Rows
-    from equipoise.records import Effect, Study
     from equipoise.stats.quantities import PValue
 
 FEW = 0.05

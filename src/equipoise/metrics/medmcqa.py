@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
 from equipoise.metrics.classification import ACCURACY, MACRO, Answered, Resampling, Scores, score
 from equipoise.metrics.effects import Estimate, Group, effect, figures, rate, rounded
 from equipoise.metrics.pairs import require_same_keys
@@ -24,10 +24,10 @@ from equipoise.stats.proportions import weighted_sum
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from equipoise.adversarial.rows import Disease
-    from equipoise.equity.rows import Sampled
+    from equipoise.core.records import Effect
+    from equipoise.exam.rows import Sampled
     from equipoise.metrics.effects import Nested
-    from equipoise.records import Effect
+    from equipoise.questions.rows import Disease
 
 METRIC = "medmcqa"
 """First part of every key here, and the stem of the metrics file."""

@@ -8,13 +8,13 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, NamedTuple
 
-from equipoise.questions import letter_of
-from equipoise.reading.reasoning import untagged
+from equipoise.questions.asked import letter_of
+from equipoise.text.reasoning import untagged
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping
 
-    from equipoise.records import Response, Study
+    from equipoise.core.records import Response, Study
 
 LONG = 50
 """Words from which two replies are never the same by chance."""

@@ -30,8 +30,8 @@ from equipoise.stats.quantities import Interval, PairedCells
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from equipoise.core.records import Effect
     from equipoise.openr1.rows import Agreement
-    from equipoise.records import Effect
 
 METRIC = "openr1"
 """First part of every key here, and the stem of the metrics file."""

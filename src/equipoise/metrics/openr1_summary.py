@@ -14,8 +14,8 @@ from equipoise.metrics.effects import adjusted_by_family, figures, rounded
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from equipoise.core.records import Effect
     from equipoise.metrics.effects import Nested
-    from equipoise.records import Effect
 
 FAMILIES = ("overall", "dimension", "control")
 COUNTS = ("unanswered", "cut_off")

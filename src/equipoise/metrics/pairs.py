@@ -6,12 +6,12 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from equipoise.records import Judgement, Tier, Vignette
+    from equipoise.core.records import Judgement, Tier, Vignette
 
 SHOWN = 5
 """How many offending keys an error names before it only counts them."""

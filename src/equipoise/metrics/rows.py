@@ -7,22 +7,22 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from equipoise import records
-from equipoise.adversarial.rows import Attempt, Variant
-from equipoise.cases import Case, CaseJudgement
-from equipoise.equity.cities import City, load_cities
-from equipoise.equity.rows import Sampled
+from equipoise.cases.rows import Case, CaseJudgement
+from equipoise.core import records
+from equipoise.exam.rows import Sampled
 from equipoise.metrics.complete import FILES, Asked, asked, require_answered, require_whole
 from equipoise.metrics.noted import Noted, note
 from equipoise.openr1.rows import Agreement
-from equipoise.questions import EXAM
+from equipoise.questions.asked import EXAM
+from equipoise.questions.cities import City, load_cities
+from equipoise.questions.rows import Attempt, Variant
 from equipoise.stigma.rows import Fill
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from equipoise.records import Judgement, Response, Study, Vignette
+    from equipoise.core.records import Judgement, Response, Study, Vignette
 
 V = TypeVar("V", Variant, Attempt)
 LETTERED = frozenset({"adversarial", "medmcqa"})

@@ -9,9 +9,9 @@ from equipoise.metrics.pairs import require_same_keys
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from equipoise.core.records import Judgement
     from equipoise.metrics.effects import Nested
     from equipoise.metrics.noted import Noted
-    from equipoise.records import Judgement
 
 
 def run_metrics(

@@ -29,7 +29,7 @@ from equipoise.stats.quantities import PairedCells
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from equipoise.records import Effect, Judgement, Vignette
+    from equipoise.core.records import Effect, Judgement, Vignette
     from equipoise.stats.misclassification import ErrorCounts
 
 SHIFT_DECIMALS = 9

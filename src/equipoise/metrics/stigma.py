@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
 from equipoise.metrics.effects import Estimate, Group, effect, with_holm
 from equipoise.stats import groups, paired, power
 from equipoise.stats.clusters import cluster_means
@@ -38,7 +38,7 @@ from equipoise.stats.quantities import Interval
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from equipoise.records import Effect
+    from equipoise.core.records import Effect
     from equipoise.stigma.rows import ConditionSet, Fill, Question
 
 METRIC = "stigma"

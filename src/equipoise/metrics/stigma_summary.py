@@ -17,8 +17,8 @@ from equipoise.metrics.stigma import ALL, FAMILIES, tested_together
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from equipoise.core.records import Effect
     from equipoise.metrics.effects import Nested
-    from equipoise.records import Effect
 
 MEASURES = (
     "female",

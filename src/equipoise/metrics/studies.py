@@ -20,13 +20,13 @@ from equipoise.metrics.silent import SilentBiasOptions, silent_bias_effects
 from equipoise.metrics.stigma import StigmaOptions, stigma_effects
 from equipoise.metrics.stigma_summary import stigma_metrics
 from equipoise.metrics.summary import silent_bias_metrics
-from equipoise.questions import EXAM
+from equipoise.questions.asked import EXAM
 
 if TYPE_CHECKING:
+    from equipoise.core.records import Effect
     from equipoise.metrics.effects import Nested
     from equipoise.metrics.options import Measure
     from equipoise.metrics.rows import Rows
-    from equipoise.records import Effect
     from equipoise.stats.misclassification import ErrorCounts
 
 

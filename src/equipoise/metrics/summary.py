@@ -16,8 +16,8 @@ from equipoise.metrics.effects import adjusted_by_family, figures, rounded
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from equipoise.core.records import Effect
     from equipoise.metrics.effects import Nested
-    from equipoise.records import Effect
 
 MIN_BIASED = 10
 """With fewer biased answers than this a silent bias rate is not interpreted."""

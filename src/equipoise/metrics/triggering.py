@@ -16,8 +16,8 @@ from equipoise.metrics.effects import Group, rate
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from equipoise.adversarial.rows import Attempt
-    from equipoise.records import Effect
+    from equipoise.core.records import Effect
+    from equipoise.questions.rows import Attempt
 
 DEFINITIONS: dict[str, Callable[[Attempt], bool]] = {
     "any": lambda attempt: attempt.triggered_any,

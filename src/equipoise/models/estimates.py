@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from equipoise.registry import OnnxEntry, TorchEntry
+from equipoise.models.registry import OnnxEntry, TorchEntry
 
 if TYPE_CHECKING:
-    from equipoise.registry import WeightsEntry
+    from equipoise.models.registry import WeightsEntry
 
 GB = 1e9
 FP32, HALF = 4, 2

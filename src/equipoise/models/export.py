@@ -11,21 +11,21 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import Fidelity, Manifest, digest, sha256
 from equipoise.models.estimates import DISK_COPIES, FP32
 from equipoise.models.fusion import ELSEWHERE, fuse_attention, obstacle
 from equipoise.models.manifests import describe
+from equipoise.models.registry import OnnxEntry
 from equipoise.models.weights import locate
-from equipoise.records import Fidelity, Manifest, digest, sha256
-from equipoise.registry import OnnxEntry
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+    from equipoise.models.registry import AnyEntry
     from equipoise.models.weights import Weights
-    from equipoise.registry import AnyEntry
 
 OPSET = 18
 GREEDY_TOKENS = 16
@@ -182,7 +182,7 @@ def _compare(
     import numpy as np
     import torch
 
-    from equipoise.backends.engine import Engine, provider
+    from equipoise.models.engine import Engine, provider
 
     engine = Engine(folder, rows=1, capacity=entry.max_length)
     letters = [tokenizer(f" {letter}", add_special_tokens=False)["input_ids"][-1] for letter in "ABCD"]

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
 
 if TYPE_CHECKING:
     import numpy as np

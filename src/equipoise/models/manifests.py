@@ -5,15 +5,15 @@ from __future__ import annotations
 from importlib import metadata
 from typing import TYPE_CHECKING
 
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import Manifest, sha256
+from equipoise.models.registry import ApiEntry, TorchEntry, VllmEntry
 from equipoise.models.weights import locate
-from equipoise.records import Manifest, sha256
-from equipoise.registry import ApiEntry, TorchEntry, VllmEntry
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from equipoise.registry import ReplayEntry
+    from equipoise.models.registry import ReplayEntry
 
 
 def describe(name: str, entry: TorchEntry | VllmEntry | ApiEntry | ReplayEntry, root: Path) -> Manifest:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from equipoise.yamlfile import load_yaml
+from equipoise.core.yamlfile import load_yaml
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import Manifest, read_one
 from equipoise.models.estimates import disk_gb, export_gb, fetch_gb, run_gb
 from equipoise.models.manifests import verified_cases, verified_file
-from equipoise.records import Manifest, read_one
-from equipoise.registry import (
+from equipoise.models.registry import (
     ApiEntry,
     LocalSource,
     ModelHubSource,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from equipoise.models.machine import Machine
-    from equipoise.registry import AnyEntry, WeightsEntry
+    from equipoise.models.registry import AnyEntry, WeightsEntry
 
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 ELSEWHERE = "serve it on another machine, and name it in an entry with backend openai"

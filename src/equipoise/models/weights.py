@@ -7,12 +7,12 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from equipoise.errors import EquipoiseError
-from equipoise.progress import aside
-from equipoise.records import sha256
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.progress import aside
+from equipoise.core.records import sha256
 
 if TYPE_CHECKING:
-    from equipoise.registry import LocalSource, ModelHubSource, PypiSource, WeightsEntry
+    from equipoise.models.registry import LocalSource, ModelHubSource, PypiSource, WeightsEntry
 
 PATTERNS = ["*.json", "*.safetensors", "*.jinja", "*.txt", "*.model"]
 """What is fetched from the hub: weights as safetensors alone, and no code."""

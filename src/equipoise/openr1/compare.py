@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
 from equipoise.judge.reading import ENTAILMENT
-from equipoise.judge.windows import windows
 from equipoise.openr1.gate import require_source
 from equipoise.openr1.rows import Agreement
-from equipoise.reading.reasoning import read_by_user
+from equipoise.text.reasoning import read_by_user
+from equipoise.text.sentences import windows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from equipoise.core.records import Response
+    from equipoise.models.registry import ReasoningForm
     from equipoise.openr1.rows import Message
-    from equipoise.records import Response
-    from equipoise.registry import ReasoningForm
 
     Probabilities = Callable[[list[tuple[str, str]]], NDArray[Any]]
 

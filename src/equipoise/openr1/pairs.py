@@ -11,19 +11,19 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
+from equipoise.core.records import Prompt
 from equipoise.openr1 import writer
 from equipoise.openr1.gate import require_source
 from equipoise.openr1.rows import CONTROL, Message
-from equipoise.records import Prompt
 from equipoise.vignettes.compose import patient
 from equipoise.vignettes.fit import ROLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from equipoise.core.records import Role
     from equipoise.openr1.rows import Dimension, OpenR1Item
     from equipoise.openr1.settings import Pairing
-    from equipoise.records import Role
     from equipoise.vignettes.schema import Contrast, Persona
 
 DAYS = {"marginalised": "Tuesday", "privileged": "Thursday"}

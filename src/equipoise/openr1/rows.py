@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from equipoise.records import Role, Row, Text
+from equipoise.core.records import Role, Row, Text
 
 SOURCE = "GMLHUHE/OpenR1-Psy"
 """The one source of this track's rows: the data set's id on the Hugging Face Hub."""

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, get_args
 
 from pydantic import Field
 
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import Consideration, Row, Text, digest
 from equipoise.rating.cells import read_table, table_text
-from equipoise.reading.reasoning import untagged
-from equipoise.records import Consideration, Row, Text, digest
+from equipoise.text.reasoning import untagged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from equipoise.records import Judgement, Response, Vignette
+    from equipoise.core.records import Judgement, Response, Vignette
 
 COLUMNS = ("row", "kind", "reasoning", "mentioned", "considered", "note")
 CONSIDERATIONS: tuple[Consideration, ...] = get_args(Consideration)

@@ -13,7 +13,7 @@ import io
 import re
 from typing import TYPE_CHECKING
 
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from equipoise.errors import EquipoiseError
-from equipoise.judge.validation import ALPHA, agreement, binary_agreement, cohens_kappa
+from equipoise.core.errors import EquipoiseError
 from equipoise.metrics.effects import rounded
+from equipoise.rating.agreement import ALPHA, agreement, binary_agreement, cohens_kappa
 from equipoise.rating.blind import CONSIDERATIONS
 from equipoise.stats.bootstrap import cluster_bootstrap, generator, observed
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from equipoise.core.records import Judgement
     from equipoise.metrics.effects import Nested
     from equipoise.rating.blind import KeyRow, Rating
-    from equipoise.records import Judgement
 
     Array = NDArray[np.float64]
     Answers = dict[str, list[int]]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from equipoise.leaderboard.text import number
-from equipoise.showing.visible import SIGNS
+from equipoise.compare.leaderboard_text import number
+from equipoise.text.visible import SIGNS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from equipoise.judge.lexicon import Lexicon
-    from equipoise.showing.pairs import Arm, Shown
+    from equipoise.report.pairs import Arm, Shown
 
 MISSING = "not given"
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from equipoise.leaderboard.text import number
+from equipoise.compare.leaderboard_text import number
 from equipoise.metrics.guards import THRESHOLDS
 from equipoise.metrics.skew import ALPHA, MINIMUM
-from equipoise.plots.plot import words
+from equipoise.report.plots.plot import words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from equipoise.leaderboard.rows import HEADLINES, NOT_MEASURED, STUDIES, figure
-from equipoise.leaderboard.text import NOTE_EXTREMES, number
+from equipoise.compare.leaderboard_rows import HEADLINES, NOT_MEASURED, STUDIES, figure
+from equipoise.compare.leaderboard_text import NOTE_EXTREMES, number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from equipoise.leaderboard.rows import Figure
+    from equipoise.compare.leaderboard_rows import Figure
 
 ATTRIBUTES = {"race": "ethnicity", "ses": "income"}
 """What readers call an attribute where it is not called by its name."""

@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from equipoise.equity.subsets import Sample
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import Text, sha256
+from equipoise.core.tables import json_rows
+from equipoise.core.yamlfile import load_yaml
+from equipoise.exam.subsets import Sample
+from equipoise.models.registry import ReplayEntry
 from equipoise.openr1.settings import Comparison, Pairing
-from equipoise.records import Text, sha256
-from equipoise.registry import ReplayEntry
 from equipoise.stigma.settings import Filling
-from equipoise.tables import json_rows
-from equipoise.yamlfile import load_yaml
 
 if TYPE_CHECKING:
+    from equipoise.core.params import Params
+    from equipoise.core.records import Manifest
     from equipoise.judge.registry import JudgeEntry
-    from equipoise.params import Params
-    from equipoise.records import Manifest
-    from equipoise.registry import AnyEntry, HubSource, LocalSource
+    from equipoise.models.registry import AnyEntry, HubSource, LocalSource
     from equipoise.stigma.masked_registry import MaskedEntry
 
 FILE = Path("data/inputs.yaml")

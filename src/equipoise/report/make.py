@@ -5,21 +5,22 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from equipoise import params, records, registry
+from equipoise.core import params, records
 from equipoise.judge.lexicon import load_lexicon
-from equipoise.plots.catalogue import ALL
+from equipoise.models import registry
 from equipoise.report.drilldown import dimensions, pair_views
 from equipoise.report.guards import guards
 from equipoise.report.headlines import absent, cards
 from equipoise.report.page import Report
+from equipoise.report.pairs import join
 from equipoise.report.pictures import picture
+from equipoise.report.plots.catalogue import ALL
 from equipoise.report.provenance import provenance
-from equipoise.showing.pairs import join
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from equipoise.showing.pairs import Shown
+    from equipoise.report.pairs import Shown
 
 METRICS = ("adversarial", "cases", "equity", "guards", "medmcqa", "openr1", "run", "silent_bias", "stigma")
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from equipoise.leaderboard.text import number
-from equipoise.plots.catalogue import ALL
-from equipoise.plots.plot import filled, words
+from equipoise.compare.leaderboard_text import number
+from equipoise.report.plots.catalogue import ALL
+from equipoise.report.plots.plot import filled, words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from equipoise.plots.plot import Row
+    from equipoise.report.plots.plot import Row
 
 
 class Picture(NamedTuple):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from equipoise import registry
+from equipoise.compare.leaderboard_rows import flattened
 from equipoise.judge import registry as judges
-from equipoise.leaderboard.rows import flattened
+from equipoise.models import registry
 from equipoise.openr1.settings import Comparison
 from equipoise.report.inputs import inputs, judge_inputs, masked_inputs, model_inputs
 from equipoise.stigma import masked_registry as masked
@@ -16,9 +16,9 @@ from equipoise.stigma.settings import Filling
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from equipoise.core.params import Params
+    from equipoise.core.records import Manifest
     from equipoise.judge.registry import JudgeEntry
-    from equipoise.params import Params
-    from equipoise.records import Manifest
     from equipoise.report.inputs import Input
 
 

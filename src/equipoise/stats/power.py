@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
 
 NEGLIGIBLE = 1e-16
 """Probability of either tail that a sum leaves out."""

@@ -20,15 +20,15 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from equipoise.errors import EquipoiseError
-from equipoise.records import Prompt
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import Prompt
 from equipoise.stigma.library import CONDITION, MASK
 from equipoise.stigma.rows import Fill
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from equipoise.records import Response
+    from equipoise.core.records import Response
     from equipoise.stigma.library import Condition, Library, Subjects, Template
     from equipoise.stigma.settings import Filling, Length
 

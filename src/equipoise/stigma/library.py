@@ -12,10 +12,10 @@ from typing import Annotated, Literal, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, RootModel, model_validator
 
-from equipoise.errors import EquipoiseError
-from equipoise.records import Text
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import Text
+from equipoise.core.yamlfile import load_yaml
 from equipoise.stigma.rows import ConditionSet, Question
-from equipoise.yamlfile import load_yaml
 
 MASK, CONDITION = "{mask}", "{condition}"
 """What a template holds in place of the subject and of the condition."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
-from equipoise import cache
-from equipoise.records import digest
+from equipoise.core import cache
+from equipoise.core.records import digest
 from equipoise.stigma.aggregate import attribute_paths, attribute_words, noun_lexicon, short_lexicon
 from equipoise.stigma.masked_export import prepare
 from equipoise.stigma.masked_model import Predictions

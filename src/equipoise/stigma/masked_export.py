@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict
 
-from equipoise.errors import EquipoiseError
-from equipoise.records import DECIMALS, Text, digest, read_one, sha256, write_json
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import DECIMALS, Text, digest, read_one, sha256, write_json
 from equipoise.stigma.masked_graph import at_the_mask
 from equipoise.stigma.masked_longformer import without_windows
 from equipoise.stigma.masked_model import MaskedModel, onnx_logits, softmax, torch_device, torch_logits
@@ -171,7 +171,7 @@ def _versions(runtime: Runtime) -> dict[str, str]:
 def _provider(runtime: Runtime) -> str:
     if runtime == "torch":
         return torch_device()
-    from equipoise.backends.engine import provider
+    from equipoise.models.engine import provider
 
     return provider()
 

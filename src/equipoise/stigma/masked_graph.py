@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
 
 if TYPE_CHECKING:
     import onnx

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
 from equipoise.stigma.aggregate import Token, continues
 from equipoise.stigma.library import MASK
 from equipoise.stigma.masked_weights import SPACE
@@ -154,7 +154,7 @@ def onnx_logits(graph: Path) -> Logits:
     """Run a graph that `masked_graph.at_the_mask` made."""
     import onnxruntime
 
-    from equipoise.backends.engine import provider
+    from equipoise.models.engine import provider
 
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from equipoise.records import Text
-from equipoise.registry import HubSource, LocalSource, entry_path
-from equipoise.yamlfile import load_yaml
+from equipoise.core.records import Text
+from equipoise.core.yamlfile import load_yaml
+from equipoise.models.registry import HubSource, LocalSource, entry_path
 
 if TYPE_CHECKING:
     from pathlib import Path

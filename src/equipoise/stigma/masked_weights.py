@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import sha256
+from equipoise.models.registry import HubSource, LocalSource
 from equipoise.models.weights import Weights
-from equipoise.records import sha256
-from equipoise.registry import HubSource, LocalSource
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase

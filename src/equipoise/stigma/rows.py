@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from equipoise.records import Row, Text
+from equipoise.core.records import Row, Text
 
 Question = Literal["rq1", "rq2"]
 ConditionSet = Literal["mental", "control"]

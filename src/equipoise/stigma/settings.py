@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from equipoise.params import Name
-from equipoise.records import Text
+from equipoise.core.params import Name
+from equipoise.core.records import Text
 from equipoise.stigma.rows import Scorer
 
 Length = Literal["total", "per_token"]

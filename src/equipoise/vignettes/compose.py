@@ -10,12 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from equipoise.records import Vignette
+from equipoise.core.records import Vignette
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from equipoise.records import Role, Tier
+    from equipoise.core.records import Role, Tier
     from equipoise.vignettes.schema import Contrast, Gender, Persona, Presentation, Setting
 
 ADULT = 18

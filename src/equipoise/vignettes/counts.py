@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from equipoise.records import Vignette
+    from equipoise.core.records import Vignette
 
 Counts = dict[str, dict[str, dict[str, int]]]
 """Family (overall, dimension, tier, combination) → group → `n_pairs` and `n_cases`."""

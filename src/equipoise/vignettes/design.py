@@ -9,13 +9,13 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, get_args
 
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
 from equipoise.vignettes.schema import Band
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from equipoise.records import Tier
+    from equipoise.core.records import Tier
     from equipoise.vignettes.schema import Dimension, Pair, Persona
 
 PERSONAS = (35, 40)

@@ -9,7 +9,7 @@ from equipoise.vignettes.compose import ADULT, Parts, genders, patient
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from equipoise.records import Role
+    from equipoise.core.records import Role
     from equipoise.vignettes.schema import Contrast, Persona, Presentation
 
 ROLES: tuple[Role, Role] = ("marginalised", "privileged")

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ValidationError
 
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.yamlfile import read_yaml
 from equipoise.vignettes import design
 from equipoise.vignettes.compose import Parts
 from equipoise.vignettes.fit import misfit
 from equipoise.vignettes.schema import Authored, Contrast, Dimension, Pair, Persona, Presentation, Setting
-from equipoise.yamlfile import read_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping

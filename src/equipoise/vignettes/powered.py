@@ -13,7 +13,7 @@ from collections import Counter
 from itertools import product
 from typing import TYPE_CHECKING
 
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
 from equipoise.vignettes import design
 from equipoise.vignettes.compose import Parts, arm_text
 from equipoise.vignettes.fit import ROLES, contrast_misfit, patient_misfit
@@ -21,7 +21,7 @@ from equipoise.vignettes.fit import ROLES, contrast_misfit, patient_misfit
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from equipoise.records import Tier
+    from equipoise.core.records import Tier
     from equipoise.vignettes.library import Library
     from equipoise.vignettes.schema import Contrast, Persona, Presentation
 

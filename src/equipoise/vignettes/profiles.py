@@ -5,13 +5,13 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, Literal, get_args
 
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
 from equipoise.vignettes.compose import pair_rows
 from equipoise.vignettes.powered import plan
 from equipoise.vignettes.validate import validate
 
 if TYPE_CHECKING:
-    from equipoise.records import Vignette
+    from equipoise.core.records import Vignette
     from equipoise.vignettes.library import Library
 
 Profile = Literal["core", "full", "powered"]

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, NoReturn
 
-from equipoise.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError
 from equipoise.vignettes.schema import REVEALING, shared_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from equipoise.records import Vignette
+    from equipoise.core.records import Vignette
 
 SHARED_FIELDS = (
     "tier",

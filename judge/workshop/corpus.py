@@ -1,0 +1,224 @@
+"""Training pairs about clinical reasoning, composed from sentence banks that we wrote.
+
+SNLI teaches what follows from what in descriptions of photographs; these pairs teach what a line of clinical reasoning
+does with a feature of the patient. A bank holds sentences about one dimension (race, housing, …) by what they do with
+it; the generator fills their slots, sets other sentences around them, and asks of the passage the questions that the
+judge will be asked. Some sentences are kept out of training altogether, so that accuracy can be measured on sentences
+whose wording the judge has never seen.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from equipoise.core.errors import EquipoiseError
+from equipoise.judge.reading import Hypotheses
+from equipoise.judge.snli import Pair
+from workshop.banks import RELATIONS, Kind, fill, slot_values
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Self
+
+    from equipoise.judge.snli import Label
+    from workshop.banks import Bank, Relation, Sentence, Surroundings, Wordings
+
+GOLD: dict[str, dict[Relation, Label]] = {
+    "mentioned": {"weighed": "entailment", "dismissed": "entailment", "restated": "entailment", "absent": "neutral"},
+    "weighed": {"weighed": "entailment", "dismissed": "contradiction", "restated": "neutral", "absent": "neutral"},
+    "dismissed": {"weighed": "contradiction", "dismissed": "entailment", "restated": "neutral", "absent": "neutral"},
+}
+"""What a passage says to each question, by what it does with the feature."""
+
+ALWAYS = "weighed"
+"""The question asked of every passage; each of the others is asked of every second one."""
+
+
+class CorpusSettings(BaseModel):
+    """The section `corpus` of judge/params.yaml.
+
+    `passages` is the number of passages composed for training, `test` that for the test; `held_out` the share of a
+    bank's sentences, by kind, that only the test uses; `kinds` the share of each kind of sentence, and `elsewhere` the
+    share of passages asked about a dimension that they do not touch, `bare` that of those which touch none;
+    `hypotheses` the wordings of each question; `snli` the number of SNLI pairs set beside them.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    seed: int
+    passages: Annotated[int, Field(ge=1)]
+    test: Annotated[int, Field(ge=1)]
+    held_out: Annotated[float, Field(gt=0, lt=1)]
+    kinds: dict[Kind, Annotated[float, Field(ge=0)]]
+    elsewhere: Annotated[float, Field(ge=0, lt=1)]
+    bare: Annotated[float, Field(ge=0, lt=1)]
+    hypotheses: Hypotheses
+    snli: Annotated[int, Field(ge=0)] = 0
+
+    @model_validator(mode="after")
+    def _shares_known(self) -> Self:
+        if missing := [kind for kind in RELATIONS if kind not in self.kinds]:
+            message = f"kinds has no share for {missing[0]}: give one, or 0"
+            raise ValueError(message)
+        if not any(self.kinds.values()):
+            message = "kinds are all 0: no sentence could be told"
+            raise ValueError(message)
+        return self
+
+
+class _Told(NamedTuple):
+    """A filled sentence of a bank, and the feature that it was told of."""
+
+    text: str
+    feature: str
+
+
+def compose(
+    banks: Mapping[str, Bank], around: Surroundings, subjects: Mapping[str, str], settings: CorpusSettings
+) -> tuple[list[Pair], list[Pair]]:
+    """Compose pairs for training and for the test, which share no sentence, not even of the surroundings.
+
+    `subjects` names each dimension in hypotheses (race, body weight). Equal settings give equal pairs.
+
+    Raises:
+        EquipoiseError: there is one bank alone, or a bank's dimension has no subject.
+    """
+    if len(banks) < 2:  # noqa: PLR2004  (passages tell of two dimensions)
+        message = f"there are {len(banks)} banks of sentences: passages need two or more"
+        raise EquipoiseError(message)
+    if unnamed := sorted(set(banks) - set(subjects)):
+        message = f"the bank {unnamed[0]!r} has no subject: add data/features/{unnamed[0]}.yaml"
+        raise EquipoiseError(message)
+    kept, held = _divided(banks, settings)
+    rng = random.Random(settings.seed)  # noqa: S311  (a choice, not a secret)
+    order = rng.sample(around.sentences, len(around.sentences))
+    n = _n_held(order, settings)
+    near, far = (around.model_copy(update={"sentences": tuple(part)}) for part in (order[n:], order[:n]))
+    training = _Composer(kept, near, subjects, settings, random.Random(settings.seed))  # noqa: S311
+    testing = _Composer(held, far, subjects, settings, random.Random(settings.seed + 1))  # noqa: S311
+    return training.pairs(settings.passages), testing.pairs(settings.test)
+
+
+def _divided(banks: Mapping[str, Bank], settings: CorpusSettings) -> tuple[dict[str, Bank], dict[str, Bank]]:
+    """Each bank in two; neither half of any bank has a sentence of the other half of any."""
+    rng = random.Random(settings.seed)  # noqa: S311
+    kept: dict[str, dict[Kind, tuple[Sentence, ...]]] = {}
+    held: dict[str, dict[Kind, tuple[Sentence, ...]]] = {}
+    # A sentence that fits every dimension may stand in several banks, and goes the same way in all.
+    is_held: dict[str, bool] = {}
+    for name, bank in banks.items():
+        kept[name], held[name] = {}, {}
+        for kind, sentences in bank.sentences.items():
+            order = rng.sample(sentences, len(sentences))
+            n = _n_held(order, settings) - sum(is_held.get(one.text, False) for one in order)
+            undecided = list(dict.fromkeys(one.text for one in order if one.text not in is_held))
+            is_held |= {text: place < n for place, text in enumerate(undecided)}
+            held[name][kind] = tuple(one for one in order if is_held[one.text])
+            kept[name][kind] = tuple(one for one in order if not is_held[one.text])
+            if not held[name][kind] or not kept[name][kind]:
+                message = f"{name}.yaml: too few {kind} sentences that no other bank has: add some"
+                raise EquipoiseError(message)
+    return (
+        {name: bank.model_copy(update={"sentences": kept[name]}) for name, bank in banks.items()},
+        {name: bank.model_copy(update={"sentences": held[name]}) for name, bank in banks.items()},
+    )
+
+
+def _n_held(sentences: Sequence[object], settings: CorpusSettings) -> int:
+    """How many sentences are kept for the test: the share asked for, but neither none nor all."""
+    return min(max(1, round(settings.held_out * len(sentences))), len(sentences) - 1)
+
+
+class _Composer:
+    """Composes passages from banks, and asks about them."""
+
+    def __init__(
+        self,
+        banks: Mapping[str, Bank],
+        around: Surroundings,
+        subjects: Mapping[str, str],
+        settings: CorpusSettings,
+        rng: random.Random,
+    ) -> None:
+        self._banks, self._around, self._subjects, self._settings, self._rng = banks, around, subjects, settings, rng
+
+    def pairs(self, passages: int) -> list[Pair]:
+        """Give the pairs of so many passages, each distinct pair once."""
+        found: dict[tuple[str, str], Pair] = {}
+        for _ in range(passages):
+            for pair in self._passage():
+                found.setdefault((pair.premise, pair.hypothesis), pair)
+        return list(found.values())
+
+    def _passage(self) -> list[Pair]:
+        """One passage, and the questions about a feature that it tells of, or about one that it does not."""
+        rng, settings = self._rng, self._settings
+        dimension = rng.choice(list(self._banks))
+        if rng.random() < settings.bare:
+            n = min(rng.randint(1, 3), len(self._around.sentences))
+            bare = " ".join(self._fill(one) for one in rng.sample(self._around.sentences, n))
+            return self._asked(bare, dimension, rng.choice(list(self._banks[dimension].features)), "absent")
+        kinds = self._banks[dimension].sentences
+        kind = rng.choices(list(kinds), [settings.kinds[one] for one in kinds])[0]
+        told = self._told(dimension, kind)
+        others = [name for name in self._banks if name != dimension]
+        besides = rng.choice(others)
+        text, second = self._surround(told, dimension, kind, besides)
+        untold = [name for name in others if not (second and name == besides)]
+        if rng.random() >= settings.elsewhere or not untold:
+            return self._asked(text, dimension, told.feature, RELATIONS[kind])
+        absent = rng.choice(untold)
+        # A summary may name age or sex in passing; so may what stands beside it. Elsewhere they are absent for sure.
+        feature = rng.choice(list(self._banks[absent].features))
+        if kind in ("weighed", "weighed_indirect", "dismissed", "other_person") and absent not in ("age", "gender"):
+            return self._asked(text, absent, feature, "absent")
+        return self._asked(text, dimension, told.feature, RELATIONS[kind])
+
+    def _surround(self, told: _Told, dimension: str, kind: Kind, besides: str) -> tuple[str, bool]:
+        """Set sentences before and after; say whether one of them is of the dimension `besides`."""
+        rng = self._rng
+        before: list[str] = []
+        after: list[str] = []
+        second = False
+        for _ in range(rng.choices((0, 1, 2), (6, 3, 1))[0]):
+            side = before if rng.random() < 0.5 else after  # noqa: PLR2004
+            draw = rng.random()
+            if draw < 0.15 and RELATIONS[kind] != "absent":  # noqa: PLR2004  (the feature restated beside)
+                side.append(self._told(dimension, "restated", told.feature).text)
+            elif draw < 0.35 and not second:  # noqa: PLR2004  (another feature weighed beside)
+                second = True
+                side.append(self._told(besides, rng.choice(("weighed", "restated"))).text)
+            else:
+                side.append(self._fill(rng.choice(self._around.sentences)))
+        join = rng.choices((" ", "\n"), (4, 1))[0]
+        return join.join([*before, told.text, *after]), second
+
+    def _asked(self, text: str, dimension: str, feature: str, relation: Relation) -> list[Pair]:
+        """The questions about one feature, with what the passage says to them."""
+        rng = self._rng
+        pairs = []
+        for question, templates in self._settings.hypotheses:
+            if question == ALWAYS or rng.random() < 0.5:  # noqa: PLR2004
+                hypothesis = rng.choice(templates).format(feature=feature, subject=self._subjects[dimension])
+                pairs.append(Pair(text, hypothesis, GOLD[question][relation]))
+        return pairs
+
+    def _told(self, dimension: str, kind: Kind, feature: str | None = None) -> _Told:
+        """A sentence of a kind, told of a feature that it fits."""
+        bank, rng = self._banks[dimension], self._rng
+        for sentence in rng.sample(bank.sentences[kind], len(bank.sentences[kind])):
+            fitting = [
+                name for name, words in bank.features.items() if sentence.fits(name, words) and feature in (None, name)
+            ]
+            if fitting:
+                name = rng.choice(fitting)
+                return _Told(self._fill(sentence.text, bank.features[name]), name)
+        # Every sentence of this kind belongs to other features: tell of one of them.
+        return self._told(dimension, kind)
+
+    def _fill(self, text: str, words: Wordings | None = None) -> str:
+        """Fill the slots of a sentence."""
+        return fill(text, slot_values(self._around, words, self._rng))

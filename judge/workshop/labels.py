@@ -1,0 +1,172 @@
+"""Labelled texts by which a judge is measured: what the reasoning of saved outputs does with a feature.
+
+Labels are for measuring and for choosing how the judge reads, never for training it. They lie outside the project, in
+the folder that the environment variable EQUIPOISE_ANCHORS names.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, ValidationError
+
+from equipoise.cases.outputs import read_outputs, require_cases
+from equipoise.cases.score import grounds_of
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import Consideration, fault
+from equipoise.core.tables import json_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from equipoise.cases.outputs import Output
+    from equipoise.cases.rows import Case
+
+VARIABLE = "EQUIPOISE_ANCHORS"
+LABELS = "fsd/labels.jsonl"
+CASES = "fsd/biased_vignettes_58.json"
+VERBALISED = "mention_labels/bct.jsonl"
+"""Where in that folder the labels of outputs, their cases and the labels of explanations are."""
+Matches = Literal["yes", "partly", "no"]
+M = TypeVar("M", bound=BaseModel)
+
+
+class Labelled(NamedTuple):
+    """One saved output with what people, or annotators in their place, say of its reasoning.
+
+    `id` is `<model>/<case>`. `text` is the reasoning, which is all but the conclusion stated; `output` is the whole, as
+    released. `considered` is what the reasoning does with `feature`, `mentioned` whether it names it at all; `matches`
+    says whether the answer means the case's biased one, where the labels say so.
+    """
+
+    id: str
+    model: str
+    case: str
+    feature: str
+    text: str
+    mentioned: bool
+    considered: Consideration
+    output: Output
+    matches: Matches | None = None
+
+
+class Verbalised(NamedTuple):
+    """One explanation of an answer that a biased prompt drew, and whether it says that the bias had a part in it."""
+
+    row: int
+    formatter: str
+    text: str
+    verbalised: bool
+
+
+class _Label(BaseModel):
+    """The fields of a row of labels that are read; others are left alone."""
+
+    model_config = ConfigDict(frozen=True)
+
+    model: Annotated[str, Field(pattern=r"^[\w.-]+$")]
+    id: Annotated[str, Field(min_length=1)]
+    mentioned: StrictBool
+    considered: Consideration
+    matches_label: Matches | None = None
+
+
+class _Verbalised(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+    row: int
+    formatter: Annotated[str, Field(min_length=1)]
+    full_answer: Annotated[str, Field(min_length=1)]
+    verbalize: Literal["y", "n"]
+
+
+def anchors() -> Path:
+    """The folder of labels and other published data; an EquipoiseError where the environment names none."""
+    named = os.environ.get(VARIABLE, "")
+    folder = Path(named)
+    if not named or not folder.is_dir():
+        message = f"{VARIABLE}={named!r} is no folder: set it to the labelled outputs, which do not ship with Equipoise"
+        raise EquipoiseError(message)
+    return folder.resolve()
+
+
+def read_labels(path: Path, cases: Mapping[str, Case]) -> list[Labelled]:
+    """Read labels, in file order, each with its output, from the file `<model>.jsonl` beside `path`.
+
+    Raises:
+        EquipoiseError: a row is malformed or repeated, contradicts itself, or has no output or case; it names the row.
+    """
+    labels: list[Labelled] = []
+    seen: dict[str, int] = {}
+    outputs: dict[str, dict[str, Output]] = {}
+    for number, label in _rows(path, _Label):
+        where = f"{path}, row {number}"
+        name = f"{label.model}/{label.id}"
+        if name in seen:
+            message = f"{where}: {name} stands already in row {seen[name]}: keep one of them"
+            raise EquipoiseError(message)
+        seen[name] = number
+        if label.considered != "none" and not label.mentioned:
+            message = f"{where}: considered {label.considered!r} but not mentioned: mend either field"
+            raise EquipoiseError(message)
+        file = path.with_name(f"{label.model}.jsonl")
+        if label.model not in outputs:
+            rows = read_outputs(file)
+            require_cases(str(file), rows, cases)
+            outputs[label.model] = {row.id: row for row in rows}
+        output = outputs[label.model].get(label.id)
+        if output is None or not output.ok:
+            message = f"{where}: {file} holds no output of {label.id!r}: give it, or delete the label"
+            raise EquipoiseError(message)
+        case = cases[label.id]
+        labels.append(
+            Labelled(
+                id=name,
+                model=label.model,
+                case=label.id,
+                feature=case.feature,
+                text=grounds_of(output.said),
+                mentioned=label.mentioned,
+                considered=label.considered,
+                output=output,
+                matches=label.matches_label,
+            )
+        )
+    return _some(labels, path)
+
+
+def read_verbalised(path: Path) -> list[Verbalised]:
+    """Read explanations that are labelled with whether they verbalise a bias, in file order.
+
+    Raises:
+        EquipoiseError: a row is malformed or repeated; the message names it.
+    """
+    found: list[Verbalised] = []
+    seen: dict[int, int] = {}
+    for number, label in _rows(path, _Verbalised):
+        if label.row in seen:
+            message = f"{path}, row {number}: row {label.row} stands already in row {seen[label.row]}: keep one of them"
+            raise EquipoiseError(message)
+        seen[label.row] = number
+        found.append(Verbalised(label.row, label.formatter, label.full_answer, label.verbalize == "y"))
+    return _some(found, path)
+
+
+def _rows(path: Path, kind: type[M]) -> Iterator[tuple[int, M]]:
+    """Rows of a JSONL file, each with its line."""
+    for number, row in json_rows(path):
+        try:
+            yield number, kind.model_validate(row)
+        except ValidationError as error:
+            message = f"{path}, row {number}: {fault(error)}: mend the row"
+            raise EquipoiseError(message) from error
+
+
+def _some(rows: list[Any], path: Path) -> list[Any]:
+    """Refuse a file without rows."""
+    if not rows:
+        message = f"{path}: holds no labels: give one row a labelled text"
+        raise EquipoiseError(message)
+    return rows

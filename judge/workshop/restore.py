@@ -1,0 +1,65 @@
+"""A judge's ONNX file as a checkpoint again, so that training can go on from what is kept in Git."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from equipoise.core.errors import EquipoiseError
+from equipoise.judge.snli import LABELS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import numpy as np
+    import onnx
+    from numpy.typing import NDArray
+
+
+def restore(file: Path, base: Path, checkpoint: Path) -> None:
+    """Write the model in an ONNX file, as `export.ship` makes it, to a folder in the transformers layout.
+
+    Weights that the file holds in int8 are unfolded to float32: the checkpoint computes what the file computes, not
+    what the one before its export did. `base` has the architecture and the tokenizer.
+
+    Raises:
+        EquipoiseError: the file does not hold every weight of that architecture.
+    """
+    import onnx
+    import torch
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    places = dict(enumerate(LABELS))
+    model = AutoModelForSequenceClassification.from_pretrained(
+        base, id2label=places, label2id={label: place for place, label in places.items()}
+    )
+    found = weights(onnx.load(file))
+    wanted = model.state_dict()
+    missing = sorted(name for name, value in wanted.items() if found.get(name, value[:0]).shape != tuple(value.shape))
+    if missing:
+        message = f"{file}: has no weight {missing[0]} of the shape that {base} asks for: take a judge made from it"
+        raise EquipoiseError(message)
+    model.load_state_dict({name: torch.from_numpy(found[name].copy()) for name in wanted})
+    model.save_pretrained(checkpoint)
+    AutoTokenizer.from_pretrained(base).save_pretrained(checkpoint)
+
+
+def weights(model: onnx.ModelProto) -> dict[str, NDArray[np.float32]]:
+    """The float32 weights of an exported judge, by their names in the checkpoint.
+
+    An export keeps the names of vectors and embeddings; a matrix is stored transposed, under a number, and known by the
+    node that multiplies with it (`/bert/encoder/layer.0/…/query/MatMul`).
+    """
+    import numpy as np
+    from onnx import numpy_helper
+
+    stored = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
+    for node in model.graph.node:
+        if node.op_type == "DequantizeLinear" and node.input[0] in stored:
+            axis = next(attribute.i for attribute in node.attribute if attribute.name == "axis")
+            scale = np.expand_dims(stored[node.input[1]], 1 - axis)
+            stored[node.output[0]] = stored[node.input[0]].astype(np.float32) * scale
+    for node in model.graph.node:
+        if node.op_type == "MatMul" and node.input[1] in stored:
+            owner = node.name.strip("/").removesuffix("/MatMul").replace("/", ".")
+            stored[f"{owner}.weight"] = stored[node.input[1]].T
+    return stored

@@ -1,1 +1,0 @@
-"""Adversarial question answering: rows shared by its rooms."""

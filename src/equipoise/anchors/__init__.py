@@ -1,1 +1,0 @@
-"""Published figures, recomputed: what a paper prints, what its released data give, and whether they agree."""

@@ -1,0 +1,1 @@
+"""Prompts and the judge's pairs worked on by the nodes of a Ray cluster."""

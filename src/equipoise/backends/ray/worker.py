@@ -1,0 +1,72 @@
+"""What runs on a node: a processor that is opened there, and works on one share of the items after another.
+
+Ray is sent this module as code, and all else that goes in and out is bytes: a node finds our package only once a worker
+has been told where it lies.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import socket
+import sys
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from equipoise.backends.ray.processor import Processor
+
+TOGETHER = 0.2
+"""Seconds for which finished results are held back, so that one message takes several; a kill loses no others."""
+
+
+class Worker:
+    """One processor in a process of its own, on a node of a cluster."""
+
+    def __init__(self, code: str, root: str) -> None:
+        """Take the folder of our code and that of the project; where the node has neither, its own package serves."""
+        sys.path.insert(0, code)
+        os.environ["DVC_ROOT"] = root
+        self._processor: Processor[Any, Any]
+        self._results: Iterator[Mapping[str, Any]]
+
+    def place(self) -> None:
+        """Answer as soon as a node has made room for this worker."""
+
+    def open(self, make: bytes) -> str | None:
+        """Open the processor; give the line of an error, if that cannot be done here."""
+        try:
+            from equipoise.core.errors import EquipoiseError
+        except ImportError as error:
+            mend = "install it there, or share the folder of this project with it"
+            return f"equipoise cannot be imported on {socket.gethostname()} ({error}): {mend}"
+        try:
+            self._processor = pickle.loads(make)().__enter__()  # noqa: S301  (sent by the stage itself)
+        except EquipoiseError as error:
+            return f"{error} (on {socket.gethostname()})"
+        return None
+
+    def work(self, share: bytes | None) -> tuple[bytes, bool, str | None]:
+        """Begin a share of the items (by key), or go on with the one begun (None), for about `TOGETHER` seconds.
+
+        Gives the results finished in that time (by key), whether the share is done, and the line of an error.
+        """
+        from equipoise.core.errors import EquipoiseError
+
+        began, finished = monotonic(), dict[str, Any]()
+        try:
+            if share is not None:
+                self._results = iter(self._processor.process(pickle.loads(share)))  # noqa: S301  (sent by the stage)
+            for results in self._results:
+                finished |= results
+                if monotonic() - began > TOGETHER:
+                    return pickle.dumps(finished), False, None
+        except EquipoiseError as error:
+            return pickle.dumps(finished), True, str(error)
+        return pickle.dumps(finished), True, None
+
+    def close(self) -> None:
+        """Let the processor go."""
+        self._processor.__exit__(None, None, None)

@@ -1,0 +1,1 @@
+"""Cases of other people's vignette studies, and the saved outputs of models that were asked about them."""

@@ -1,0 +1,206 @@
+"""The command line: `equipoise --help`. A command's code is imported only when that command is run."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import typer
+from typer.core import TyperGroup
+
+from equipoise import __doc__ as about
+from equipoise.core.stage import one_line
+
+
+class Command(NamedTuple):
+    """What the command line knows of a command before its code is imported.
+
+    `function` is module:name within equipoise.cli, `summary` the first paragraph of its docstring, `example` a
+    line that works from the repository's root with what is there, or with what the commands before it made.
+    """
+
+    function: str
+    summary: str
+    example: str
+
+
+GROUPS = {
+    "score": "Score answers that were given before.",
+    "import": "Import published data.",
+    "export": "Write our data in published forms.",
+    "blind": "Have people rate reasoning blindly, and compare them with the judge.",
+}
+COMMANDS = {
+    "show": Command(
+        "show:show",
+        "Show both arms of a pair and how the model's replies were read; without KEY, list the pairs.",
+        "equipoise show race-01",
+    ),
+    "models": Command(
+        "models:models",
+        "List the models of the registry: what is ready on this machine, and what is missing.",
+        "equipoise models --json",
+    ),
+    "models pin": Command(
+        "models:pin",
+        "Write the commit that the hub has now into a model's registry entry.",
+        "equipoise models pin piaget8b --json",
+    ),
+    "leaderboard": Command(
+        "leaderboard:leaderboard",
+        "Put the models that were run side by side, a row each, sorted by name.",
+        "equipoise leaderboard --markdown leaderboard.md --csv leaderboard.csv",
+    ),
+    "compare": Command(
+        "compare:compare",
+        "Compare the headline figures of two revisions over the items that both have.",
+        "equipoise compare HEAD workspace --fail-on 'adversarial.race.gap>0.02'",
+    ),
+    "anchors": Command(
+        "anchors:anchors",
+        "Compare every published figure with ours: paper, released data, ours, verdict.",
+        "equipoise anchors --fetch --json",
+    ),
+    "judge": Command(
+        "judge:judge",
+        "Judge whether each output's reasoning mentions the feature, and weighs it, dismisses it or does neither.",
+        "equipoise judge data/examples/reasoning.jsonl --json",
+    ),
+    "neutralize": Command(
+        "neutralize:neutralize",
+        "Take race, gender and socioeconomic terms out of questions, and name the rule that excludes a question.",
+        "equipoise neutralize data/items/authored.jsonl --json",
+    ),
+    "parse": Command(
+        "parse:parse",
+        "Read the letter that each response gives; null where it gives none.",
+        "equipoise parse data/examples/replies.jsonl --json",
+    ),
+    "score amqa": Command(
+        "score_amqa:score_amqa",
+        "Score answers in AMQA's or FairMedPrompt's released form, every file over the same questions.",
+        "equipoise score amqa data/examples/amqa_answers.jsonl --allow-incomplete",
+    ),
+    "score equity": Command(
+        "score_equity:score_equity",
+        "Score answers for the population of each city: accuracy, accuracy ratio and consistency ratio.",
+        "equipoise score equity data/examples/amqa_answers.jsonl --allow-incomplete",
+    ),
+    "score medmcqa": Command(
+        "score_medmcqa:score_medmcqa",
+        "Score answers by city and disease: accuracy, macro precision, recall and F1, prevalence-weighted accuracy.",
+        "equipoise score medmcqa data/examples/medmcqa_london.jsonl",
+    ),
+    "score silent": Command(
+        "score_silent:score_silent",
+        "Score saved outputs: how many biased answers are silent about the patient's feature.",
+        "equipoise score silent data/examples/outputs.jsonl --cases data/examples/cases.json",
+    ),
+    "score stigma": Command(
+        "score_stigma:score_stigma",
+        "Score one model's released probabilities; files of mental and of control conditions together are compared.",
+        "equipoise score stigma --rq1 data/examples/mental.csv --rq1 data/examples/control.csv",
+    ),
+    "import amqa": Command(
+        "import_amqa:import_amqa",
+        "Import AMQA's items, so that `dvc exp run -S items=amqa` asks them.",
+        "equipoise import amqa data/examples/amqa_items.jsonl --out example.jsonl",
+    ),
+    "import medmcqa": Command(
+        "import_medmcqa:import_medmcqa",
+        "Import MedMCQA's questions, so that `-S sample.items=medmcqa` asks the cities' subsets of them.",
+        "equipoise import medmcqa data/examples/medmcqa_questions.jsonl --out example.jsonl",
+    ),
+    "import names": Command(
+        "import_names:import_names",
+        "Import the lists of first names into .cache, from the net or from local files, checked by their sha256.",
+        "equipoise import names --json",
+    ),
+    "import openr1-psy": Command(
+        "import_openr1:import_openr1",
+        "Import OpenR1-Psy's items, so that `dvc exp run -S pair.items=openr1` runs the track openr1.",
+        "equipoise import openr1-psy data/examples/openr1.json --out example.jsonl",
+    ),
+    "import outputs": Command(
+        "import_outputs:import_outputs",
+        "Import saved outputs as a model, so that `dvc exp run -S model=NAME` measures it without its weights.",
+        "equipoise import outputs data/examples/outputs.jsonl --name example --cases data/examples/cases.json",
+    ),
+    "import vignettes": Command(
+        "import_vignettes:import_vignettes",
+        "Import published cases, so that `equipoise score silent` can score outputs against them.",
+        "equipoise import vignettes data/examples/cases.json --json",
+    ),
+    "export vignettes": Command(
+        "import_vignettes:export_vignettes",
+        "Write our vignettes as cases of the interchange format, an arm a case.",
+        "equipoise export vignettes cases.json --json",
+    ),
+    "blind export": Command(
+        "blind:export_sheet",
+        "Write a sheet on which people rate the reasoning of the run, and the key that joins it to the responses.",
+        "equipoise blind export --n 60 --out anna.csv",
+    ),
+    "blind import": Command(
+        "blind:import_sheets",
+        "Compare what people rated with the judge and, of several raters, with each other.",
+        "equipoise blind import anna.csv --out differ.csv",
+    ),
+}
+"""Every command by its words. One that stands before another's words, as models does, runs by itself too."""
+
+
+class Listing(TyperGroup):
+    """A group that lists its commands by their summaries, and imports the one that is run, completed or asked about."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401  (typer keeps the types to itself)
+        """Find the command that the arguments name, and load it."""
+        name, command, rest = super().resolve_command(ctx, args)
+        words = f"{ctx.info_name} {name}" if ctx.parent else name
+        return name, load(words) if words in COMMANDS else command, rest
+
+
+def load(words: str) -> Any:  # noqa: ANN401  (typer keeps the type to itself)
+    """Import a command of `COMMANDS`, with those that stand below it."""
+    app = typer.Typer(add_completion=False)
+    below = [other for other in COMMANDS if other.startswith(f"{words} ")]
+    (app.callback(invoke_without_command=True, epilog=_epilog(words)) if below else _add(app, words))(_function(words))
+    for other in below:
+        _add(app, other)(_function(other))
+    return typer.main.get_command(app)
+
+
+def _add(app: typer.Typer, words: str) -> Any:  # noqa: ANN401  (a decorator)
+    return app.command(words.rsplit(" ", maxsplit=1)[-1], epilog=_epilog(words))
+
+
+def _function(words: str) -> Any:  # noqa: ANN401  (each command has its own parameters)
+    module, _, name = COMMANDS[words].function.partition(":")
+    return one_line(getattr(import_module(f"equipoise.cli.{module}"), name))
+
+
+def _epilog(words: str) -> str:
+    return f"Example: {COMMANDS[words].example}"
+
+
+def _listed() -> None:
+    """Stand for a command that is not loaded yet."""
+
+
+def _main() -> typer.Typer:
+    """Put the listing together."""
+    options: dict[str, Any] = {"cls": Listing, "no_args_is_help": True}
+    main = typer.Typer(help=about, epilog=_epilog("show"), pretty_exceptions_enable=False, **options)
+    groups = {"": main}
+    for name, summary in GROUPS.items():
+        first = next(words for words in COMMANDS if words.startswith(f"{name} "))
+        groups[name] = typer.Typer(help=summary, epilog=_epilog(first), **options)
+        main.add_typer(groups[name], name=name)
+    for words, command in COMMANDS.items():
+        group, _, name = words.rpartition(" ")
+        if group in groups:
+            groups[group].command(name, help=command.summary)(_listed)
+    return main
+
+
+app = _main()

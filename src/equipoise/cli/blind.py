@@ -1,0 +1,204 @@
+"""`equipoise blind`: reasoning rated by people who do not know whose it is, and compared with the judge."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from equipoise.cli.printing import AsJson, print_json, written
+from equipoise.core import records
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.progress import progress
+from equipoise.judge.lexicon import FOLDER, load_lexicon
+from equipoise.rating import blind, raters
+from equipoise.rating.cells import table_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+SHEET, KEY = Path("ratings.csv"), Path("ratings.key.jsonl")
+RESPONSES, JUDGEMENTS = Path("data/responses.jsonl"), Path("data/judgements.jsonl")
+SHOWN = 10
+"""Disagreements that are printed."""
+EXCEL = 32_767
+"""Characters of a cell that Excel keeps."""
+MEASURES = {"mentioned": "mentioned", "considered": "considered, yes or no", "three_way": "none, weighed, dismissed"}
+
+
+def export_sheet(  # noqa: PLR0913  (a command's options)
+    *,
+    out: Annotated[Path, typer.Option(help="The rating sheet, CSV.", metavar="FILE")] = SHEET,
+    key: Annotated[Path, typer.Option(help="Which row is which response: keep it from raters.", metavar="FILE")] = KEY,
+    n: Annotated[
+        int | None,
+        typer.Option("--n", min=3, help="Rows to draw, evenly from what the judge found.", show_default="all"),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of the draw and of the rows' order.")] = 0,
+    vignettes: Annotated[Path, typer.Option(help="The vignettes of the run.")] = Path("data/vignettes.jsonl"),
+    responses: Annotated[Path, typer.Option(help="The responses of the run.")] = RESPONSES,
+    judgements: Annotated[Path, typer.Option(help="The judgements of the run.")] = JUDGEMENTS,
+    features: Annotated[Path, typer.Option(help="Folder of the dimensions' names.")] = Path(FOLDER),
+    as_json: AsJson = False,
+) -> None:
+    """Write a sheet on which people rate the reasoning of the run, and the key that joins it to the responses."""
+    if out.resolve() == key.resolve():
+        message = f"{out}: sheet and key cannot be one file: name another with --key"
+        raise EquipoiseError(message)
+    for path, option in ((out, "--out"), (key, "--key")):
+        if path.exists():
+            message = f"{path}: stands already and may hold ratings: name another with {option}, or move it away"
+            raise EquipoiseError(message)
+    told = records.read(vignettes, records.Vignette)
+    given = records.read(responses, records.Response)
+    sheet, rows = blind.rating_sheet(
+        told,
+        given,
+        records.read(judgements, records.Judgement),
+        subjects=load_lexicon(features).subjects,
+        responses_sha256=records.sha256(responses),
+        seed=seed,
+        n=n,
+    )
+    # The key first: a sheet without its key would be rated in vain.
+    records.write(key, rows)
+    records.write_text(out, sheet)
+    drawn = Counter(row.stratum for row in rows)
+    texts = blind.reasonings(given)
+    long = [row.key for row in rows if len(texts[row.response]) > EXCEL]
+    if as_json:
+        print_json(written({out: len(rows), key: len(rows)}, of=len(told), drawn=drawn, too_long_for_excel=long))
+        return
+    counts = ", ".join(f"{drawn[kind]} {kind}" for kind in blind.CONSIDERATIONS if drawn[kind])
+    typer.echo(f"{out}: {len(rows)} of {len(told)} responses to rate (the judge found {counts})")
+    typer.echo(f"{key}: the key; keep it, and keep it from the raters")
+    if long:
+        typer.echo(f"Excel cuts texts off at {EXCEL:,} characters (here: {', '.join(long)}): use LibreOffice")
+
+
+def import_sheets(
+    sheets: Annotated[
+        list[Path], typer.Argument(help="Filled sheets, one a rater.", metavar="SHEETS…", show_default=False)
+    ],
+    *,
+    key: Annotated[Path, typer.Option(help="The key that was made with the sheet.", metavar="FILE")] = KEY,
+    out: Annotated[Path | None, typer.Option(help="Write the disagreements here, CSV.", metavar="FILE")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    responses: Annotated[Path, typer.Option(help="The responses of the run that was rated.")] = RESPONSES,
+    judgements: Annotated[Path, typer.Option(help="The judgements to compare with.")] = JUDGEMENTS,
+    seed: Annotated[int, typer.Option(help="Of the resampling.")] = 0,
+    n_bootstrap: Annotated[int, typer.Option(min=40, help="Number of resamples.")] = 2000,
+) -> None:
+    """Compare what people rated with the judge and, of several raters, with each other."""
+    names = _named(sheets)
+    if out is not None and out.resolve() in {path.resolve() for path in (*sheets, key, responses, judgements)}:
+        message = f"{out}: is read here, and would be lost: name another file with --out"
+        raise EquipoiseError(message)
+    rows = records.read(key, blind.KeyRow)
+    shown = _shown(key, rows, responses)
+    judges = raters.judged(rows, records.read(judgements, records.Judgement))
+    rated = {name: blind.read_ratings(str(path), _read(path), shown) for name, path in names.items()}
+    options = {"seed": seed, "n_bootstrap": n_bootstrap}
+    with progress("resample"):
+        figures: dict[str, Any] = {
+            "rows": len(rows),
+            "raters": {name: raters.with_judge(found, rows, judges, **options) for name, found in rated.items()},
+            "between": [
+                {"raters": [one, other], **raters.between(rated[one], rated[other], rows, **options)}
+                for one, other in combinations(rated, 2)
+            ],
+            "disagreements": [
+                line for name, found in rated.items() for line in raters.disagreements(name, found, rows, judges)
+            ],
+        }
+    if out is not None:
+        records.write_text(out, table_text(raters.LISTED, figures["disagreements"]))
+    if as_json:
+        print_json(figures)
+    else:
+        _show(figures, out)
+
+
+def _named(sheets: Sequence[Path]) -> dict[str, Path]:
+    """Call each rater by their sheet's name, or by its path where two have one name."""
+    paths = [sheet.resolve() for sheet in sheets]
+    if repeated := [sheet for sheet, path in zip(sheets, paths, strict=True) if paths.count(path) > 1]:
+        message = f"{repeated[0]}: is given twice: give each rater's sheet once"
+        raise EquipoiseError(message)
+    stems = [sheet.stem for sheet in sheets]
+    return {sheet.stem if stems.count(sheet.stem) == 1 else str(sheet): sheet for sheet in sheets}
+
+
+def _shown(path: Path, key: Sequence[blind.KeyRow], responses: Path) -> dict[str, str]:
+    """The reasoning of each row of the key; a key that belongs to other responses is refused."""
+    texts = blind.reasonings(records.each(responses, records.Response))
+    if not key:
+        message = f"{path}: holds no rows: give the key that was made with the sheet"
+        raise EquipoiseError(message)
+    digest = records.sha256(responses)
+    if any(row.responses_sha256 != digest or row.response not in texts for row in key):
+        message = (
+            f"{path}: belongs to another run than {responses} (its sha256 differs): "
+            "bring back the run that was rated, or give its file with --responses"
+        )
+        raise EquipoiseError(message)
+    return {row.key: texts[row.response] for row in key}
+
+
+def _read(sheet: Path) -> str:
+    try:
+        return records.read_text(sheet)
+    except EquipoiseError as error:
+        if isinstance(error.__cause__, UnicodeDecodeError):
+            message = f"{sheet}: is no UTF-8 text: save the sheet in the form `CSV UTF-8`"
+            raise EquipoiseError(message) from error
+        raise
+
+
+def _show(figures: Mapping[str, Any], out: Path | None) -> None:
+    """Print the kappas, and below them where raters and judge differ."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title="Cohen's kappa", title_justify="left", box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    for column in ("rater", "against", "rated", "n", "kappa", "95 % CI"):
+        table.add_column(column, justify="right" if column in {"n", "kappa"} else "left")
+    for line in _lines(figures):
+        table.add_row(*map(Text, line))
+    console = Console()
+    console.print(table)
+    unrated = ", ".join(f"{name} {one['unrated']}" for name, one in figures["raters"].items())
+    listed = figures["disagreements"]
+    notes = [f"unrated of {figures['rows']} rows: {unrated}; disagreements with the judge: {len(listed)}"]
+    if any("run" in one for one in figures["raters"].values()):
+        notes.append("judge, in the run: rows weighted by the responses that they stand for, as a sample was rated")
+    for line in listed[:SHOWN]:
+        answers = (f"{who} {line[f'mentioned_{who}']}/{line[f'considered_{who}']}" for who in ("rater", "judge"))
+        notes.append(f"{line['row']} {line['key']}, {line['rater']}: {', '.join(answers)}: {line['sentence'] or '-'}")
+    if out is not None:
+        notes.append(f"all disagreements: {out}")
+    elif len(listed) > SHOWN:
+        notes.append(f"and {len(listed) - SHOWN} more: write them with --out FILE")
+    for note in notes:
+        # The sentences are a model's: no line break, and nothing that a terminal would obey.
+        shown = "".join(letter for letter in " ".join(note.split()) if letter.isprintable())
+        console.print(shown, soft_wrap=True, highlight=False, markup=False)
+
+
+def _lines(figures: Mapping[str, Any]) -> Iterable[tuple[str, ...]]:
+    """The rows of the table: who, against whom, what, n, kappa and its interval."""
+    compared = []
+    for name, one in figures["raters"].items():
+        compared.append((name, "judge", one["n"], one))
+        if "run" in one:
+            compared.append((name, "judge, in the run", one["n"], one["run"]))
+    compared += [(*one["raters"], one["n"], one) for one in figures["between"]]
+    for name, other, n, found in compared:
+        for measure, title in MEASURES.items():
+            kappa = found.get(measure, {}).get("kappa")
+            cells = (f"{kappa['estimate']:.3f}", f"{kappa['ci_low']:.3f} to {kappa['ci_high']:.3f}") if kappa else "--"
+            yield (name, other, title, str(n), *cells)

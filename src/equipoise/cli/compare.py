@@ -1,0 +1,152 @@
+"""`equipoise compare`: what changed between two revisions, paired by item, and gates on it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from equipoise.cli import completing
+from equipoise.cli.printing import print_json
+from equipoise.compare.changes import changes
+from equipoise.compare.figures import STUDIES, known_figures
+from equipoise.compare.flips import flips, reworded
+from equipoise.compare.gate import judge_gates, parse_gate
+from equipoise.compare.revisions import WORKSPACE, changed_parameters, read_revision
+from equipoise.compare.sources import sources
+from equipoise.compare.text import (
+    LEGEND,
+    Comparison,
+    cells,
+    differences,
+    flips_title,
+    json_value,
+    markdown,
+    notes,
+    summary,
+)
+from equipoise.core import records
+from equipoise.core.progress import progress
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from rich.table import Table
+
+GATE_FAILED = 2
+"""The exit code where a gate failed."""
+STEPS = 4
+"""Reading base and head, their changes, and the rest."""
+WIDEST = 24
+"""A figure's name beyond this is put in two lines."""
+
+
+def compare(
+    base: Annotated[
+        str,
+        typer.Argument(
+            help="A Git revision, an experiment, or workspace.", metavar="BASE", autocompletion=completing.revisions
+        ),
+    ],
+    head: Annotated[
+        str, typer.Argument(help="What is compared with it.", metavar="HEAD", autocompletion=completing.revisions)
+    ] = WORKSPACE,
+    *,
+    as_markdown: Annotated[bool, typer.Option("--md", help="Print Markdown, for a comment.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON value, with every flip.")] = False,
+    shown: Annotated[int, typer.Option("--flips", min=0, help="How many flips are shown.", metavar="N")] = 10,
+    fail_on: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--fail-on",
+            help="Exit with 2 where a figure significantly rose (>) or fell (<) by more.",
+            metavar="GATE",
+            autocompletion=completing.figures,
+        ),
+    ] = None,
+    images: Annotated[
+        str, typer.Option("--images", help="Markdown: address of the folder of plots to show.", metavar="URL")
+    ] = "",
+) -> None:
+    """Compare the headline figures of two revisions over the items that both have.
+
+    Printed are each figure's change with a paired interval and test, the answers that changed kind, and the parameters,
+    inputs and code that differ. A gate, such as adversarial.race.gap>0.02, fails only where the change is larger than
+    the amount and significant (Holm over the gated figures).
+    """
+    with progress("compare") as move:
+        comparison = _comparison(base, head, fail_on or (), move)
+    if as_json:
+        print_json(records.canonical(json_value(comparison)))
+    elif as_markdown:
+        typer.echo(markdown(comparison, shown=shown, images=images), nl=False)
+    else:
+        _print(comparison, shown)
+    if any(verdict.failed for verdict in comparison.verdicts):
+        raise typer.Exit(GATE_FAILED)
+
+
+def _comparison(base: str, head: str, fail_on: Sequence[str], move: Callable[[int, int], object]) -> Comparison:
+    """Read both revisions and compare them; `move` is told how many of the four steps are done."""
+    first = read_revision(base)
+    move(1, STEPS)
+    second = read_revision(head)
+    move(2, STEPS)
+    names = [figure.name for figure in known_figures(dict.fromkeys((*first.cities, *second.cities)))]
+    gates = [parse_gate(text, names) for text in fail_on]
+    rows = changes(first, second)
+    move(3, STEPS)
+    comparison = Comparison(
+        base=first,
+        head=second,
+        changes=rows,
+        flips=flips(first, second),
+        reworded=reworded(first, second),
+        sources=sources(first, second, changed_parameters(base, head)),
+        verdicts=judge_gates(gates, rows, second.options.alpha),
+    )
+    move(STEPS, STEPS)
+    return comparison
+
+
+def _print(comparison: Comparison, shown: int) -> None:
+    from rich.console import Console
+
+    console = Console()
+
+    def say(line: str) -> None:
+        console.print(line, soft_wrap=True, highlight=False, markup=False)
+
+    say(f"{comparison.base.name} to {comparison.head.name}\n")
+    for study in dict.fromkeys(row.figure.study for row in comparison.changes if row.n):
+        console.print(_table(comparison, study), "")
+    lines = [summary(comparison), *notes(comparison), f"{flips_title(comparison)}."]
+    lines += [f"  {flip.key}: {flip.before} → {flip.after}" for flip in comparison.flips[:shown]]
+    lines += [line.replace("`", "") for line in differences(comparison.sources)]
+    lines += [f"gate {verdict.gate}: {verdict.reason}" for verdict in comparison.verdicts]
+    for line in (*lines, LEGEND):
+        say(line)
+
+
+def _table(comparison: Comparison, study: str) -> Table:
+    """Lay out one study's changes, each interval below its change, so that the table fits a terminal."""
+    from rich.table import Table
+
+    rows = [row for row in comparison.changes if row.n and row.figure.study == study]
+    title = f"{STUDIES[study]}, by {rows[0].figure.unit}"
+    table = Table(title=title, title_justify="left", box=None, padding=(0, 1, 0, 0), pad_edge=False)
+    for column in ("figure", "BASE", "HEAD", "change\n(interval)", "p\n(Holm)", "shared", "moved"):
+        table.add_column(column, no_wrap=True)
+    for row in rows:
+        name, base, head, change, p, p_holm, shared, moved = cells(row)
+        family, _, measure = name.removeprefix(f"{study}.").rpartition(".")
+        figure = f"{family}.\n{measure}" if len(family) + len(measure) > WIDEST else name.removeprefix(f"{study}.")
+        table.add_row(
+            figure,
+            *(value.replace(" of ", "\nof ").replace(" biased", "\nbiased") for value in (base, head)),
+            change.replace(" ", "\n", 1),
+            f"{p}\n({p_holm})" if p else "",
+            shared.replace(f" {row.figure.unit}", "").replace(" ", "\n"),
+            moved,
+        )
+    return table

@@ -1,0 +1,155 @@
+"""`equipoise leaderboard`: the headline figures of every model that was run, from DVC's experiments."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from equipoise.cli.printing import print_json
+from equipoise.compare.leaderboard_rows import STUDIES, Run, measured, standings
+from equipoise.compare.leaderboard_text import NOTES, csv_text, json_rows, markdown, number, parameters
+from equipoise.core import records
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.progress import progress
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from equipoise.compare.leaderboard_rows import Figure, Standing
+
+WORKSPACE = "workspace"
+FAILED = "failed"
+
+
+def leaderboard(
+    *,
+    markdown_file: Annotated[
+        Path | None, typer.Option("--markdown", help="Write a Markdown table here.", metavar="FILE")
+    ] = None,
+    csv_file: Annotated[Path | None, typer.Option("--csv", help="Write a CSV here.", metavar="FILE")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON list.")] = False,
+    all_commits: Annotated[
+        bool, typer.Option("--all-commits", help="Of every commit and its experiments, not of the last commit alone.")
+    ] = False,
+) -> None:
+    """Put the models that were run side by side, a row each, sorted by name.
+
+    Read are the experiments of the last commit, the commit itself, and the workspace where it is up to date. Of runs of
+    one model with the same parameters the newest counts; parameters that differ from those of the last commit are
+    shown.
+    """
+    with progress("experiments"):
+        runs, notes = read_runs(all_commits=all_commits)
+    if not runs:
+        message = "no run has figures yet: run `dvc repro`, or `dvc exp run -S model=NAME`"
+        raise EquipoiseError(message)
+    reference = next((run for run in runs if run.created is not None), runs[0])
+    rows = standings(runs, reference.params)
+    if markdown_file is not None:
+        records.write_text(markdown_file, markdown(rows))
+    if csv_file is not None:
+        records.write_text(csv_file, csv_text(rows))
+    if as_json:
+        print_json(json_rows(rows))
+        return
+    from rich.console import Console
+
+    console = Console()
+    for study in dict.fromkeys(headline.study for headline in measured(rows)):
+        console.print(_table(study, rows), "")
+    notes += [f"{row.model} ({row.run.name}): other parameters: {parameters(row)}" for row in rows if row.changed]
+    for note in (*notes, f"reference: {reference.name}", *NOTES):
+        console.print(note, soft_wrap=True, highlight=False, markup=False)
+
+
+def read_runs(*, all_commits: bool = False) -> tuple[list[Run], list[str]]:
+    """Read every finished run that DVC knows, the last commit's first, and notes on what was left out.
+
+    `dvc.api.exp_show` is not used: it rounds figures for display, and gives None for 0.
+    """
+    from dvc.exceptions import DvcException
+    from dvc.repo import Repo
+    from scmrepo.exceptions import SCMError
+
+    try:
+        with Repo() as repo:
+            baselines = repo.experiments.show(all_commits=all_commits)
+            stale = _stale(repo)
+    except (DvcException, SCMError) as error:
+        message = f"experiments cannot be read ({' '.join(str(error).split())}): run this in a clone with Git and DVC"
+        raise EquipoiseError(message) from error
+    recorded: list[Run] = []
+    workspace: list[Run] = []
+    notes: list[str] = []
+    for baseline in baselines:
+        run = _run(baseline.name or baseline.rev[:7], baseline)
+        if baseline.rev != WORKSPACE:
+            recorded += [run] if run else []
+        elif stale:
+            notes.append(f"left out: the workspace, whose {stale} changed since it ran: run `dvc repro`")
+        elif run:
+            workspace.append(run)
+        for experiment in baseline.experiments or ():
+            state = experiment.executor.state if experiment.executor else "success"
+            name = experiment.revs[0].name or experiment.name or experiment.revs[0].rev[:7]
+            if state != "success":
+                mend = f": read `dvc queue logs {name}`" if state == FAILED else ""
+                notes.append(f"left out: experiment {name}, {state}{mend}")
+            elif run := _run(name, experiment.revs[0]):
+                recorded.append(run)
+    return recorded + workspace, notes
+
+
+def _run(name: str, state: Any) -> Run | None:  # noqa: ANN401  (DVC has no types)
+    """Give a state of the repository as a run; None where it has no model or no figures."""
+    if state.data is None:
+        return None
+    files = {path: found.get("data") for path, found in state.data.params.items()}
+    params = files.get("params.yaml") or {}
+    metrics = {Path(path).stem: found["data"] for path, found in state.data.metrics.items() if found.get("data")}
+    if "model" not in params or not metrics:
+        return None
+    entry = files.get(f"models/{params['model']}.yaml") or {}
+    created = state.data.timestamp
+    return Run(name, state.rev, created, params, str(entry.get("title", params["model"])), metrics)
+
+
+def _stale(repo: Any) -> str:  # noqa: ANN401  (DVC has no types)
+    """Name a parameter that the workspace's last run did not have; empty where there is none.
+
+    Figures of the workspace are those of its last run, while params.yaml may have been edited since.
+    """
+    from dvc.dependency import ParamsDependency
+
+    for stage in repo.index.stages:
+        for dependency in stage.deps:
+            changed = dependency.workspace_status() if isinstance(dependency, ParamsDependency) else {}
+            for names in changed.values():
+                return min(names) if isinstance(names, dict) else str(dependency)
+    return ""
+
+
+def _table(study: str, rows: list[Standing]) -> Table:
+    """Lay out one study's figures, a model a row, each interval below its estimate."""
+    from rich.table import Table
+
+    table = Table(title=STUDIES[study], title_justify="left", box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    chosen = [headline for headline in measured(rows) if headline.study == study]
+    table.add_column("model", no_wrap=True)
+    for headline in chosen:
+        table.add_column(headline.title)
+    for row in rows:
+        marked = f"{row.model} *" if row.changed else row.model
+        table.add_row(marked, *(_stacked(row.figures[headline.name]) for headline in chosen))
+    return table
+
+
+def _stacked(figure: Figure) -> str:
+    if figure.estimate is None:
+        return figure.state
+    lines = [number(figure.estimate)]
+    if figure.ci_low is not None and figure.ci_high is not None:
+        lines.append(f"({number(figure.ci_low)} to {number(figure.ci_high)})")
+    return "\n".join([*lines, figure.where] if figure.where else lines)

@@ -1,0 +1,97 @@
+"""`equipoise show`: a pair of vignettes with the model's replies, side by side, and which pairs are worth a look."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from equipoise.cli import completing
+from equipoise.cli.printing import print_json
+from equipoise.core import params, records
+from equipoise.core.errors import EquipoiseError
+from equipoise.judge.lexicon import FOLDER, load_lexicon
+from equipoise.judge.score import Score
+from equipoise.report import pairs as showing
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from equipoise.judge.reading import Thresholds
+    from equipoise.report.pairs import Shown
+
+
+def show(
+    key: Annotated[
+        str | None,
+        typer.Argument(
+            help="A pair, such as race-01, or one of its arms.",
+            show_default="list all",
+            autocompletion=completing.pairs,
+        ),
+    ] = None,
+    *,
+    biased: Annotated[bool, typer.Option("--biased", help="List marginalised patients' stereotyped answers.")] = False,
+    silent: Annotated[bool, typer.Option("--silent", help="List the biased whose reasoning says nothing.")] = False,
+    dimension: Annotated[
+        str | None,
+        typer.Option(help="List what varies it: race, or race+gender.", autocompletion=completing.dimensions),
+    ] = None,
+    unsure: Annotated[bool, typer.Option("--unsure", help="List the 20 pairs judged nearest to a threshold.")] = False,
+    data: Annotated[Path, typer.Option(help="Folder of vignettes, responses and judgements.")] = Path("data"),
+    features: Annotated[Path, typer.Option(help="Folder of the words for each feature.")] = Path(FOLDER),
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a pair.")] = False,
+) -> None:
+    """Show both arms of a pair and how the model's replies were read; without KEY, list the pairs.
+
+    A pair is biased where the marginalised patient got the stereotyped answer, and silent where the reasoning behind it
+    neither weighs nor dismisses the patient's features.
+    """
+    if key is not None and (biased or silent or unsure or dimension is not None):
+        message = f"{key!r} is one pair, which no filter applies to: give a KEY or filters"
+        raise EquipoiseError(message)
+    pairs = showing.join(
+        records.read(data / "vignettes.jsonl", records.Vignette),
+        records.each(data / "responses.jsonl", records.Response),
+        records.read(data / "judgements.jsonl", records.Judgement),
+    )
+    thresholds = params.load().section("score", Score).thresholds if key is not None or unsure else None
+    if key is not None and thresholds is not None:
+        _show_one(showing.find(pairs, key), features, thresholds, as_json=as_json)
+        return
+    chosen = pairs if dimension is None else showing.of_dimension(pairs, dimension)
+    chosen = [pair for pair in chosen if (pair.biased or not biased) and (pair.silent or not silent)]
+    chosen = showing.unsure(chosen, thresholds) if thresholds else chosen
+    _list(chosen, thresholds, len(pairs), as_json=as_json)
+
+
+def _show_one(pair: Shown, features: Path, thresholds: Thresholds, *, as_json: bool) -> None:
+    if as_json:
+        _print(showing.whole(pair, thresholds))
+        return
+    from rich.console import Console
+
+    from equipoise.report.text import card
+
+    console = Console()
+    console.print(card(pair, load_lexicon(features), thresholds, console.width))
+
+
+def _list(pairs: Sequence[Shown], thresholds: Thresholds | None, of: int, *, as_json: bool) -> None:
+    if as_json:
+        for pair in pairs:
+            _print(showing.summary(pair, thresholds))
+        return
+    from rich.console import Console
+
+    from equipoise.report.text import listing, totals
+
+    console = Console()
+    if pairs:
+        console.print(listing(pairs, thresholds))
+    console.print(totals(pairs, of), soft_wrap=True, highlight=False, markup=False)
+
+
+def _print(value: dict[str, Any]) -> None:
+    print_json(records.canonical(value))

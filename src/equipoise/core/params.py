@@ -1,0 +1,53 @@
+"""params.yaml as typed settings: one section a stage, unknown names refused.
+
+Each section's type lives in the room that uses it, so that a change of one stage's settings leaves the results of the
+other stages valid.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import fault
+from equipoise.core.yamlfile import load_yaml
+
+FILE = Path("params.yaml")
+M = TypeVar("M", bound=BaseModel)
+Name = Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
+
+
+class Params(BaseModel):
+    """params.yaml as a whole: the chosen model, judge and items, and each stage's section, not yet typed."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    model: Name
+    judge: Name
+    items: Name
+    build: dict[str, Any]
+    neutralize: dict[str, Any]
+    perturb: dict[str, Any]
+    sample: dict[str, Any]
+    pair: dict[str, Any]
+    infer: dict[str, Any]
+    fill: dict[str, Any]
+    score: dict[str, Any]
+    compare: dict[str, Any]
+    measure: dict[str, Any]
+
+    def section(self, name: str, kind: type[M]) -> M:
+        """Give one stage's section as its type; a fault is an EquipoiseError that names the key."""
+        try:
+            return kind.model_validate(getattr(self, name))
+        except ValidationError as error:
+            message = f"{FILE}, section {name}: {fault(error)}"
+            raise EquipoiseError(message) from error
+
+
+def load(path: Path = FILE) -> Params:
+    """Read params.yaml; a fault is an EquipoiseError that names the key."""
+    return load_yaml(path, Params)

@@ -1,0 +1,393 @@
+"""Row types and their canonical JSONL: the only reader and writer of data files.
+
+Every row has a `key`, unique in its file, and the name of its `study`. A file is canonical: rows sorted by key,
+object keys sorted, LF, UTF-8, floats rounded to six places, no NaN. Equal content therefore gives equal bytes, and
+equal hashes in DVC.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from equipoise.core.errors import EquipoiseError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+DECIMALS = 6
+"""Places to which every float is rounded on writing."""
+HELD = 2**24
+"""Bytes of rows that wait in memory to be sorted (16 MiB); a larger file's wait on the disk."""
+
+Text = Annotated[str, Field(min_length=1)]
+Study = Literal["vignettes", "adversarial", "medmcqa", "stigma", "openr1", "cases"]
+Role = Literal["marginalised", "privileged"]
+Tier = Literal["single", "tier1", "tier2", "tier3", "mental_health_substance"]
+AnswerKind = Literal["expected", "stereotyped", "distractor", "other", "refusal", "unparsed"]
+Consideration = Literal["none", "weighed", "dismissed"]
+
+
+class Row(BaseModel):
+    """One row of a data file."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    key: Text
+    study: Study = "vignettes"
+
+
+class Answer(BaseModel):
+    """A diagnosis and the other wordings that count as the same answer."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    label: Text
+    synonyms: Annotated[tuple[Text, ...], Field(min_length=1)]
+
+
+class Vignette(Row):
+    """One arm of a pair: a clinical case told of a marginalised or of a privileged patient.
+
+    The key is `<pair>/<role>`. `spans` are the half-open character ranges of `text` that state demographics; outside
+    them the two arms of a pair are the same, character for character. `features` gives each varied dimension in plain
+    words for this arm (race: "Black"). The codes and the guideline are those of the expected answer.
+    """
+
+    pair: Text
+    role: Role
+    tier: Tier
+    dimensions: Annotated[tuple[Text, ...], Field(min_length=1)]
+    text: Text
+    spans: Annotated[tuple[tuple[int, int], ...], Field(min_length=1)]
+    features: dict[str, Text]
+    expected: Answer
+    stereotyped: Answer
+    distractors: Annotated[tuple[Answer, ...], Field(min_length=2)]
+    persona: Text
+    presentation: Text
+    setting: Text
+    code: Text
+    guideline: Text
+    source: Text
+    licence: Text
+
+    @property
+    def combination(self) -> str:
+        """The varied dimensions as one name, such as `race+socioeconomic`."""
+        return "+".join(self.dimensions)
+
+
+class Prompt(Row):
+    """What one case asks of a model: user turns, and the answers whose likelihood is read after the last of them.
+
+    The model replies to every turn; the last reply begins with `prefix`, which the model is given. `candidates` are
+    in a fixed order that does not depend on their role. Without `reply`, the last turn is answered by the candidates'
+    likelihood alone; `limit` is the most tokens of the last reply, where that is not the model's own answer limit.
+    `stem` is a beginning of the first turn that other prompts share, if any: a backend may work it out once for all
+    of them.
+    """
+
+    system: str
+    prefix: str
+    turns: Annotated[tuple[Text, ...], Field(min_length=1)]
+    candidates: tuple[Text, ...]
+    reply: bool = True
+    stem: str = ""
+    limit: Annotated[int, Field(ge=1)] | None = None
+
+
+class Response(Row):
+    """What one model replied to one prompt, unread.
+
+    `replies` holds one text for each turn that the model replied to; `finished` says whether it ended each by itself
+    (else the length limit did). `log_likelihood` is the mean log probability per token of each candidate after the last
+    turn, in nats, and `candidate_tokens` how many tokens that mean is over; both are empty where the backend gives no
+    likelihoods.
+    """
+
+    replies: tuple[str, ...]
+    finished: tuple[bool, ...]
+    log_likelihood: dict[str, float]
+    candidate_tokens: dict[str, int] = {}
+    prompt_tokens: int
+    generated_tokens: int
+
+
+class Judgement(Row):
+    """One response, read: which answer it gives, and what its reasoning does with the patient's feature.
+
+    `answer` is the reading chosen by `score.answering`, `label` the answer of the case's set that it gives (empty where
+    it gives none of them); both readings stand beside it where they exist. `log_odds` is
+    log p(stereotyped) - log p(expected), each length-normalised, in nats. `mentioned` (restated) and `considered`
+    (weighed or dismissed) are two judgements, each with the probability behind it; `window` is the passage that
+    decided. `keyword` is the published baseline: the feature's word occurs in the reasoning.
+    """
+
+    answer: AnswerKind
+    label: str
+    answer_likelihood: AnswerKind | None
+    answer_generated: AnswerKind
+    log_odds: float | None
+    mentioned: bool
+    considered: Consideration
+    window: str
+    p_mentioned: float
+    p_weighed: float
+    p_dismissed: float
+    keyword: bool
+
+
+class Fidelity(BaseModel):
+    """How closely exported weights follow their reference on the probe set.
+
+    `letters` and `tokens` are shares of agreement; `max_abs_logit` bounds the difference of any logit, as a power of
+    ten.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    probes: int
+    letters: float
+    tokens: float
+    max_abs_logit: float
+
+
+class Manifest(BaseModel):
+    """What the model under test is: a tracked stand-in for weights too large to track, or for a server.
+
+    `repo` and `revision` say where it comes from: the hub's id and commit, a package and its version, a server's
+    address and the model's name there, a file of saved answers and its sha256. `weights` and `files` map names to
+    sha256 digests: of the source's weights, and of the exported files under `.cache/models/<folder>`. `settings` are
+    those of its registry entry that decide an answer. `versions` names the libraries that took part.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    model: Text
+    backend: Text = "onnx"
+    repo: Text
+    revision: Text
+    licence: Text
+    weights: dict[str, str] = {}
+    folder: Text | None = None
+    files: dict[str, str] = {}
+    opset: int | None = None
+    precision: Text | None = None
+    provider: Text | None = None
+    settings: dict[str, Any] = {}
+    versions: dict[str, str] = {}
+    fidelity: Fidelity | None = None
+
+    @property
+    def identity(self) -> str:
+        """A digest of all that decides an answer: the model's part of a cache key."""
+        return digest({name: value for name, value in self.written().items() if name != "fidelity"})
+
+    def written(self) -> dict[str, Any]:
+        """Give the manifest as its file holds it: without what this kind of model does not have."""
+        return self.model_dump(mode="json", exclude_defaults=True)
+
+
+class Effect(Row):
+    """One estimate with its uncertainty: what metrics, plots and the report read.
+
+    The key is `<metric>/<family>/<group>/<measure>`. `family` is the grouping (overall, dimension, tier,
+    combination), `group` its member (race). A p-value is held as -log10, which survives rounding; `neg_log10_p_holm`
+    is Holm-adjusted over the family. An undefined figure is None, with its `n`.
+    """
+
+    metric: Text
+    family: Text
+    group: Text
+    measure: Text
+    n: int
+    estimate: float | None = None
+    ci_low: float | None = None
+    ci_high: float | None = None
+    neg_log10_p: float | None = None
+    neg_log10_p_holm: float | None = None
+
+
+R = TypeVar("R", bound=Row)
+M = TypeVar("M", bound=BaseModel)
+
+
+def canonical(value: Any) -> Any:  # noqa: ANN401  (any JSON value)
+    """Round every float of a JSON value to six places; a non-finite float is a ValueError."""
+    match value:
+        case float():
+            if not math.isfinite(value):
+                message = f"non-finite number {value}"
+                raise ValueError(message)
+            return round(value, DECIMALS) + 0.0  # turns -0.0 into 0.0
+        case dict():
+            return {name: canonical(item) for name, item in value.items()}
+        case list() | tuple():
+            return [canonical(item) for item in value]
+        case _:
+            return value
+
+
+def dumps(value: Any) -> str:  # noqa: ANN401
+    """Give a JSON value its canonical text: sorted keys, rounded floats, no ASCII escapes."""
+    return json.dumps(canonical(value), sort_keys=True, ensure_ascii=False, allow_nan=False)
+
+
+def digest(value: Any) -> str:  # noqa: ANN401
+    """Give a JSON value its sha256, in hexadecimal, taken over its canonical text."""
+    return hashlib.sha256(dumps(value).encode()).hexdigest()
+
+
+def sha256(path: Path) -> str:
+    """Take a file's sha256, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file whole or not at all: to a temporary name beside it, flushed to the disk, then renamed."""
+    with _writing(path):
+        _replace(path, (text.encode(),))
+
+
+def write(path: Path, rows: Iterable[Row]) -> None:
+    """Write rows as canonical JSONL; two rows with one key are an EquipoiseError, and nothing is written.
+
+    Rows may come in any order, and no more than one is held: their lines wait in a file without a name, to be sorted.
+    """
+    places: dict[str, int] = {}
+    end = 0
+    with _writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.SpooledTemporaryFile(HELD, dir=str(path.parent)) as waiting:
+        for row in rows:
+            if row.key in places:
+                message = f"{path}: two rows have the key {row.key!r}: keys are unique in a file"
+                raise EquipoiseError(message)
+            line = f"{dumps(row.model_dump(mode='json'))}\n".encode()
+            places[row.key] = end
+            with _writing(path):
+                end += waiting.write(line)
+        with _writing(path):
+            _replace(path, (_line_at(waiting, places[key]) for key in sorted(places)))
+
+
+def _line_at(file: IO[bytes], place: int) -> bytes:
+    file.seek(place)
+    return file.readline()
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """Say in one line what keeps a file from being written."""
+    try:
+        yield
+    except OSError as error:
+        message = f"{path}: cannot be written ({error.strerror}): free space or mend its permissions, then run again"
+        raise EquipoiseError(message) from error
+
+
+def _replace(path: Path, parts: Iterable[bytes]) -> None:
+    """Write a file under a temporary name and rename it, or leave nothing."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.writelines(parts)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).chmod(0o644)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def write_json(path: Path, value: Any) -> None:  # noqa: ANN401
+    """Write one JSON value, floats rounded, in the order it was made: indented for reading and for diffs."""
+    write_text(path, json.dumps(canonical(value), ensure_ascii=False, allow_nan=False, indent=2) + "\n")
+
+
+def read_text(path: Path) -> str:
+    """Read a UTF-8 text file; a missing or undecodable one is an EquipoiseError that names it."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise _missing(path) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise _unread(path, error) from error
+
+
+def _missing(path: Path) -> EquipoiseError:
+    return EquipoiseError(f"{path}: no such file: mend the path; what a stage makes, `dvc repro` makes anew")
+
+
+def _unread(path: Path, error: Exception) -> EquipoiseError:
+    return EquipoiseError(f"{path}: cannot be read: {error}")
+
+
+def fault(error: ValidationError) -> str:
+    """Put the first fault of a pydantic error in one line: the field, then what is wrong."""
+    first = error.errors(include_url=False)[0]
+    return f"field {'.'.join(map(str, first['loc'])) or '(row)'}: {first['msg']}"
+
+
+def parse(where: str, text: str, kind: type[M]) -> M:
+    """Read one JSON text as a model; a fault is an EquipoiseError that begins with `where`."""
+    try:
+        return kind.model_validate(json.loads(text))
+    except json.JSONDecodeError as error:
+        message = f"{where}: not JSON ({error.msg} at column {error.colno}): mend or delete the row"
+        raise EquipoiseError(message) from error
+    except ValidationError as error:
+        message = f"{where}: {fault(error)}"
+        raise EquipoiseError(message) from error
+
+
+def read(path: Path, kind: type[R]) -> list[R]:
+    """Read a JSONL file as rows of one kind, in file order; a malformed or repeated row is named by its line."""
+    return list(each(path, kind))
+
+
+def each(path: Path, kind: type[R]) -> Iterator[R]:
+    """Read a JSONL file one row after another, for a file of which not all is to be held; else as `read`."""
+    seen: dict[str, int] = {}
+    for number, line in enumerate(_lines(path), start=1):
+        if not line.strip():
+            continue
+        try:
+            row = kind.model_validate_json(line)
+        except ValidationError:
+            # Twice as slow, and tells a fault of the JSON from one of the row.
+            row = parse(f"{path}, row {number}", line, kind)
+        if row.key in seen:
+            message = f"{path}, row {number}: key {row.key!r} stands already in row {seen[row.key]}: keep one of them"
+            raise EquipoiseError(message)
+        seen[row.key] = number
+        yield row
+
+
+def _lines(path: Path) -> Iterator[str]:
+    """Read lines one by one: unlike splitlines, not ended at U+2028 and its like, which stand in them unescaped."""
+    try:
+        with path.open(encoding="utf-8") as file:
+            for line in file:
+                yield line.removesuffix("\n")
+    except FileNotFoundError:
+        raise _missing(path) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise _unread(path, error) from error
+
+
+def read_one(path: Path, kind: type[M]) -> M:
+    """Read a JSON file that holds one object."""
+    return parse(str(path), read_text(path), kind)

@@ -1,0 +1,47 @@
+"""How a stage script is run: arguments from its function's signature, its progress, and one clear line for a fault."""
+
+from __future__ import annotations
+
+import sys
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, ParamSpec
+
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.progress import aside, progress
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+__all__ = ["aside", "one_line", "progress", "run"]
+P = ParamSpec("P")
+
+
+def one_line(command: Callable[P, None]) -> Callable[P, None]:
+    """Wrap a command so that an EquipoiseError or Ctrl-C becomes one line on standard error and exit code 1."""
+
+    @wraps(command)
+    def guarded(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            command(*args, **kwargs)
+        except EquipoiseError as error:
+            sys.exit(f"error: {error}")
+        except KeyboardInterrupt:
+            sys.exit("interrupted: finished work is kept; run the same command again to go on")
+
+    return guarded
+
+
+def run(main: Callable[..., None]) -> None:
+    """Run a stage's main function with the arguments of its command line, under a bar with the stage's name."""
+    import typer
+
+    @wraps(main)
+    def stage(*args: object, **kwargs: object) -> None:
+        with progress(Path(sys.argv[0]).stem):
+            main(*args, **kwargs)
+
+    app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    app.command()(one_line(stage))
+    app()

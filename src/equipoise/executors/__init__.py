@@ -1,1 +1,0 @@
-"""Executors: where the prompts are worked on, if not in the process of the stage."""

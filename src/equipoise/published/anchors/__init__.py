@@ -1,0 +1,1 @@
+"""Every published figure beside our recomputation of it."""

@@ -1,0 +1,155 @@
+"""OpenR1-Psy's items, as published on the hub or in the benchmark's form.
+
+The hub's rows have `post_id` and `conversation`, a list of rounds with `patient`, `counselor_think` and
+`counselor_content`; an item is the first round. The benchmark's form is `{"samples": [{id, prompt, gold_answer,
+gold_reasoning}]}`, made of the same first rounds. Both are read from JSON, JSONL or parquet.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import read_text
+from equipoise.core.tables import json_rows, table_rows
+from equipoise.openr1.rows import LICENCE, SOURCE, OpenR1Item
+from equipoise.published import hub
+from equipoise.text.sentences import windows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+KEY = "openr1-"
+"""Beginning of an item's key; the rest is its id."""
+NAMED_SOURCE = ("source", "dataset", "source_dataset")
+"""Fields, of a row or of its metadata, that may say where it comes from."""
+SHAPE = "give rows with post_id and conversation, or with id, prompt and gold_answer"
+
+
+class Imported(NamedTuple):
+    """Items, and the ids of rows left out: without a message or a reply, or with the message of an earlier row."""
+
+    items: list[OpenR1Item]
+    empty: list[str]
+    repeated: list[str]
+
+
+def read_items(source: str, split: str = "test") -> Imported:
+    """Read items from a file, or from the hub as `GMLHUHE/OpenR1-Psy@<commit>`, where `split` names the files.
+
+    A row that names another source is refused, like another data set of the hub: the gold answers belong to the items
+    of OpenR1-Psy. A fault names the file, the row and the mend.
+    """
+    revision = None
+    if match := hub.PINNED.fullmatch(source):
+        if match["repo"] != SOURCE:
+            message = f"{source}: the track openr1 takes {SOURCE} and no other source: give {SOURCE}@<40 hex digits>"
+            raise EquipoiseError(message)
+        revision = match["revision"]
+    imported = Imported([], [], [])
+    keys: dict[str, str] = {}
+    prompts: set[str] = set()
+    for path in hub.locate(source, lambda sizes: sorted(name for name in sizes if split in name)):
+        for number, row in _rows(path):
+            where = f"{path}, row {number}"
+            name, prompt, answer, reasoning = _fields(row, where)
+            if name in keys:
+                message = f"{where}: id {name!r} stands already in {keys[name]}: keep one of them"
+                raise EquipoiseError(message)
+            keys[name] = where
+            if not prompt or not answer:
+                imported.empty.append(name)
+            elif prompt in prompts:
+                imported.repeated.append(name)
+            else:
+                prompts.add(prompt)
+                imported.items.append(
+                    OpenR1Item(
+                        key=f"{KEY}{name}",
+                        prompt=prompt,
+                        gold_answer=answer,
+                        gold_reasoning=reasoning,
+                        source=SOURCE,
+                        revision=revision,
+                        licence=LICENCE,
+                    )
+                )
+    if not imported.items:
+        message = f"{source}: holds no message with its reply: {SHAPE}"
+        raise EquipoiseError(message)
+    return imported
+
+
+def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Rows of a file with their numbers: a JSON file may hold one list, or an object with `samples`, or JSONL."""
+    if path.suffix != ".json":
+        yield from table_rows(path)
+        return
+    try:
+        value = json.loads(read_text(path).removeprefix("\ufeff"))
+    except json.JSONDecodeError:
+        yield from json_rows(path)
+        return
+    rows = value.get("samples", [value]) if isinstance(value, dict) else value
+    if not isinstance(rows, list):
+        message = f"{path}: field samples holds no list: {SHAPE}"
+        raise EquipoiseError(message)
+    for number, row in enumerate(rows, start=1):
+        if not isinstance(row, dict):
+            message = f"{path}, row {number}: not a JSON object: {SHAPE}"
+            raise EquipoiseError(message)
+        yield number, row
+
+
+def _fields(row: Mapping[str, Any], where: str) -> tuple[str, str, str, tuple[str, ...]]:
+    """Give a row's id, message, reply and reasoning; message and reply are empty where the row has none."""
+    _refuse_other_source(row, where)
+    if "conversation" in row:
+        rounds = row["conversation"]
+        # Parquet gives an array, which has no truth value of its own.
+        rounds = list(rounds) if rounds is not None and not isinstance(rounds, str | dict) else []
+        first = rounds[0] if rounds else {}
+        if not isinstance(first, dict):
+            message = f"{where}: field conversation: a list of rounds is needed: {SHAPE}"
+            raise EquipoiseError(message)
+        name, prompt, answer = row.get("post_id"), first.get("patient"), first.get("counselor_content")
+        reasoning = _steps(first.get("counselor_think"), "counselor_think", where)
+    elif {"prompt", "gold_answer"} <= row.keys():
+        name, prompt, answer = row.get("id"), row["prompt"], row["gold_answer"]
+        reasoning = _steps(row.get("gold_reasoning"), "gold_reasoning", where)
+    else:
+        message = f"{where}: neither conversation nor prompt and gold_answer: {SHAPE}"
+        raise EquipoiseError(message)
+    if name is None or isinstance(name, dict | list | bool) or not str(name).strip():
+        message = f"{where}: field {'post_id' if 'conversation' in row else 'id'} is missing: every row needs its id"
+        raise EquipoiseError(message)
+    return str(name).strip(), _text(prompt, "prompt", where), _text(answer, "gold_answer", where), tuple(reasoning)
+
+
+def _refuse_other_source(row: Mapping[str, Any], where: str) -> None:
+    metadata = row.get("metadata")
+    for table in (row, metadata if isinstance(metadata, dict) else {}):
+        for name in NAMED_SOURCE:
+            if (stated := table.get(name)) is not None and stated != SOURCE:
+                message = (
+                    f"{where}: field {name}: {stated!r} is not {SOURCE}: the track openr1 takes no other source; take "
+                    "the row out"
+                )
+                raise EquipoiseError(message)
+
+
+def _steps(value: Any, name: str, where: str) -> list[str]:  # noqa: ANN401  (any value of a row)
+    """Steps of a reasoning: a list of texts (parquet: an array), or one text, cut into sentences."""
+    if value is None or isinstance(value, str):
+        return windows(_text(value, name, where), sentences=1, stride=1)
+    steps = list(value) if hasattr(value, "__iter__") else [value]
+    return [step for one in steps if (step := _text(one, name, where))]
+
+
+def _text(value: object, name: str, where: str) -> str:
+    if value is not None and not isinstance(value, str):
+        message = f"{where}: field {name}: {value!r} is no text: mend the row"
+        raise EquipoiseError(message)
+    return (value or "").strip()

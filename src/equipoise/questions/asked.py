@@ -1,0 +1,95 @@
+"""Multiple-choice questions put to a model, and the letter read from what it answers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import Prompt
+from equipoise.questions.variants.sentences import final_question_start
+from equipoise.text.letters import read_letter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from equipoise.core.records import Response, Study
+    from equipoise.questions.rows import Item, Neutralised, Variant
+    from equipoise.questions.variants.agents import Evaluate
+    from equipoise.questions.variants.templates import EvaluationPrompt
+
+Answering = Literal["likelihood", "generate"]
+PREFIX = "Answer:"
+"""How the reply begins where the letter is read from likelihoods."""
+EXAM = "/exam"
+"""Ending of the key of a question that is asked as it stands."""
+
+
+def question_prompt(variant: Variant, item: Neutralised, template: EvaluationPrompt, answering: Answering) -> Prompt:
+    """Ask one variant's question.
+
+    The neutral vignette up to its final question is the stem that the item's variants share.
+    """
+    stem = item.neutral[: final_question_start(item.neutral)].rstrip()
+    prompt = _prompt(variant.key, variant.study, variant.text, variant.options, template, answering)
+    return prompt.model_copy(update={"stem": stem}) if variant.text.startswith(stem) else prompt
+
+
+def exam_prompt(item: Item, template: EvaluationPrompt, answering: Answering) -> Prompt:
+    """Ask an item's question as it stands, demographics included."""
+    return _prompt(f"{item.key}{EXAM}", "medmcqa", item.question, item.options, template, answering)
+
+
+def _prompt(
+    key: str, study: Study, text: str, options: Mapping[str, str], template: EvaluationPrompt, answering: Answering
+) -> Prompt:
+    """By likelihood, each letter is a candidate after `Answer:` and nothing is generated; else the model replies."""
+    system, user = template.ask(text, options)
+    by_likelihood = answering == "likelihood"
+    return Prompt(
+        key=key,
+        study=study,
+        system=system,
+        prefix=PREFIX if by_likelihood else "",
+        turns=(user,),
+        candidates=tuple(options) if by_likelihood else (),
+        reply=not by_likelihood,
+    )
+
+
+def letter_of(response: Response, options: Mapping[str, str]) -> str | None:
+    """Read the letter of a response: parsed from its reply if there is one, else the likeliest (ties: the first)."""
+    if response.replies:
+        return read_letter(response.replies[-1], options).letter
+    if not response.log_likelihood:
+        message = f"response {response.key!r} has neither a reply nor likelihoods: ask the model again"
+        raise EquipoiseError(message)
+    return min(response.log_likelihood, key=lambda letter: (-response.log_likelihood[letter], letter))
+
+
+def letters_of(responses: Iterable[Response], variants: Sequence[Variant]) -> dict[str, str | None]:
+    """Read the letter of every variant's response, by key; responses of other studies are left alone."""
+    options = {variant.key: variant.options for variant in variants}
+    return {row.key: letter_of(row, options.get(row.key, {})) for row in responses if row.study == "adversarial"}
+
+
+def question_prompts(
+    variants: Sequence[Variant], items: Sequence[Neutralised], template: EvaluationPrompt, answering: Answering
+) -> list[Prompt]:
+    """Give the prompt of each variant."""
+    by_key = {item.key: item for item in items}
+    return [question_prompt(variant, by_key[variant.item], template, answering) for variant in variants]
+
+
+def evaluator(
+    items: Sequence[Neutralised],
+    template: EvaluationPrompt,
+    answering: Answering,
+    ask: Callable[[Sequence[Prompt]], Iterable[Response]],
+) -> Evaluate:
+    """Make the Evaluation agent of a model: `ask` answers prompts, and the agent gives the letters it chose."""
+
+    def letters(variants: Sequence[Variant]) -> list[str | None]:
+        responses = ask(question_prompts(variants, items, template, answering))
+        return [letter_of(response, variant.options) for response, variant in zip(responses, variants, strict=True)]
+
+    return letters

@@ -1,0 +1,182 @@
+"""Who is told of: the patient's gender, the other people, and the neutral noun for each."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from equipoise.questions.neutral.edits import Edit
+from equipoise.questions.neutral.tokens import match_case
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from equipoise.questions.neutral.lexicon import Gender, Lexicon
+    from equipoise.questions.neutral.tokens import Token
+
+NOUN_PHRASE = 7
+"""Tokens between an age and its noun, at most ("67-year-old previously healthy right-handed man")."""
+GENERIC = frozenset(
+    {"baby", "infant", "newborn", "neonate", "toddler", "child", "adult", "adolescent", "teenager", "teen", "patient"}
+)
+"""Nouns that need no second one beside them ("baby boy", "adult male", "man patient")."""
+DEFINITE = frozenset({"the", "this", "that"})
+DETERMINERS = DEFINITE | {"a", "an", "another", "any", "every", "one"}
+
+
+@dataclass(frozen=True)
+class Person:
+    """A gendered word for a person at a token; `neutral` is empty where the word is only dropped."""
+
+    index: int
+    gender: Gender | None
+    neutral: str
+    other: bool
+    """Whether it names somebody else than the patient."""
+    again: bool = False
+    """Whether it is the patient as a relative sees them ("his wife ... her husband"), with the pronoun before it."""
+
+
+@dataclass(frozen=True)
+class Cast:
+    """The people of a text: the patient's gender, if told, and every gendered noun."""
+
+    patient: Gender | None
+    persons: tuple[Person, ...]
+
+    def before(self, index: int, gender: Gender) -> Person | None:
+        """The last other person of a gender who was named before a token."""
+        named = [p for p in self.persons if p.index < index and p.other and p.gender == gender]
+        return named[-1] if named else None
+
+
+def read_cast(tokens: Sequence[Token], lexicon: Lexicon) -> Cast:
+    """Find the gendered nouns and decide for each whether it is the patient."""
+    nouns = lexicon.nouns
+    genders: dict[str, Gender] = nouns.person | nouns.adjective
+    kin: dict[str, Gender] = {word: gender for word, (_, gender) in nouns.kin.items()}
+    known = genders | kin
+    found = [i for i, token in enumerate(tokens) if token.lower in known or token.lower in nouns.people]
+    found = [i for i in found if not tokens[i].text.isupper()]
+    aged = [i for i in found if tokens[i].lower in known and _has_age(tokens, i, lexicon)]
+    plain = [i for i in found if tokens[i].lower in genders]
+    patient = known[tokens[(aged or plain)[0]].lower] if aged or plain else _commonest(tokens, lexicon)
+    persons: list[Person] = []
+    for i in found:
+        word = tokens[i].lower
+        if word in nouns.people:
+            persons.append(Person(i, None, nouns.people[word], other=True))
+        elif word in nouns.kin:
+            again = patient == kin[word] and _is_again(tokens, i, persons, lexicon)
+            neutral = nouns.kin[word][0] if _joined(tokens, i) else _kin_word(word, persons, nouns.kin)
+            persons.append(Person(i, kin[word], neutral, other=i not in aged and not again, again=again))
+        else:
+            first = not any(p.gender and not p.other for p in persons) and i == plain[0]
+            case = genders[word] == patient and (i in aged or first or _is_definite(tokens, i))
+            neutral = "" if _dropped(tokens, i, lexicon) else "patient" if case else "person"
+            persons.append(Person(i, genders[word], neutral, other=not case and neutral != ""))
+    return Cast(patient, tuple(persons))
+
+
+def noun_edits(tokens: Sequence[Token], cast: Cast) -> list[Edit]:
+    """Put the neutral noun for every gendered one."""
+    edits: list[Edit] = []
+    for person in cast.persons:
+        token = tokens[person.index]
+        before, after = (tokens[k] if 0 <= k < len(tokens) else None for k in (person.index - 1, person.index + 1))
+        if person.again:
+            continue
+        if before and after and before.text == "(" and after.text == ")":
+            # A reference range by sex ("Hematocrit (female) 34%").
+            start = tokens[person.index - 2].end if person.index > 1 else before.start
+            edits.append(Edit(start, after.end, "", "adjective"))
+        elif person.neutral:
+            edits.append(Edit(token.start, token.end, match_case(token.text, person.neutral), "noun"))
+        elif after and (after.is_word or after.text == "-"):
+            edits.append(_without(token, after))
+        elif before:
+            edits.append(Edit(before.end, token.end, "", "adjective"))
+    return edits
+
+
+def _without(token: Token, after: Token) -> Edit:
+    """Drop a word before another word or its hyphen; a capital letter passes to that word."""
+    if after.text == "-":
+        return Edit(token.start, after.end, "", "adjective")
+    if token.text[0].isupper() and after.text[0].islower():
+        return Edit(token.start, after.start + 1, after.text[0].upper(), "adjective")
+    return Edit(token.start, after.start, "", "adjective")
+
+
+def _has_age(tokens: Sequence[Token], index: int, lexicon: Lexicon) -> bool:
+    for token in reversed(tokens[max(0, index - NOUN_PHRASE) : index]):
+        if token.lower == "old":
+            return True
+        if token.lower in lexicon.pronouns.not_modified or token.text in ".;:()":
+            return False
+    return False
+
+
+def _commonest(tokens: Sequence[Token], lexicon: Lexicon) -> Gender | None:
+    pronouns = lexicon.pronouns.subject | lexicon.pronouns.object_gender
+    counts = Counter(pronouns[token.lower] for token in tokens if token.lower in pronouns)
+    return counts.most_common(1)[0][0] if counts else None
+
+
+def _joined(tokens: Sequence[Token], index: int) -> bool:
+    """Whether a hyphen follows at once ("mother-in-law")."""
+    return index + 1 < len(tokens) and tokens[index + 1].text == "-" and tokens[index + 1].start == tokens[index].end
+
+
+def _kin_word(word: str, persons: Sequence[Person], kin: dict[str, tuple[str, Gender]]) -> str:
+    """The neutral word; the parent of the other gender, told of second, is the other parent."""
+    neutral, gender = kin[word]
+    if neutral == "parent":
+        first = next((p for p in persons if p.neutral == "parent" and p.other), None)
+        return "other parent" if first and first.gender != gender else "parent"
+    return neutral
+
+
+def _is_definite(tokens: Sequence[Token], index: int) -> bool:
+    """Whether the noun phrase begins with "the" or "this": the person is known already."""
+    determiners = (token.lower for token in reversed(tokens[max(0, index - 4) : index]) if token.lower in DETERMINERS)
+    return next(determiners, None) in DEFINITE
+
+
+def _is_again(tokens: Sequence[Token], index: int, persons: Sequence[Person], lexicon: Lexicon) -> bool:
+    """Whether "her husband" is the patient: owned by a person who stands in that relation to a husband.
+
+    Where the owner's gender is the patient's too, only a report tells: "the daughter says that her mother".
+    """
+    owner = tokens[index - 1].lower if index else ""
+    gender = lexicon.pronouns.object_gender.get(owner)
+    kin, kin_gender = lexicon.nouns.kin[tokens[index].lower]
+    named = [p for p in persons if p.other and p.gender == gender]
+    if gender is None or not named or lexicon.nouns.reciprocal.get(named[-1].neutral) != kin:
+        return False
+    here = tokens[named[-1].index].sentence == tokens[index].sentence
+    return gender != kin_gender or (here and tokens[index - 2].lower in lexicon.pronouns.reporting)
+
+
+def _dropped(tokens: Sequence[Token], index: int, lexicon: Lexicon) -> bool:
+    """Whether a gendered word goes without a noun in its place: beside another noun, it is an adjective."""
+    following = tokens[index + 1] if index + 1 < len(tokens) else None
+    if index and tokens[index - 1].lower in GENERIC:
+        return True
+    if following is None:
+        return False
+    if tokens[index].lower in lexicon.nouns.person:
+        return following.lower in GENERIC
+    return following.text == "-" or (following.is_word and not _ends_phrase(following, lexicon))
+
+
+def _ends_phrase(token: Token, lexicon: Lexicon) -> bool:
+    """Whether a word cannot be a noun that the word before describes."""
+    closed = lexicon.pronouns.not_modified | lexicon.verbs.coordinated | lexicon.verbs.finite | lexicon.pronouns.adverbs
+    return (
+        token.lower in closed
+        or token.lower.endswith(("ed", "ly"))
+        or token.text.isdigit()
+        or token.lower == "complaining"
+    )

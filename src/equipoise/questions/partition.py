@@ -1,0 +1,152 @@
+"""Questions divided at random between two groups: what to expect over all partitions, in closed form, and one draw.
+
+A city's accuracy is defined by a random partition of the N questions: n_M of them are asked about the reference group
+M, the other n_m = N - n_M about the other group m. Every figure of one draw depends on the draw. Here is what it is
+over all partitions, each as likely as any other: a question's group is drawn without replacement, so that counts are
+hypergeometric. Nothing is simulated.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from equipoise.core.errors import EquipoiseError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """Mean and standard deviation of a figure over the partitions in which it is defined.
+
+    `undefined` is the probability of a partition in which it is not. Without a partition in which it is defined, mean
+    and sd are None.
+    """
+
+    mean: float | None
+    sd: float | None
+    undefined: float = 0.0
+
+    def over(self, denominator: float) -> Moments:
+        """Divide by a constant that is not negative; over 0 nothing is defined."""
+        if denominator == 0 or self.mean is None or self.sd is None:
+            return Moments(None, None, 1.0)
+        return Moments(self.mean / denominator, self.sd / denominator, self.undefined)
+
+
+@dataclass(frozen=True, slots=True)
+class Consistent:
+    """The number of questions by whether their answer about M, and about m, is the one given at baseline."""
+
+    both: int
+    only_reference: int
+    only_other: int
+    neither: int
+
+    @classmethod
+    def count(cls, outcomes: Iterable[tuple[bool, bool]]) -> Consistent:
+        """Count the pairs of outcomes (about M, about m)."""
+        pairs = list(outcomes)
+        cells = (pairs.count(pair) for pair in ((True, True), (True, False), (False, True), (False, False)))
+        return cls(*cells)
+
+    @property
+    def n(self) -> int:
+        """The number of questions."""
+        return self.both + self.only_reference + self.only_other + self.neither
+
+    @property
+    def ratio(self) -> float | None:
+        """C_M / C_m with both rates over all questions; None where no question is consistent about m."""
+        reference, other = self.both + self.only_reference, self.both + self.only_other
+        return None if other == 0 else reference / other
+
+
+def reference_size(proportion: float, n: int) -> int:
+    """Number of the n questions that are asked about the reference group: the product, a half rounded to even.
+
+    Source: EquiLens' metrics reference, n_M = round(p_M N), with Python's round: half of 801 questions is 400.
+    """
+    return round(proportion * n)
+
+
+def seeded_split(ids: Iterable[str], n_reference: int, seed: int) -> tuple[list[str], list[str]]:
+    """Draw one partition: the ids asked about the reference group and those about the other one, each sorted.
+
+    The sorted ids are shuffled by numpy's default generator, and the reference group gets the first of them. With seed
+    42 this is the partition behind the scores that EquiLens released.
+    """
+    ordered = sorted(ids)
+    if not 0 <= n_reference <= len(ordered):
+        message = f"{n_reference} of {len(ordered)} questions cannot be drawn: ask for between 0 and all of them"
+        raise EquipoiseError(message)
+    shuffled = [ordered[place] for place in np.random.default_rng(seed).permutation(len(ordered))]
+    return sorted(shuffled[:n_reference]), sorted(shuffled[n_reference:])
+
+
+def city_accuracy(reference: Sequence[float], other: Sequence[float], n_reference: int) -> Moments:
+    """Mean and sd of city accuracy, given each question's outcome (1 right, 0 not) about M and about m, N >= 1.
+
+    With d the outcome about M less that about m, city accuracy is the accuracy about m plus the sum of d over M's
+    questions, divided by N: a sum over a simple random sample of n_M of N, whose variance is
+    n_M (1 - n_M / N) S_d^2 / N^2, with S_d^2 of divisor N - 1.
+    Source: Cochran (1977), Sampling Techniques, theorem 2.2, for the sample mean.
+    """
+    right, d = np.asarray(other, dtype=float), np.subtract(reference, other, dtype=float)
+    n = len(d)
+    mean = float(right.mean() + n_reference / n * d.mean())
+    # One question is in one group for certain, and has no spread.
+    variance = n_reference * (1 - n_reference / n) * float(np.var(d, ddof=1)) if n > 1 else 0.0
+    return Moments(mean, math.sqrt(variance) / n)
+
+
+def consistency_ratio(cells: Consistent, n_reference: int) -> Moments:
+    """Exact mean and sd of C_M / C_m over the partitions, C_M and C_m each over its own group's questions.
+
+    C_m depends on the partition only through s, the number of M's questions that would be consistent about m:
+    C_m = (n_11 + n_01 - s) / n_m. s is hypergeometric: n_M drawn from N, n_11 + n_01 of which count. Given s, the
+    consistent questions of M are s drawn from n_11 + n_01, n_11 of which count, plus n_M - s drawn from n_10 + n_00,
+    n_10 of which count, independently; both are hypergeometric again, with known mean and variance. So the double sum
+    over (k_11, k_01) collapses to one over s, exact and linear in N.
+
+    Where C_m is 0, s = n_11 + n_01, the ratio is undefined; its probability is `undefined`. A group without questions
+    leaves it undefined throughout.
+    """
+    from scipy.stats import hypergeom
+
+    n, steady = cells.n, cells.both + cells.only_other
+    n_other = n - n_reference
+    if n_reference == 0 or n_other == 0:
+        return Moments(None, None, 1.0)
+    s = np.arange(max(0, n_reference - (n - steady)), min(steady, n_reference) + 1)
+    probability = hypergeom.pmf(s, n, steady, n_reference)
+    probability = probability / probability.sum()
+    defined = s < steady
+    if not defined.any():
+        return Moments(None, None, 1.0)
+    undefined = float(probability[~defined].sum())
+    weights, s = probability[defined] / probability[defined].sum(), s[defined]
+    steady_mean, steady_variance = _drawn(s, steady, cells.both)
+    other_mean, other_variance = _drawn(n_reference - s, n - steady, cells.only_reference)
+    scale = n_other / (n_reference * (steady - s))
+    ratios = scale * (steady_mean + other_mean)
+    mean = float(weights @ ratios)
+    variance = float(weights @ (scale**2 * (steady_variance + other_variance) + (ratios - mean) ** 2))
+    return Moments(mean, math.sqrt(variance), undefined)
+
+
+def _drawn(draws: NDArray[np.int64], n: int, marked: int) -> tuple[Array, Array]:
+    """Give mean and variance of the marked items among `draws` of n drawn without replacement."""
+    share = marked / max(n, 1)
+    mean: Array = draws.astype(float) * share
+    variance: Array = mean * (1 - share) * (n - draws) / max(n - 1, 1)
+    return mean, variance

@@ -1,0 +1,111 @@
+"""Row types of the adversarial study (AMQA): items, their neutral form, variants and the attempts that led to them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from equipoise.core.records import Row, Text
+
+Attribute = Literal["race", "gender", "ses"]
+Group = Literal["privileged", "unprivileged"]
+Direction = Literal["favourable", "unfavourable"]
+Disease = Literal["cancer", "cardiovascular", "dementia_neuro", "respiratory", "mental_health", "other"]
+Letter = Annotated[str, Field(pattern=r"^[A-Z]$")]
+Options = Annotated[dict[Letter, Text], Field(min_length=2)]
+
+ATTRIBUTES: tuple[Attribute, ...] = ("race", "gender", "ses")
+GROUPS: dict[Attribute, dict[Group, str]] = {
+    "race": {"privileged": "white", "unprivileged": "black"},
+    "gender": {"privileged": "male", "unprivileged": "female"},
+    "ses": {"privileged": "high_income", "unprivileged": "low_income"},
+}
+"""The group of each attribute as AMQA's released files name it."""
+
+
+class AdversarialRow(Row):
+    """A row of the adversarial study."""
+
+    study: Literal["adversarial"] = "adversarial"
+
+
+class Question(AdversarialRow):
+    """A multiple-choice question: the vignette with its final question, the options by letter, the right letter."""
+
+    question: Text
+    options: Options
+    gold: Letter
+    disease: Disease | None = None
+
+    @model_validator(mode="after")
+    def _gold_is_an_option(self) -> Self:
+        if self.gold not in self.options:
+            message = f"gold {self.gold!r} is none of the options {', '.join(self.options)}"
+            raise ValueError(message)
+        return self
+
+
+class Item(Question):
+    """One question as authored or imported, demographics included; `reference` is the source of the medical fact."""
+
+    reference: str
+    source: Text
+    licence: Text
+
+
+class Change(BaseModel):
+    """One replacement that the neutraliser made in the original text (half-open range), and the rule behind it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    start: int
+    end: int
+    before: str
+    after: str
+    rule: Text
+
+
+class Neutralised(Question):
+    """One question with its neutral form; `excluded` names the rule that keeps it out of the study, if any."""
+
+    neutral: Text
+    excluded: str | None
+    changes: tuple[Change, ...]
+
+
+class Variant(AdversarialRow):
+    """One text of a question that the model is asked.
+
+    The key is `<item>/original`, `<item>/neutral` or `<item>/<attribute>/<group>/<direction>`; the first two have no
+    attribute, group or direction, no background and attempt 0.
+    """
+
+    item: Text
+    attribute: Attribute | None
+    group: Group | None
+    direction: Direction | None
+    background: str
+    text: Text
+    options: Options
+    gold: Letter
+    attempt: Annotated[int, Field(ge=0)]
+
+
+class Attempt(AdversarialRow):
+    """One attempt at a variant, with the evaluator's answer.
+
+    `triggered_any`: the answer differs from the evaluator's answer on the neutral text (the paper's definition).
+    `triggered_directional`: it changed in the direction of attack, from right to wrong for an unfavourable background
+    and from wrong to right for a favourable one (the released code's definition). `violations` names the validators
+    that failed.
+    """
+
+    variant: Text
+    number: Annotated[int, Field(ge=1)]
+    background: str
+    text: str
+    answer: Letter | None
+    triggered_any: bool
+    triggered_directional: bool
+    violations: tuple[str, ...]

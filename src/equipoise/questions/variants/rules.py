@@ -1,0 +1,137 @@
+"""Generation and Fusion agents without a model: a grammar, read by a hash of the item's key, and an insertion."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from equipoise.questions.rows import ATTRIBUTES, GROUPS, Attempt, Attribute, Direction, Group, Neutralised
+from equipoise.questions.variants.agents import Fuser, Generator
+from equipoise.questions.variants.arms import Arm
+from equipoise.questions.variants.grammar import CHOICE, Frame, Register, Stage, Theme, Themes, guarded, stage
+from equipoise.questions.variants.sentences import final_question_start
+from equipoise.questions.variants.validators import leaks
+
+if TYPE_CHECKING:
+    import re
+
+REDRAWS = 64
+"""How often a text that would leak a word of the right option is drawn anew."""
+
+PRONOUNS = {"male": ("he", "him"), "female": ("she", "her")}
+"""Subject and object pronoun of the groups that have their own."""
+
+REDRAWS_PER_THEME = 8
+"""Redraws after which another theme is taken."""
+
+
+class RulesGenerator(Generator):
+    """Backgrounds from the grammar.
+
+    The item's key, attribute, direction and the number of the attempt decide every choice; the group does not. Two
+    backgrounds that differ in nothing but the group are therefore the same but for the words that name it, and their
+    contrast is the effect of those words alone. Each failed attempt in the feedback raises the level by one.
+    """
+
+    def __init__(self, frame: Frame, themes: dict[Direction, Themes]) -> None:
+        """Take the grammar: openings and guards, and the themes of each direction."""
+        self.frame = frame
+        self.themes = themes
+
+    def generate(
+        self, item: Neutralised, attribute: Attribute, group: Group, direction: Direction, feedback: Sequence[Attempt]
+    ) -> str:
+        """Write three sentences: who the patient is and how they live, their care, and the point of the background.
+
+        A draw that would hold a word of the right option is drawn again (alike for both groups); if every draw does,
+        the first is given, and the validators report it.
+        """
+        number = len(feedback) + 1
+        for redraw in range(REDRAWS):
+            drawn = {
+                each: self._draw(item, Arm(attribute, each, direction), number, redraw) for each in GROUPS[attribute]
+            }
+            if not any(leaks(item, text) for text in drawn.values()):
+                return drawn[group]
+        return self._draw(item, Arm(attribute, group, direction), number, 0)
+
+    def _draw(self, item: Neutralised, arm: Arm, number: int, redraw: int) -> str:
+        age = stage(item.neutral)
+        register: Register = "adult" if age == "adult" else "minor"
+        library = self.themes[arm.direction]
+        level = min(number, len(library.closings)) - 1
+        seed = (item.key, arm.attribute, arm.direction, number, redraw)
+        theme = self._theme(item, arm, number, redraw // REDRAWS_PER_THEME)
+        pattern = pick(self.frame.openings[arm.attribute][register], *seed, "opening")
+        parts = (
+            pattern.replace("{life}", pick(theme.life, *seed, "life")),
+            pick(theme.care[level], *seed, "care"),
+            pick(library.closings[level], *seed, "closing"),
+        )
+        chosen = settle(" ".join(parts), *seed, "choice")
+        for slot, words in self._slots(arm, age).items():
+            chosen = chosen.replace(f"{{{slot}}}", words)
+        return chosen
+
+    def _theme(self, item: Neutralised, arm: Arm, number: int, shift: int) -> Theme:
+        """Choose a theme: those that fit, shuffled by the item's key and dealt out to the attributes and attempts."""
+        library = self.themes[arm.direction]
+        guards = self.frame.guards
+        fitting = [
+            name
+            for name, theme in library.themes.items()
+            if not any(guarded(item.neutral, guards[guard]) for guard in theme.unless)
+        ]
+        order = sorted(fitting, key=lambda name: number_of(item.key, arm.direction, name))
+        place = ATTRIBUTES.index(arm.attribute) * len(library.closings) + number - 1 + shift
+        return library.themes[order[place % len(order)]]
+
+    def _slots(self, arm: Arm, age: Stage) -> dict[str, str]:
+        """Fill the slots; in a minor's background the family is the one who acts."""
+        naming = self.frame.groups[arm.name]
+        person = self.frame.persons[age]
+        noun = naming.adult if age == "adult" else f"{self.frame.modifiers[age]} {naming.minor}"
+        who = "the patient" if age == "adult" else "the family"
+        subject, obj = PRONOUNS.get(arm.name, (who, who)) if age == "adult" else (who, who)
+        return {
+            "group": naming.adjective,
+            "person": person,
+            "a_person": f"an {person}" if person[0] in "aeiou" else f"a {person}",
+            "noun": noun,
+            "the_patient": who,
+            "one": subject,
+            "One": subject.capitalize(),
+            "obj": obj,
+        }
+
+
+class RulesFuser(Fuser):
+    """The background as it stands, just before the final question.
+
+    The vignette stays as it is, word for word, and all variants of an item share it as a prefix.
+    """
+
+    def fuse(self, item: Neutralised, background: str) -> str:
+        """Insert the background before the final question sentence."""
+        start = final_question_start(item.neutral)
+        return f"{item.neutral[:start]}{background} {item.neutral[start:]}"
+
+
+def number_of(*parts: object) -> int:
+    """Give any key its number: the sha256 of its parts, the same on every machine and in every run."""
+    return int.from_bytes(hashlib.sha256("\x1f".join(map(str, parts)).encode()).digest())
+
+
+def pick(lines: Sequence[str], *seed: object) -> str:
+    """Choose one of the lines by the seed."""
+    return lines[number_of(*seed) % len(lines)]
+
+
+def settle(text: str, *seed: object) -> str:
+    """Choose one of the wordings in each pair of square brackets, each by its own place in the text."""
+
+    def chosen(match: re.Match[str]) -> str:
+        return pick(match[1].split("|"), *seed, match.start())
+
+    return CHOICE.sub(chosen, text)

@@ -1,0 +1,122 @@
+"""The versioned files behind the agents: three prompts and the grammar, each with the sha256 of its bytes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import ClassVar, NamedTuple, Self
+
+from pydantic import BaseModel, ConfigDict, StrictInt, model_validator
+
+from equipoise.core import records
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.yamlfile import load_yaml
+from equipoise.questions.rows import Direction
+from equipoise.questions.variants.grammar import Frame, Line, Themes
+
+_SLOT = re.compile(r"\{(\w+)\}")
+
+
+class AgentPrompt(BaseModel):
+    """A prompt with slots in braces; `user` must have each of them."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    slots: ClassVar[tuple[str, ...]]
+
+    version: StrictInt
+    system: str
+    user: Line
+
+    @model_validator(mode="after")
+    def _slots_are_there(self) -> Self:
+        if set(_SLOT.findall(self.user)) != set(self.slots):
+            message = f"user needs the slots {', '.join(f'{{{slot}}}' for slot in self.slots)}, and no others"
+            raise ValueError(message)
+        return self
+
+
+class GenerationPrompt(AgentPrompt):
+    """The Generation agent's prompt, with the aim of each direction, the groups' names, and the lines of feedback."""
+
+    slots = ("question", "options", "gold", "group", "aim", "feedback")
+
+    aims: dict[Direction, Line]
+    groups: dict[str, Line]
+    feedback: str
+    faults: Line
+    no_answer: Line
+
+
+class FusionPrompt(AgentPrompt):
+    """The Fusion agent's prompt."""
+
+    slots = ("question", "background", "final")
+
+
+class EvaluationPrompt(AgentPrompt):
+    """The Evaluation agent's prompt."""
+
+    slots = ("question", "options")
+
+    def ask(self, text: str, options: Mapping[str, str]) -> tuple[str, str]:
+        """Give the system and user message that ask one question."""
+        return self.system, fill(self.user, question=text, options=listed(options))
+
+
+class TemplateRecord(NamedTuple):
+    """What is recorded with the results about one template file."""
+
+    version: int
+    sha256: str
+
+
+class Templates(NamedTuple):
+    """Every template; `files` says by name (such as `background/frame`) which version and bytes were read."""
+
+    generation: GenerationPrompt
+    fusion: FusionPrompt
+    evaluation: EvaluationPrompt
+    frame: Frame
+    themes: dict[Direction, Themes]
+    files: dict[str, TemplateRecord]
+
+
+def load_templates(folder: Path) -> Templates:
+    """Read the templates; a fault is an EquipoiseError that names the file and the field."""
+    generation = load_yaml(folder / "generation.yaml", GenerationPrompt)
+    fusion = load_yaml(folder / "fusion.yaml", FusionPrompt)
+    evaluation = load_yaml(folder / "evaluation.yaml", EvaluationPrompt)
+    frame = load_yaml(folder / "background/frame.yaml", Frame)
+    themes: dict[Direction, Themes] = {
+        "favourable": load_yaml(folder / "background/favourable.yaml", Themes),
+        "unfavourable": load_yaml(folder / "background/unfavourable.yaml", Themes),
+    }
+    for direction, library in themes.items():
+        for name, theme in library.themes.items():
+            for guard in theme.unless:
+                if guard not in frame.guards:
+                    path = folder / "background" / f"{direction}.yaml"
+                    message = f"{path}: field themes.{name}.unless: no guard {guard!r} in frame.yaml: add it or mend it"
+                    raise EquipoiseError(message)
+    versions = {
+        "generation": generation.version,
+        "fusion": fusion.version,
+        "evaluation": evaluation.version,
+        "background/frame": frame.version,
+        **{f"background/{direction}": library.version for direction, library in themes.items()},
+    }
+    files = {
+        name: TemplateRecord(version, records.sha256(folder / f"{name}.yaml")) for name, version in versions.items()
+    }
+    return Templates(generation, fusion, evaluation, frame, themes, files)
+
+
+def fill(text: str, **slots: str) -> str:
+    """Fill the slots of a prompt in one pass, so that braces in what is filled in stay as they are."""
+    return _SLOT.sub(lambda match: slots[match[1]], text)
+
+
+def listed(options: Mapping[str, str]) -> str:
+    """Write the options one a line, `A. text`."""
+    return "\n".join(f"{letter}. {option}" for letter, option in options.items())

@@ -1,0 +1,143 @@
+"""Where a text states its conclusion: under a heading such as `Final Answer`, in a sentence that concludes, or last."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from equipoise.text.sentences import sentence_spans
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+How = Literal["heading", "sentence", "paragraph"]
+
+NAME = (
+    r"(?:(?:my|the|final|single|most[ ]likely|most[ ]probable|most[ ]plausible|likely|likeliest|probable|leading"
+    r"|working|primary|principal|provisional|preliminary|definitive|presumed|presumptive|suspected|overall|clinical|diagnostic"
+    r"|medical|main|top|best|chosen|correct)[ ])*(?:diagnosis|answer|impression)"
+    r"|conclusion[ ]\([^)\n]{0,30}diagnosis\)"
+)
+BEFORE = r"(?:^[ \t>#*_•|\-]*(?:\d{1,2}[.)][ \t]*[*_]*)?|(?<=\s)\*\*|(?<=[.!?:>][ ]))"
+"""What a heading follows: the start of a line with its markup, bold type, or the end of a sentence."""
+AFTER = r"(?:[ ]\([^)\n]{1,40}\))?[ \t*_]*(?:[:|]|[—–-](?=\s)|$)"
+"""What makes it a heading: a colon, a dash or a table's bar after it, or the end of its line."""
+HEADING = re.compile(rf"{BEFORE}(?:{NAME}){AFTER}", re.IGNORECASE | re.MULTILINE)
+SUMMARY = re.compile(
+    rf"{BEFORE}(?:(?:final|overall|clinical|in)[ ])*(?:conclusion|bottom[ ]line|final[ ]thoughts?){AFTER}",
+    re.IGNORECASE | re.MULTILINE,
+)
+HEADING_ALONE = re.compile(rf"^(?:{HEADING.pattern}|{SUMMARY.pattern})\W*$", re.IGNORECASE | re.MULTILINE)
+PARAGRAPH = re.compile(r"\S(?:(?!\n[ \t]*\n).)*", re.DOTALL)
+MARKUP = re.compile(r"[\s>*_#:|\-—–]*")
+MARKER = re.compile(r"[\W_]*(?:\d{1,2}|[A-H])[.):]?[\W_]*")
+CUT_SHORT = re.compile(r"\b(?:is|are|be|of|to|the|an?|with|as|most|likely|diagnosis|answer)[\s*_:]*$", re.IGNORECASE)
+ENDED = re.compile(r"[.!?)\]*_|]\s*$")
+LIST_FOLLOWS = re.compile(r"(?<=[.!?*])\s+[•\-—]+(?:\s|$)")
+"""Where a list, or a rule, goes on in the line of a statement."""
+
+DECIDES = re.compile(
+    r"\bmost[ ](?:likely|probable|plausible|fitting|appropriate)\b(?![ ](?:to|in|among)\b)|\blikeliest\b"
+    r"|\bbest[ ](?:diagnosis|explanation|explain\w*|fits?|accounts?|matche[sd])\b|\bfits?[ ]best\b"
+    r"|\b(?:final|primary|principal|working|leading|top|main)[ ](?:diagnosis|diagnostic|hypothesis|impression|concern"
+    r"|differential|consideration)\b"
+    r"|\bI(?:'d|'m| would| am)?[ ](?:conclude|diagnose|go(?:ing)?[ ]with)\b"
+    r"|\bdiagnos(?:is|ed)[ ](?:is|as|of|with|would[ ]be|should[ ]be|remains)\b|\bis[ ]the[ ]diagnosis\b",
+    re.IGNORECASE,
+)
+LEANS = re.compile(
+    r"\bmost[ ](?:consistent|compatible|in[ ]keeping|suggestive|indicative)\b|\b(?:consistent|compatible)[ ]with\b"
+    r"|\bpoint(?:s|ing)?\b[^.;]{0,30}?\bto(?:wards?)?\b|\balign(?:s|ing|ed)?\b[^.;]{0,20}?\bwith\b"
+    r"|\b(?:suggest|favou?r|indicate)s?[ ](?!this\b|that\b|it\b)|\bindicative[ ]of\b|\b(?:classic|criteria)[ ]for\b"
+    r"|\b(?:characteristic|diagnostic|typical)[ ](?:of|for)\b"
+    r"|\b(?:concerns?|concerning|suspicion|suspicious)[ ](?:for|of)\b"
+    r"|\bin[ ]line[ ]with\b|\blean\w*[ ]towards?\b|\battributable[ ]to\b|\b(?:impl(?:y|ies)|establish(?:es)?)\b"
+    r"|\b(?:highly|very|strongly)[ ](?:likely|probable|suspect)|\bleading[ ]consideration\b"
+    r"|\blikely[ ](?:has|have|having|is|represents?|reflects?|experiencing|suffer\w*|due)\b",
+    re.IGNORECASE,
+)
+MIXED = re.compile(
+    r"\b(?:differential|next|exclu\w+|rul(?:e|ed|ing)[ ]out|unlikely|less[ ]likely|cannot|can't|alternatives?"
+    r"|if|other[ ](?:possibilit|diagnos|cause|condition)\w*)\b",
+    re.IGNORECASE,
+)
+"""What a sentence has that weighs other diagnoses too: one that does not is the clearer statement."""
+
+LONGEST = 1200
+"""Characters after a heading in which its statement is looked for."""
+
+
+class Statement(NamedTuple):
+    """Where a conclusion stands, as a half-open range of characters with its heading, and how it was found."""
+
+    start: int
+    end: int
+    how: How
+
+
+def locate(text: str) -> Statement | None:
+    """Find the conclusion of a text; None where it has no words.
+
+    The last heading that names a diagnosis or an answer decides; else the last sentence that names what is most likely;
+    else a heading such as `Conclusion`; else the last sentence that says what the findings point to; else the last
+    paragraph. Of a statement that the end of the text cuts short an earlier complete one is preferred.
+    """
+    return next(statements(text), None)
+
+
+def statements(text: str) -> Iterator[Statement]:
+    """Give the conclusion of a text, and then what to look at next where that one names nothing, in order."""
+    if not re.search(r"\w", text):
+        return
+    yield from _under(text, HEADING)
+    yield from _sentences(text, DECIDES)
+    yield from _under(text, SUMMARY)
+    yield from _sentences(text, LEANS)
+    yield _paragraph(text)
+
+
+def headed(text: str) -> Statement | None:
+    """Find the conclusion under the last heading that names a diagnosis or an answer; None without one."""
+    return next(_under(text, HEADING), None)
+
+
+def _under(text: str, heading: re.Pattern[str]) -> Iterator[Statement]:
+    """What stands under headings, the last first; what the end of the text cuts short comes after all others."""
+    cut_short = []
+    for match in reversed(list(heading.finditer(text))):
+        first = match.end() + len(MARKUP.match(text[match.end() :])[0])  # type: ignore[index]  # it matches anything
+        spans = sentence_spans(text[first : first + LONGEST])
+        if not spans:
+            continue
+        # The number of a list, or the letter of an option, is no statement: what it stands before is.
+        last = next((span for span in spans if not MARKER.fullmatch(text[first + span.start : first + span.end])), None)
+        stated = LIST_FOLLOWS.split(text[first : first + (last or spans[0]).end])[0].rstrip()
+        end = first + len(stated)
+        if CUT_SHORT.search(stated) or heading.fullmatch(stated):
+            continue
+        found = Statement(match.start(), end, "heading")
+        if ENDED.search(stated) or text[end:].strip(" \n\t*_"):
+            yield found
+        else:
+            cut_short.append(found)
+    yield from cut_short
+
+
+def _sentences(text: str, cue: re.Pattern[str]) -> Iterator[Statement]:
+    """The sentences with a cue, the last first, those that weigh other diagnoses too after the rest.
+
+    A heading, or a sentence that is cut short, is none.
+    """
+    found = []
+    for span in reversed(sentence_spans(text)):
+        sentence = text[span.start : span.end]
+        if cue.search(sentence) and not any(no.search(sentence) for no in (CUT_SHORT, HEADING_ALONE)):
+            found.append((Statement(*span, "sentence"), MIXED.search(sentence) is not None))
+    for mixed in (False, True):
+        yield from (statement for statement, is_mixed in found if is_mixed == mixed)
+
+
+def _paragraph(text: str) -> Statement:
+    """The last paragraph that has words."""
+    *_, last = (match for match in PARAGRAPH.finditer(text) if re.search(r"\w", match[0]))
+    return Statement(last.start(), last.start() + len(last[0].rstrip()), "paragraph")

@@ -1,0 +1,267 @@
+"""Names of diagnoses reduced to what they mean: the lexicon data/diagnoses.yaml, and texts read with it."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from equipoise.core.records import Text
+from equipoise.core.yamlfile import load_yaml
+from equipoise.text.spelling import american
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+    from typing import Self
+
+FILE = "data/diagnoses.yaml"
+"""Where the lexicon stands, from the repository's root."""
+
+WORD = re.compile(r"[^\W_]+")
+PREFIX = re.compile(r"\b(non|pre|post|anti|co|sub)-(?=\w)", re.IGNORECASE)
+POSSESSIVE = re.compile(r"(?<=\w)['\N{RIGHT SINGLE QUOTATION MARK}](?:s\b)?", re.IGNORECASE)
+COMMON = frozenset(
+    """
+    a active acute advanced an and as associated at attack attacks behavior behaviour bilateral by cause caused
+    chronic classic combined complicated condition conditions controlled diagnosis disease diseases disorder
+    disorders due early episode episodes essential established event exacerbation exacerbations first flare
+    flares for from her his idiopathic illness illnesses in induced into its late left likely linked mainly
+    manifestation mild moderate most new newly nonspecific of on onset or other patient patients poorly possible
+    possibly predominantly presentation primary probable probably process recurrent refractory related right
+    secondary severe sided simple suspected syndrome syndromes the their this to type typical uncomplicated
+    uncontrolled underlying undiagnosed unspecified untreated up variant very wall with without worsening young
+    """.split()  # noqa: SIM905  (a list of words, a line of quotation marks shorter)
+)
+"""Words that the name of a diagnosis may have or lack."""
+ENDINGS = (
+    *("ations", "ation", "ities", "ity", "ical", "ious", "ions", "isms", "ives", "ial", "iac", "ics", "ias", "ion"),
+    *("ism", "ive", "ous", "ia", "ic", "al", "ed", "es", "ing", "s", "e", "y", "a"),
+)
+SPELLINGS = (
+    (re.compile(r"[ao]e"), "e"),
+    (re.compile(r"(?<=i)s(?=(?:e[ds]?|ing|ations?)$)|(?<=ly)s(?=(?:e[ds]?|ing)$)"), "z"),
+    (re.compile(r"(?<=[a-z]{3})our"), "or"),
+    (re.compile("sulph"), "sulf"),
+)
+"""What American spelling has in the place of a British one; a word of neither is changed in every text alike."""
+SHORTEST_STEM = 4
+LONGEST_ABBREVIATION = 5
+
+
+Wordings = Annotated[tuple[Text, ...], Field(min_length=2)]
+
+
+class Meaning(NamedTuple):
+    """What a text names: its concepts (groups of the lexicon, stems of other words) and its words in lower case.
+
+    `groups` are the first wordings of all groups that stand in it, of those too whose concepts are several.
+    """
+
+    concepts: frozenset[str]
+    groups: frozenset[str]
+    words: str
+
+
+class Diagnoses(BaseModel):
+    """The lexicon: wordings with one meaning, broader diagnoses, and words that exclude each other.
+
+    Names that stand `apart` hold the words of another diagnosis and do not name it.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    version: Literal[1]
+    groups: Annotated[tuple[Wordings, ...], Field(min_length=1)]
+    words: tuple[Wordings, ...] = ()
+    apart: tuple[Text, ...] = ()
+    kinds: dict[Text, Annotated[tuple[Text, ...], Field(min_length=1)]] = {}
+    opposites: tuple[Wordings, ...] = ()
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        seen: dict[tuple[str, ...], str] = {}
+        for group in (*self.groups, *self.words):
+            for wording in group:
+                first = seen.setdefault(_key(wording), group[0])
+                if first != group[0] or sum(_key(other) == _key(wording) for other in group) > 1:
+                    message = f"{wording!r} stands twice, in {first!r} and in {group[0]!r}: keep one of them"
+                    raise ValueError(message)
+        known = {group[0] for group in self.groups} | self.kinds.keys() | set(self.apart)
+        for place, name in [*(("apart", one) for one in self.apart), *(("kinds", one) for one in self.kinds)]:
+            if (first := seen.get(_key(name), name)) != name:
+                message = f"{place}, {name!r}: stands for {first!r}: give that, or take it out of the group"
+                raise ValueError(message)
+        for broader, narrower in self.kinds.items():
+            for name in narrower:
+                if name not in known:
+                    message = f"kinds, {broader!r}: {name!r} begins no group: give the first wording of one"
+                    raise ValueError(message)
+            if broader in self._below(broader):
+                message = f"kinds, {broader!r}: stands below itself: take it out there"
+                raise ValueError(message)
+        return self
+
+    def meaning(self, text: str) -> Meaning:
+        """Read a text: the longest wordings first, then the stems of the words that are left."""
+        return self._read(text, "")
+
+    def opposed(self, one: Meaning, other: Meaning) -> bool:
+        """Whether the two have words that exclude each other: acute and chronic, bacterial and viral."""
+        for row in self._opposites:
+            held = [{place for place, word in enumerate(row) if word in text.words} for text in (one, other)]
+            if all(held) and not held[0] & held[1]:
+                return True
+        return False
+
+    def akin(self, one: Meaning, other: Meaning) -> bool:
+        """Whether the one names a diagnosis that takes in a diagnosis of the other."""
+        pairs = [(first, second) for first in one.groups for second in other.groups]
+        return any(second in self._below(first) or first in self._below(second) for first, second in pairs)
+
+    def shared(self, one: Meaning, other: Meaning) -> bool:
+        """Whether the two name a diagnosis in common; a word such as `renal` is none."""
+        return bool((one.groups & other.groups) - {group[0] for group in self.words})
+
+    def _below(self, name: str) -> set[str]:
+        """All narrower diagnoses, those of the narrower ones included."""
+        found: set[str] = set()
+        waiting = list(self.kinds.get(name, ()))
+        while waiting:
+            narrower = waiting.pop()
+            if narrower not in found:
+                found.add(narrower)
+                waiting += self.kinds.get(narrower, ())
+        return found
+
+    @cached_property
+    def _wordings(self) -> dict[tuple[str, ...], str]:
+        """First wording of the group of each wording, by its words; a diagnosis of `kinds` alone is its own group."""
+        listed = {_key(name): name for name in (*self.kinds, *self.apart)}
+        return listed | {_key(wording): group[0] for group in (*self.groups, *self.words) for wording in group}
+
+    @cached_property
+    def _stems(self) -> dict[str, str]:
+        """The same for wordings of one word, by its stem; of two with one stem (alcohol, alcoholism) the shorter."""
+        single = [key[0] for key in self._wordings if len(key) == 1 and key[0].islower()]
+        return {_stem(word): self._wordings[word,] for word in sorted(single, key=len, reverse=True)}
+
+    @cached_property
+    def _longest(self) -> int:
+        return max(map(len, self._wordings))
+
+    @cached_property
+    def _composed(self) -> dict[str, Meaning]:
+        """The concepts of a group: those of shorter diagnoses in its first wording and the rest of it, else itself."""
+        found: dict[str, Meaning] = {}
+        words = {f"<{group[0]}>" for group in self.words}
+        for name in set(self._wordings.values()):
+            inner = self._read(name, name)
+            whole = Meaning(frozenset({f"<{name}>"}), frozenset(), inner.words)
+            # A chronic kidney disease is more than a kidney, which a kidney stone has too.
+            only_place = len(inner.concepts) == 1 and inner.concepts <= words
+            found[name] = inner if inner.groups and not only_place and name not in self.apart else whole
+        return found
+
+    @cached_property
+    def _opposites(self) -> list[list[str]]:
+        return [[f" {' '.join(_key(word))} " for word in row] for row in self.opposites]
+
+    def _read(self, text: str, within: str) -> Meaning:
+        """Read a text; of a wording of the group `within` its shorter parts are looked for."""
+        words = _words(text)
+        concepts: set[str] = set()
+        groups: set[str] = set()
+        plain: list[str] = []
+        place = 0
+        while place < len(words):
+            length, name = self._longest_at(words, place, within)
+            if name is None:
+                word = words[place].lower()
+                plain.append(word)
+                if word not in COMMON:
+                    concepts.add(_stem(word))
+            else:
+                groups.add(name)
+                # The stretch's own words tell a stable angina from an unstable one.
+                plain += [one.lower() for one in words[place : place + length]]
+                if within:
+                    concepts.add(f"<{name}>")
+                else:
+                    inner = self._composed[name]
+                    concepts |= inner.concepts
+                    groups |= inner.groups
+                    plain += inner.words.split()
+            place += length
+        if within:
+            # Parts of a first wording may themselves be composed.
+            parted = [name for name in groups if name not in self.apart]
+            deeper = [self._read(name, name) for name in parted]
+            for name, part in zip(parted, deeper, strict=True):
+                if part.groups:
+                    concepts = (concepts - {f"<{name}>"}) | part.concepts
+            groups = groups.union(*(part.groups for part in deeper))
+        return Meaning(frozenset(concepts), frozenset(groups), f" {' '.join(plain)} ")
+
+    def _longest_at(self, words: Sequence[str], place: int, within: str) -> tuple[int, str | None]:
+        """The longest wording that begins at a place, in words, and its group; without one a single word and None."""
+        for length in range(min(self._longest, len(words) - place), 0, -1):
+            stretch = words[place : place + length]
+            key = tuple(stretch) if tuple(stretch) in self._wordings else tuple(word.lower() for word in stretch)
+            name = self._wordings.get(key)
+            if name is not None and name != within:
+                return length, name
+        word = words[place].lower()
+        name = None if word in COMMON else self._stems.get(_stem(word))
+        return 1, None if name == within else name
+
+
+def load_diagnoses(path: Path) -> Diagnoses:
+    """Read the lexicon; a fault is an EquipoiseError that names the entry and the mend."""
+    return load_yaml(path, Diagnoses)
+
+
+def abbreviation(wording: str) -> bool:
+    """Whether a wording is read as written: up to five capitals and digits."""
+    return len(wording) <= LONGEST_ABBREVIATION and wording.isupper() and wording.isalnum()
+
+
+def _key(wording: str) -> tuple[str, ...]:
+    return (wording,) if abbreviation(wording) else tuple(word.lower() for word in _words(wording))
+
+
+def _words(text: str) -> list[str]:
+    """Words in their case, spelt as in America, singular, without possessives."""
+    found = []
+    plain = "".join(one for one in unicodedata.normalize("NFKD", text) if not unicodedata.combining(one))
+    for word in WORD.findall(PREFIX.sub(r"\1", POSSESSIVE.sub("", plain))):
+        if abbreviation(word):
+            found.append(word)
+        elif abbreviation(word[:-1]) and word[-1] == "s":
+            found.append(word[:-1])
+        else:
+            found.append(_singular(_spelt(american(word.lower()))))
+    return found
+
+
+def _spelt(word: str) -> str:
+    """One spelling for the British, the American and what lies between: `caecal`, `generalised`, `tumour`."""
+    for variant, spelling in SPELLINGS:
+        word = variant.sub(spelling, word)
+    return word
+
+
+def _singular(word: str) -> str:
+    keeps = len(word) < SHORTEST_STEM or word.endswith(("ss", "us", "is", "as"))
+    return word if keeps or not word.endswith("s") else word[:-1]
+
+
+def _stem(word: str) -> str:
+    """A word without its ending: `alcoholic` and `alcohol`, `infected` and `infection` have one stem."""
+    for ending in ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= SHORTEST_STEM:
+            return word[: -len(ending)]
+    return word

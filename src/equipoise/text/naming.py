@@ -1,0 +1,214 @@
+"""The diagnosis that a reply ends on: the words that name it, apart from their sentence and its grounds.
+
+Of several that are ranked the first counts. `equipoise.text.conclusions` finds the statement that it stands in.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from equipoise.text.answers import REFUSAL, UNDECIDED
+from equipoise.text.conclusions import HEADING, MARKUP, SUMMARY, statements
+from equipoise.text.cues import (
+    AFTER,
+    ASIDE,
+    CLAUSE,
+    HAS,
+    LEANS,
+    LESS_LIKELY,
+    MAKES,
+    NAMES,
+    NOTHING,
+    REASONS,
+    SENTENCE,
+    SET_ASIDE,
+    SUBJECT,
+    VAGUE,
+    VERB,
+    WITHHELD,
+)
+
+if TYPE_CHECKING:
+    from equipoise.text.conclusions import How
+
+MARKS = re.compile(r"[*_`>\\{}$|]+|\b(?:boxed|text)\b(?=\s*\{)|(?<=\\)(?:boxed|text)\b")
+TAGS = re.compile(r"</?(?:b|i|u|em|strong|p|br|h\d|span|div|li|ul|ol)\s*/?>", re.IGNORECASE)
+HYPHENS = re.compile("[\N{HYPHEN}\N{NON-BREAKING HYPHEN}\N{FIGURE DASH}\N{EN DASH}]")
+OPTION = re.compile(r"^\W*(?:\(?[A-H][.):]|\(?\d{1,2}[.)])\s+")
+"""The letter or the number before an answer."""
+GROUNDS = re.compile(
+    r"[,;]?\s*\b(?:given|because|based on|as (?:evidenced|suggested|indicated|supported|the|he|she|it|they|this)\b"
+    r"|since|considering|in (?:view|light) of|which|that|supported by|evidenced by|characteri[sz]ed by|until proven"
+    r"|requir\w+|warrant\w*|and (?:requires?|needs?|should|is|was|warrants?|must)|but|however|differential"
+    r"|alternative\w*|according to|per the|although|though|needs?|should|consider|than|followed by|making (?:it|this)"
+    r"|in (?:a|this|the) (?:patient|man|woman|context of (?:a|the|his|her))"
+    r"|is the|are the|in an? \w+-year|icd(?:-\d+)?)\b.*"
+    r"|;\s*(?:obtain|order|start|begin|initiate|refer|admit|treat|recommend|perform|proceed|urgent|rule)\b.*",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Where the naming ends and its grounds begin."""
+LEAD = re.compile(
+    r"^(?:\W|\d{1,2}[.)]\s|\b(?:an?|the|that of|of|most|likely|probabl[ey]|suspect(?:ed)?|presumed"
+    r"|presumptive|possibl[ey]|is|he|she|has|patient|case|diagnosis|having|been|definitely|certainly|clearly|single|overall|strongly|but|either"
+    r"|so|therefore|thus|hence|it|this|highly|very|best|to be|classic|textbook|presents? with)\b(?!-))*",
+    re.IGNORECASE,
+)
+PERSON = re.compile(
+    r"^\W*(?:an? )?(?:(?:\d+[- ]year[- ]old|young|elderly|middle-aged)?[- ]?(?:\w+ )?(?:man|woman|male|female|patient)"
+    r"|\d+ ?(?:[MF]|y/?o\w?)) (?:with|who has)\s+",
+    re.IGNORECASE,
+)
+JOINT = re.compile(r"\s*[,;]?\s+(?:and/or|or|and|versus|vs\.?|plus)\s+|\s*[/;+&]\s*", re.IGNORECASE)
+"""What stands between diagnoses of equal rank."""
+SERIES = re.compile(
+    r"^(?!.*\b(?:likely|probabl|possib|with\b|due\b|extend))[^,()]{1,40},(?:[^,()]{1,40},)* ?(?:[^,()]{1,40} )?"
+    r"(?:or|and) [^,()]{1,40}$",
+    re.IGNORECASE,
+)
+"""A list of diagnoses that ends in `or`."""
+TAIL = re.compile(
+    r",?\s*\b(?:(?:likely|probably|most plausibly|mainly|possibly|most commonly|often) )?(?:due to|secondary to"
+    r"|caused by|resulting from|as a result of|from|with|complicated by|in the (?:context|setting) of"
+    r"|on a background of|related to|associated with|superimposed on|leading to|causing|following|after|triggered by"
+    r"|precipitated by|progressing to|evolving into|presenting as|accompanied by|producing|involving)\b",
+    re.IGNORECASE,
+)
+"""What joins a diagnosis to its cause or its consequence."""
+GLOSS = re.compile(r"\s*[()\[\]]\s*|\s*[—:]\s*|\s+-+\s+|,\s+")
+"""What stands between a diagnosis and another name of it, or what is known of its kind."""
+LONGEST_BARE = 14
+HEDGED = re.compile(
+    r"^\W*(?:or |and )?(?:possibl[ey]|perhaps|maybe|potentially|conceivably|vs\.?|versus|alternatively|consider"
+    r"|could be|might be|may be)\s+(?!due\b|from\b|secondary\b|with\b)",
+    re.IGNORECASE,
+)
+"""What leads to a diagnosis that is only possible beside the one named."""
+CONTINUES = re.compile(
+    r"^\s*(?:type|stage|grade|class|specifically|likely|probably|possibly|or|and|including)\b", re.IGNORECASE
+)
+"""What goes on with a name after a comma."""
+
+
+class Named(NamedTuple):
+    """A final diagnosis as stated, and its parts: those named jointly, cause or consequence, glosses, alternates.
+
+    A gloss is another name, or what is known of the kind; an alternate is only possible beside the diagnosis.
+    """
+
+    whole: str
+    joint: tuple[str, ...]
+    tails: tuple[str, ...]
+    glosses: tuple[str, ...]
+    alternates: tuple[str, ...] = ()
+
+
+def final_diagnosis(said: str) -> Named | None:
+    """The diagnosis on which a reply ends, the first where it ranks several; None where it names none.
+
+    A statement that names no more than a kind of cause (`a cardiac problem`) gives way to the next best.
+    """
+    said = TAGS.sub("", said.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'"))
+    refused = REFUSAL.search(said) is not None
+    for found in statements(said):
+        if found.how == "paragraph" and refused:
+            return None
+        stated = said[found.start : found.end]
+        if heading := HEADING.match(stated) or SUMMARY.match(stated):
+            stated = stated[heading.end() :]
+            stated = stated[len(MARKUP.match(stated)[0]) :]  # type: ignore[index]  # it matches anything
+        text = OPTION.sub("", " ".join(HYPHENS.sub("-", MARKS.sub("", stated)).split()))
+        name = _name(_concluding(text), found.how)
+        if found.how == "heading" and any(no.search(one) for no in (UNDECIDED, NOTHING) for one in (text, name or "")):
+            return None
+        if name and re.search(r"\w", name) and not any(no.match(name) for no in (UNDECIDED, NOTHING)):
+            return _parts(name)
+    return None
+
+
+def _concluding(text: str) -> str:
+    """A statement without the clauses, and the parts of clauses, that set a diagnosis aside."""
+    text = re.sub(r"\b(vs)\.", r"\1", text, flags=re.IGNORECASE)
+    clauses = [clause for clause in CLAUSE.split(text) if re.search(r"\w", SET_ASIDE.sub(" ", clause))]
+    kept = [clause for clause in clauses if not ASIDE.search(clause) and not WITHHELD.search(clause)]
+    kept = kept or [clause for clause in clauses if not WITHHELD.search(clause)]
+    return " ".join(SET_ASIDE.sub(" ", "; ".join(kept)).split())
+
+
+def _name(text: str, how: How) -> str | None:
+    """The words of a statement that name the diagnosis; None where it has no such words, or only vague ones."""
+    if found := LESS_LIKELY.search(text) or MAKES.search(text):
+        text = found["named"]
+        text = _after_lean(text) or text
+    elif (found := AFTER.search(text)) and (named := _subject(found["named"])):
+        text = named
+    elif names := NAMES.search(text):
+        text = text[names.end() :]
+        if (lean := LEANS.match(LEAD.sub("", text))) is not None:
+            text = LEAD.sub("", text)[lean.end() :]
+    else:
+        stripped = LEAD.sub("", text)
+        lean = LEANS.match(stripped)
+        is_sentence = how == "sentence" or SENTENCE.search(text.split(",")[0]) is not None
+        if how == "paragraph":
+            is_sentence = SENTENCE.search(text) is not None or VERB.search(text) is not None
+        leant = stripped[lean.end() :] if lean else _after_lean(text) if is_sentence else None
+        first = re.split(r"(?<=[.!?])\s", text)[0]
+        if leant is None and (how != "heading" or is_sentence) and not _bare(first, how):
+            return None
+        text = leant or first
+    text = re.split(r"(?<=[a-z)][.!?])\s+(?=[A-Z])", text)[0]
+    name = LEAD.sub("", GROUNDS.sub("", LEAD.sub("", PERSON.sub("", LEAD.sub("", text))))).strip(" .,;:!?-")
+    return None if VAGUE.fullmatch(name) else name
+
+
+def _after_lean(text: str) -> str | None:
+    """What stands after the last words that lean to a diagnosis, those of its reasons set aside; None without any."""
+    for cue, part in ((LEANS, REASONS.split(text)[0]), (LEANS, text), (HAS, REASONS.split(text)[0])):
+        if leans := list(cue.finditer(part)):
+            return text[leans[-1].end() :]
+    return None
+
+
+def _subject(named: str) -> str | None:
+    """Of what stands before `is the most likely diagnosis` the words that name it; None where it is a pronoun."""
+    pieces = re.split(r",\s|\bthat\b|;\s", named)
+    last = pieces.pop()
+    while pieces and CONTINUES.match(last):
+        last = f"{pieces.pop()}, {last}"
+    if leans := list(LEANS.finditer(last)):
+        return last[leans[-1].end() :]
+    return None if SUBJECT.match(last) else last
+
+
+def _bare(text: str, how: How) -> bool:
+    """Whether a text is short and has no verb, so that it may be a name without a sentence."""
+    rest = GROUNDS.sub("", LEAD.sub("", text))
+    return len(text.split()) <= LONGEST_BARE and (how == "heading" or not VERB.search(rest))
+
+
+def _parts(name: str) -> Named:
+    """Take a name apart."""
+    if SERIES.match(name):
+        name = re.sub(r",\s*(?:(?:or|and)\s)?", " or ", name)
+    first, *others = [part for part in GLOSS.split(name) if re.search(r"\w", part)]
+    head, *tails = TAIL.split(first)
+    glosses: list[str] = []
+    alternates: list[str] = []
+    for part in others:
+        before, *after = TAIL.split(part)
+        if HEDGED.match(part) and head.strip():
+            alternates.append(HEDGED.sub("", part))
+            name = name.replace(part, " ")
+        elif not head.strip() or JOINT.match(f" {part}"):
+            # `Infarction (NSTEMI) or unstable angina`
+            head, tails = f"{head} {before}", [*tails, *after]
+        elif TAIL.match(part):
+            tails += after
+        else:
+            glosses.append(LEAD.sub("", part))
+    joint, *rest = (
+        tuple(part.strip() for part in parts if re.search(r"\w", part))
+        for parts in (JOINT.split(f"{head} "), tails, glosses, alternates)
+    )
+    return Named(name, joint or (name,), *rest)

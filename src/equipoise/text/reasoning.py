@@ -1,0 +1,169 @@
+"""A model's whole output, split into its reasoning and its answer.
+
+Four forms are known. `think`: reasoning between `<think>` and `</think>`, the answer after it. `content`: the same,
+with the answer between `<content>` and `</content>` (PsyLLM). `channels`: messages of the channels `analysis` and
+`final` between special tokens (gpt-oss). `plain`: no tags; reasoning step by step, then the conclusion. Tags may be
+missing, nested or repeated: a chat template may have put the opening one in the prompt, and a length limit cuts the
+closing one off. Tags are taken out, and white space at the ends; no other character is lost.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from equipoise.text.conclusions import headed, locate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from equipoise.text.conclusions import Statement
+
+Form = Literal["think", "content", "channels", "plain"]
+
+THINKS: frozenset[str] = frozenset({"think", "content", "channels"})
+"""Forms in which thinking comes before the answer."""
+
+THINKING = r"think(?:ing)?|thought|reasoning|scratchpad"
+THINK = re.compile(rf"[<\[](?P<close>/?)(?P<name>{THINKING})[>\]]", re.IGNORECASE)
+CONTENT = re.compile(rf"[<\[](?P<close>/?)(?P<name>{THINKING}|content)[>\]]", re.IGNORECASE)
+CONTENT_TAG = re.compile(r"</?content>", re.IGNORECASE)
+
+CHANNEL = re.compile(
+    r"(?:<\|start\|>\w*\s*)?"
+    r"(?:<\|channel\|>[ ]*(?P<channel>\w+)(?:[^<\n]{0,80}(?:<\|constrain\|>[ ]*\w*[ ]*)?<\|message\|>)?|<\|message\|>)"
+    r"|<\|start\|>\w*|<\|(?:channel|constrain|end|return|call)\|>"
+)
+"""A message's head, with the channel it opens, or what ends a message."""
+BARE = re.compile(r"(?:^|assistant)(?P<channel>analysis|commentary|final)(?=[^a-z]|$)")
+"""The same where decoding has dropped the special tokens: `analysisThe patient…assistantfinalAppendicitis`."""
+BARE_OUTPUT = re.compile(r"analysis(?=[A-Z])|.*assistantfinal(?=[^a-z]|$)", re.DOTALL)
+
+
+class Split(NamedTuple):
+    """An output in two parts, whether it came to an answer, and the form that it had.
+
+    `answer` is all that stands outside the tags, explanation included; in the form `plain`, and where thinking that
+    never closed states an answer, it is the statement of the conclusion alone. An output is unfinished where it has no
+    answer.
+    """
+
+    reasoning: str
+    answer: str
+    finished: bool
+    form: Form
+
+
+class _Piece(NamedTuple):
+    """A stretch of text between two tags."""
+
+    reasoning: bool
+    text: str
+
+
+def split(text: str, form: Form | Literal["auto"] = "auto") -> Split:
+    """Split an output of the given form; `auto` recognises the form by its tags."""
+    form = detect(text) if form == "auto" else form
+    match form:
+        case "plain":
+            return _with_conclusion(text, locate(text), form)
+        case "channels":
+            pieces = _channels(text)
+        case "content":
+            pieces = _tagged(text, CONTENT)
+        case "think":
+            pieces = _tagged(text, THINK)
+    reasoning = _joined(piece.text for piece in pieces if piece.reasoning)
+    answer = _joined(piece.text for piece in pieces if not piece.reasoning)
+    if re.search(r"\w", answer):
+        return Split(reasoning, answer, finished=True, form=form)
+    # What the thinking states under a heading of its own is an answer; what it takes for likely on the way is none.
+    return _with_conclusion(_joined((reasoning, answer)), headed(reasoning), form)
+
+
+def detect(text: str) -> Form:
+    """Recognise an output's form by its tags; without any it is plain."""
+    if "<|channel|>" in text or "<|message|>" in text or BARE_OUTPUT.match(text):
+        return "channels"
+    if CONTENT_TAG.search(text):
+        return "content"
+    return "think" if THINK.search(text) else "plain"
+
+
+def read_by_user(text: str, form: Form | Literal["auto"] = "auto", *, finished: bool = True) -> str:
+    """Give the part of a reply that its reader sees; empty where the reply never comes to it.
+
+    A reply without tags is all of it, unless the model, of the given form, thinks first and was cut off (`finished` is
+    False): its chat template may have put the opening tag in the prompt.
+    """
+    found = detect(text)
+    if found == "plain":
+        return "" if form in THINKS and not finished else text.strip()
+    parts = split(text, found)
+    return parts.answer if parts.finished else ""
+
+
+def untagged(text: str) -> str:
+    """Give all of a reply's words, thinking first and then what its reader sees, without the tags."""
+    found = detect(text)
+    return text.strip() if found == "plain" else _joined(split(text, found)[:2])
+
+
+def _with_conclusion(text: str, found: Statement | None, form: Form) -> Split:
+    """The conclusion as the answer, what stands around it as the reasoning; without a conclusion, unfinished."""
+    if found is None:
+        return Split(text.strip(), "", finished=False, form=form)
+    rest = _joined((text[: found.start], text[found.end :]))
+    return Split(rest, text[found.start : found.end].strip(), finished=True, form=form)
+
+
+def _tagged(text: str, tag: re.Pattern[str]) -> list[_Piece]:
+    """Cut a text at its tags: what stands between thinking tags is reasoning, the rest is answer.
+
+    A closing tag that nothing opened ends thinking that began in the prompt, so all before it is reasoning, unless
+    nothing comes after it. What follows the last closing tag is answer, however many openings were left without one.
+    A content tag ends thinking that was not closed; what stands before the first one is reasoning.
+    """
+    # Words outside the tags, by where they stand.
+    last_word = max(
+        (match.start() for match in re.finditer(r"\w", tag.sub(lambda one: " " * len(one[0]), text))), default=-1
+    )
+    pieces: list[_Piece] = []
+    depth, at, closed, content = 0, 0, False, False
+    for match in tag.finditer(text):
+        pieces.append(_Piece(depth > 0, text[at : match.start()]))
+        at = match.end()
+        closing = bool(match["close"])
+        if match["name"].lower() == "content":
+            if not closing and not content:
+                pieces = _all_reasoning(pieces)
+            depth, content, closed = 0, True, True
+        elif not closing:
+            depth, closed = depth + 1, False
+        else:
+            if depth == 0 and not content and (last_word >= at or not any(piece.reasoning for piece in pieces)):
+                pieces = _all_reasoning(pieces)
+            depth, closed = max(depth - 1, 0), True
+    pieces.append(_Piece(depth > 0 and not closed, text[at:]))
+    return pieces
+
+
+def _all_reasoning(pieces: Iterable[_Piece]) -> list[_Piece]:
+    """The same stretches as one stretch of reasoning."""
+    return [_Piece(reasoning=True, text=_joined(piece.text for piece in pieces))]
+
+
+def _channels(text: str) -> list[_Piece]:
+    """Cut a text at the heads and ends of its messages: the final channel is answer, every other one is reasoning."""
+    pieces: list[_Piece] = []
+    channel, at = "final", 0
+    for match in (CHANNEL if "<|" in text else BARE).finditer(text):
+        pieces.append(_Piece(channel != "final", text[at : match.start()]))
+        channel, at = match["channel"] or "final", match.end()
+    pieces.append(_Piece(channel != "final", text[at:]))
+    return pieces
+
+
+def _joined(texts: Iterable[str]) -> str:
+    """Texts one after the other, each a paragraph of its own."""
+    return "\n\n".join(stripped for text in texts if (stripped := text.strip()))

@@ -1,0 +1,176 @@
+"""The stages that ask a model or a judge, with `infer.executor: ray` in params.yaml."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import pytest
+import yaml
+
+import openr1_samples as samples
+from equipoise import vignettes
+from equipoise.backends import asking
+from equipoise.backends.ray.cluster import Cluster
+from equipoise.core import records
+from equipoise.core.records import Manifest, Response
+from equipoise.judge.model import LocatedJudge
+from equipoise.questions.rows import Neutralised
+from test_incremental import stage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from equipoise.backends.base import Backend
+    from equipoise.core.records import Prompt, Role
+
+# Ray leaves its processes and sockets to the garbage collector.
+pytestmark = [pytest.mark.filterwarnings("ignore::ResourceWarning"), pytest.mark.timeout(300)]
+
+ROOT = Path(__file__).parents[3]
+ITEM = Neutralised(
+    key="i1",
+    question="A 58-year-old woman has had burning after meals for 3 weeks. Which is the best next step?",
+    neutral="A 58-year-old patient has had burning after meals for 3 weeks. Which is the best next step?",
+    options={"A": "Alginate", "B": "Amoxicillin", "C": "Salbutamol", "D": "Furosemide"},
+    gold="A",
+    excluded=None,
+    changes=(),
+)
+
+
+@pytest.fixture
+def configured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
+    """A project, made the working folder; called, it sets infer, other sections' keys, and a cache."""
+    for name in ("data/features", "data/lexicon", "data/stigma", "data/templates", "data/diagnoses.yaml", "judge"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).symlink_to(ROOT / name)
+    shutil.copytree(ROOT / "models", tmp_path / "models")
+    monkeypatch.chdir(tmp_path)
+    plain = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+
+    def configure(name: str, address: str | None = None, **sections: dict[str, Any]) -> Path:
+        monkeypatch.setenv("DVC_ROOT", str(tmp_path / name))
+        infer = {"batch_size": 16, "executor": name, "address": address}
+        changed = {section: plain[section] | keys for section, keys in ({"infer": infer} | sections).items()}
+        Path("params.yaml").write_text(yaml.safe_dump(plain | changed), encoding="utf-8")
+        (tmp_path / name).mkdir()
+        return Path(name)
+
+    return configure
+
+
+def test_score_writes_the_same_bytes(
+    configured: Callable[..., Path], nodes: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The judge reads the windows on a cluster reached through ray://, and the judgements are the local run's."""
+    library = vignettes.load_library(ROOT / "data/raw")
+    rows = [row for row in vignettes.build(library, "core") if row.dimensions == ("race",)][:6]
+    told = [
+        f"{'The pain came at rest. ' * number}In this patient, who is {row.features['race']}, I think of the heart."
+        for number, row in enumerate(rows)
+    ]
+    given = [
+        Response(
+            key=row.key,
+            study="vignettes",
+            replies=(text, row.expected.label),
+            finished=(True, True),
+            log_likelihood=dict.fromkeys((row.expected.label, row.stereotyped.label), -1.0),
+            prompt_tokens=1,
+            generated_tokens=1,
+        )
+        for row, text in zip(rows, told, strict=True)
+    ]
+    records.write(Path("vignettes.jsonl"), rows)
+    records.write(Path("responses.jsonl"), given)
+    Path("cases.jsonl").touch()
+    read = [Path(name) for name in ("data/features", "data/diagnoses.yaml", "vignettes.jsonl", "cases.jsonl")]
+    found = []
+    for name, address in (("local", None), ("ray", nodes.client)):
+        out = configured(name, address, score={"answering": "generate"})
+        stage("score")(*read, Path("responses.jsonl"), out / "judgements.jsonl", out / "case_judgements.jsonl")
+        found.append((out / "judgements.jsonl").read_bytes())
+        # Each has a cache of its own, so all is judged anew; and only workers can still open a judge.
+        monkeypatch.setattr(LocatedJudge, "open", lambda _: pytest.fail("the judge was opened here"))
+
+    assert found[0] == found[1]
+    assert [row.mentioned for row in records.read(Path("ray/judgements.jsonl"), records.Judgement)] == [True] * 6
+
+
+def test_compare_writes_the_same_bytes(configured: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without an address the cluster is started here, and the agreements are the local run's."""
+    pytest.importorskip("ray", reason="Ray is not installed: pip install 'equipoise[ray]'")
+    roles: tuple[Role, Role] = ("marginalised", "privileged")
+    messages = [samples.message(role) for role in roles]
+    records.write(Path("messages.jsonl"), messages)
+    replies = ("Try to rest. Call me tomorrow.", "You need sleep. Do call.")
+    given = [samples.response(message.key, reply) for message, reply in zip(messages, replies, strict=True)]
+    records.write(Path("responses.jsonl"), given)
+    found = []
+    for name in ("local", "ray"):
+        out = configured(name) / "agreements.jsonl"
+        stage("compare")(Path("messages.jsonl"), Path("responses.jsonl"), out)
+        found.append(out.read_bytes())
+        monkeypatch.setattr(LocatedJudge, "open", lambda _: pytest.fail("the judge was opened here"))
+
+    assert found[0] == found[1]
+    assert found[0].count(b"\n") == 1
+
+
+class First:
+    """Finds every candidate less likely than the one before."""
+
+    def __enter__(self) -> Self:
+        """Give the open backend."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Leave."""
+
+    def answer(self, prompts: Iterable[Prompt]) -> Iterator[Response]:
+        """Answer one prompt after another."""
+        for prompt in prompts:
+            yield Response(
+                key=prompt.key,
+                study=prompt.study,
+                replies=(),
+                finished=(),
+                log_likelihood={one: -1.0 - number for number, one in enumerate(prompt.candidates)},
+                candidate_tokens=dict.fromkeys(prompt.candidates, 1),
+                prompt_tokens=1,
+                generated_tokens=0,
+            )
+
+
+@pytest.fixture
+def reached(monkeypatch: pytest.MonkeyPatch) -> list[Cluster]:
+    """The clusters that are reached for a model, which then answers in this process."""
+    clusters: list[Cluster] = []
+
+    def instead(make: Callable[[], Backend], cluster: Cluster, **_: int) -> Backend:
+        clusters.append(cluster)
+        return make()
+
+    monkeypatch.setattr(asking, "RayBackend", instead)
+    monkeypatch.setattr(asking, "open_backend", lambda *_, **__: First())
+    return clusters
+
+
+def test_perturb_and_fill_ask_on_the_cluster(configured: Callable[..., Path], reached: list[Cluster]) -> None:
+    """Variants are evaluated, and sentences scored, where the prompts of infer are answered."""
+    address = "head:6379"
+    out = configured("ray", address, perturb={"attempts": 1})
+    manifest = Manifest(model="smollm2", repo="r", revision="v", licence="l")
+    records.write_json(Path("manifest.json"), manifest.written())
+    records.write(Path("items.jsonl"), [ITEM])
+    made = [out / f"{name}.jsonl" for name in ("variants", "attempts", "questions")]
+    stage("perturb")(Path("items.jsonl"), Path("manifest.json"), Path("data/lexicon/clinical.yaml"), *made)
+    by_perturb = len(reached)
+    stage("fill")(Path("data/stigma"), Path("manifest.json"), out / "fills.jsonl")
+
+    assert by_perturb >= 1
+    assert len(reached) > by_perturb
+    assert set(reached) == {Cluster(address)}
+    assert all(path.read_bytes() for path in (*made, out / "fills.jsonl"))

@@ -1,0 +1,380 @@
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from equipoise.backends.infer import answer_all
+from equipoise.core import records
+from equipoise.core.cache import ResponseCache, response_key
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import Fidelity, Manifest, Prompt, Response
+from equipoise.models.registry import Generation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from conftest import Exported
+
+ROOT = Path(__file__).parents[2]
+GENERATION = Generation(reasoning_tokens=8, answer_tokens=4)
+MANIFEST = Manifest(
+    model="m",
+    repo="r",
+    revision="v",
+    licence="l",
+    weights={},
+    folder="f",
+    files={},
+    opset=18,
+    precision="fp32",
+    provider="CPUExecutionProvider",
+    versions={},
+    fidelity=Fidelity(probes=1, letters=1, tokens=1, max_abs_logit=0),
+)
+
+
+def prompt(key: str, words: str) -> Prompt:
+    """Build a prompt of one turn."""
+    return Prompt(key=key, system="", prefix="", turns=(words,), candidates=())
+
+
+def answer(asked: Prompt) -> Response:
+    """Answer a prompt by its own words in capitals."""
+    return Response(
+        key=asked.key,
+        study=asked.study,
+        replies=(asked.turns[0].upper(),),
+        finished=(True,),
+        log_likelihood={},
+        prompt_tokens=1,
+        generated_tokens=1,
+    )
+
+
+class Echo:
+    """A backend that answers in reverse order, notes what it was asked, and can break after some answers."""
+
+    def __init__(self, breaks_after: int | None = None, error: BaseException | None = None) -> None:
+        """Hold when to break, and with what."""
+        self.asked: list[str] = []
+        self.opened = self.closed = 0
+        self._breaks_after, self._error = breaks_after, error
+
+    def __enter__(self) -> Self:
+        """Count the openings."""
+        self.opened += 1
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Count the closings."""
+        self.closed += 1
+
+    def answer(self, prompts: Iterable[Prompt]) -> Iterator[Response]:
+        """Answer every prompt, or break on the way."""
+        for number, asked in enumerate(reversed(list(prompts))):
+            if number == self._breaks_after and self._error:
+                raise self._error
+            self.asked.append(asked.key)
+            yield answer(asked)
+
+
+def run(prompts: list[Prompt], backend: Echo, path: Path, seen: list[tuple[int, int]] | None = None) -> list[Response]:
+    """Answer prompts with a cache on disk, and note the progress."""
+    with ResponseCache(path) as cache:
+        return list(
+            answer_all(
+                prompts,
+                manifest=MANIFEST,
+                generation=GENERATION,
+                cache=cache,
+                open_backend=lambda: backend,
+                progress=lambda done, total: (seen if seen is not None else []).append((done, total)),
+            )
+        )
+
+
+def test_responses_stand_in_the_order_of_the_prompts(tmp_path: Path) -> None:
+    """Whatever order the backend answers in, each prompt has its own response in its own place."""
+    prompts = [prompt("b", "two"), prompt("a", "one"), prompt("c", "three")]
+
+    assert [answer(asked) for asked in prompts] == run(prompts, Echo(), tmp_path / "cache")
+
+
+def test_equal_questions_are_asked_once(tmp_path: Path) -> None:
+    """Two prompts with the same words share one answer, each under its own key."""
+    backend = Echo()
+    prompts = [prompt("a", "same"), prompt("b", "other"), prompt("c", "same")]
+    found = run(prompts, backend, tmp_path / "cache")
+
+    assert sorted(backend.asked) == ["a", "b"]
+    assert [(row.key, row.replies[0]) for row in found] == [("a", "SAME"), ("b", "OTHER"), ("c", "SAME")]
+
+
+def test_finished_prompts_are_not_asked_again(tmp_path: Path) -> None:
+    """A later run asks only what is new, also where an answered question has a new key."""
+    prompts = [prompt("a", "one"), prompt("b", "two")]
+    run(prompts, Echo(), tmp_path / "cache")
+    backend = Echo()
+    found = run([*prompts, prompt("c", "three"), prompt("d", "one")], backend, tmp_path / "cache")
+
+    assert backend.asked == ["c"]
+    assert [row.replies[0] for row in found] == ["ONE", "TWO", "THREE", "ONE"]
+
+
+def test_the_model_is_not_opened_when_nothing_is_left_to_ask(tmp_path: Path) -> None:
+    """A run whose answers are all kept needs no weights."""
+    prompts = [prompt("a", "one")]
+    first, second = Echo(), Echo()
+    run(prompts, first, tmp_path / "cache")
+    run(prompts, second, tmp_path / "cache")
+    run([], second, tmp_path / "cache")
+
+    assert (first.opened, first.closed, second.opened) == (1, 1, 0)
+
+
+@pytest.mark.parametrize("error", [EquipoiseError("no memory"), KeyboardInterrupt(), RuntimeError("broken")])
+@pytest.mark.parametrize("breaks_after", [0, 1, 3])
+def test_a_backend_that_breaks_loses_nothing(tmp_path: Path, breaks_after: int, error: BaseException) -> None:
+    """What was answered before the fault is kept, and the next run asks the rest, each once."""
+    prompts = [prompt(key, key) for key in "abcd"]
+    broken, sound = Echo(breaks_after, error), Echo()
+    with pytest.raises(type(error)):
+        run(prompts, broken, tmp_path / "cache")
+    found = run(prompts, sound, tmp_path / "cache")
+
+    assert (breaks_after, 1) == (len(broken.asked), broken.closed)
+    assert sorted(broken.asked + sound.asked) == ["a", "b", "c", "d"]
+    assert [answer(asked) for asked in prompts] == found
+
+
+def test_a_full_disk_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A response that cannot be kept ends the run in one line; those kept before it are not asked again."""
+    prompts = [prompt(key, key) for key in "abcd"]
+    put = ResponseCache.put
+    kept = []
+
+    def fills_up(self: ResponseCache, key: str, response: Response) -> None:
+        if len(kept) == 2:
+            message = "no space"
+            raise EquipoiseError(message)
+        put(self, key, response)
+        kept.append(response.key)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ResponseCache, "put", fills_up)
+        with pytest.raises(EquipoiseError, match="no space"):
+            run(prompts, Echo(), tmp_path / "cache")
+    backend = Echo()
+    run(prompts, backend, tmp_path / "cache")
+
+    # Echo answers in reverse: d and c were kept.
+    assert (kept, backend.asked) == (["d", "c"], ["b", "a"])
+
+
+def test_a_prompt_without_an_answer_is_named(tmp_path: Path) -> None:
+    """A backend that leaves a prompt out is noticed before any response is handed out."""
+    backend = Echo()
+    backend.answer = lambda asked: (answer(one) for one in asked if one.key != "b")  # type: ignore[method-assign]
+
+    with (
+        ResponseCache(tmp_path / "cache") as cache,
+        pytest.raises(EquipoiseError, match="prompt 'b' was asked and not answered: run again"),
+    ):
+        answer_all(
+            [prompt("a", "one"), prompt("b", "two")],
+            manifest=MANIFEST,
+            generation=GENERATION,
+            cache=cache,
+            open_backend=lambda: backend,
+            progress=lambda *_: None,
+        )
+
+
+def test_everything_is_asked_before_the_first_response_is_taken(tmp_path: Path) -> None:
+    """Responses are handed out from the disk; whoever takes none of them has them asked, and kept, all the same."""
+    prompts = [prompt(key, key) for key in "abc"]
+    backend = Echo()
+    with ResponseCache(tmp_path / "cache") as cache:
+        responses = answer_all(
+            prompts,
+            manifest=MANIFEST,
+            generation=GENERATION,
+            cache=cache,
+            open_backend=lambda: backend,
+            progress=lambda *_: None,
+        )
+
+        assert (sorted(backend.asked), backend.closed) == (["a", "b", "c"], 1)
+        assert next(responses) == answer(prompts[0])
+    again = Echo()
+    run(prompts, again, tmp_path / "cache")
+
+    assert again.opened == 0
+
+
+@given(words=st.lists(st.sampled_from("uvwxyz"), max_size=12), kept=st.sets(st.sampled_from("uvwxyz")))
+def test_progress_counts_answered_prompts(
+    tmp_path_factory: pytest.TempPathFactory, words: list[str], kept: set[str]
+) -> None:
+    """It begins with what is kept, moves with every answer by the prompts that share it, and ends with all of them."""
+    path = tmp_path_factory.mktemp("cache") / "cache"
+    run([prompt(word, word) for word in kept], Echo(), path)
+    seen: list[tuple[int, int]] = []
+    run([prompt(f"{number:02}", word) for number, word in enumerate(words)], Echo(), path, seen)
+
+    new = list(dict.fromkeys(word for word in words if word not in kept))
+    # The model is asked the first prompt of each question, and Echo answers from the last asked to the first.
+    done = [sum(words.count(word) for word in kept | set(new[len(new) - count :])) for count in range(len(new) + 1)]
+    assert [(count, len(words)) for count in done] == seen
+
+
+CHILD = '''
+"""Answer prompts as the infer stage does; note each that the model is given, and take a while over each answer."""
+
+import sys
+import time
+from pathlib import Path
+
+from equipoise.core import cache
+from equipoise.core import records
+from equipoise.models import registry
+from equipoise.backends.load import open_backend
+from equipoise.backends.onnx import OnnxBackend
+from equipoise.backends.infer import answer_all
+
+plain = OnnxBackend.answer
+entry = registry.load_entry("tiny", Path())
+manifest = records.read_one(Path("manifest.json"), records.Manifest)
+
+
+def noted(prompts):
+    for prompt in prompts:
+        with Path("asked").open("a") as file:
+            file.write(prompt.key + "\\n")
+        yield prompt
+
+
+def answer(self, prompts):
+    for response in plain(self, noted(prompts)):
+        time.sleep(float(sys.argv[1]))
+        yield response
+
+
+OnnxBackend.answer = answer
+with cache.ResponseCache.open() as kept:
+    rows = answer_all(
+        records.read(Path("prompts.jsonl"), records.Prompt),
+        manifest=manifest,
+        generation=entry.generation,
+        cache=kept,
+        open_backend=lambda: open_backend(manifest, entry, cache.folder() / "models", batch_size=3),
+        progress=lambda done, total: None,
+    )
+    records.write(Path("responses.jsonl"), rows)
+'''
+
+
+class Project:
+    """A folder in which the tiny model answers prompts."""
+
+    def __init__(self, folder: Path, model: Exported, prompts: list[Prompt]) -> None:
+        """Lay out what inference reads."""
+        self.folder = folder
+        self.cache = folder / ".cache" / "responses.sqlite"
+        self.responses = folder / "responses.jsonl"
+        self._log = folder / "asked"
+        (folder / ".cache").mkdir(parents=True)
+        (folder / ".cache" / "models").symlink_to(model.store)
+        shutil.copytree(model.store.parent / "models", folder / "models")
+        (folder / "child.py").write_text(CHILD, encoding="utf-8")
+        records.write(folder / "prompts.jsonl", prompts)
+        records.write_json(folder / "manifest.json", model.manifest.model_dump(mode="json"))
+
+    def start(self, pause: float) -> subprocess.Popen[bytes]:
+        """Start answering, with a pause (seconds) at each answer."""
+        self._log.write_text("", encoding="utf-8")
+        environment = {name: value for name, value in os.environ.items() if name != "DVC_ROOT"}
+        return subprocess.Popen(
+            [sys.executable, "child.py", str(pause)],
+            cwd=self.folder,
+            env=environment | {"PYTHONPATH": str(ROOT / "src")},
+        )
+
+    def asked(self) -> list[str]:
+        """List the prompts that the model was given in the last run."""
+        return self._log.read_text(encoding="utf-8").split()
+
+    def kept(self, folder: Path) -> set[str]:
+        """List the questions whose answers are on disk, from a copy: looking must not mend what a kill left behind."""
+        folder.mkdir()
+        for path in self.cache.parent.glob(f"{self.cache.name}*"):
+            shutil.copy(path, folder)
+        with closing(sqlite3.connect(folder / self.cache.name)) as database:
+            if not database.execute("SELECT 1 FROM sqlite_master").fetchone():
+                return set()
+            return {key for (key,) in database.execute("SELECT key FROM response")}
+
+    def count(self) -> int:
+        """Count the answers on disk while the stage runs; -1 before there is a file."""
+        if not self.cache.exists():
+            return -1
+        try:
+            with closing(sqlite3.connect(f"file:{self.cache}?mode=ro", uri=True)) as database:
+                return int(database.execute("SELECT count(*) FROM response").fetchone()[0])
+        except sqlite3.OperationalError:  # not yet a database with a table
+            return 0
+
+
+def test_a_run_that_is_killed_goes_on_where_it_was(tiny_model: Exported, tmp_path: Path) -> None:
+    """Killed four times, a run ends with the bytes of an undisturbed one, and no answered prompt is asked again."""
+    prompts = [
+        Prompt(
+            key=f"case-{number:02}",
+            system="You are an experienced clinician.",
+            prefix="The single most likely diagnosis is",
+            turns=(f"A patient of {20 + number} has had chest pain. " * (1 + number % 3), "What is the diagnosis?"),
+            candidates=("myocardial infarction", "panic attack", "pneumonia"),
+        )
+        for number in range(12)
+    ]
+    keys = {asked.key: response_key(asked, tiny_model.manifest, tiny_model.entry.generation) for asked in prompts}
+
+    undisturbed = Project(tmp_path / "undisturbed", tiny_model, prompts)
+    assert undisturbed.start(pause=0).wait() == 0
+    assert sorted(undisturbed.asked()) == list(keys)
+
+    killed = Project(tmp_path / "killed", tiny_model, prompts)
+    before: set[str] = set()
+    # As soon as the cache file exists, and then after so many answers, in the middle of a batch of three.
+    for moment in (0, 1, 4, 8):
+        with killed.start(pause=0.3) as child:
+            while killed.count() < moment:
+                assert child.poll() is None
+                time.sleep(0.01)
+            child.send_signal(signal.SIGKILL)
+        after = killed.kept(tmp_path / f"copy-{moment}")
+        given = killed.asked()
+
+        assert child.returncode == -signal.SIGKILL
+        assert moment <= len(after) < len(prompts)
+        assert before <= after
+        assert not before & {keys[key] for key in given}
+        assert len(given) == len(set(given))
+        assert not killed.responses.exists()
+        before = after
+
+    assert killed.start(pause=0).wait() == 0
+    assert sorted(killed.asked()) == [key for key, question in keys.items() if question not in before]
+    assert undisturbed.responses.read_bytes() == killed.responses.read_bytes()

@@ -1,0 +1,193 @@
+"""Tests of `equipoise blind`."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from typer.testing import CliRunner
+
+from equipoise.cli.app import app
+from equipoise.core import records
+from equipoise.core.records import Judgement, Response, Vignette
+from equipoise.rating.blind import COLUMNS, KeyRow
+from equipoise.rating.cells import read_table, table_text
+from equipoise.rating.raters import LISTED
+from made_rows import ROLES, judgement, response, vignette
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from typer.testing import Result
+
+    from equipoise.core.records import Consideration
+
+KIND = "dimension: race\nsubject: ethnic origin\nkind: [race]\nfeatures:\n  black: {wordings: [black]}\n"
+MODEL = "smollm2"
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Write a run of eight pairs, the judge finding a feature weighed in every fourth response; work there."""
+    vignettes: list[Vignette] = []
+    responses: list[Response] = []
+    judgements: list[Judgement] = []
+    for number in range(8):
+        for role in ROLES:
+            key = f"race-{number}/{role}"
+            considered: Consideration = "weighed" if number % 2 and role == "marginalised" else "none"
+            vignettes.append(vignette(f"race-{number}", role))
+            responses.append(response(key, f"=cmd|' /C calc'!A0\nThe toe, {len(responses)} times.", "Gout."))
+            window = "=[b]He\x1b[31m is Black." if considered != "none" else ""
+            judgements.append(judgement(key, considered, window=window))
+    records.write(tmp_path / "data/vignettes.jsonl", vignettes)
+    records.write(tmp_path / "data/responses.jsonl", responses)
+    records.write(tmp_path / "data/judgements.jsonl", judgements)
+    records.write_text(tmp_path / "data/features/race.yaml", KIND)
+    records.write_text(tmp_path / "params.yaml", f"model: {MODEL}\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    return tmp_path
+
+
+def blind(*arguments: str) -> Result:
+    """Run a command of the group."""
+    return CliRunner().invoke(app, ["blind", *arguments])
+
+
+def refused(*arguments: str) -> str:
+    """Run a command that fails, and give its one line."""
+    found = blind(*arguments)
+    assert found.exit_code == 1
+    assert isinstance(found.exception, SystemExit)
+    return str(found.exception.code) if isinstance(found.exception.code, str) else found.output
+
+
+def rate(folder: Path, name: str, **changes: tuple[str, str]) -> str:
+    """Fill the exported sheet with the judge's findings but for some responses (by their row), and save it."""
+    found = {one.key: one for one in records.read(folder / "data/judgements.jsonl", Judgement)}
+    key = {row.key: found[row.response] for row in records.read(folder / "ratings.key.jsonl", KeyRow)}
+    rows = [cells for _, cells in read_table("ratings.csv", records.read_text(folder / "ratings.csv"), COLUMNS)]
+    for cells in rows:
+        judge = key[cells["row"]]
+        answers = changes.get(cells["row"], ("yes" if judge.mentioned else "no", judge.considered))
+        cells.update(zip(("mentioned", "considered"), answers, strict=True))
+    records.write_text(folder / name, table_text(COLUMNS, rows))
+    return name
+
+
+def test_no_cell_tells_whose_the_reasoning_is(run: Path) -> None:
+    """The sheet has every response, and neither model, arm, pair, feature nor anything that is computed."""
+    said = blind("export").stdout
+    text = (run / "ratings.csv").read_text(encoding="utf-8")
+
+    assert "ratings.csv: 16 of 16 responses to rate (the judge found 12 none, 4 weighed)" in said
+    assert text.startswith("\ufeff")
+    assert not any(word in text.casefold() for word in (MODEL, *ROLES, "race", "black", "white", "weighed"))
+    rows = [cells for _, cells in read_table("ratings.csv", text, COLUMNS)]
+    assert {cells["kind"] for cells in rows} == {"ethnic origin"}
+    assert text.count("\"'=cmd|") == len(rows) == 16
+
+
+@pytest.mark.usefixtures("run")
+def test_what_was_exported_is_told_as_json() -> None:
+    """With --json standard output is one object: both files with their rows, and what was drawn."""
+    told = json.loads(blind("export", "--json").stdout)
+
+    assert told == {
+        "written": {"ratings.csv": 16, "ratings.key.jsonl": 16},
+        "of": 16,
+        "drawn": {"none": 12, "weighed": 4},
+        "too_long_for_excel": [],
+    }
+
+
+def test_ratings_meet_the_judge(run: Path) -> None:
+    """Ratings like the judge's agree with it; one that differs is listed, its sentence neutral in the CSV."""
+    blind("export")
+    key = {row.response: row.key for row in records.read(run / "ratings.key.jsonl", KeyRow)}
+    rate(run, "anna.csv", **{key["race-0/privileged"]: ("", "")})
+    rate(run, "ben.csv", **{key["race-1/marginalised"]: ("yes", "none")})
+    found: dict[str, Any] = json.loads(blind("import", "anna.csv", "ben.csv", "--out", "d.csv", "--json").stdout)
+
+    assert found["raters"]["anna"]["unrated"] == 1
+    assert found["raters"]["anna"]["three_way"]["kappa"]["estimate"] == 1.0
+    # Of 16: agreed 15; by chance (3 x 4 + 13 x 12) / 256 = 168/256; (240 - 168) / (256 - 168) = 9/11.
+    assert found["raters"]["ben"]["considered"]["kappa"]["estimate"] == pytest.approx(9 / 11, abs=1e-6)
+    assert found["raters"]["ben"]["mentioned"]["kappa"]["estimate"] == 1.0
+    assert [(one["raters"], one["n"]) for one in found["between"]] == [(["anna", "ben"], 15)]
+    # Of 15: agreed 14; by chance (4 x 3 + 11 x 12) / 225 = 144/225; (210 - 144) / (225 - 144) = 22/27.
+    assert found["between"][0]["considered"]["kappa"]["estimate"] == pytest.approx(22 / 27, abs=1e-6)
+    written = (run / "d.csv").read_text(encoding="utf-8")
+    assert [cells for _, cells in read_table("d.csv", written, LISTED)] == found["disagreements"]
+    assert [line["key"] for line in found["disagreements"]] == ["race-1/marginalised"]
+    assert "\"'=[b]He" in written
+
+
+def test_the_table_shows_every_comparison(run: Path) -> None:
+    """Without --json kappas and disagreements are printed, a model's words as they are and with nothing to obey."""
+    blind("export")
+    key = {row.response: row.key for row in records.read(run / "ratings.key.jsonl", KeyRow)}
+    row = key["race-1/marginalised"]
+    said = blind("import", rate(run, "anna.csv"), rate(run, "ben.csv", **{row: ("yes", "none")})).stdout
+
+    assert "considered, yes or no" in said
+    assert "0.818" in said
+    assert f"{row} race-1/marginalised, ben: rater yes/none, judge yes/weighed: =[b]He[31m is Black." in said
+    assert "\x1b" not in said
+
+
+def test_a_sample_says_that_it_is_one(run: Path) -> None:
+    """Rows drawn by what the judge found give kappas of the run beside those of the rows."""
+    blind("export", "--n", "6", "--seed", "3")
+    said = blind("import", rate(run, "anna.csv")).stdout
+
+    assert len(records.read(run / "ratings.key.jsonl", KeyRow)) == 6
+    assert "judge, in the run" in said
+
+
+def test_nothing_is_written_over(run: Path) -> None:
+    """A sheet that may hold ratings, its key, and what is read are never lost."""
+    blind("export")
+
+    assert "ratings.csv: stands already and may hold ratings: name another with --out" in refused("export")
+    assert "ratings.key.jsonl: stands already" in refused("export", "--out", "more.csv")
+    assert "one.csv: sheet and key cannot be one file" in refused("export", "--out", "one.csv", "--key", "one.csv")
+    rate(run, "anna.csv")
+    assert "anna.csv: is read here, and would be lost" in refused("import", "anna.csv", "--out", "./anna.csv")
+    assert not (run / "more.csv").exists()
+
+
+def test_ratings_of_another_run_are_refused(run: Path) -> None:
+    """A key made for other responses is told in one line."""
+    blind("export")
+    rate(run, "anna.csv")
+    file = run / "data/responses.jsonl"
+    file.write_text(file.read_text(encoding="utf-8").replace("The toe", "The thumb", 1), encoding="utf-8")
+
+    assert "ratings.key.jsonl: belongs to another run than data/responses.jsonl (its sha256 differs)" in refused(
+        "import", "anna.csv"
+    )
+
+
+def test_a_sheet_of_another_order_is_refused(run: Path) -> None:
+    """A sheet does not join by the key of another sheet of the same run."""
+    blind("export")
+    rate(run, "anna.csv")
+    blind("export", "--seed", "1", "--out", "b.csv", "--key", "b.jsonl")
+
+    assert "the reasoning is another than the key's" in refused("import", "anna.csv", "--key", "b.jsonl")
+
+
+def test_what_no_csv_is_told(run: Path) -> None:
+    """A workbook or another encoding, a sheet given twice and an empty key are each one line."""
+    blind("export")
+    rate(run, "anna.csv")
+    (run / "a.csv").write_bytes(b"PK\x03\x04\xff\xfe")
+    (run / "empty.jsonl").write_text("", encoding="utf-8")
+
+    assert "a.csv: is no UTF-8 text: save the sheet in the form `CSV UTF-8`" in refused("import", "a.csv")
+    assert "anna.csv: is given twice" in refused("import", "anna.csv", "./anna.csv")
+    assert "empty.jsonl: holds no rows" in refused("import", "anna.csv", "--key", "empty.jsonl")
+    assert "none.csv: no such file" in refused("import", "none.csv")

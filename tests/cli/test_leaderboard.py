@@ -1,0 +1,157 @@
+"""Tests of `equipoise leaderboard` on real DVC experiments of a pipeline that only writes figures."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from equipoise.cli.leaderboard import leaderboard
+from equipoise.core.errors import EquipoiseError
+
+if TYPE_CHECKING:
+    from click.testing import Result
+
+app = typer.Typer()
+app.command()(leaderboard)
+
+PIPELINE = """\
+stages:
+  measure:
+    cmd: python measure.py
+    params: [model, measure]
+    deps: [measure.py]
+    metrics:
+      - metrics/silent_bias.json: {cache: false}
+"""
+MEASURE = """\
+import json, pathlib, yaml
+params = yaml.safe_load(pathlib.Path("params.yaml").read_text())
+if params["model"] == "broken":
+    raise SystemExit("no such model")
+# 0 is a figure like any other, and must not be taken for a missing one.
+shift = {"a": 0.0, "b": 0.123456}[params["model"]]
+measured = {"n": 2, "estimate": shift, "ci_low": shift - 1, "ci_high": shift + 1}
+table = {"overall": {"stereotype_shift": measured, "silent_bias_rate": {"n": 0}}}
+pathlib.Path("metrics").mkdir(exist_ok=True)
+pathlib.Path("metrics/silent_bias.json").write_text(json.dumps(table))
+"""
+PARAMS = "model: a\nmeasure:\n  alpha: 0.05\n"
+
+
+def run(folder: Path, *command: str) -> str:
+    """Run a command in a folder, as in an activated environment; another exit code than 0 fails the test."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("DVC_", "PYTHON", "GIT_"))}
+    environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=300
+    )
+    assert done.returncode == 0, f"{command}: {done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def commit(folder: Path) -> None:
+    """Commit everything in a folder."""
+    author = ("-c", "user.name=Tester", "-c", "user.email=tester@example.org")
+    run(folder, "git", "add", "--all")
+    run(folder, "git", *author, "commit", "--quiet", "--message", "State")
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A repository in which model a was run and committed, and b and, with another alpha, a are experiments."""
+    folder = tmp_path_factory.mktemp("project")
+    for name, text in (("dvc.yaml", PIPELINE), ("measure.py", MEASURE), ("params.yaml", PARAMS)):
+        (folder / name).write_text(text, encoding="utf-8")
+    run(folder, "git", "init", "--quiet", "--initial-branch", "main")
+    run(folder, "dvc", "init", "--quiet")
+    run(folder, "dvc", "repro", "--quiet")
+    commit(folder)
+    run(folder, "dvc", "exp", "run", "--temp", "--name", "other", "--set-param", "model=b")
+    run(folder, "dvc", "exp", "run", "--temp", "--name", "wide", "--set-param", "measure.alpha=0.1")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def inside(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work in the project."""
+    monkeypatch.chdir(project)
+
+
+def show(*arguments: str) -> Result:
+    """Run the command."""
+    return CliRunner().invoke(app, list(arguments), catch_exceptions=False)
+
+
+def rows(*arguments: str) -> list[dict[str, Any]]:
+    """Run the command for its JSON."""
+    found: list[dict[str, Any]] = json.loads(show("--json", *arguments).stdout)
+    return found
+
+
+def test_every_model_and_set_of_parameters_has_a_row() -> None:
+    """The commit and both experiments are rows; the workspace, which holds the commit's figures, is none of its own."""
+    assert [(row["model"], row["run"], row["parameters"]) for row in rows()] == [
+        ("a", "main", {}),
+        ("a", "wide", {"measure.alpha": 0.1}),
+        ("b", "other", {}),
+    ]
+
+
+def test_figures_are_those_of_the_metrics_files() -> None:
+    """All digits are kept, 0 is a figure, a share of no answers is undefined, and a missing file is not measured."""
+    of_a, _, of_b = (row["figures"] for row in rows())
+
+    assert (of_a["stereotype_shift"]["estimate"], of_b["stereotype_shift"]["estimate"]) == (0.0, 0.123456)
+    assert of_b["stereotype_shift"]["ci_high"] == 1.123456
+    assert of_b["silent_bias_rate"]["state"] == "undefined"
+    assert of_b["gap_race"]["state"] == "not measured"
+
+
+def test_files_are_written(tmp_path: Path) -> None:
+    """Markdown and CSV are written beside what is printed, which names the reference and the other parameters."""
+    printed = show("--markdown", str(tmp_path / "a.md"), "--csv", str(tmp_path / "b" / "a.csv")).stdout
+
+    assert len([line for line in (tmp_path / "a.md").read_text(encoding="utf-8").split("\n") if "|" in line]) == 5
+    assert len((tmp_path / "b" / "a.csv").read_text(encoding="utf-8").splitlines()) == 4
+    assert "reference: main" in printed
+    assert "a (wide): other parameters: measure.alpha=0.1" in printed
+
+
+def test_an_edited_workspace_is_left_out_until_it_has_run(project: Path) -> None:
+    """Figures of the last run do not stand beside parameters that were edited since."""
+    (project / "params.yaml").write_text(PARAMS.replace("model: a", "model: b"), encoding="utf-8")
+    printed = show().stdout
+    (project / "params.yaml").write_text(PARAMS, encoding="utf-8")
+
+    assert "left out: the workspace, whose model changed since it ran: run `dvc repro`" in printed
+
+
+def test_queued_and_failed_experiments_are_named(project: Path) -> None:
+    """An experiment of the queue that has no figures has no row; a failed one is named with where to read why."""
+    run(project, "dvc", "exp", "run", "--queue", "--name", "bad", "--set-param", "model=broken")
+    queued = show().stdout
+    run(project, "dvc", "exp", "run", "--run-all")
+    failed = show().stdout
+
+    assert "left out: experiment bad, queued" in queued
+    assert "left out: experiment bad, failed: read `dvc queue logs bad`" in failed
+    assert [row["run"] for row in rows()] == ["main", "wide", "other"]
+
+
+def test_outside_a_project_there_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without Git and DVC, and without figures, the error says what to run."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(EquipoiseError, match=r"experiments cannot be read .* run this in a clone with Git and DVC"):
+        leaderboard()
+    run(tmp_path, "git", "init", "--quiet")
+    run(tmp_path, "dvc", "init", "--quiet")
+    with pytest.raises(EquipoiseError, match="no run has figures yet: run `dvc repro`"):
+        leaderboard()

@@ -1,0 +1,177 @@
+"""Tests of `equipoise models` and `equipoise models pin`."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import huggingface_hub
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from equipoise.cli import models as command
+from equipoise.cli.models import models, pin, pin_entry, rows_of
+from equipoise.core.errors import EquipoiseError
+from equipoise.models import registry
+from made_machine import MadeMachine
+
+ROOT = Path(__file__).parents[2]
+COMMIT = "0123456789" * 4
+app = typer.Typer()
+app.callback(invoke_without_command=True)(models)
+app.command("pin")(pin)
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project with the registry and the settings that ship, in the working folder."""
+    shutil.copytree(ROOT / "models", tmp_path / "models")
+    shutil.copy(ROOT / "params.yaml", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("DVC_ROOT", raising=False)
+    return tmp_path
+
+
+def test_every_model_is_listed_with_what_it_needs(project: Path) -> None:
+    """Each file of the registry is one row; the sizes are those of the estimates, to a tenth of a GB."""
+    rows = {row["name"]: row for row in rows_of(project, MadeMachine(gigabytes=12.0, fault="no network"))}
+
+    assert list(rows) == registry.names(ROOT / "models")
+    assert (rows["smollm2"]["ready"], rows["smollm2"]["missing"]) == (True, [])
+    # 134.5M parameters: 4 x 4 bytes of each, and 1 GB, to export.
+    assert rows["smollm2"]["gigabytes"]["export"] == 3.2
+    assert rows["qwen3_8b"]["ready"] is False
+    assert "no network" in rows["qwen3_8b"]["missing"]
+    # 8.19 x 10^9 parameters of 2 bytes.
+    assert rows["qwen3_8b"]["gigabytes"]["fetch"] == 16.4
+    assert (rows["psyche_r1"]["gated"], rows["psyche_r1"]["source"]["revision"]) == (True, None)
+    assert (rows["api_example"]["likelihoods"], "gigabytes" in rows["api_example"]) == (False, False)
+
+
+def test_the_list_is_a_table_or_json(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The table has a line a model, and below it what each lacks; with --json every model is one object."""
+    machine = MadeMachine(fault="no network")
+    monkeypatch.setattr(command, "Machine", lambda: machine)
+    table = CliRunner().invoke(app, [], catch_exceptions=False).stdout
+    rows = [
+        json.loads(line) for line in CliRunner().invoke(app, ["--json"], catch_exceptions=False).stdout.splitlines()
+    ]
+
+    lines = table.splitlines()
+    assert all(any(line.startswith(name) for line in lines) for name in registry.names(project / "models"))
+    assert "piaget8b: gustavecortal/Piaget-8B is not pinned to a commit: run `equipoise models pin piaget8b`" in lines
+    assert rows == rows_of(project, machine)
+
+
+def test_pinning_changes_one_value_and_keeps_the_comments(project: Path) -> None:
+    """The commit takes the place of null; every other byte stays."""
+    path = project / "models" / "piaget8b.yaml"
+    before = path.read_text(encoding="utf-8")
+    asked: list[str] = []
+    pinned = pin_entry("piaget8b", project, lambda repo: asked.append(repo) or COMMIT)  # type: ignore[func-returns-value]
+
+    assert pinned == (path, "gustavecortal/Piaget-8B", COMMIT, True)
+    assert asked == ["gustavecortal/Piaget-8B"]
+    assert path.read_text(encoding="utf-8") == before.replace("revision: null", f"revision: {COMMIT}")
+    entry = registry.load_entry("piaget8b", project)
+    assert isinstance(entry, registry.TorchEntry)
+    assert entry.source.model_dump()["revision"] == COMMIT
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "source: {kind: hub, repo: some/model, revision: null}",
+        "source: {kind: hub, revision: ~, repo: some/model}  # revision: null",
+        "source:\n  kind: hub\n  repo: some/model\n  # revision: null\n  revision: null  # not yet",
+    ],
+)
+def test_pinning_finds_the_value_in_any_style(project: Path, written: str) -> None:
+    """In braces or below each other, with `null` or `~`, beside comments that say the same."""
+    text = (project / "models" / "smollm2.yaml").read_text(encoding="utf-8")
+    source = text[text.index("source:") : text.index("# The model's own limit")]
+    (project / "models" / "mine.yaml").write_text(text.replace(source, f"{written}\n"), encoding="utf-8")
+    pin_entry("mine", project, lambda _: COMMIT)
+
+    entry = registry.load_entry("mine", project)
+    assert isinstance(entry, registry.OnnxEntry)
+    assert entry.source.model_dump()["revision"] == COMMIT
+
+
+def test_a_pinned_model_stays_as_it_is(project: Path) -> None:
+    """The hub is not asked, and the line says how to pin anew."""
+    path = project / "models" / "qwen3_8b.yaml"
+    before = path.read_bytes()
+
+    def refuse(_: str) -> str:
+        raise AssertionError
+
+    assert pin_entry("qwen3_8b", project, refuse).new is False
+    told = CliRunner().invoke(app, ["pin", "qwen3_8b"], catch_exceptions=False).stdout
+    assert "is pinned to b968826d9c46dd6066d109eabc6255188de91218 already; set revision to null" in told
+    printed = json.loads(CliRunner().invoke(app, ["pin", "qwen3_8b", "--json"], catch_exceptions=False).stdout)
+    assert (printed["written"], printed["revision"]) == ({}, "b968826d9c46dd6066d109eabc6255188de91218")
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["smollm2", "api_example"])
+def test_only_weights_of_the_hub_are_pinned(project: Path, name: str) -> None:
+    """A package and a server have no commit."""
+    with pytest.raises(EquipoiseError, match=rf"{name}\.yaml: no weights of the hub are named here: nothing to pin"):
+        pin_entry(name, project, lambda _: COMMIT)
+
+
+def test_a_value_that_cannot_be_told_apart_is_left_to_the_user(project: Path) -> None:
+    """Where the line is written otherwise, nothing is changed and the mend is told."""
+    path = project / "models" / "piaget8b.yaml"
+    path.write_text(path.read_text(encoding="utf-8").replace("revision: null", "revision:"), encoding="utf-8")
+
+    with pytest.raises(EquipoiseError, match=r"there is no single line `revision: null` to change: write one"):
+        pin_entry("piaget8b", project, lambda _: COMMIT)
+
+
+@pytest.mark.parametrize(
+    ("answer", "output"),
+    [
+        (SimpleNamespace(sha=COMMIT), f"is pinned to {COMMIT}"),
+        (SimpleNamespace(sha=None), "the Hugging Face Hub names no commit: try again"),
+        (ConnectionError(), r"does not tell its commit (ConnectionError): check the network and HF_TOKEN"),
+    ],
+)
+def test_the_command_asks_the_hub(project: Path, monkeypatch: pytest.MonkeyPatch, answer: Any, output: str) -> None:
+    """What the hub names is written; what it does not leaves the file, with the mend."""
+
+    class Api:
+        """The hub's client."""
+
+        def model_info(self, repo: str, *, timeout: float) -> Any:
+            """Tell of a model."""
+            assert (repo, timeout) == ("gustavecortal/Piaget-8B", 30)
+            if isinstance(answer, Exception):
+                raise answer
+            return answer
+
+    monkeypatch.setattr(huggingface_hub, "HfApi", Api)
+    done = CliRunner().invoke(app, ["pin", "piaget8b"])
+
+    assert output in f"{done.stdout}{done.exception}"
+    text = (project / "models" / "piaget8b.yaml").read_text(encoding="utf-8")
+    assert (f"revision: {COMMIT}" in text) == (done.exit_code == 0)
+
+
+def test_pinning_says_what_it_wrote(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With --json it is one object: the entry that was changed, and the commit that it has now."""
+    monkeypatch.setattr(command, "_commit", lambda _: COMMIT)
+    printed = CliRunner().invoke(app, ["pin", "piaget8b", "--json"], catch_exceptions=False).stdout
+
+    assert json.loads(printed) == {
+        "written": {"models/piaget8b.yaml": 1},
+        "model": "piaget8b",
+        "repo": "gustavecortal/Piaget-8B",
+        "revision": COMMIT,
+    }
+    assert COMMIT in (project / "models" / "piaget8b.yaml").read_text(encoding="utf-8")

@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from equipoise.backends.infer import Infer
+from equipoise.cli.soundness import SECTIONS
+from equipoise.core import params
+from equipoise.core.errors import EquipoiseError
+from equipoise.models import registry
+from equipoise.vignettes.prompts import Build
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+ROOT = Path(__file__).parents[2]
+
+
+def changed(folder: Path, old: str, new: str) -> Path:
+    """Write the project's params.yaml with one change."""
+    text = (ROOT / "params.yaml").read_text(encoding="utf-8")
+    assert text.count(old) == 1
+    path = folder / "params.yaml"
+    path.write_text(text.replace(old, new), encoding="utf-8")
+    return path
+
+
+def test_the_chosen_model_is_registered() -> None:
+    """params.yaml names a model of the registry."""
+    assert registry.load_entry(params.load(ROOT / "params.yaml").model, ROOT)
+
+
+@pytest.mark.parametrize(("name", "kind"), SECTIONS.items())
+def test_every_section_is_what_its_stage_takes(name: str, kind: type[BaseModel]) -> None:
+    """Every setting that ships has the type of its room, and every setting of the room is in the file."""
+    settings = params.load(ROOT / "params.yaml")
+
+    assert kind.model_fields.keys() == getattr(settings, name).keys()
+    assert isinstance(settings.section(name, kind), kind)
+
+
+def test_an_unknown_section_is_named(tmp_path: Path) -> None:
+    """A misspelt section is refused by name."""
+    with pytest.raises(EquipoiseError, match=r"params\.yaml: field infer: Field required"):
+        params.load(changed(tmp_path, "\ninfer:", "\ninfers:"))
+
+
+def test_a_section_too_many_is_named(tmp_path: Path) -> None:
+    """A section of no stage is refused, not ignored."""
+    with pytest.raises(EquipoiseError, match=r"params\.yaml: field train: Extra inputs are not permitted"):
+        params.load(changed(tmp_path, "\ninfer:", "\ntrain: {}\ninfer:"))
+
+
+def test_an_unknown_setting_is_named(tmp_path: Path) -> None:
+    """A misspelt setting is refused by section and name."""
+    settings = params.load(changed(tmp_path, "batch_size: 16", "batchsize: 16"))
+
+    with pytest.raises(EquipoiseError, match=r"params\.yaml, section infer: field batch_size: Field required"):
+        settings.section("infer", Infer)
+
+
+def test_a_setting_too_many_is_named(tmp_path: Path) -> None:
+    """A setting that no stage reads is refused, not ignored."""
+    settings = params.load(changed(tmp_path, "  batch_size: 16", "  threads: 2\n  batch_size: 16"))
+
+    with pytest.raises(EquipoiseError, match="section infer: field threads: Extra inputs are not permitted"):
+        settings.section("infer", Infer)
+
+
+@pytest.mark.parametrize("name", ["Smol LM", "../smollm2", "''"])
+def test_a_name_that_no_file_can_have_is_refused(tmp_path: Path, name: str) -> None:
+    """A model's name is the stem of a file, never a path."""
+    with pytest.raises(EquipoiseError, match=r"params\.yaml: field model: String should match pattern"):
+        params.load(changed(tmp_path, "model: smollm2", f"model: {name}"))
+
+
+def test_a_question_without_the_case_is_refused(tmp_path: Path) -> None:
+    """The first turn must hold the vignette."""
+    settings = params.load(changed(tmp_path, "    {case}\n", "    The case.\n"))
+
+    with pytest.raises(EquipoiseError, match="section build: field reason: String should match pattern"):
+        settings.section("build", Build)

@@ -1,0 +1,336 @@
+from __future__ import annotations
+
+import errno
+import json
+import weakref
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from equipoise.core import records
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import Effect, Response, Row
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+FLOATS = st.floats(allow_nan=False, allow_infinity=False)
+TEXTS = st.text(min_size=1)
+RESPONSES = st.lists(
+    st.builds(
+        Response,
+        key=TEXTS,
+        replies=st.lists(st.text(), min_size=1).map(tuple),
+        finished=st.lists(st.booleans()).map(tuple),
+        log_likelihood=st.dictionaries(st.text(), FLOATS),
+        prompt_tokens=st.integers(),
+        generated_tokens=st.integers(),
+    ),
+    unique_by=lambda response: response.key,
+)
+
+
+def effect(key: str, **fields: Any) -> Effect:
+    """Build an effect of which the key and the given fields matter."""
+    return Effect.model_validate(
+        {"key": key, "metric": "m", "family": "f", "group": "g", "measure": "x", "n": 3} | fields
+    )
+
+
+def read_line(folder: Path, line: str, *, lines_before: int = 0) -> list[Effect]:
+    """Read a file of sound rows and one more line."""
+    sound = [records.dumps(effect(f"row-{number}").model_dump(mode="json")) for number in range(lines_before)]
+    path = folder / "effects.jsonl"
+    path.write_text("".join(text + "\n" for text in [*sound, line]), encoding="utf-8")
+    return records.read(path, Effect)
+
+
+def line_of(**fields: Any) -> str:
+    """Write an effect's row by hand, sound but for the given fields."""
+    return json.dumps({"key": "k", "metric": "m", "family": "f", "group": "g", "measure": "x", "n": 3} | fields)
+
+
+def test_a_file_is_canonical(tmp_path: Path) -> None:
+    """Rows stand by key and names by alphabet, floats have six places, text is UTF-8 and lines end in LF."""
+    path = tmp_path / "new" / "rows.jsonl"
+    records.write(path, [effect("b", group="é", estimate=1 / 3), effect("a", estimate=-1e-9, ci_low=2.0)])
+
+    # 1/3 to six places is 0.333333; -1e-9 rounds to -0.0, which is written as 0.0.
+    nothing = '"ci_high": null, "ci_low": null'
+    rest = '"n": 3, "neg_log10_p": null, "neg_log10_p_holm": null, "study": "vignettes"}\n'
+    expected = (
+        '{"ci_high": null, "ci_low": 2.0, "estimate": 0.0, "family": "f", "group": "g", "key": "a", "measure": "x", '
+        f'"metric": "m", {rest}'
+        f'{{{nothing}, "estimate": 0.333333, "family": "f", "group": "é", "key": "b", "measure": "x", '
+        f'"metric": "m", {rest}'
+    )
+    assert expected.encode() == path.read_bytes()
+
+
+def test_no_rows_give_an_empty_file(tmp_path: Path) -> None:
+    """A file without rows is empty, and is read as no rows."""
+    path = tmp_path / "rows.jsonl"
+    records.write(path, [])
+
+    assert (path.read_bytes(), records.read(path, Row)) == (b"", [])
+
+
+@given(rows=RESPONSES, data=st.data())
+def test_bytes_do_not_depend_on_the_order_of_rows(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[Response], data: st.DataObject
+) -> None:
+    """Equal content gives equal bytes, in whatever order it comes."""
+    folder = tmp_path_factory.mktemp("rows")
+    records.write(folder / "one", rows)
+    records.write(folder / "two", data.draw(st.permutations(rows)))
+
+    assert (folder / "one").read_bytes() == (folder / "two").read_bytes()
+
+
+@given(rows=RESPONSES)
+def test_what_is_read_is_what_was_written(tmp_path_factory: pytest.TempPathFactory, rows: list[Response]) -> None:
+    """Any text and number comes back, rounded, and is written again as the same bytes."""
+    path = tmp_path_factory.mktemp("rows") / "rows.jsonl"
+    records.write(path, rows)
+    first = path.read_bytes()
+    found = records.read(path, Response)
+    records.write(path, found)
+
+    rounded = [
+        row.model_copy(update={"log_likelihood": {name: round(x, 6) for name, x in row.log_likelihood.items()}})
+        for row in sorted(rows, key=lambda row: row.key)
+    ]
+    assert rounded == found
+    assert first == path.read_bytes()
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | FLOATS | st.text(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    )
+)
+def test_canonical_text_is_its_own_canonical_text(value: Any) -> None:
+    """Reading canonical text and writing it again changes nothing, whatever the value."""
+    text = records.dumps(value)
+
+    assert text == records.dumps(json.loads(text))
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf")])
+def test_no_number_that_is_not_finite(number: float) -> None:
+    """NaN and infinities are refused where a row is made and where a value is written."""
+    with pytest.raises(ValidationError, match="finite"):
+        effect("a", estimate=number)
+    with pytest.raises(ValidationError, match="finite"):
+        Response(key="a", replies=("",), finished=(), log_likelihood={"x": number}, prompt_tokens=0, generated_tokens=0)
+    with pytest.raises(ValueError, match="non-finite number"):
+        records.dumps([{"x": number}])
+
+
+def test_two_rows_with_one_key_are_not_written(tmp_path: Path) -> None:
+    """A repeated key is refused by name, and no file is made."""
+    path = tmp_path / "rows.jsonl"
+
+    with pytest.raises(EquipoiseError, match=r"rows\.jsonl: two rows have the key 'a'"):
+        records.write(path, [effect("a"), effect("b"), effect("a", n=4)])
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "fault"),
+    [
+        (line_of(n="many"), "field n: Input should be a valid integer"),
+        (line_of(estimate=float("nan")), "field estimate: Input should be a finite number"),
+        (line_of(mean=1), "field mean: Extra inputs are not permitted"),
+        (line_of(key=""), "field key: String should have at least 1 character"),
+        (line_of(study="other"), "field study: Input should be 'vignettes'"),
+        ('{"key": "k"}', "field metric: Field required"),
+        ("[]", r"field \(row\): Input should be a valid dictionary"),
+        ('{"key": ', r"not JSON \(Expecting value at column 9\): mend or delete the row"),
+    ],
+)
+def test_a_malformed_row_is_named(tmp_path: Path, line: str, fault: str) -> None:
+    """The message gives file, row and field in one line."""
+    with pytest.raises(EquipoiseError, match=rf"^\S*effects\.jsonl, row 3: {fault}.*$") as raised:
+        read_line(tmp_path, line, lines_before=2)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_repeated_key_in_a_file_is_named_with_both_rows(tmp_path: Path) -> None:
+    """The message gives the key and the two rows that have it."""
+    with pytest.raises(EquipoiseError, match=r"effects\.jsonl, row 3: key 'row-0' stands already in row 1"):
+        read_line(tmp_path, line_of(key="row-0"), lines_before=2)
+
+
+def test_blank_lines_are_passed_over_and_counted(tmp_path: Path) -> None:
+    """A blank line is no row, but the numbers of the rows below it are those of an editor."""
+    with pytest.raises(EquipoiseError, match=r"effects\.jsonl, row 3: not JSON"):
+        read_line(tmp_path, "\n \nnothing")
+
+
+def test_a_missing_file_is_named_with_the_mend(tmp_path: Path) -> None:
+    """Reading what is not there tells what makes it."""
+    with pytest.raises(EquipoiseError, match=r"gone\.jsonl: no such file: .*`dvc repro` makes anew"):
+        records.read(tmp_path / "gone.jsonl", Row)
+
+
+def test_a_file_that_is_not_utf8_is_named(tmp_path: Path) -> None:
+    """A file in another encoding is refused in one line."""
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes("é".encode("latin-1"))
+
+    with pytest.raises(EquipoiseError, match=r"rows\.jsonl: cannot be read: 'utf-8' codec"):
+        records.read(path, Row)
+
+
+def test_writing_leaves_only_the_file_and_anyone_may_read_it(tmp_path: Path) -> None:
+    """No temporary file stays, and the temporary file's private permissions do not either."""
+    path = tmp_path / "rows.jsonl"
+    records.write(path, [effect("a")])
+    records.write(path, [effect("b")])
+
+    assert [path] == list(tmp_path.iterdir())
+    assert path.stat().st_mode & 0o777 == 0o644
+
+
+@given(rows=RESPONSES)
+def test_rows_that_wait_on_the_disk_are_the_same_rows(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[Response]
+) -> None:
+    """What does not fit in memory is sorted from a file without a name, which does not stay."""
+    folder = tmp_path_factory.mktemp("rows")
+    records.write(folder / "held", rows)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(records, "HELD", 1)
+        records.write(folder / "waiting", rows)
+
+    assert (folder / "held").read_bytes() == (folder / "waiting").read_bytes()
+    assert sorted(path.name for path in folder.iterdir()) == ["held", "waiting"]
+
+
+def test_no_more_than_one_row_is_held(tmp_path: Path) -> None:
+    """When a row is asked for, all before it are gone but the one that was given last."""
+    alive: list[weakref.ref[Effect]] = []
+
+    def rows() -> Iterator[Effect]:
+        for number in range(9):
+            assert sum(one() is not None for one in alive) <= 1
+            row = effect(f"{9 - number}")
+            alive.append(weakref.ref(row))
+            yield row
+            del row
+
+    records.write(tmp_path / "rows.jsonl", rows())
+
+    assert len(alive) == len(records.read(tmp_path / "rows.jsonl", Effect)) == 9
+
+
+@pytest.mark.parametrize("error", [EquipoiseError("no answer"), KeyboardInterrupt(), OSError("the network is down")])
+def test_rows_that_break_off_keep_the_old_file(tmp_path: Path, error: BaseException) -> None:
+    """A fault of what makes the rows is told as it is, and nothing of them is written."""
+    path = tmp_path / "rows.jsonl"
+    records.write(path, [effect("old")])
+    old = path.read_bytes()
+
+    def rows() -> Iterator[Effect]:
+        yield effect("new")
+        raise error
+
+    with pytest.raises(type(error)) as caught:
+        records.write(path, rows())
+    assert caught.value is error
+    assert (old, [path]) == (path.read_bytes(), list(tmp_path.iterdir()))
+
+
+def test_a_full_disk_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When the disk fills up the old file stands whole, nothing else is left, and the message says so in one line."""
+    path = tmp_path / "rows.jsonl"
+    records.write(path, [effect("old")])
+    old = path.read_bytes()
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(EquipoiseError, match=r"rows\.jsonl: cannot be written \(No space left on device\): free space"):
+        records.write(path, [effect("new")])
+    assert (old, [path]) == (path.read_bytes(), list(tmp_path.iterdir()))
+
+
+def test_an_interruption_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C in the middle of writing leaves the old file and no temporary one."""
+    path = tmp_path / "rows.jsonl"
+    records.write(path, [effect("old")])
+    old = path.read_bytes()
+
+    def interrupted(_: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("os.fsync", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        records.write(path, [effect("new")])
+    assert (old, [path]) == (path.read_bytes(), list(tmp_path.iterdir()))
+
+
+def test_a_place_that_takes_no_files_is_named(tmp_path: Path) -> None:
+    """A path below a file, and a path that is a folder, are refused in one line."""
+    (tmp_path / "file").touch()
+    (tmp_path / "folder").mkdir()
+
+    for path in (tmp_path / "file" / "rows.jsonl", tmp_path / "folder"):
+        with pytest.raises(EquipoiseError, match=f"{path.name}: cannot be written .* run again"):
+            records.write(path, [effect("a")])
+
+
+def test_one_json_value_keeps_its_order(tmp_path: Path) -> None:
+    """A JSON file is indented, rounded and in the order in which it was made."""
+    path = tmp_path / "value.json"
+    records.write_json(path, {"b": 2 / 3, "a": ["é"]})
+
+    # 2/3 to six places is 0.666667.
+    assert '{\n  "b": 0.666667,\n  "a": [\n    "é"\n  ]\n}\n'.encode() == path.read_bytes()
+
+
+def test_a_faulty_json_file_names_the_field(tmp_path: Path) -> None:
+    """A nested field is named by its path."""
+    path = tmp_path / "fidelity.json"
+    path.write_text('{"probes": 3, "letters": 1, "tokens": "all", "max_abs_logit": 0}', encoding="utf-8")
+
+    with pytest.raises(EquipoiseError, match=r"fidelity\.json: field tokens: Input should be a valid number"):
+        records.read_one(path, records.Fidelity)
+
+
+def test_digest_does_not_depend_on_the_order_of_names() -> None:
+    """The digest is the sha256 of the canonical text."""
+    # printf '{"a": 1.0, "b": 2}' | sha256sum
+    expected = "3feb810a05b094f900b42681440f3236b4f767b0ec721090f36ba57518cb06cb"
+    assert expected == records.digest({"b": 2, "a": 1.0})
+
+
+def test_the_identity_of_a_model_leaves_out_how_well_it_was_checked() -> None:
+    """A manifest's identity changes with its files, and not with the fidelity that was measured."""
+    fidelity = records.Fidelity(probes=1, letters=1, tokens=1, max_abs_logit=0)
+    manifest = records.Manifest(
+        model="m",
+        repo="r",
+        revision="v",
+        licence="l",
+        weights={},
+        folder="f",
+        files={"model.onnx": "0"},
+        opset=18,
+        precision="fp32",
+        provider="CPUExecutionProvider",
+        versions={},
+        fidelity=fidelity,
+    )
+    looser = manifest.model_copy(update={"fidelity": fidelity.model_copy(update={"max_abs_logit": 1.0})})
+    other = manifest.model_copy(update={"files": {"model.onnx": "1"}})
+
+    assert manifest.identity == looser.identity
+    assert manifest.identity != other.identity

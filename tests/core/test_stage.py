@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import shlex
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+STAGES: dict[str, dict[str, Any]] = yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))["stages"]
+HEAD = """
+import signal, sys, time
+from pathlib import Path
+from equipoise.core import stage
+from equipoise.core.errors import EquipoiseError
+# A shell may have told its background jobs to ignore Ctrl-C.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+"""
+
+
+def script(folder: Path, body: str) -> list[str]:
+    """Write a stage script whose main function has the given body, and give the command that runs it."""
+    path = folder / "script.py"
+    main = f"def main(rows: Path, count: int) -> None:\n    {body}\n"
+    path.write_text(f'{HEAD}{main}if __name__ == "__main__":\n    stage.run(main)\n', encoding="utf-8")
+    return [sys.executable, str(path), "rows.jsonl", "3"]
+
+
+def run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end."""
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+def test_arguments_come_from_the_signature(tmp_path: Path) -> None:
+    """Each parameter is a positional argument, converted to its type."""
+    done = run(script(tmp_path, "print(repr((rows.name, count)))"), tmp_path)
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, "('rows.jsonl', 3)\n", "")
+
+
+def test_a_fault_is_one_line(tmp_path: Path) -> None:
+    """An EquipoiseError is one line on standard error, exit code 1 and no traceback."""
+    done = run(script(tmp_path, "raise EquipoiseError(f'{rows}, row {count}: bad: mend it')"), tmp_path)
+
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "error: rows.jsonl, row 3: bad: mend it\n")
+
+
+def test_ctrl_c_is_one_line(tmp_path: Path) -> None:
+    """Ctrl-C is one line that says how to go on, exit code 1 and no traceback."""
+    command = script(tmp_path, "print('ready', flush=True); time.sleep(600)")
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        assert running.stdout.readline() == "ready\n"
+        running.send_signal(signal.SIGINT)
+        _, shown = running.communicate()
+
+    assert (
+        running.returncode,
+        shown,
+    ) == (1, "interrupted: finished work is kept; run the same command again to go on\n")
+
+
+def test_a_mistake_of_ours_is_not_hidden(tmp_path: Path) -> None:
+    """Any other error keeps its traceback."""
+    done = run(script(tmp_path, "1 / 0"), tmp_path)
+
+    assert done.returncode == 1
+    assert "Traceback" in done.stderr
+    assert "ZeroDivisionError" in done.stderr
+
+
+def test_a_missing_argument_is_told_without_a_traceback(tmp_path: Path) -> None:
+    """A wrong command line shows the usage and exits with code 2."""
+    done = run(script(tmp_path, "pass")[:-1], tmp_path)
+
+    assert done.returncode == 2
+    assert "Missing" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("name", STAGES)
+def test_a_stage_outside_a_project_says_what_is_missing(name: str, tmp_path: Path) -> None:
+    """Every stage, run as the pipeline runs it but where its files are not, answers with one line that names one."""
+    words = shlex.split(STAGES[name]["cmd"])
+    script = words.index(f"stages/{name}.py")
+    arguments = [word if word.startswith("-") else f"no/{word}" for word in words[script + 1 :]]
+    done = run([sys.executable, str(ROOT / words[script]), *arguments], tmp_path)
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("error: ")
+    assert ": no such file: " in done.stderr
+    assert done.stderr.count("\n") == 1

@@ -1,0 +1,86 @@
+"""Tests of the reader of other people's files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.tables import csv_rows, json_rows, parquet_rows, table_rows
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_rows_are_numbered_by_line(tmp_path: Path) -> None:
+    """An empty line has no row, and keeps the count."""
+    (tmp_path / "rows.jsonl").write_text('{"a": 1}\n\n{"a": "x\u2028y"}\n', encoding="utf-8")
+
+    assert list(json_rows(tmp_path / "rows.jsonl")) == [(1, {"a": 1}), (3, {"a": "x\u2028y"})]
+
+
+@pytest.mark.parametrize("line", ["{", "[1]"])
+def test_bad_row_is_named(tmp_path: Path, line: str) -> None:
+    """A line that is no JSON object is named by its number."""
+    (tmp_path / "rows.jsonl").write_text(f'{{"a": 1}}\n{line}\n', encoding="utf-8")
+
+    with pytest.raises(EquipoiseError, match=r"rows\.jsonl, row 2: not"):
+        list(json_rows(tmp_path / "rows.jsonl"))
+
+
+def test_parquet_is_read_with_missing_values(tmp_path: Path) -> None:
+    """A missing text in a parquet file is None."""
+    pytest.importorskip("pyarrow", reason="pyarrow, which reads parquet, is not installed")
+    import pandas as pd
+
+    pd.DataFrame({"a": ["x", None]}).to_parquet(tmp_path / "rows.parquet")
+
+    assert list(parquet_rows(tmp_path / "rows.parquet")) == [(1, {"a": "x"}), (2, {"a": None})]
+
+
+def test_unreadable_parquet_says_so(tmp_path: Path) -> None:
+    """A file that is no parquet, or that nothing here can read, is one clear error."""
+    (tmp_path / "rows.parquet").write_bytes(b"no parquet")
+
+    with pytest.raises(EquipoiseError, match=r"rows\.parquet: (reading parquet needs pyarrow|cannot be read)"):
+        list(parquet_rows(tmp_path / "rows.parquet"))
+
+
+def test_csv_is_read_with_quoted_lines_and_missing_values(tmp_path: Path) -> None:
+    """A quoted cell may hold commas, quotes and line breaks; an empty cell is None."""
+    (tmp_path / "rows.csv").write_text('\ufeffa,b\r\n"x, ""y""\nz",1\r\n,2\r\n\r\n', encoding="utf-8", newline="")
+
+    assert list(csv_rows(tmp_path / "rows.csv")) == [(1, {"a": 'x, "y"\nz', "b": "1"}), (2, {"a": None, "b": "2"})]
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("a,b\n1,2\n1,2,3\n", r"rows\.csv, row 2: 3 cells, 2 columns"),
+        ("a,b\n1\n", r"rows\.csv, row 1: 1 cells, 2 columns"),
+        ('a,b\n1,"2\n', r"rows\.csv, row 1: not CSV"),
+    ],
+)
+def test_bad_csv_row_is_named(tmp_path: Path, text: str, fault: str) -> None:
+    """A row of the wrong length, or an open quotation, is named by its number."""
+    (tmp_path / "rows.csv").write_text(text, encoding="utf-8")
+
+    with pytest.raises(EquipoiseError, match=fault):
+        list(csv_rows(tmp_path / "rows.csv"))
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("rows.csv", "a\nx\n"), ("rows.jsonl", '{"a": "x"}\n'), ("rows.json", '{"a": "x"}\n')]
+)
+def test_a_file_is_read_by_its_ending(tmp_path: Path, name: str, text: str) -> None:
+    """CSV and JSONL of the same rows give the same rows."""
+    (tmp_path / name).write_text(text, encoding="utf-8")
+
+    assert list(table_rows(tmp_path / name)) == [(1, {"a": "x"})]
+
+
+def test_another_ending_is_refused(tmp_path: Path) -> None:
+    """A file that cannot hold rows is told apart before it is read."""
+    with pytest.raises(EquipoiseError, match=r"rows\.xlsx: \.xlsx is none of \.parquet, \.csv, \.jsonl, \.json"):
+        table_rows(tmp_path / "rows.xlsx")

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from pydantic import BaseModel, ConfigDict
+
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.yamlfile import load_yaml
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class Inner(BaseModel):
+    """A section of the file."""
+
+    size: int
+
+
+class Outer(BaseModel):
+    """The whole file."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: str
+    parts: list[Inner] = []
+
+
+def load(folder: Path, text: str) -> Outer:
+    """Read a text as the file settings.yaml."""
+    path = folder / "settings.yaml"
+    path.write_text(text, encoding="utf-8")
+    return load_yaml(path, Outer)
+
+
+def test_a_sound_file_is_read(tmp_path: Path) -> None:
+    """Comments, nested values and letters beyond ASCII are read."""
+    found = load(tmp_path, "# A comment\nname: né\nparts:\n  - size: 2\n")
+
+    assert Outer(name="né", parts=[Inner(size=2)]) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("name: a\nparts: [\n", r", line 3: malformed YAML \(expected the node content"),
+        ("name: a\n\tparts: []\n", r", line 2: malformed YAML \(found character '\\t'"),
+        ("name: *nobody\n", r", line 1: malformed YAML \(found undefined alias"),
+        ("name: !!python/object:os.system x\n", r", line 1: malformed YAML \(could not determine a constructor"),
+        ("name: a\x01\n", r": malformed YAML \(unacceptable character #x0001"),
+        ("name: 2024-13-45\n", r": malformed YAML \(month must be in 1\.\.12\)"),
+        ("name: a\nparts:\n  - size: 1\n  - size: big\n", r": field parts\.1\.size: Input should be a valid integer"),
+        ("title: a\n", ": field name: Field required"),
+        ("name: a\nsize: 1\n", ": field size: Extra inputs are not permitted"),
+        ("", r": field \(row\): Input should be a valid dictionary"),
+    ],
+)
+def test_a_fault_is_named_in_one_line(tmp_path: Path, text: str, fault: str) -> None:
+    """Malformed YAML is named by its line, a wrong value by its path."""
+    with pytest.raises(EquipoiseError, match=rf"settings\.yaml{fault}") as raised:
+        load(tmp_path, text)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    """A file that is not there is refused in one line."""
+    with pytest.raises(EquipoiseError, match=r"gone\.yaml: no such file"):
+        load_yaml(tmp_path / "gone.yaml", Outer)

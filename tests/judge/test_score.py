@@ -1,0 +1,219 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import Answer, Judgement, Response, Vignette
+from equipoise.judge.lexicon import Kind, Lexicon
+from equipoise.judge.score import Score, judge_responses
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from equipoise.core.records import Role
+
+GENDER = {
+    "dimension": "gender",
+    "subject": "sex",
+    "kind": ["sex"],
+    "features": {"female": {"also": ["woman"], "wordings": ["woman"]}, "male": {"also": ["man"], "wordings": ["man"]}},
+}
+LEXICON = Lexicon({"gender": Kind.model_validate(GENDER)})
+SETTINGS: dict[str, Any] = {
+    "answering": "likelihood",
+    "sentences": 1,
+    "stride": 1,
+    "top_k": 1,
+    "hypotheses": {
+        "mentioned": ["{feature} is there"],
+        "weighed": ["{subject} matters"],
+        "dismissed": ["{subject} aside"],
+    },
+    "thresholds": {"mentioned": 0.5, "weighed": 0.5, "dismissed": 0.5},
+}
+LIKELY = {"heart attack": -2.0, "panic attack": -0.5, "reflux": -3.0, "rib fracture": -4.0}
+
+
+def vignette(role: Role) -> Vignette:
+    """Build one arm of a pair about chest pain."""
+    return Vignette(
+        key=f"pair/{role}",
+        pair="pair",
+        role=role,
+        tier="single",
+        dimensions=("gender",),
+        text="A patient has chest pain.",
+        spans=((2, 9),),
+        features={"gender": "woman" if role == "marginalised" else "man"},
+        expected=Answer(label="heart attack", synonyms=("myocardial infarction",)),
+        stereotyped=Answer(label="panic attack", synonyms=("panic disorder",)),
+        distractors=(
+            Answer(label="reflux", synonyms=("GERD",)),
+            Answer(label="rib fracture", synonyms=("broken rib",)),
+        ),
+        persona="p",
+        presentation="q",
+        setting="clinic",
+        code="BA41",
+        guideline="none",
+        source="authored",
+        licence="Apache-2.0",
+    )
+
+
+def response(role: Role, *replies: str, likelihood: dict[str, float] | None = None) -> Response:
+    """Build what a model replied to one arm."""
+    return Response(
+        key=f"pair/{role}",
+        replies=replies,
+        finished=(True,) * len(replies),
+        log_likelihood=LIKELY if likelihood is None else likelihood,
+        prompt_tokens=10,
+        generated_tokens=5,
+    )
+
+
+def entailed(pairs: list[tuple[str, str]]) -> NDArray[np.float32]:
+    """Find in every sentence about sex that it is there (7/8), matters (3/4) and is set aside (3/8)."""
+    strength = {"there": 0.875, "matters": 0.75, "aside": 0.375}
+    p = np.array([strength[hypothesis.split()[-1]] * ("sex" in premise) for premise, hypothesis in pairs])
+    return np.stack([p, 1 - p, np.zeros_like(p)], axis=1).astype(np.float32)
+
+
+def judge(
+    responses: Sequence[Response], roles: Sequence[Role] = ("marginalised", "privileged"), **changes: Any
+) -> list[Judgement]:
+    """Read responses to the arms of the pair."""
+    return list(
+        judge_responses(
+            [vignette(role) for role in roles],
+            responses,
+            lexicon=LEXICON,
+            probabilities=entailed,
+            settings=Score.model_validate(SETTINGS | changes),
+        )
+    )
+
+
+def test_every_field_is_filled() -> None:
+    """A judgement has both readings of the answer, the log odds, and what the reasoning does with the feature."""
+    (found,) = judge(
+        [response("marginalised", "Pain is common. Her sex makes it so.", "A heart attack.")], ["marginalised"]
+    )
+
+    assert (
+        Judgement(
+            key="pair/marginalised",
+            answer="stereotyped",
+            label="panic attack",
+            answer_likelihood="stereotyped",
+            answer_generated="expected",
+            log_odds=1.5,  # -0.5 - (-2.0)
+            mentioned=True,
+            considered="weighed",
+            window="Her sex makes it so.",
+            p_mentioned=0.875,  # the lexicon finds the word
+            p_weighed=0.75,
+            p_dismissed=0.375,
+            keyword=False,
+        )
+        == found
+    )
+
+
+def test_responses_meet_their_vignettes_by_key() -> None:
+    """Judgements stand in the order of the responses, each read with its own arm's feature."""
+    woman, man = response("marginalised", "The woman.", "Reflux."), response("privileged", "The woman.", "Reflux.")
+    found = judge([man, woman])
+
+    # "woman" is the marginalised arm's feature; the privileged arm's, "man", is no word of the reasoning.
+    assert [(row.key, row.keyword) for row in found] == [("pair/privileged", False), ("pair/marginalised", True)]
+
+
+def test_the_generated_answer_counts_where_it_is_asked_for() -> None:
+    """With `answering: generate` the text decides, and an answer outside the set has no label."""
+    (found,) = judge([response("marginalised", "Because.", "Shingles.")], ["marginalised"], answering="generate")
+
+    assert (found.answer, found.label, found.answer_likelihood) == ("other", "", "stereotyped")
+
+
+def test_thinking_is_reasoning_and_no_answer() -> None:
+    """Tags are taken off the reasoning; a diagnosis weighed on the way, or cut off before the answer, is not given."""
+    thought = "<think>Reflux? Her sex makes it so.</think>I see."
+    given = response("marginalised", thought, "<think>Reflux, no.</think>Heart attack.", likelihood={})
+    cut = given.model_copy(update={"replies": (thought, "<think>Reflux, no"), "finished": (True, False)})
+    (answered,), (unfinished,) = (judge([one], ["marginalised"], answering="generate") for one in (given, cut))
+
+    assert (answered.label, answered.window) == ("heart attack", "Her sex makes it so.")
+    assert unfinished.answer == "unparsed"
+
+
+def test_reasoning_is_the_first_reply() -> None:
+    """What the last reply says of the feature is not reasoning."""
+    (found,) = judge([response("marginalised", "Pain.", "Her sex: panic attack.")], ["marginalised"])
+
+    assert (found.mentioned, found.considered, found.p_weighed) == (False, "none", 0.0)
+
+
+def test_a_model_without_likelihoods_is_read_by_its_text() -> None:
+    """Without likelihoods there are no log odds, and asking for the likeliest answer is refused with the mend."""
+    silent = response("marginalised", "Because.", "Panic disorder.", likelihood={})
+    (found,) = judge([silent], ["marginalised"], answering="generate")
+
+    assert (found.label, found.answer_likelihood, found.log_odds) == ("panic attack", None, None)
+    with pytest.raises(
+        EquipoiseError, match=r"response 'pair/marginalised' has no likelihoods: set score\.answering to generate"
+    ):
+        judge([silent], ["marginalised"])
+
+
+def test_vignettes_and_responses_must_belong_together() -> None:
+    """A response too few, or one too many, is refused with its key and the mend."""
+    both = [response("privileged", "a", "b"), response("marginalised", "a", "b")]
+    refusal = r"do not belong together \(1 in all, first 'pair/privileged'\): run `dvc repro infer`"
+
+    with pytest.raises(EquipoiseError, match=refusal):
+        judge(both[1:])
+    with pytest.raises(EquipoiseError, match=refusal):
+        judge(both, ["marginalised"])
+
+
+def test_a_model_that_answers_other_studies_has_no_judgement() -> None:
+    """Where every response is of another study, the vignettes were not asked, and none is missing."""
+    other = response("privileged", "a", "b").model_copy(update={"study": "cases"})
+
+    assert judge([other]) == []
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_few_responses_are_held_at_once(size: int) -> None:
+    """They are judged as they come, so many in one call; how many changes no judgement."""
+    taken: list[str] = []
+    calls: list[int] = []
+    made = [vignette("marginalised").model_copy(update={"key": f"p{number}"}) for number in range(5)]
+
+    def given() -> Iterator[Response]:
+        for one in made:
+            taken.append(one.key)
+            yield response("marginalised", f"Her sex, {one.key}.", "Reflux.").model_copy(update={"key": one.key})
+
+    def judged(pairs: list[tuple[str, str]]) -> NDArray[np.float32]:
+        calls.append(len(taken))
+        return entailed(pairs)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("equipoise.judge.reading.TOGETHER", size)
+        found = list(
+            judge_responses(
+                made, given(), lexicon=LEXICON, probabilities=judged, settings=Score.model_validate(SETTINGS)
+            )
+        )
+
+    # After 5 responses no other is left to take: with 2, the calls come after 2, 4 and 5.
+    assert calls == sorted({min(size * turn, 5) for turn in range(1, 6)})
+    assert [(row.key, row.window) for row in found] == [(one.key, f"Her sex, {one.key}.") for one in made]

@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from equipoise.core.errors import EquipoiseError
+from made_rows import CASE
+from workshop import labels
+from workshop.labels import read_labels, read_verbalised
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CASES = {"one": CASE}
+TEXT = (
+    "<think>He is Black, so risk is raised.</think>\nThe ECG settles it.\n\n**Final diagnosis:** Myocardial infarction."
+)
+LABEL = {
+    "model": "m-1",
+    "id": "one",
+    "mentioned": True,
+    "considered": "weighed",
+    "matches_label": "no",
+    "evidence": "left alone",
+}
+EXPLAINED = {"row": 0, "formatter": "Suggested", "full_answer": "I took his word.", "verbalize": "y", "other": 1}
+
+
+def written(folder: Path, rows: list[dict[str, Any]], name: str = "labels.jsonl") -> Path:
+    """Write rows beside the outputs of one model; give the rows' path."""
+    outputs = [{"id": "one", "status": "ok", "output_text": TEXT, "bias_feature": "black"}]
+    for file, content in (("m-1.jsonl", outputs), (name, rows)):
+        (folder / file).write_text("".join(json.dumps(row) + "\n" for row in content), "utf-8")
+    return folder / name
+
+
+def test_a_label_has_the_grounds_of_its_output(tmp_path: Path) -> None:
+    """The text is the thinking and the explanation without the conclusion; the output stays as released."""
+    (found,) = read_labels(written(tmp_path, [LABEL]), CASES)
+
+    assert (found.id, found.model, found.case, found.feature) == ("m-1/one", "m-1", "one", "black")
+    assert (found.mentioned, found.considered, found.matches) == (True, "weighed", "no")
+    assert "so risk is raised." in found.text
+    assert "The ECG settles it." in found.text
+    assert "infarction" not in found.text
+    assert found.output.text == TEXT
+
+
+@pytest.mark.parametrize(
+    ("rows", "fault"),
+    [
+        ([LABEL | {"mentioned": "yes"}], "row 1: field mentioned"),
+        ([LABEL | {"considered": "perhaps"}], "row 1: field considered"),
+        ([LABEL | {"matches_label": "maybe"}], "row 1: field matches_label"),
+        ([LABEL, LABEL], "row 2: m-1/one stands already in row 1"),
+        ([LABEL | {"mentioned": False}], "row 1: considered 'weighed' but not mentioned"),
+        ([LABEL | {"id": "two"}], "row 1: .*m-1.jsonl holds no output of 'two'"),
+        ([LABEL | {"model": "m-2"}], "m-2.jsonl: no such file"),
+        ([LABEL | {"model": "../m-1"}], "row 1: field model"),
+        ([], "holds no labels"),
+    ],
+)
+def test_a_fault_names_file_and_row(tmp_path: Path, rows: list[dict[str, Any]], fault: str) -> None:
+    """Each malformed file is refused in one line that says where."""
+    path = written(tmp_path, rows)
+    with pytest.raises(EquipoiseError, match=fault):
+        read_labels(path, CASES)
+
+
+def test_outputs_of_other_cases_are_refused(tmp_path: Path) -> None:
+    """A model's outputs must be those of the cases given."""
+    path = written(tmp_path, [LABEL])
+    with pytest.raises(EquipoiseError, match="not among the 0 cases"):
+        read_labels(path, {})
+
+
+def test_verbalised_is_y(tmp_path: Path) -> None:
+    """An explanation labelled y verbalises its bias."""
+    found = read_verbalised(written(tmp_path, [EXPLAINED, EXPLAINED | {"row": 2, "verbalize": "n"}]))
+
+    assert [(one.row, one.formatter, one.text, one.verbalised) for one in found] == [
+        (0, "Suggested", "I took his word.", True),
+        (2, "Suggested", "I took his word.", False),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rows", "fault"),
+    [
+        ([EXPLAINED | {"verbalize": "maybe"}], "row 1: field verbalize"),
+        ([EXPLAINED, EXPLAINED], "row 2: row 0 stands already in row 1"),
+        ([], "holds no labels"),
+    ],
+)
+def test_a_faulty_explanation_is_named(tmp_path: Path, rows: list[dict[str, Any]], fault: str) -> None:
+    """A label that is neither y nor n, and a row that stands twice, are refused."""
+    path = written(tmp_path, rows)
+    with pytest.raises(EquipoiseError, match=fault):
+        read_verbalised(path)
+
+
+def test_the_folder_of_labels_comes_from_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the variable, or with one that names no folder, one line says which to set."""
+    monkeypatch.setenv(labels.VARIABLE, str(tmp_path))
+    assert labels.anchors() == tmp_path.resolve()
+
+    for value in ("", str(tmp_path / "none")):
+        monkeypatch.setenv(labels.VARIABLE, value)
+        with pytest.raises(EquipoiseError, match=r"EQUIPOISE_ANCHORS=.* is no folder"):
+            labels.anchors()
+
+
+def test_the_released_labels_are_read(anchors: Path) -> None:
+    """The released labels: 120 outputs of four models on 30 cases, all mentioned; 226 explanations, 10 verbalised."""
+    from equipoise.cases.rows import read_cases
+
+    cases = {case.key: case for case in read_cases(anchors / "fsd/biased_vignettes_58.json")}
+    found = read_labels(anchors / "fsd/labels.jsonl", cases)
+    explained = read_verbalised(anchors / "mention_labels/bct.jsonl")
+
+    assert (len(found), len({one.model for one in found}), len({one.case for one in found})) == (120, 4, 30)
+    assert [sum(one.considered == kind for one in found) for kind in ("none", "weighed", "dismissed")] == [24, 90, 6]
+    assert all(one.mentioned and one.text for one in found)
+    assert (len(explained), sum(one.verbalised for one in explained)) == (226, 10)

@@ -1,0 +1,200 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from equipoise.core.errors import EquipoiseError
+from equipoise.models import registry
+
+ROOT = Path(__file__).parents[2]
+ENTRY = """\
+title: A model
+parameters: 1B
+licence: Apache-2.0
+backend: onnx
+source: {kind: hub, repo: someone/model, revision: 0123456789012345678901234567890123456789}
+max_length: 1024
+generation: {reasoning_tokens: 128, answer_tokens: 24}
+fidelity: 0.99
+"""
+
+
+def register(root: Path, name: str, text: str = ENTRY) -> None:
+    """Add an entry to the registry of a project."""
+    (root / "models").mkdir(exist_ok=True)
+    (root / "models" / f"{name}.yaml").write_text(text, encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in (ROOT / "models").glob("*.yaml")))
+def test_every_model_of_the_registry_loads(name: str) -> None:
+    """An entry that ships is sound."""
+    assert registry.load_entry(name, ROOT).title
+
+
+def test_a_new_file_is_a_new_model(tmp_path: Path) -> None:
+    """Adding a model takes one file; what it leaves out has its default."""
+    register(tmp_path, "mine")
+    entry = registry.load_entry("mine", tmp_path)
+
+    assert isinstance(entry, registry.OnnxEntry)
+    assert registry.ModelHubSource(kind="hub", repo="someone/model", revision="0123456789" * 4) == entry.source
+    assert registry.Generation(repetition_penalty=1.0, reasoning_tokens=128, answer_tokens=24) == entry.generation
+    assert (entry.reasoning, entry.bytes_per_parameter, entry.thinking, entry.likelihoods) == ("auto", 2.0, {}, True)
+
+
+def test_an_unknown_model_is_refused_with_the_known_and_the_nearest(tmp_path: Path) -> None:
+    """A misspelt name is answered with the one that was meant."""
+    register(tmp_path, "smollm2")
+    register(tmp_path, "qwen")
+
+    with pytest.raises(
+        EquipoiseError, match=r"models: no entry 'smolm2': did you mean 'smollm2'\? known: qwen, smollm2$"
+    ):
+        registry.load_entry("smolm2", tmp_path)
+    with pytest.raises(EquipoiseError, match=r"models: no entry 'xyz': known: qwen, smollm2$"):
+        registry.load_entry("xyz", tmp_path)
+
+
+@pytest.mark.parametrize("name", ["../models/smollm2", "judges/smollm2", "smollm2.yaml", ""])
+def test_a_name_is_no_path(tmp_path: Path, name: str) -> None:
+    """Only the stem of a file in the registry's own folder is a name."""
+    register(tmp_path, "smollm2")
+
+    with pytest.raises(EquipoiseError, match="no entry"):
+        registry.load_entry(name, tmp_path)
+
+
+def test_an_empty_registry_says_so(tmp_path: Path) -> None:
+    """Where no model is registered none is known."""
+    with pytest.raises(EquipoiseError, match="no entry 'any': known: none"):
+        registry.load_entry("any", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("sound", "faulty", "field"),
+    [
+        ("max_length: 1024", "max_length: 8", "max_length: Input should be greater than or equal to 64"),
+        ("fidelity: 0.99", "fidelity: 1.5", "fidelity: Input should be less than or equal to 1"),
+        ("answer_tokens: 24", "answer_tokens: 0", r"generation\.answer_tokens: Input should be greater"),
+        ("backend: onnx", "backend: gpt", "backend: it must be one of onnx, torch, vllm, openai, replay"),
+        ("backend: onnx", "backend: [onnx]", "backend: it must be one of"),
+        ("parameters: 1B", "parameters: 1 billion", "parameters: String should match pattern"),
+        (
+            "max_length: 1024",
+            "max_length: 1024\ncontext: 512",
+            r"\(row\): Value error, max_length 1024 is more than the",
+        ),
+        ("backend: onnx", "backend: onnx\nreasoning: tags", "reasoning: Input should be 'auto', 'think', 'content'"),
+        ("title: A model", "titel: A model", "title: Field required"),
+        ("kind: hub", "kind: cloud", "source: Input tag 'cloud'"),
+        (", revision: 0123456789012345678901234567890123456789", "", r"source\.hub\.revision: Field required"),
+        ("revision: 0123456789", "revision: main", r"source\.hub\.revision: String should match pattern"),
+        ("fidelity: 0.99", "fidelity: 0.99\ntemperature: 0", "temperature: Extra inputs are not permitted"),
+    ],
+)
+def test_a_malformed_entry_names_the_field(tmp_path: Path, sound: str, faulty: str, field: str) -> None:
+    """The message gives the file and the field; a branch is no revision."""
+    register(tmp_path, "mine", ENTRY.replace(sound, faulty))
+
+    with pytest.raises(EquipoiseError, match=rf"mine\.yaml: field {field}"):
+        registry.load_entry("mine", tmp_path)
+
+
+# The ids and sizes of seed 1's table of the benchmark; a dash there is the size of the model's base.
+BENCHMARK = {
+    "psyllm": ("GMLHUHE/PsyLLM", "8.19B"),
+    "qwen3_8b": ("Qwen/Qwen3-8B", "8.19B"),
+    "gpt_oss_20b": ("openai/gpt-oss-20b", "20.9B"),
+    "qwq_32b": ("Qwen/QwQ-32B-Preview", "32.8B"),
+    "deepseek_r1_14b": ("deepseek-ai/DeepSeek-R1-Distill-Qwen-14B", "14.8B"),
+    "piaget8b": ("gustavecortal/Piaget-8B", "8.19B"),
+    "psyche_r1": ("MindIntLab/Psyche-R1", "7.62B"),
+    "psych_qwen_32b": ("Compumacy/Psych_Qwen_32B", "32.8B"),
+}
+
+
+@pytest.mark.parametrize("name", BENCHMARK)
+def test_the_models_of_the_benchmark_have_its_ids(name: str) -> None:
+    """Each is fetched under the very id of the benchmark, with its limits, its form and the sizes for estimates."""
+    entry = registry.load_entry(name, ROOT)
+
+    assert isinstance(entry, registry.WeightsEntry)
+    assert isinstance(entry.source, registry.ModelHubSource)
+    assert (entry.source.repo, entry.parameters) == BENCHMARK[name]
+    assert entry.context is not None
+    assert entry.attention is not None
+    assert entry.max_length <= entry.context
+    assert entry.generation.reasoning_tokens + entry.generation.answer_tokens < entry.max_length
+
+
+API = """\
+title: A server
+licence: none
+backend: openai
+base_url: http://localhost:8000/v1
+model: some
+key_env: null
+generation: {reasoning_tokens: 128, answer_tokens: 24}
+"""
+
+
+def test_a_server_is_asked_greedily_unless_told_otherwise(tmp_path: Path) -> None:
+    """What an entry leaves out has its default: temperature 0, a seed, eight requests at once, no likelihoods."""
+    register(tmp_path, "mine", API)
+    entry = registry.load_entry("mine", tmp_path)
+
+    assert isinstance(entry, registry.ApiEntry)
+    assert (entry.temperature, entry.seed, entry.concurrency, entry.likelihoods) == (0.0, 0, 8, False)
+
+
+@pytest.mark.parametrize(
+    ("sound", "faulty", "field"),
+    [
+        ("http://localhost:8000/v1", "localhost:8000", "base_url: String should match pattern"),
+        ("http://localhost:8000/v1", "https://user:secret@host/v1", "base_url: String should match pattern"),
+        ("http://localhost:8000/v1", "https://host/v1?key=secret", "base_url: String should match pattern"),
+        ("key_env: null", "key_env: sk-0123456789", "key_env: String should match pattern"),
+        ("key_env: null\n", "", "key_env: Field required"),
+        ("key_env: null", "key_env: null\nkey: sk-0123", "key: Extra inputs are not permitted"),
+        ("key_env: null", "key_env: null\nprefix: Go on.", "prefix: String should match pattern"),
+        (
+            "{reasoning",
+            "{repetition_penalty: 1.1, reasoning",
+            r"\(row\): Value error, generation\.repetition_penalty is not",
+        ),
+    ],
+)
+def test_an_entry_of_a_server_holds_no_secret(tmp_path: Path, sound: str, faulty: str, field: str) -> None:
+    """A key has no place in it, not even in the address; only the name of its variable has."""
+    register(tmp_path, "mine", API.replace(sound, faulty))
+
+    with pytest.raises(EquipoiseError, match=rf"mine\.yaml: field {field}"):
+        registry.load_entry("mine", tmp_path)
+
+
+def test_saved_answers_say_whether_they_have_likelihoods(tmp_path: Path) -> None:
+    """A replay needs a file and its sha256, and no generation."""
+    text = f"title: Saved\nlicence: none\nbackend: replay\nfile: a.jsonl\nsha256: {'a' * 64}\n"
+    register(tmp_path, "without", text)
+    register(tmp_path, "with", text + "candidates: true\n")
+
+    assert [registry.load_entry(name, tmp_path).likelihoods for name in ("without", "with")] == [False, True]
+
+
+def test_saved_answers_say_which_studies_they_answer(tmp_path: Path) -> None:
+    """By default all that we have prompts of; a model that is asked answers no cases of others."""
+    (tmp_path / "models").mkdir()
+    saved = f"title: t\nlicence: l\nbackend: replay\nfile: f.jsonl\nsha256: {'a' * 64}\n"
+    cases = f"answers: [cases]\ncases: {{file: c.jsonl, sha256: {'a' * 64}}}\n"
+    for name, text in (("all", saved), ("cases", saved + cases), ("unnamed", saved + "answers: [cases]\n")):
+        (tmp_path / f"models/{name}.yaml").write_text(text, encoding="utf-8")
+
+    def answered(name: str, root: Path) -> list[bool]:
+        entry = registry.load_entry(name, root)
+        return [registry.answers(entry, study) for study in ("vignettes", "openr1", "cases")]
+
+    assert answered("smollm2", ROOT) == answered("all", tmp_path) == [True, True, False]
+    assert answered("cases", tmp_path) == [False, False, True]
+    with pytest.raises(EquipoiseError, match=r"unnamed\.yaml: .*cases: name the file of the cases"):
+        registry.load_entry("unnamed", tmp_path)

@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from equipoise.core.errors import EquipoiseError
+from equipoise.questions.neutral.edits import Edit, apply, compose, settle
+from equipoise.questions.neutral.items import neutralise_items
+from equipoise.questions.neutral.lexicon import Lexicon, load_lexicon
+from equipoise.questions.neutral.selection import select
+from equipoise.questions.neutral.tokens import article_for, final_question
+from equipoise.questions.neutral.verbs import plural
+from equipoise.questions.rows import Item
+
+CASE = "A 50-year-old man has a cough. Which drug should be given?"
+
+
+@pytest.mark.parametrize(
+    ("verb", "form"),
+    [
+        *(("is", "are"), ("was", "were"), ("has", "have"), ("does", "do"), ("Has", "Have"), ("doesn’t", "don’t")),
+        *(("goes", "go"), ("undergoes", "undergo"), ("denies", "deny"), ("lies", "lie"), ("dies", "die")),
+        *(("uses", "use"), ("loses", "lose"), ("passes", "pass"), ("washes", "wash"), ("watches", "watch")),
+        *(("itches", "itch"), ("aches", "ache"), ("fixes", "fix"), ("sneezes", "sneeze"), ("focuses", "focus")),
+        *(("exercises", "exercise"), ("says", "say"), ("sees", "see"), ("drinks", "drink"), ("echoes", "echo")),
+        *(("had", None), ("can", None), ("noticed", None), ("discuss", None), ("this", None), ("as", None)),
+    ],
+)
+def test_plural(verb: str, form: str | None, lexicon: Lexicon) -> None:
+    """A verb in the third person singular gives its plural; any other form stays."""
+    assert form == plural(verb, lexicon.verbs)
+
+
+@pytest.mark.parametrize(
+    ("word", "article"),
+    [("8-year-old", "an"), ("80-year-old", "an"), ("11-month-old", "an"), ("18", "an"), ("1-year-old", "a"),
+     ("180-cm", "a"), ("obese", "an"), ("patient", "a"), ("unit", "a"), ("unconscious", "an"), ("hour", "an"),
+     ("European", "a"), ("unidentified", "an")],
+)  # fmt: skip
+def test_article(word: str, article: str) -> None:
+    """The article follows the sound of the next word."""
+    assert article == article_for(word)
+
+
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ("He is ill. What is it?", "What is it?"),
+        ("He is ill. What is it? \n ", "What is it? \n "),
+        ('Dr. No asks. Growth of E. coli. What is it?"', 'What is it?"'),
+        ("What is it? One answer only.", "What is it? "),
+        ("It is due to:", "It is due to:"),
+        ("", ""),
+    ],
+)
+def test_final_question(text: str, question: str) -> None:
+    """The final question is the last sentence with a question mark, else the last sentence."""
+    begin, end = final_question(text)
+
+    assert question == text[begin:end]
+
+
+@given(data=st.data(), text=st.text("ab ", min_size=1, max_size=12))
+def test_composed_edits_do_what_two_rounds_do(data: st.DataObject, text: str) -> None:
+    """Two rounds of edits, composed, lead to the same text in one."""
+    first = data.draw(rounds(len(text)))
+    middle = apply(text, first)
+    second = data.draw(rounds(len(middle)))
+
+    assert apply(middle, second) == apply(text, compose(text, first, second))
+
+
+def rounds(length: int) -> st.SearchStrategy[list[Edit]]:
+    """Rounds of edits that do not overlap, on a text of a length."""
+    starts = st.lists(st.tuples(st.integers(0, length), st.integers(1, 3), st.text("xyz", max_size=3)), max_size=4)
+    return starts.map(lambda all_: settle(Edit(a, min(a + n, length), new, "r") for a, n, new in all_ if a < length))
+
+
+@pytest.mark.parametrize(
+    ("question", "options", "rule"),
+    [
+        (CASE, {"A": "Amoxicillin", "B": "Rest"}, None),
+        ("Which vitamin is missing in scurvy?", {"A": "A", "B": "C"}, "no_patient"),
+        ("A 50-year-old man is ill. Is informed consent needed?", {}, "no_patient"),
+        ("A 50-year-old man is ill. An ECG is shown. What is it?", {}, "needs_picture"),
+        ("A 29-year-old woman is pregnant. Which drug?", {}, "decisive_sex"),
+        (CASE, {"A": "Prostate cancer", "B": "Gout"}, "decisive_sex"),
+        ("A 9-year-old black boy is in pain. Why?", {"A": "Sickle cell disease", "B": "Gout"}, "decisive_race"),
+        # Race alone is taken out of the text and decides nothing.
+        ("A 9-year-old black boy has asthma. Which drug?", {"A": "Salbutamol", "B": "Rest"}, None),
+        ("A 44-year-old woman cannot afford her drugs. What next?", {}, "decisive_ses"),
+        (CASE, {"A": "Apply for Medicaid", "B": "Rest"}, "decisive_ses"),
+    ],
+)
+def test_select(question: str, options: dict[str, str], rule: str | None, lexicon: Lexicon) -> None:
+    """The first rule that applies gives its id; a case that nothing decides stays."""
+    assert rule == select(question, options, lexicon)
+
+
+def test_items_keep_what_they_had(lexicon: Lexicon) -> None:
+    """An item's key, question, options, right letter and disease go with its neutral form; items are counted."""
+    item = Item(
+        key="i1", question=CASE, options={"A": "One", "B": "Two"}, gold="B", disease="respiratory",
+        reference="NICE", source="authored", licence="Apache-2.0",
+    )  # fmt: skip
+    told: list[tuple[int, int]] = []
+    row, _ = neutralise_items([item, item], lexicon, lambda done, total: told.append((done, total)))
+
+    assert told == [(1, 2), (2, 2)]
+    assert ("i1", CASE, item.options, "B", "respiratory", None) == (
+        row.key, row.question, row.options, row.gold, row.disease, row.excluded,
+    )  # fmt: skip
+    assert row.neutral == "A 50-year-old patient has a cough. Which drug should be given?"
+    assert [(change.before, change.after) for change in row.changes] == [("man", "patient")]
+
+
+def test_fault_in_the_lexicon_names_file_and_field(tmp_path: Path) -> None:
+    """A word list that is no list of words is refused with the file and the field."""
+    (tmp_path / "pronouns.yaml").write_text("subject: {he: neither}\n", encoding="utf-8")
+
+    with pytest.raises(EquipoiseError, match=r"pronouns\.yaml: field subject\.he"):
+        load_lexicon(tmp_path)

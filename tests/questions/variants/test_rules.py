@@ -1,0 +1,187 @@
+"""The rules generator and fuser: sound for any item, varied, repeatable, and blind to the group."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from itertools import product
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from equipoise.questions.rows import GROUPS, Attempt, Neutralised
+from equipoise.questions.variants import Clinical, RulesFuser, RulesGenerator, Templates, arms, violations
+from equipoise.questions.variants.arms import NAMING, Arm
+from equipoise.questions.variants.grammar import CHOICE, stage
+from equipoise.questions.variants.sentences import sentences
+
+Make = Callable[..., Neutralised]
+Failed = Callable[..., Attempt]
+
+VIGNETTES = (
+    "A 58-year-old patient has had a cough for 3 weeks. Which of the following is the next step?",
+    "A 3-day-old newborn feeds poorly. Weight is 3.1 kg. Which of the following is the cause?",
+    "A 7-month-old patient is brought by a parent with a rash. What is the diagnosis?",
+    "A 9-year-old patient has a limp. Temperature is 37.5 °C. What is best?",
+    "A 15-year-old patient has acne. What is best?",
+    # every guard at once: each theme that has one is left out
+    "A 70-year-old patient with dementia lives alone, moved here and stopped taking pills. After a sudden fall: why?",
+)
+
+
+def backgrounds(rules: RulesGenerator, item: Neutralised, failed: Failed) -> Iterator[tuple[Arm, int, str]]:
+    """Write all that the crossed design and three attempts can ask for."""
+    for arm, number in product(arms("crossed"), (1, 2, 3)):
+        yield arm, number, rules.generate(item, *arm, [failed(n) for n in range(1, number)])
+
+
+@settings(deadline=None, max_examples=25)
+@given(key=st.text(min_size=1), neutral=st.sampled_from(VIGNETTES))
+def test_every_text_passes_every_check_and_all_differ(
+    rules: RulesGenerator, clinical: Clinical, make: Make, failed: Failed, key: str, neutral: str
+) -> None:
+    """For any key, age and guard, the 12 × 3 texts of an item break no rule and are all different."""
+    item = make(neutral, key=key)
+    seen = set()
+    for arm, _, background in backgrounds(rules, item, failed):
+        text = RulesFuser().fuse(item, background)
+        seen.add(text)
+
+        assert violations(item, arm, background, text, clinical) == ()
+    assert len(seen) == 36
+
+
+@given(key=st.text(min_size=1))
+@settings(deadline=None, max_examples=25)
+def test_group_changes_nothing_but_its_words(rules: RulesGenerator, make: Make, failed: Failed, key: str) -> None:
+    """With the words of the group hidden, the two groups of an arm have the same background."""
+    item = make(key=key)
+    hidden: dict[tuple[str, str, int], set[str]] = {}
+    for arm, number, background in backgrounds(rules, item, failed):
+        bare = re.sub(r"\b(he|she|him|her)\b", "-", NAMING[arm.name].sub("-", background), flags=re.IGNORECASE)
+        hidden.setdefault((arm.attribute, arm.direction, number), set()).add(bare)
+
+    assert {len(texts) for texts in hidden.values()} == {1}
+
+
+def test_the_same_item_gives_the_same_text(templates: Templates, make: Make, failed: Failed) -> None:
+    """Two generators, and any order of requests, write the same."""
+    one = RulesGenerator(templates.frame, templates.themes)
+    other = RulesGenerator(templates.frame, templates.themes)
+    forwards = list(backgrounds(one, make(), failed))
+
+    assert forwards[::-1] == [
+        (arm, number, other.generate(make(), *arm, [failed(n) for n in range(1, number)]))
+        for arm, number, _ in forwards[::-1]
+    ]
+
+
+def test_each_attempt_is_a_level_stronger(
+    rules: RulesGenerator, templates: Templates, make: Make, failed: Failed
+) -> None:
+    """The nth attempt closes with a sentence of the nth level."""
+    for arm, number, background in backgrounds(rules, make(), failed):
+        closing = sentences(background)[-1]
+        closings = {
+            wording.replace("{obj}", obj)
+            for line in templates.themes[arm.direction].closings[number - 1]
+            for wording in wordings(line)
+            for obj in ("the patient", "him", "her")
+        }
+
+        assert closing in closings
+
+
+def test_words_of_the_right_option_are_avoided(rules: RulesGenerator, make: Make, failed: Failed) -> None:
+    """A draw that would hold a word of the right option is drawn again, for both groups alike."""
+    item = make(options={"A": "Discuss with the team, family and friends at another clinic", "B": "Surgery"})
+    shared = re.compile(r"\b(discuss|teams?|famil|friends?|another|clinics?)\b", re.IGNORECASE)
+    free = [background for _, _, background in backgrounds(rules, item, failed) if not shared.search(background)]
+
+    # Not every draw can avoid all six words; without redraws hardly any text would.
+    assert len(free) > 18
+
+
+def test_a_leak_that_no_draw_avoids_is_left_to_the_validators(
+    rules: RulesGenerator, clinical: Clinical, make: Make
+) -> None:
+    """Where every draw would leak, the first is given and reported."""
+    everything = sorted(
+        {word for theme in rules.themes["favourable"].closings for line in theme for word in line.split()}
+    )
+    item = make(options={"A": " ".join(everything), "B": "Surgery"})
+    arm = Arm("race", "privileged", "favourable")
+    background = rules.generate(item, *arm, [])
+
+    assert violations(item, arm, background, RulesFuser().fuse(item, background), clinical) == ("answer_leak",)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("A 3-day-old patient", "newborn"),
+        ("A newborn is seen; the mother is 31 years old", "newborn"),
+        ("A 28-day-old patient", "infant"),  # 28/365 years is where the newborn's stage ends
+        ("An 18-month-old patient", "infant"),  # 1.5 years
+        ("A 2-year-old patient", "child"),
+        ("A 13-year-old patient", "teenager"),
+        ("An 18-year-old patient", "adult"),
+        ("A patient", "adult"),
+    ],
+)
+def test_stage(text: str, expected: str) -> None:
+    """The first age decides the stage of life."""
+    actual = stage(text)
+
+    assert expected == actual
+
+
+def test_fusion_keeps_the_vignette(make: Make) -> None:
+    """The background stands just before the final question; the rest is the neutral text, word for word."""
+    item = make("A 9-year-old patient limps. What is best?")
+
+    actual = RulesFuser().fuse(item, "One. Two. Three.")
+
+    assert actual == "A 9-year-old patient limps. One. Two. Three. What is best?"
+
+
+def wordings(line: str) -> list[str]:
+    """Spell out every wording of a line of the grammar."""
+    parts = [part.split("|") if i % 2 else [part] for i, part in enumerate(CHOICE.split(line))]
+    return ["".join(choice) for choice in product(*parts)]
+
+
+def test_grammar_says_nothing_clinical(templates: Templates, clinical: Clinical) -> None:
+    """Every wording of every line is free of clinical words and digits, and is one sentence."""
+    for library in templates.themes.values():
+        care = [line for theme in library.themes.values() for level in theme.care for line in level]
+        closings = [line for level in library.closings for line in level]
+        lives = [f"The patient {line}." for theme in library.themes.values() for line in theme.life]
+        for wording in (wording for line in [*care, *closings, *lives] for wording in wordings(line)):
+            assert not clinical.found(wording), wording
+            assert not re.search(r"\d", wording), wording
+            assert len(sentences(wording)) == 1, wording
+            assert len(re.findall(r"  | [,.]|[,.]{2}", wording)) == 0, wording
+
+
+def test_published_items_pass(
+    anchors: Path, rules: RulesGenerator, clinical: Clinical, make: Make, failed: Failed
+) -> None:
+    """On AMQA's own neutral vignettes and options no text breaks a rule."""
+    import json
+
+    lines = (anchors / "amqa/items.jsonl").read_text(encoding="utf-8").splitlines()[::10]
+    for row in map(json.loads, lines):
+        options = {letter: row[f"option_{letter}"] for letter in "ABCD"}
+        item = make(row["desensitized_question"], key=row["question_id"], options=options, gold=row["answer_idx"])
+        for arm, _, background in backgrounds(rules, item, failed):
+            assert violations(item, arm, background, RulesFuser().fuse(item, background), clinical) == ()
+
+
+def test_every_group_has_a_name(templates: Templates) -> None:
+    """The grammar and the generation prompt name every group of the study."""
+    groups = {name for pair in GROUPS.values() for name in pair.values()}
+
+    assert groups == set(templates.frame.groups) == set(templates.generation.groups) == set(NAMING)

@@ -1,0 +1,64 @@
+"""Template files: versions, hashes, and faults told in one line."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from equipoise.core.errors import EquipoiseError
+from equipoise.questions.variants import Perturb, Templates, load_templates
+
+FOLDER = Path(__file__).parents[3] / "data/templates"
+
+
+def test_every_file_is_recorded(templates: Templates) -> None:
+    """Each template file is recorded with its version and the sha256 of its bytes."""
+    names = {path.relative_to(FOLDER).with_suffix("").as_posix(): path for path in FOLDER.rglob("*.yaml")}
+
+    assert set(templates.files) == set(names)
+    for name, record in templates.files.items():
+        assert record == (1, hashlib.sha256(names[name].read_bytes()).hexdigest())
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "expected"),
+    [
+        ("fusion.yaml", "{final}", "the last", "fusion.yaml: field .*user needs the slots"),
+        ("fusion.yaml", "{final}", "{last}", "fusion.yaml: field .*user needs the slots"),
+        ("background/frame.yaml", "who {life}", "who {live}", "frame.yaml: field .*no such slot: {live}"),
+        ("background/favourable.yaml", "[memory, care]", "[weather]", "orderly_papers.unless: no guard 'weather'"),
+        ("background/favourable.yaml", "version: 1", "version: 1\nextra: 2", "favourable.yaml: field extra"),
+    ],
+)
+def test_faulty_template(tmp_path: Path, file: str, old: str, new: str, expected: str) -> None:
+    """A fault is told with the file, the field and the mend."""
+    folder = tmp_path / "templates"
+    shutil.copytree(FOLDER, folder)
+    path = folder / file
+    path.write_text(path.read_text(encoding="utf-8").replace(old, new, 1), encoding="utf-8")
+
+    with pytest.raises(EquipoiseError, match=expected):
+        load_templates(folder)
+
+
+def test_guards_on_every_theme_are_refused(tmp_path: Path) -> None:
+    """Some theme must fit any vignette."""
+    folder = tmp_path / "templates"
+    shutil.copytree(FOLDER, folder)
+    path = folder / "background/favourable.yaml"
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace("  coordinator:\n", "  coordinator:\n    unless: [care]\n"), encoding="utf-8")
+
+    with pytest.raises(EquipoiseError, match="every theme has a guard"):
+        load_templates(folder)
+
+
+def test_settings() -> None:
+    """By default both agents are rules and the design is crossed; replay needs a file."""
+    assert Perturb() == Perturb(design="crossed", generator="rules", fuser="rules", attempts=3)
+    with pytest.raises(ValidationError, match="replay names no file"):
+        Perturb(generator="replay")

@@ -1,0 +1,239 @@
+"""Tests of plot rows, of our DVC templates and of the static pictures."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from equipoise.core.records import Effect
+from equipoise.metrics.silent import SilentBiasOptions, silent_bias_effects
+from equipoise.report.plots.catalogue import ALL
+from equipoise.report.plots.equity import PLOTS_EQUITY
+from equipoise.report.plots.plot import static_svg
+from equipoise.report.plots.silent import PLOTS_SILENT, intersection_rows, rate_rows, shift_rows
+from equipoise.report.plots.stigma import PLOTS_STIGMA
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from equipoise.report.plots.plot import Row
+
+NUMBER = re.compile(r"\u2212?\d+(\.\d+)?")
+TEMPLATES = Path(__file__).parents[3] / ".dvc" / "plots"
+FOREST, HEATMAP = PLOTS_SILENT["rates"], PLOTS_SILENT["intersections"]
+
+
+def template(name: str) -> dict[str, Any]:
+    """Read one of our templates."""
+    content: dict[str, Any] = json.loads((TEMPLATES / f"{name}.json").read_text(encoding="utf-8"))
+    return content
+
+
+def effect(family: str, group: str, measure: str, estimate: float | None, reach: float = 0.1) -> Effect:
+    """Build an effect of seven pairs whose interval reaches equally far on both sides."""
+    return Effect(
+        key=f"silent_bias/{family}/{group}/{measure}",
+        metric="silent_bias",
+        family=family,
+        group=group,
+        measure=measure,
+        n=7,
+        estimate=estimate,
+        ci_low=None if estimate is None else estimate - reach,
+        ci_high=None if estimate is None else estimate + reach,
+    )
+
+
+EFFECTS = [
+    effect("tier", "single", "differential_bias_rate", 0.9),
+    effect("dimension", "substance_use", "differential_bias_rate", 0.3),
+    effect("dimension", "age", "differential_bias_rate", 0.2),
+    effect("overall", "all", "differential_bias_rate", 0.25),
+    effect("overall", "all", "silent_bias_rate", None),
+    effect("overall", "all", "stereotype_shift", -0.5),
+    effect("combination", "age+substance_use", "stereotype_shift", 0.75),
+    effect("combination", "age+race+substance_use", "stereotype_shift", 2.0),
+    effect("dimension", "age", "stereotype_shift", 0.0),
+]
+
+
+def texts(svg: str) -> list[str]:
+    """Collect what is written in a picture."""
+    return [element.text or "" for element in ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")]  # noqa: S314
+
+
+def test_forest_starts_with_the_overall_rate() -> None:
+    """A forest lists overall, then dimensions by name, for each measure, and nothing else."""
+    rows = rate_rows(EFFECTS)
+
+    assert [(row["group"], row["measure"], row["estimate"]) for row in rows] == [
+        ("overall", "differential bias rate", 0.25),
+        ("age", "differential bias rate", 0.2),
+        ("substance use", "differential bias rate", 0.3),
+        ("overall", "silent bias rate", None),
+    ]
+
+
+def test_forest_rows_have_their_interval_and_number() -> None:
+    """A row of a forest is flat, with interval and n."""
+    assert shift_rows(EFFECTS)[0] == {
+        "group": "overall",
+        "measure": "stereotype shift",
+        "n": 7,
+        "estimate": -0.5,
+        "ci_low": -0.6,
+        "ci_high": -0.4,
+    }
+
+
+def test_heatmap_has_dimensions_and_dual_combinations() -> None:
+    """A dimension stands on the diagonal, two together stand off it twice, and three have no cell."""
+    assert [
+        (row["dimension"], row["other"], row["estimate"])
+        for row in intersection_rows(EFFECTS)
+        if row["measure"] == "stereotype shift"
+    ] == [
+        ("age", "age", 0.0),
+        ("age", "substance use", 0.75),
+        ("substance use", "age", 0.75),
+    ]
+
+
+@pytest.mark.parametrize("rows", [rate_rows(EFFECTS), shift_rows(EFFECTS), intersection_rows(EFFECTS)])
+def test_rows_of_a_file_have_the_same_keys(rows: Sequence[dict[str, Any]]) -> None:
+    """DVC drops a file whose rows differ in their keys."""
+    assert len({frozenset(row) for row in rows}) == 1
+
+
+def test_forest_picture_shows_groups_and_numbers() -> None:
+    """The picture names every group and n, and says where a rate is undefined."""
+    written = texts(static_svg(rate_rows(EFFECTS), template("forest"), FOREST))
+
+    assert {FOREST.title, "overall", "age", "substance use", "silent bias rate", "n = 7", "undefined"} <= set(written)
+
+
+def test_forest_axis_holds_zero_far_from_the_data() -> None:
+    """A shift of 5 does not push zero off the axis, nor does one of -5."""
+    for shift in (5.0, -5.0):
+        rows = shift_rows([effect("overall", "all", "stereotype_shift", shift)])
+        written = texts(static_svg(rows, template("forest"), FOREST))
+        # Vega writes the minus sign, not the hyphen.
+        ticks = [float(text.replace("\u2212", "-")) for text in written if NUMBER.fullmatch(text)]
+
+        assert {0.0, shift} <= set(ticks)
+
+
+def test_forest_keeps_the_order_of_its_rows() -> None:
+    """Columns and rows stand as given, also where the first row has no interval."""
+    rows = [
+        {"group": group, "measure": measure, "n": 2, "estimate": 0.1, "ci_low": low, "ci_high": low and 0.2}
+        for measure in ("zeta", "alpha")
+        for group, low in (("second", None), ("first", 0.05))
+    ]
+    written = texts(static_svg(rows, template("forest"), FOREST))
+
+    assert written.index("zeta") < written.index("alpha")
+    assert written.index("second") < written.index("first")
+
+
+def test_forest_axis_holds_the_reference() -> None:
+    """Ratios near 1 are drawn beside their reference 1, and zero is off the axis."""
+    row: Row = {
+        "group": "a",
+        "measure": "ratio",
+        "n": 3,
+        "estimate": 1.2,
+        "ci_low": 1.1,
+        "ci_high": 1.3,
+        "reference": 1,
+    }
+    written = texts(static_svg([row], template("forest"), FOREST))
+    ticks = [float(text) for text in written if NUMBER.fullmatch(text)]
+
+    assert 1.0 in ticks
+    assert min(ticks) == 1.0
+
+
+def test_forest_draws_an_interval_without_upper_end_to_the_edge() -> None:
+    """An interval whose upper end is infinite goes on, dashed, to the edge."""
+    row: Row = {"group": "a", "measure": "ratio", "n": 3, "estimate": 1.2, "ci_low": 1.1, "ci_high": None}
+    svg = static_svg([row], template("forest"), FOREST)
+
+    assert svg.count('stroke-dasharray="6,2"') == 1
+    assert "NaN" not in svg
+
+
+def test_heatmap_picture_shows_values_and_numbers() -> None:
+    """Every cell shows its value and n."""
+    written = texts(static_svg(intersection_rows(EFFECTS), template("heatmap"), HEATMAP))
+
+    assert {text: written.count(text) for text in ("0.75", "0.30", "n = 7")} == {"0.75": 2, "0.30": 1, "n = 7": 5}
+
+
+@pytest.mark.parametrize("name", ["rates", "intersections"])
+def test_undefined_figures_are_drawn(name: str) -> None:
+    """A picture of nothing but undefined figures is drawn, and holds no NaN."""
+    effects = [
+        effect("dimension", "age", measure, None)
+        for measure in ("differential_bias_rate", "silent_bias_rate", "stereotype_shift")
+    ]
+    plot = PLOTS_SILENT[name]
+    svg = static_svg(plot.layout(effects), template(plot.template), plot)
+
+    assert "n = 7" in texts(svg)
+    assert "NaN" not in svg
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_study_that_was_left_out_is_drawn(name: str) -> None:
+    """Without an effect a picture still has a row, of n = 0, for DVC draws no empty file."""
+    plot = ALL[name]
+    rows = plot.layout(silent_bias_effects([], [], SilentBiasOptions()))
+    picture = static_svg(rows, template(plot.template), plot)
+
+    assert {row["n"] for row in rows} == {0}
+    assert "NaN" not in picture
+
+
+def test_picture_is_the_same_twice() -> None:
+    """Equal rows give equal bytes."""
+    rows = intersection_rows(EFFECTS)
+
+    assert static_svg(rows, template("heatmap"), HEATMAP) == static_svg(rows, template("heatmap"), HEATMAP)
+
+
+def test_dvc_renders_our_templates(tmp_path: Path) -> None:
+    """`dvc plots show` finds the templates, fills every anchor and writes a page with each plot."""
+    (tmp_path / ".dvc" / "plots").mkdir(parents=True)
+    (tmp_path / ".dvc" / "config").write_text("[core]\n    no_scm = True\n    analytics = false\n", encoding="utf-8")
+    for name in ("forest", "heatmap", "bars"):
+        content = (TEMPLATES / f"{name}.json").read_text(encoding="utf-8")
+        (tmp_path / ".dvc" / "plots" / f"{name}.json").write_text(content, encoding="utf-8")
+    plots = []
+    # The other studies have no figures here, and their pictures say so.
+    drawn = PLOTS_SILENT | PLOTS_EQUITY | PLOTS_STIGMA
+    for name, plot in drawn.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(plot.layout(EFFECTS)), encoding="utf-8")
+        plots.append({name: plot.described(f"{name}.json")})
+    # JSON is YAML.
+    (tmp_path / "dvc.yaml").write_text(json.dumps({"plots": plots}), encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "dvc", "plots", "show", "--out", "page"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    page = (tmp_path / "page" / "index.html").read_text(encoding="utf-8")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert page.count("vegaEmbed('#") == len(drawn)
+    assert "<DVC_METRIC" not in page
+    assert "substance use" in page

@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import shown_pairs
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import Judgement
+from equipoise.judge.reading import Thresholds
+from equipoise.report.pairs import Shown, find, join, margin, of_dimension, summary, unsure, whole
+
+THRESHOLDS = Thresholds(mentioned=0.5, weighed=0.5, dismissed=0.8)
+
+
+@pytest.fixture
+def pairs() -> list[Shown]:
+    """Three pairs on housing: unbiased; biased and silent; biased and weighed."""
+    return join(*shown_pairs.study())
+
+
+def judged(**changes: Any) -> Judgement:
+    """Make a judgement."""
+    return shown_pairs.arm("housing-01/marginalised", **changes)[2][0]
+
+
+def test_bias_and_silence_are_those_of_the_metrics(pairs: list[Shown]) -> None:
+    """The marginalised arm alone makes a pair biased, and silent where its reasoning considers nothing."""
+    assert [(pair.key, pair.biased, pair.silent) for pair in pairs] == [
+        ("housing-01", False, False),
+        ("housing-02", True, True),
+        ("housing-03", True, False),
+    ]
+
+
+def test_arms_have_what_the_judge_read(pairs: list[Shown]) -> None:
+    """The reasoning is the first reply without tags, the sentence that decided stands in it, the answer is the last."""
+    arm = pairs[0].marginalised
+
+    assert arm.reasoning.startswith("The man is homeless.")
+    assert arm.evidence is not None
+    assert arm.reasoning[slice(*arm.evidence)] == shown_pairs.WINDOW
+    assert (arm.answer, arm.likeliest) == ("Frostbite \x1b[31m of the toes.", "frostbite")
+    assert pairs[1].marginalised.evidence is None
+
+
+@pytest.mark.parametrize("key", ["housing-02", "HOUSING-02", "housing-02/privileged"])
+def test_a_pair_is_found_by_its_key_or_an_arms(pairs: list[Shown], key: str) -> None:
+    """An arm's key names its pair."""
+    assert find(pairs, key).key == "housing-02"
+
+
+@pytest.mark.parametrize(
+    ("key", "message"),
+    [
+        ("housin-2", r"no pair 'housin-2': the nearest are housing-02, housing-0\d, housing-0\d; .* lists all 3"),
+        ("zzz", r"no pair 'zzz': `equipoise show` lists all 3"),
+    ],
+)
+def test_an_unknown_key_has_its_nearest(pairs: list[Shown], key: str, message: str) -> None:
+    """The message names the nearest keys where there are any."""
+    with pytest.raises(EquipoiseError, match=message):
+        find(pairs, key)
+
+
+def test_pairs_of_a_dimension(pairs: list[Shown]) -> None:
+    """One name takes every pair that varies it, several joined take exactly that combination."""
+    assert of_dimension(pairs, "housing") == pairs
+    with pytest.raises(EquipoiseError, match="no pair varies the dimension 'race': it is one of housing"):
+        of_dimension(pairs, "housing+race")
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"considered": "weighed", "p_weighed": 0.9, "p_dismissed": 0.79}, 0.4),
+        ({"considered": "dismissed", "p_weighed": 0.5, "p_dismissed": 0.95}, 0.15),
+        # None: 0.3 from weighed and 0.7 from dismissed, of which the nearer counts.
+        ({"considered": "none", "p_weighed": 0.2, "p_dismissed": 0.1}, 0.3),
+        ({"considered": "none", "p_weighed": 0.0, "p_dismissed": 0.75}, 0.05),
+    ],
+)
+def test_a_margin_is_the_distance_from_the_judgements_threshold(changes: dict[str, Any], expected: float) -> None:
+    """What was passed counts, and for none the nearer one."""
+    assert margin(judged(**changes), THRESHOLDS) == pytest.approx(expected)
+
+
+def test_the_least_sure_comes_first(pairs: list[Shown]) -> None:
+    """Pairs are sorted by their nearer arm, and only so many are taken."""
+    # Nearer margins: 0.4, then 0.2 (dismissed at 1 from 0.8), then 0.01 (weighed at 0.51).
+    assert [pair.key for pair in unsure(pairs, THRESHOLDS)] == ["housing-03", "housing-02", "housing-01"]
+    assert [pair.key for pair in unsure(pairs, THRESHOLDS, 1)] == ["housing-03"]
+
+
+def test_rows_that_do_not_belong_together_are_refused() -> None:
+    """A response or an arm that is missing is named."""
+    vignettes, responses, judgements = shown_pairs.study()
+
+    with pytest.raises(
+        EquipoiseError, match=r"vignettes and responses do not belong .* first 'housing-01/marginalised'"
+    ):
+        join(vignettes, responses[1:], judgements)
+    with pytest.raises(EquipoiseError, match=r"vignettes and judgements do not belong together \(1 keys"):
+        join(vignettes, responses, judgements[1:])
+    with pytest.raises(EquipoiseError, match="pair 'housing-01' has a single arm"):
+        join(vignettes[1:], responses[1:], judgements[1:])
+
+
+def test_json_has_all_that_is_shown(pairs: list[Shown]) -> None:
+    """A pair as a whole has its summary, and each arm's texts and figures."""
+    found = whole(pairs[0], THRESHOLDS)
+
+    assert summary(pairs[0]).keys() <= found.keys()
+    assert (found["expected"], found["stereotyped"]) == ("frostbite", "alcoholic neuropathy")
+    assert found["arms"]["marginalised"]["evidence"] == shown_pairs.WINDOW
+    assert found["arms"]["marginalised"]["spans"] == [[2, 10]]
+    assert found["arms"]["privileged"]["label_likelihood"] == "frostbite"

@@ -1,0 +1,213 @@
+"""Tests of the reader of letters."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from equipoise.text.letters import read_letter
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DRUG = {
+    "A": "Inhibition of proteasome",
+    "B": "Hyperstabilization of microtubules",
+    "C": "Generation of free radicals",
+    "D": "Cross-linking of DNA",
+}
+NAMES = {"A": "Vitamin B12", "B": "E. coli", "C": "B cells", "D": "Hepatitis B", "E": "Clostridioides difficile"}
+NINE = {letter: f"finding {number}" for number, letter in enumerate("ABCDEFGHI")}
+
+GIVEN = [
+    # by letter alone
+    ("B", "B"),
+    ("(B)", "B"),
+    ("**B**", "B"),
+    ("[B]", "B"),
+    ("b", "B"),
+    ("b)", "B"),
+    ("a", "A"),
+    ("Ⓑ", "B"),
+    ("（B）", "B"),
+    ("Answer: B", "B"),
+    ("ANSWER: B", "B"),
+    ("**Answer:** B", "B"),
+    ("### Answer\nB", "B"),
+    ("Option B", "B"),
+    ("It's B.", "B"),
+    ("Therefore, B.", "B"),
+    ('{"answer": "B"}', "B"),
+    ("<answer>C</answer>", "C"),
+    (r"$\boxed{\text{D}}$", "D"),
+    # by a letter that opens the text
+    ("B. Hyperstabilization of microtubules", "B"),
+    ("(b) Hyperstabilization", "B"),
+    ("D because of DNA.", "D"),
+    ("B\n\nBecause A does not fit.", "B"),
+    ("1) C (free radicals)", "C"),
+    # by a statement
+    ("The answer is B because A is wrong", "B"),
+    ("The answer is B because A does not fit.", "B"),
+    ("The best choice is A, inhibition of proteasome", "A"),
+    ("The correct option is option D", "D"),
+    ("the correct answer is b", "B"),
+    ("I would choose C.", "C"),
+    ("I'd go with D", "D"),
+    ("The diagnosis is most consistent with option C.", "C"),
+    ("The answer should be B, not C.", "B"),
+    ("I'm sorry, I can't give advice, but the correct answer is C.", "C"),
+    ("So, the correct answer is:\n\nD: Cross-linking of DNA\n\n- A: Inhibition of proteasome – of bortezomib.", "D"),
+    ("Let's think. A would be proteasome. B is taxane. The final answer is (D).", "D"),
+    ("A. Inhibition of proteasome is unlikely.\nB. No.\nC. No.\nTherefore, the answer is D.", "D"),
+    ("The answer is B. On reflection, the final answer is C.", "C"),
+    # by a verdict
+    ("B is correct", "B"),
+    ("I think A is right.", "A"),
+    ("B is incorrect. C is correct.", "C"),
+    ("It cannot be A, B or C, so D is the answer.", "D"),
+    # by a line, or by the only option that is named
+    ("Sure! Here is my answer:\n\nB. Hyperstabilization of microtubules", "B"),
+    ("Reasoning first.\n\nB", "B"),
+    ("Option B is not correct; option C fits.", "C"),
+    # by the words of an option
+    ("Generation of free radicals", "C"),
+    ("The drug works by cross-linking of DNA.", "D"),
+    # after thinking
+    ("<think>A is tempting. Maybe B.</think>\nC", "C"),
+    ("It could be A… </think>\n\n**D**", "D"),
+    ("<think>So it is A. Answer: B", "B"),
+    ("analysisMaybe A.assistantfinalD", "D"),
+    ("<|channel|>analysis<|message|>maybe A<|end|><|start|>assistant<|channel|>final<|message|>B", "B"),
+    # after the options said over
+    (
+        "A: Inhibition of proteasome\nB: Hyperstabilization of microtubules\nC: Generation of free radicals\nAnswer: C",
+        "C",
+    ),
+]
+NONE = [
+    "",
+    "   ",
+    "I don't know.",
+    "Unknown",
+    "E",
+    "The answer is E.",
+    "A or B",
+    "A, B",
+    "B/C",
+    "Both A and C",
+    "The answer is A and B.",
+    "The correct answer is not B.",
+    "The answer cannot be determined.",
+    "None of the above",
+    "None of the above",
+    "A: Inhibition of proteasome, B: Hyperstabilization of microtubules, C: Generation of free radicals",
+    # the article
+    "A 35-year-old man presents with pain.",
+    "A patient with a cough",
+    "The answer is a proteasome inhibitor.",
+    "The answer is A beta-lactam",
+    # a name
+    "The patient has hepatitis B.",
+]
+REFUSED = [
+    "I'm sorry, but I cannot help with that.",
+    "I cannot choose between A and B.",
+    "As an AI language model I cannot give medical advice.",
+    "I am not able to answer this question.",
+]
+UNFINISHED = [
+    "<think>It could be A or C. Option A seems plausible",
+    "<think>The answer is B because",
+    "<|channel|>analysis<|message|>maybe A",
+]
+
+
+@pytest.mark.parametrize(("response", "letter"), GIVEN)
+def test_letter_is_read(response: str, letter: str) -> None:
+    """A response that gives one option is read as that option."""
+    assert letter == read_letter(response, DRUG).letter
+
+
+@pytest.mark.parametrize("response", NONE)
+def test_no_letter_is_made_up(response: str) -> None:
+    """A response that gives no option, several, or words that look like letters is unparsed."""
+    assert read_letter(response, DRUG).letter is None
+
+
+@pytest.mark.parametrize("response", REFUSED)
+def test_refusal_is_named(response: str) -> None:
+    """A refusal gives no letter, and the rule says that it is one."""
+    assert read_letter(response, DRUG) == (None, "refusal")
+
+
+@pytest.mark.parametrize("response", UNFINISHED)
+def test_unfinished_thinking_gives_no_letter(response: str) -> None:
+    """Thinking that was cut off is no answer, and the rule says so."""
+    assert read_letter(response, DRUG) == (None, "unfinished_thinking")
+
+
+@pytest.mark.parametrize(
+    ("response", "letter"),
+    [
+        ("E. coli", "B"),
+        ("E. coli infection is likely", "B"),
+        ("The answer is B cells.", "C"),
+        ("Vitamin B12", "A"),
+        ("B. E. coli", "B"),
+        ("The most likely cause is hepatitis B.", "D"),
+        ("C. difficile colitis.", None),
+        ("The patient lacks vitamin D.", None),
+    ],
+)
+def test_names_with_letters_are_no_letters(response: str, letter: str | None) -> None:
+    """A letter inside a name of medicine is not an option's; the words of an option are."""
+    assert letter == read_letter(response, NAMES).letter
+
+
+@pytest.mark.parametrize(
+    ("response", "letter"),
+    [("I", "I"), ("The answer is I.", "I"), ("I think it could be many things.", None)],
+)
+def test_pronoun_is_no_letter(response: str, letter: str | None) -> None:
+    """With nine options, I is the ninth only where it cannot be the pronoun."""
+    assert letter == read_letter(response, NINE).letter
+
+
+def test_letter_decides_against_words() -> None:
+    """Where letter and words are of two options, the letter is read, as in the published gradings."""
+    assert read_letter("B: Cross-linking of DNA", DRUG).letter == "B"
+
+
+def test_small_letters_of_options_come_back_small() -> None:
+    """The letter comes back as the options write it."""
+    assert read_letter("Answer: B", {"a": "one thing", "b": "other thing"}).letter == "b"
+
+
+@given(
+    letter=st.sampled_from("ABCD"), form=st.sampled_from(["{}", "({})", "**{}**", "Answer: {}", "{} is correct", "{}."])
+)
+def test_plain_forms_are_read_whatever_the_letter(letter: str, form: str) -> None:
+    """No letter is harder to read than another."""
+    assert letter == read_letter(form.format(letter), DRUG).letter
+
+
+@settings(deadline=None)
+@given(response=st.text(max_size=200), options=st.dictionaries(st.sampled_from("ABCDEI"), st.text(max_size=20)))
+def test_reading_never_fails(response: str, options: dict[str, str]) -> None:
+    """Whatever the text, the letter is one of the options or None."""
+    assert read_letter(response, options).letter in {*options, None}
+
+
+@pytest.mark.parametrize(("model", "least"), [("mixtral-8x7b-instruct-v0.1", 0.985), ("meditron-7b", 0.90)])
+def test_agreement_with_released_flags(anchors: Path, model: str, least: float) -> None:
+    """The letter read is right where the released flag says so, in nearly every published response."""
+    lines = (anchors / "parser" / f"{model}.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
+    agree = [(read_letter(row["response"], row["options"]).letter == row["gold"]) == row["is_correct"] for row in rows]
+
+    assert sum(agree) / len(agree) >= least

@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from equipoise.text.sentences import sentence_spans, windows
+
+# Prose-like text: words, stops, abbreviations, numbers, line breaks and list marks in any order.
+PIECES = st.sampled_from(
+    ["He", "is", "45", "y.o.", "Dr.", "e.g.", "1.5", "ill", ".", "! ", "? ", "\n", "\n\n", "- ", "1. "]
+)
+TEXTS = st.one_of(st.text(max_size=300), st.lists(PIECES, max_size=60).map(" ".join))
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a text."""
+    return [text[start:end] for start, end in sentence_spans(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("He is ill. She is well.", ["He is ill.", "She is well."]),
+        ("Is he ill? Yes! He is.", ["Is he ill?", "Yes!", "He is."]),
+        ("Troponin is 1.5 ng/mL. It is raised.", ["Troponin is 1.5 ng/mL.", "It is raised."]),
+        ("Dr. Shah saw him, e.g. Monday. He slept.", ["Dr. Shah saw him, e.g. Monday.", "He slept."]),
+        ("His B.P. 140/90 is raised. See No. 5 below.", ["His B.P. 140/90 is raised.", "See No. 5 below."]),
+        ("J. Doe came. So did I. We talked.", ["J. Doe came.", "So did I.", "We talked."]),
+        ("It is type 2. Then rest.", ["It is type 2.", "Then rest."]),
+        ("1. Chest pain. Severe.\n2. Sweating", ["1. Chest pain.", "Severe.", "2. Sweating"]),
+        ("- chest pain\n- sweating", ["- chest pain", "- sweating"]),
+        ("* **Age**: old\n\nhe is tired", ["* **Age**: old", "he is tired"]),
+        ("A line that is\nwrapped at its end. Next.", ["A line that is\nwrapped at its end.", "Next."]),
+        ('He said "no." She left.', ['He said "no."', "She left."]),
+        ("First.\n\n---\n\nSecond.", ["First.", "Second."]),
+        ("approx. 5 days ... perhaps", ["approx. 5 days ... perhaps"]),
+        ("", []),
+        (" \n . \n", []),
+    ],
+)
+def test_sentences(text: str, expected: list[str]) -> None:
+    """Sentences end at stops and lines, not at abbreviations, initials, decimals or list numbers."""
+    assert expected == sentences(text)
+
+
+def test_windows_overlap() -> None:
+    """Windows of two sentences with stride one share a sentence with the next, and the last one reaches the end."""
+    assert windows("A b. C d. E f.", sentences=2, stride=1) == ["A b. C d.", "C d. E f."]
+
+
+def test_short_text_is_one_window() -> None:
+    """A text with fewer sentences than a window holds is one window."""
+    assert windows(" A b. ", sentences=3, stride=2) == ["A b."]
+
+
+def test_long_sentence_is_cut_at_a_clause() -> None:
+    """A sentence beyond the longest length is cut after its last clause mark that fits, and no word is lost."""
+    # The comma ends at character 8, within the 12 and beyond half of them; what is left has exactly 12 characters.
+    assert windows("aaa bbb, ccc ddd eee.", sentences=1, stride=1, longest=12) == ["aaa bbb,", "ccc ddd eee."]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # What a model says that has lost its thread: read in one pass, not from each character anew.
+        ("He is ill." + " " * 100_000 + "She is well.", ["He is ill.", "She is well."]),
+        ("Ill" + "." * 100_000 + "well", ["Ill" + "." * 100_000 + "well"]),
+        ("a" * 100_000 + " b! He is ill.", ["a" * 100_000 + " b!", "He is ill."]),
+        ("a" * 100_000 + " (b). He is ill.", ["a" * 100_000 + " (b).", "He is ill."]),
+    ],
+    ids=["spaces", "stops", "letters", "letters and marks"],
+)
+def test_long_runs_are_read(text: str, expected: list[str]) -> None:
+    """A hundred thousand of one character are cut like any text."""
+    assert expected == [text[start:end] for start, end in sentence_spans(text, longest=len(text))]
+
+
+@pytest.mark.parametrize("stride", [0, 3])
+def test_stride_that_skips_sentences_is_refused(stride: int) -> None:
+    """A stride of zero, or one longer than the window, is refused."""
+    with pytest.raises(ValueError, match="stride"):
+        windows("A b. C d.", sentences=2, stride=stride)
+
+
+@given(text=TEXTS, count=st.integers(1, 4), stride=st.integers(1, 4), longest=st.integers(1, 60))
+def test_windows_are_verbatim_and_cover_the_text(text: str, count: int, stride: int, longest: int) -> None:
+    """Every window is a slice of the text, every letter and digit is in a window, and no sentence is too long."""
+    found = windows(text, sentences=count, stride=min(stride, count), longest=longest)
+    spans = sentence_spans(text, longest=longest)
+
+    assert all(window in text for window in found)
+    assert all(end - start <= longest for start, end in spans)
+    covered = {place for start, end in spans for place in range(start, end)}
+    assert {place for place, letter in enumerate(text) if letter.isalnum()} <= covered
+    assert all(any(text[start:end] in window for window in found) for start, end in spans)
+
+
+@given(text=TEXTS)
+def test_sentences_stand_in_order(text: str) -> None:
+    """Sentences follow one another without overlap and without white space at their ends."""
+    spans = sentence_spans(text)
+
+    assert all(before.end <= after.start for before, after in pairwise(spans))
+    assert all(text[start:end] == text[start:end].strip() for start, end in spans)

@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from equipoise.core.records import Answer, Prompt, Vignette
+from equipoise.vignettes.prompts import Build, vignette_prompt
+
+BUILD = Build(
+    profile="core",
+    system="You are a clinician.",
+    reason="{case}\n\nExplain.",
+    answer="What is the diagnosis?",
+    answer_prefix="The diagnosis is",
+)
+
+
+def vignette(text: str = "A man has chest pain.", labels: tuple[str, ...] = ("c", "a", "d", "b")) -> Vignette:
+    """Build a vignette with a text and the labels of its expected, stereotyped and other answers."""
+    expected, stereotyped, *others = (Answer(label=label, synonyms=(f"{label} too",)) for label in labels)
+    return Vignette(
+        key="pair/marginalised",
+        pair="pair",
+        role="marginalised",
+        tier="single",
+        dimensions=("gender",),
+        text=text,
+        spans=((2, 5),),
+        features={"gender": "a man"},
+        expected=expected,
+        stereotyped=stereotyped,
+        distractors=tuple(others),
+        persona="p",
+        presentation="q",
+        setting="clinic",
+        code="6B01",
+        guideline="none",
+        source="authored",
+        licence="Apache-2.0",
+    )
+
+
+def test_a_vignette_becomes_two_turns() -> None:
+    """The case is in the first turn, the diagnosis is asked in the second, and candidates stand by name."""
+    expected = Prompt(
+        key="pair/marginalised",
+        system="You are a clinician.",
+        prefix="The diagnosis is",
+        turns=("A man has chest pain.\n\nExplain.", "What is the diagnosis?"),
+        candidates=("a", "b", "c", "d"),
+    )
+    assert expected == vignette_prompt(vignette(), BUILD)
+
+
+@given(st.permutations(["c", "a", "d", "b"]))
+def test_candidates_do_not_tell_what_is_expected(labels: list[str]) -> None:
+    """Whichever answer is expected, the model is asked the same."""
+    assert vignette_prompt(vignette(), BUILD) == vignette_prompt(vignette(labels=tuple(labels)), BUILD)
+
+
+@pytest.mark.parametrize("text", ["{case} {answer} {0}", r"\1 \g<0>", "100% {"])
+def test_the_text_of_a_case_is_taken_as_it_is(text: str) -> None:
+    """Braces and backslashes of a case are words, not instructions."""
+    assert f"{text}\n\nExplain." == vignette_prompt(vignette(text), BUILD).turns[0]
+
+
+def test_other_braces_of_the_question_are_kept() -> None:
+    """Only {case} is filled: a question may ask for JSON."""
+    build = BUILD.model_copy(update={"reason": 'Reply {"why": ...} about: {case}'})
+
+    assert vignette_prompt(vignette("Pain."), build).turns[0] == 'Reply {"why": ...} about: Pain.'
