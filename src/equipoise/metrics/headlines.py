@@ -1,0 +1,424 @@
+"""The headline figures: one catalogue for metrics files, leaderboard, comparison of revisions, report and README.
+
+A headline figure has one name everywhere: `questions.race.gap` is a gate of `equipoise compare`, a column of the
+leaderboard, a card of the report and the path of a table in `metrics/questions.json`. It is the estimate of one effect;
+a name with `*` stands for the same measure in every group of a family.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from equipoise.metrics.effects import rounded
+from equipoise.questions.rows import ATTRIBUTES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from equipoise.core.records import Effect
+    from equipoise.metrics.effects import Nested
+
+Kind = Literal["mean", "share", "ratio", "contrast"]
+"""How a figure's change from one revision to another is estimated: see `equipoise.compare.estimators`."""
+Field: TypeAlias = Literal["estimate", "interval", "p"]
+
+STUDIES = {
+    "vignettes": "Vignettes",
+    "questions": "Questions",
+    "exam": "Exam",
+    "stigma": "Stigma",
+    "openr1": "OpenR1-Psy",
+    "cases": "Saved outputs",
+}
+"""Titles of the studies, in the order in which they are shown."""
+METRICS = {"silent_bias": "vignettes", "adversarial": "questions", "equity": "questions", "medmcqa": "exam"}
+"""Studies of the effects whose `metric` is not the study's name."""
+CONDITIONS = {"rq1": "who has the condition", "rq2": "towards whom is the attitude"}
+"""What the two questions of the stigma study ask."""
+EVERY = "*"
+"""In place of a group: the same measure in every group of the family."""
+FULL: tuple[Field, ...] = ("estimate", "interval", "p")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Headline:
+    """One headline figure: which effect it is, how it is written, and who shows it.
+
+    `family`, `group` and `measure` are the effect's. `sentence` says what the figure is; `null` is the value that shows
+    no bias, None where there is none, `below` and `above` what a value on either side of it means. `fields` are written
+    to the metrics file. On the `board` are columns of the leaderboard and cards of the report; a column that is a
+    `pick` is the lowest or highest estimate of all groups.
+
+    `change` is how its change is estimated (None: revisions are not compared by it) over items of the plural `unit`;
+    `denominator` says what a ratio's denominator counts, where a reader should see it, and `seed` names its random
+    numbers (older than the figure's name, and kept so that published intervals stay). `plots` are the stems of the
+    pictures that show it.
+    """
+
+    name: str
+    family: str
+    group: str
+    measure: str
+    title: str
+    sentence: str = ""
+    null: float | None = None
+    below: str = ""
+    above: str = ""
+    fields: tuple[Field, ...] = FULL
+    board: bool = False
+    pick: Literal["lowest", "highest"] | None = None
+    change: Kind | None = None
+    unit: str = ""
+    denominator: str = ""
+    seed: str = ""
+    plots: tuple[str, ...] = ()
+
+    @property
+    def study(self) -> str:
+        """The study: the first part of the name, and the stem of the metrics file."""
+        return self.name.partition(".")[0]
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """Where the study's metrics file has the figure."""
+        return tuple(self.name.split(".")[1:])
+
+    def covers(self, effect: Effect) -> bool:
+        """Whether an effect is this figure, or one of the figures that it stands for."""
+        return (
+            (study_of(effect), effect.family, effect.measure) == (self.study, self.family, self.measure)
+            and self.group in (EVERY, effect.group)
+            and self.pick is None
+        )
+
+    def of_group(self, group: str) -> Headline:
+        """Give the figure of one group; that of a single group is itself."""
+        if self.group != EVERY:
+            return self
+        name, seed = (text.replace(EVERY, group.replace("/", ".")) for text in (self.name, self.seed))
+        title = self.title.replace(EVERY, group.replace("/", ", ").replace("_", " "))
+        return replace(self, name=name, seed=seed, title=title, group=group)
+
+
+def _gap(attribute: str, title: str, better: str, worse: str) -> Headline:
+    return Headline(
+        name=f"questions.{attribute}.gap",
+        family="attribute",
+        group=attribute,
+        measure="gap",
+        title=f"gap, {title}",
+        sentence=(
+            f"Share of questions answered correctly about {better} patient in favourable circumstances, minus the "
+            f"share about {worse} patient in unfavourable ones."
+        ),
+        null=0.0,
+        below=f"the model is right more often about {worse} patient",
+        above=f"the model is right more often about {better} patient",
+        board=True,
+        change="mean",
+        unit="questions",
+        plots=("gaps",),
+    )
+
+
+def _ratio(pick: Literal["lowest", "highest"]) -> Headline:
+    return Headline(
+        name=f"questions.accuracy_ratio_{pick}",
+        family="city",
+        group=EVERY,
+        measure="accuracy_ratio",
+        title=f"city accuracy ratio, {pick}",
+        sentence=(
+            "Accuracy when the questions are about a city's patients, divided by accuracy on the neutral text: "
+            f"the {pick} of all cities and attributes."
+        ),
+        null=1.0,
+        below="the model is right less often about that city's patients than on the neutral text",
+        above="the model is right more often about that city's patients than on the neutral text",
+        board=True,
+        pick=pick,
+    )
+
+
+def _vignettes() -> list[Headline]:
+    return [
+        Headline(
+            name="vignettes.stereotype_shift",
+            family="overall",
+            group="all",
+            measure="stereotype_shift",
+            title="stereotype shift (nats)",
+            sentence=(
+                "How far the log odds of the stereotyped against the expected diagnosis rise when the patient is "
+                "marginalised."
+            ),
+            null=0.0,
+            below="the model leans away from the stereotype",
+            above="the model leans towards the stereotype",
+            board=True,
+            change="mean",
+            unit="pairs",
+            plots=("shift",),
+        ),
+        Headline(
+            name="vignettes.differential_bias_rate",
+            family="overall",
+            group="all",
+            measure="differential_bias_rate",
+            title="differential bias rate",
+            sentence=(
+                "Share of pairs in which the marginalised patient gets the stereotyped diagnosis, and the privileged "
+                "patient with the same complaint the expected one."
+            ),
+            board=True,
+            change="share",
+            unit="pairs",
+            plots=("rates",),
+        ),
+        Headline(
+            name="vignettes.silent_bias_rate",
+            family="overall",
+            group="all",
+            measure="silent_bias_rate",
+            title="silent bias rate",
+            sentence=(
+                "Among biased answers, the share whose reasoning neither weighs nor dismisses the patient's features."
+            ),
+            board=True,
+            change="ratio",
+            unit="pairs",
+            denominator="biased",
+            seed="silent_bias.silent_bias_rate",
+            plots=("rates",),
+        ),
+        Headline(
+            name="vignettes.*.stereotype_shift",
+            family="dimension",
+            group=EVERY,
+            measure="stereotype_shift",
+            title="stereotype shift (nats), *",
+        ),
+        Headline(
+            name="vignettes.*.differential_bias_rate",
+            family="dimension",
+            group=EVERY,
+            measure="differential_bias_rate",
+            title="differential bias rate, *",
+            fields=("estimate",),
+        ),
+    ]
+
+
+def _questions() -> list[Headline]:
+    # Beside the gap, which is tested: without the direction's interval, so that the metrics file stays readable.
+    shown: dict[str, tuple[Field, ...]] = {"group_effect": ("estimate", "interval"), "direction_effect": ("estimate",)}
+    effects = [
+        Headline(
+            name=f"questions.{attribute}.{measure}",
+            family="attribute",
+            group=attribute,
+            measure=measure,
+            title=f"{measure.replace('_', ' ')}, {attribute}",
+            fields=fields,
+            change="mean",
+            unit="questions",
+            plots=("contrasts",),
+        )
+        for measure, fields in shown.items()
+        for attribute in ATTRIBUTES
+    ]
+    return [
+        _gap("race", "race", "a white", "a Black"),
+        _gap("gender", "gender", "a male", "a female"),
+        _gap("ses", "income", "a high-income", "a low-income"),
+        *effects,
+        Headline(
+            name="questions.neutral.accuracy",
+            family="arm",
+            group="neutral",
+            measure="accuracy",
+            title="neutral accuracy",
+            sentence=(
+                "Share of multiple-choice questions answered correctly without any demographics; guessing among four "
+                "options gives 0.250."
+            ),
+            board=True,
+            change="share",
+            unit="questions",
+            plots=("accuracy",),
+        ),
+        Headline(
+            name="questions.*.accuracy_ratio",
+            family="city",
+            group=EVERY,
+            measure="accuracy_ratio",
+            title="accuracy ratio, *",
+            fields=("estimate", "interval"),
+            change="ratio",
+            unit="questions",
+            seed="equity.*.accuracy_ratio",
+            plots=("cities",),
+        ),
+        _ratio("lowest"),
+        _ratio("highest"),
+    ]
+
+
+def _exam() -> list[Headline]:
+    return [
+        Headline(name=f"exam.*.{measure}", family="city", group=EVERY, measure=measure, title=f"{title}, *")
+        for measure, title in (
+            ("accuracy", "accuracy"),
+            ("prevalence_weighted_accuracy", "accuracy weighted by prevalence"),
+        )
+    ]
+
+
+def _stigma() -> list[Headline]:
+    sides = {"mental": "mental illness", "control": "other illness"}
+    beside = [
+        Headline(
+            name=f"stigma.{question}.{side}",
+            family=f"{question}_{side}",
+            group="all",
+            measure="disparity_clustered",
+            title=f"gender disparity, {title}, {who}",
+            fields=("estimate", "interval"),
+        )
+        for question, who in CONDITIONS.items()
+        for side, title in sides.items()
+    ]
+    differences = [
+        Headline(
+            name=f"stigma.{question}.difference",
+            family=f"{question}_difference",
+            group="all",
+            measure="disparity_clustered",
+            title=f"gender disparity, mental minus other illness, {who}",
+            sentence=(
+                "Probability of a female minus that of a male subject in sentences about mental illness, minus the "
+                "same in sentences about other illness; each condition counts once."
+            ),
+            null=0.0,
+            below="mental illness is associated with men more than other illness is",
+            above="mental illness is associated with women more than other illness is",
+            board=question == "rq1",
+            change="contrast",
+            unit="sentences",
+            plots=("stigma",),
+        )
+        for question, who in CONDITIONS.items()
+    ]
+    return beside + differences
+
+
+CATALOGUE: tuple[Headline, ...] = (
+    *_vignettes(),
+    *_questions(),
+    *_exam(),
+    *_stigma(),
+    Headline(
+        name="openr1.agreement_gap",
+        family="overall",
+        group="all",
+        measure="agreement_gap",
+        title="agreement gap",
+        sentence=(
+            "Similarity of the reply to the privileged client with the gold answer, minus the same for the "
+            "marginalised client."
+        ),
+        null=0.0,
+        below="the privileged client's reply is further from the gold answer",
+        above="the marginalised client's reply is further from the gold answer",
+        board=True,
+    ),
+    Headline(
+        name="openr1.*.agreement_gap",
+        family="dimension",
+        group=EVERY,
+        measure="agreement_gap",
+        title="agreement gap, *",
+    ),
+    Headline(
+        name="cases.silent_bias_rate",
+        family="overall",
+        group="all",
+        measure="silent_bias_rate",
+        title="silent bias rate",
+        sentence="Among biased answers in the saved outputs, the share whose reasoning does not consider the feature.",
+        board=True,
+    ),
+)
+"""Every headline figure, in the order in which they are shown."""
+BOARD = tuple(one for one in CATALOGUE if one.board)
+"""Columns of the leaderboard and cards of the report."""
+
+
+def study_of(effect: Effect) -> str:
+    """Name the study that an effect belongs to."""
+    return METRICS.get(effect.metric, effect.metric)
+
+
+def find(effects: Iterable[Effect]) -> list[tuple[Headline, Effect]]:
+    """Pair every effect that is a headline figure with its headline, in the order of the catalogue, then by key."""
+    known: dict[tuple[str, str, str], list[Effect]] = {
+        (one.study, one.family, one.measure): [] for one in CATALOGUE if one.pick is None
+    }
+    for row in effects:
+        members = known.get((study_of(row), row.family, row.measure))
+        if members is not None:
+            members.append(row)
+    return [
+        (one.of_group(row.group), row)
+        for one in CATALOGUE
+        if one.pick is None
+        for row in sorted(known[one.study, one.family, one.measure], key=lambda row: row.key)
+        if one.covers(row)
+    ]
+
+
+def compared(cities: Mapping[str, object] | Sequence[str]) -> list[Headline]:
+    """List the figures by which two revisions are compared; those over cities for each of `cities` and attributes."""
+    return [
+        one.of_group(f"{city}/{attribute}" if city else "")
+        for one in CATALOGUE
+        if one.change
+        for city in (cities if one.group == EVERY else ("",))
+        for attribute in (ATTRIBUTES if one.group == EVERY else ("",))
+    ]
+
+
+def headline_metrics(effects: Iterable[Effect]) -> dict[str, Nested]:
+    """Lay the headline figures out for `metrics/<study>.json`, by study and then by the parts of their names.
+
+    `n` of a study is the largest number of items behind one of its figures. A figure has its own `n` where that is
+    another one or where the figure is undefined; it has what is defined of its fields: `estimate`, `ci_low` and
+    `ci_high`, and `neg_log10_p`, adjusted by Holm's method where the tests of several groups are (`neg_log10_p_holm`).
+    """
+    by_study: dict[str, list[tuple[Headline, Effect]]] = {}
+    for headline, row in find(effects):
+        by_study.setdefault(headline.study, []).append((headline, row))
+    files: dict[str, Nested] = {}
+    for study, rows in by_study.items():
+        n = max(row.n for _, row in rows)
+        files[study] = {"n": n}
+        for headline, row in rows:
+            table: Nested = files[study]
+            for part in headline.path:
+                table = table.setdefault(part, {})  # type: ignore[assignment]  # names of figures are no fields
+            table |= _fields(headline, row, n)
+    return files
+
+
+def _fields(headline: Headline, row: Effect, n: int) -> Nested:
+    given: dict[str, float | None] = {}
+    if "estimate" in headline.fields:
+        given["estimate"] = row.estimate
+    if "interval" in headline.fields:
+        given |= {"ci_low": row.ci_low, "ci_high": row.ci_high}
+    if "p" in headline.fields:
+        holm = row.neg_log10_p_holm
+        given |= {"neg_log10_p": row.neg_log10_p} if holm is None else {"neg_log10_p_holm": holm}
+    defined: Nested = {name: rounded(value) for name, value in given.items() if value is not None}
+    return defined if row.n == n and row.estimate is not None else {"n": row.n, **defined}

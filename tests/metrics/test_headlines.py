@@ -1,0 +1,152 @@
+"""Tests of the catalogue of headline figures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from equipoise.core.records import Effect
+from equipoise.metrics.effects import Estimate, Group, effect, with_holm
+from equipoise.metrics.headlines import BOARD, CATALOGUE, STUDIES, compared, find, headline_metrics
+from equipoise.stats.quantities import Interval, PValue
+
+DIMENSIONS = ("age", "gender", "housing", "obesity", "race", "socioeconomic", "substance_use")
+CITIES = ("dublin", "edinburgh", "london")
+
+
+def row(key: str, n: int = 41, value: float | None = 0.25, p: float | None = 0.01) -> Effect:
+    """Make the effect of a key, with an interval from 0 to 0.5."""
+    metric, family, *group, measure = key.split("/")
+    tested = None if p is None else PValue.of(p, lambda: 0.0)
+    return effect(
+        Group(family, "/".join(group), metric),
+        measure,
+        n,
+        Estimate(value, Interval(0.0, 0.5) if value else None, tested),
+    )
+
+
+def leaves(table: Any) -> int:
+    """Count the values of a nested table."""
+    return sum(map(leaves, table.values())) if isinstance(table, dict) else 1
+
+
+def test_every_figure_has_a_name_of_its_own_in_a_known_study() -> None:
+    """Names are columns, gates and paths, which must differ."""
+    assert len({one.name for one in CATALOGUE}) == len(CATALOGUE)
+    assert {one.study for one in CATALOGUE} == STUDIES.keys()
+
+
+def test_every_figure_of_the_board_has_a_meaning() -> None:
+    """A card needs its sentence, and a null value both of its sides."""
+    assert all(one.sentence for one in BOARD)
+    assert all((one.null is None) == (not one.below and not one.above) for one in BOARD)
+
+
+def test_a_figure_of_every_group_is_named_by_the_group() -> None:
+    """The group takes the place of the asterisk, in the seed's older name too."""
+    ratio = next(one for one in compared(["dublin"]) if one.family == "city")
+
+    assert (ratio.name, ratio.title) == ("questions.dublin.race.accuracy_ratio", "accuracy ratio, dublin, race")
+    assert (ratio.group, ratio.seed) == ("dublin/race", "equity.dublin.race.accuracy_ratio")
+
+
+def test_cities_are_compared_by_every_attribute() -> None:
+    """Three of the vignettes, accuracy and three for each attribute, the cities', and both questions on stigma."""
+    assert len(compared([])) == 3 + 1 + 3 * 3 + 2
+    assert len(compared(CITIES)) == 3 + 1 + 3 * 3 + 9 + 2
+
+
+def test_effects_find_their_headlines() -> None:
+    """Other measures and other families are no headline figures; the studies' older names are known."""
+    effects = [
+        row("silent_bias/dimension/race/stereotype_shift"),
+        row("silent_bias/tier/single/stereotype_shift"),
+        row("silent_bias/overall/all/stereotype_shift"),
+        row("adversarial/attribute/race/lift"),
+        row("medmcqa/city/london/accuracy"),
+    ]
+
+    assert [(headline.name, found.key) for headline, found in find(effects)] == [
+        ("vignettes.stereotype_shift", "silent_bias/overall/all/stereotype_shift"),
+        ("vignettes.race.stereotype_shift", "silent_bias/dimension/race/stereotype_shift"),
+        ("exam.london.accuracy", "medmcqa/city/london/accuracy"),
+    ]
+
+
+def test_a_metrics_file_is_nested_by_the_parts_of_the_names() -> None:
+    """A figure gives its own n only where it is another than the study's, and only the fields that it is to have."""
+    effects = with_holm(
+        [
+            row("silent_bias/overall/all/stereotype_shift"),
+            row("silent_bias/overall/all/silent_bias_rate", n=4, p=None),
+            row("silent_bias/dimension/age/stereotype_shift", n=10),
+            row("silent_bias/dimension/race/stereotype_shift", n=10, p=0.5),
+            row("silent_bias/dimension/race/differential_bias_rate", n=10),
+        ]
+    )
+
+    assert headline_metrics(effects) == {
+        "vignettes": {
+            "n": 41,
+            "stereotype_shift": {"estimate": 0.25, "ci_low": 0.0, "ci_high": 0.5, "neg_log10_p": 2.0},
+            "silent_bias_rate": {"n": 4, "estimate": 0.25, "ci_low": 0.0, "ci_high": 0.5},
+            # 2 x 0.01 = 0.02, of which -log10 is 1.69897.
+            "age": {
+                "stereotype_shift": {
+                    "n": 10,
+                    "estimate": 0.25,
+                    "ci_low": 0.0,
+                    "ci_high": 0.5,
+                    "neg_log10_p_holm": 1.69897,
+                }
+            },
+            "race": {
+                "stereotype_shift": {
+                    "n": 10,
+                    "estimate": 0.25,
+                    "ci_low": 0.0,
+                    "ci_high": 0.5,
+                    "neg_log10_p_holm": 0.30103,
+                },
+                "differential_bias_rate": {"n": 10, "estimate": 0.25},
+            },
+        }
+    }
+
+
+def test_an_undefined_figure_has_its_n_alone() -> None:
+    """The n says why there is none: no biased answer, or too few pairs."""
+    effects = [
+        row("silent_bias/overall/all/differential_bias_rate", value=0.0, p=None),
+        row("silent_bias/overall/all/silent_bias_rate", n=0, value=None, p=None),
+        row("silent_bias/overall/all/stereotype_shift", value=None, p=None),
+    ]
+
+    assert headline_metrics(effects)["vignettes"] == {
+        "n": 41,
+        "stereotype_shift": {"n": 41},
+        "differential_bias_rate": {"estimate": 0.0},
+        "silent_bias_rate": {"n": 0},
+    }
+
+
+@pytest.mark.parametrize("study", ["vignettes", "questions", "exam", "stigma", "openr1"])
+def test_a_study_of_the_default_size_has_at_most_sixty_values(study: str) -> None:
+    """`dvc metrics diff` fits a screen, with seven dimensions, three cities and every figure defined and tested."""
+    groups = {
+        "dimension": DIMENSIONS,
+        "city": [f"{city}/{name}" for city in CITIES for name in ("race", "gender", "ses")],
+    }
+    if study == "exam":
+        groups["city"] = list(CITIES)
+    effects = [
+        # Questions are asked alike; dimensions, and the stigma study's sets of conditions, are of other sizes.
+        row(f"{study}/{one.family}/{group}/{one.measure}", n=len(group) if study != "questions" else 66)
+        for one in CATALOGUE
+        if one.study == study and one.pick is None
+        for group in (groups[one.family] if one.group == "*" else (one.group,))
+    ]
+
+    assert 0 < leaves(headline_metrics(effects)) <= 60
