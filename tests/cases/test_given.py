@@ -103,7 +103,7 @@ def test_bad_json_and_an_empty_file_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text(json.dumps(GOOD) + "\n{oops\n", encoding="utf-8")
 
-    with pytest.raises(EquipoiseError, match=r"rows\.jsonl, row 2: not JSON .*: mend or delete the row"):
+    with pytest.raises(EquipoiseError, match=r"rows\.jsonl, row 2: not JSON .*: fix or delete the row"):
         read_rows(path)
     path.write_text("\n", encoding="utf-8")
     with pytest.raises(EquipoiseError, match="holds no rows: give one object a row, with id, feature and text"):

@@ -34,7 +34,7 @@ def test_the_chosen_model_is_registered() -> None:
 
 @pytest.mark.parametrize(("name", "kind"), SECTIONS.items())
 def test_every_section_is_what_its_stage_takes(name: str, kind: type[BaseModel]) -> None:
-    """Every setting that ships has the type of its room, and every setting of the room is in the file."""
+    """Every section of the shipped file validates, and every setting of its type is in the file."""
     settings = params.load(ROOT / "params.yaml")
 
     assert kind.model_fields.keys() == getattr(settings, name).keys()
@@ -42,19 +42,19 @@ def test_every_section_is_what_its_stage_takes(name: str, kind: type[BaseModel])
 
 
 def test_an_unknown_section_is_named(tmp_path: Path) -> None:
-    """A misspelt section is refused by name."""
+    """A misspelt section is rejected by name."""
     with pytest.raises(EquipoiseError, match=r"params\.yaml: field infer: Field required"):
         params.load(changed(tmp_path, "\ninfer:", "\ninfers:"))
 
 
 def test_a_section_too_many_is_named(tmp_path: Path) -> None:
-    """A section of no stage is refused, not ignored."""
+    """An unknown section is rejected, not ignored."""
     with pytest.raises(EquipoiseError, match=r"params\.yaml: field train: Extra inputs are not permitted"):
         params.load(changed(tmp_path, "\ninfer:", "\ntrain: {}\ninfer:"))
 
 
 def test_an_unknown_setting_is_named(tmp_path: Path) -> None:
-    """A misspelt setting is refused by section and name."""
+    """A misspelt setting is rejected by section and name."""
     settings = params.load(changed(tmp_path, "batch_size: 16", "batchsize: 16"))
 
     with pytest.raises(EquipoiseError, match=r"params\.yaml, section infer: field batch_size: Field required"):
@@ -62,7 +62,7 @@ def test_an_unknown_setting_is_named(tmp_path: Path) -> None:
 
 
 def test_a_setting_too_many_is_named(tmp_path: Path) -> None:
-    """A setting that no stage reads is refused, not ignored."""
+    """An unknown setting is rejected, not ignored."""
     settings = params.load(changed(tmp_path, "  batch_size: 16", "  threads: 2\n  batch_size: 16"))
 
     with pytest.raises(EquipoiseError, match="section infer: field threads: Extra inputs are not permitted"):

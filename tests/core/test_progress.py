@@ -1,4 +1,4 @@
-"""Tests of the progress bar, on a terminal of its own."""
+"""Tests of the progress bar, on a pseudo-terminal."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ESCAPE = re.compile(r"\x1b\[[?\d;]*[A-Za-z]")
 
 
 class Seen(NamedTuple):
-    """What a program showed: on the terminal, without colours, and on a standard output that is none."""
+    """A program's output: on the terminal, without colours, and on a redirected standard output."""
 
     terminal: str
     out: str
@@ -59,7 +59,7 @@ def run(folder: Path, body: str, *, patience: float = 0.0, piped: bool = True) -
 
 
 def test_the_bar_is_on_the_terminal_and_results_go_where_they_are_sent(tmp_path: Path) -> None:
-    """Standard output, where it is no terminal, has what was printed and nothing of the bar."""
+    """Redirected standard output contains what was printed and nothing of the bar."""
     seen = run(tmp_path, "with progress('infer') as move:\n    time.sleep(0.2)\n    print('row')\n    move(3, 12)\n")
 
     assert seen.out == "row\n"
@@ -68,7 +68,7 @@ def test_the_bar_is_on_the_terminal_and_results_go_where_they_are_sent(tmp_path:
 
 
 def test_lines_on_the_same_terminal_stay_whole(tmp_path: Path) -> None:
-    """A line printed while the bar is there stands above it, unbroken however long it is: JSON can be copied."""
+    """A line printed while the bar is shown appears above it, unbroken however long it is: JSON can be copied."""
     body = f"with progress('x') as move:\n    time.sleep(0.2)\n    print({LONG!r})\n    move(1, 1)\n"
     seen = run(tmp_path, body, piped=False)
 
@@ -78,14 +78,14 @@ def test_lines_on_the_same_terminal_stay_whole(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("piped", [True, False])
 def test_short_work_shows_none(tmp_path: Path, *, piped: bool) -> None:
-    """Work that ends before patience does leaves the terminal alone."""
+    """Work that ends within `PATIENCE` shows no bar."""
     seen = run(tmp_path, "with progress('x') as move:\n    move(1, 1)\n", patience=60, piped=piped)
 
     assert seen == ("", "")
 
 
 def test_work_within_work_moves_the_one_bar(tmp_path: Path) -> None:
-    """A stage has a bar by itself, under its name; what its function counts moves that bar."""
+    """A stage has a bar with its name without asking; progress within its function updates that bar."""
     main = "def main() -> None:\n    time.sleep(0.2)\n    with progress('inner') as move:\n        move(2, 5)\n"
     seen = run(tmp_path, f"{main}stage.run(main)\n")
 
@@ -95,7 +95,7 @@ def test_work_within_work_moves_the_one_bar(tmp_path: Path) -> None:
 
 
 def test_another_bar_has_the_terminal_to_itself(tmp_path: Path) -> None:
-    """Within aside nothing is written over what a library shows; afterwards the bar is there again."""
+    """Within `aside` the bar does not overwrite a library's output; afterwards it is shown again."""
     body = (
         "with progress('ours') as move:\n    time.sleep(0.2)\n    with aside():\n        sys.stderr.write('theirs')\n"
         "        time.sleep(0.4)\n        sys.stderr.write(', done\\n')\n    time.sleep(0.2)\n"
@@ -108,7 +108,7 @@ def test_another_bar_has_the_terminal_to_itself(tmp_path: Path) -> None:
 
 
 def test_where_nobody_sees_it_there_is_none(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Standard error that is a file or a pipe stays empty, whatever the environment says of colours."""
+    """Standard error that is a file or a pipe stays empty, whatever the environment's colour settings."""
     monkeypatch.setattr(module, "PATIENCE", 0.0)
     monkeypatch.setenv("FORCE_COLOR", "1")
     with progress("infer") as move, module.aside():
@@ -119,7 +119,7 @@ def test_where_nobody_sees_it_there_is_none(capfd: pytest.CaptureFixture[str], m
 
 
 def test_a_fault_takes_the_bar_away(tmp_path: Path) -> None:
-    """After an error, as after success, the next work has a bar of its own."""
+    """After an error, as after success, the next work has a new bar."""
     body = (
         "try:\n    with progress('first'):\n        time.sleep(0.2)\n        raise ValueError\n"
         "except ValueError:\n    pass\nwith progress('second') as move:\n    time.sleep(0.2)\n    move(1, 2)\n"

@@ -35,14 +35,14 @@ RESPONSES = st.lists(
 
 
 def effect(key: str, **fields: Any) -> Effect:
-    """Build an effect of which the key and the given fields matter."""
+    """Build an effect with the given key and fields, the rest arbitrary."""
     return Effect.model_validate(
         {"key": key, "metric": "m", "family": "f", "group": "g", "measure": "x", "n": 3} | fields
     )
 
 
 def read_line(folder: Path, line: str, *, lines_before: int = 0) -> list[Effect]:
-    """Read a file of sound rows and one more line."""
+    """Read a file of valid rows followed by one more line."""
     sound = [records.dumps(effect(f"row-{number}").model_dump(mode="json")) for number in range(lines_before)]
     path = folder / "effects.jsonl"
     path.write_text("".join(text + "\n" for text in [*sound, line]), encoding="utf-8")
@@ -50,12 +50,12 @@ def read_line(folder: Path, line: str, *, lines_before: int = 0) -> list[Effect]
 
 
 def line_of(**fields: Any) -> str:
-    """Write an effect's row by hand, sound but for the given fields."""
+    """Write an effect's row by hand, valid except for the given fields."""
     return json.dumps({"key": "k", "metric": "m", "family": "f", "group": "g", "measure": "x", "n": 3} | fields)
 
 
 def test_a_file_is_canonical(tmp_path: Path) -> None:
-    """Rows stand by key and names by alphabet, floats have six places, text is UTF-8 and lines end in LF."""
+    """Rows are sorted by key and names alphabetically, floats have six places, text is UTF-8, lines end in LF."""
     path = tmp_path / "new" / "rows.jsonl"
     records.write(path, [effect("b", group="é", estimate=1 / 3), effect("a", estimate=-1e-9, ci_low=2.0)])
 
@@ -123,7 +123,7 @@ def test_canonical_text_is_its_own_canonical_text(value: Any) -> None:
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf")])
 def test_no_number_that_is_not_finite(number: float) -> None:
-    """NaN and infinities are refused where a row is made and where a value is written."""
+    """NaN and infinities are rejected on creating a row and on writing a value."""
     with pytest.raises(ValidationError, match="finite"):
         effect("a", estimate=number)
     with pytest.raises(ValidationError, match="finite"):
@@ -133,10 +133,10 @@ def test_no_number_that_is_not_finite(number: float) -> None:
 
 
 def test_two_rows_with_one_key_are_not_written(tmp_path: Path) -> None:
-    """A repeated key is refused by name, and no file is made."""
+    """A duplicate key is rejected by name, and no file is written."""
     path = tmp_path / "rows.jsonl"
 
-    with pytest.raises(EquipoiseError, match=r"rows\.jsonl: two rows have the key 'a'"):
+    with pytest.raises(EquipoiseError, match=r"rows\.jsonl: duplicate key 'a'"):
         records.write(path, [effect("a"), effect("b"), effect("a", n=4)])
     assert list(tmp_path.iterdir()) == []
 
@@ -151,7 +151,7 @@ def test_two_rows_with_one_key_are_not_written(tmp_path: Path) -> None:
         (line_of(study="other"), "field study: Input should be 'vignettes'"),
         ('{"key": "k"}', "field metric: Field required"),
         ("[]", r"field \(row\): Input should be a valid dictionary"),
-        ('{"key": ', r"not JSON \(Expecting value at column 9\): mend or delete the row"),
+        ('{"key": ', r"not JSON \(Expecting value at column 9\): fix or delete the row"),
     ],
 )
 def test_a_malformed_row_is_named(tmp_path: Path, line: str, fault: str) -> None:
@@ -163,24 +163,24 @@ def test_a_malformed_row_is_named(tmp_path: Path, line: str, fault: str) -> None
 
 def test_a_repeated_key_in_a_file_is_named_with_both_rows(tmp_path: Path) -> None:
     """The message gives the key and the two rows that have it."""
-    with pytest.raises(EquipoiseError, match=r"effects\.jsonl, row 3: key 'row-0' stands already in row 1"):
+    with pytest.raises(EquipoiseError, match=r"effects\.jsonl, row 3: duplicate key 'row-0' \(first in row 1\)"):
         read_line(tmp_path, line_of(key="row-0"), lines_before=2)
 
 
 def test_blank_lines_are_passed_over_and_counted(tmp_path: Path) -> None:
-    """A blank line is no row, but the numbers of the rows below it are those of an editor."""
+    """A blank line is not a row, but counts, so that row numbers are an editor's line numbers."""
     with pytest.raises(EquipoiseError, match=r"effects\.jsonl, row 3: not JSON"):
         read_line(tmp_path, "\n \nnothing")
 
 
-def test_a_missing_file_is_named_with_the_mend(tmp_path: Path) -> None:
-    """Reading what is not there tells what makes it."""
-    with pytest.raises(EquipoiseError, match=r"gone\.jsonl: no such file: .*`dvc repro` makes anew"):
+def test_a_missing_file_is_named_with_the_fix(tmp_path: Path) -> None:
+    """The error for a missing file names the command that restores it."""
+    with pytest.raises(EquipoiseError, match=r"gone\.jsonl: no such file: .*`dvc repro` restores"):
         records.read(tmp_path / "gone.jsonl", Row)
 
 
 def test_a_file_that_is_not_utf8_is_named(tmp_path: Path) -> None:
-    """A file in another encoding is refused in one line."""
+    """A file in another encoding is rejected in one line."""
     path = tmp_path / "rows.jsonl"
     path.write_bytes("é".encode("latin-1"))
 
@@ -202,7 +202,7 @@ def test_writing_leaves_only_the_file_and_anyone_may_read_it(tmp_path: Path) -> 
 def test_rows_that_wait_on_the_disk_are_the_same_rows(
     tmp_path_factory: pytest.TempPathFactory, rows: list[Response]
 ) -> None:
-    """What does not fit in memory is sorted from a file without a name, which does not stay."""
+    """Rows that do not fit in memory are sorted from an anonymous file, which is removed."""
     folder = tmp_path_factory.mktemp("rows")
     records.write(folder / "held", rows)
     with pytest.MonkeyPatch.context() as patch:
@@ -214,7 +214,7 @@ def test_rows_that_wait_on_the_disk_are_the_same_rows(
 
 
 def test_no_more_than_one_row_is_held(tmp_path: Path) -> None:
-    """When a row is asked for, all before it are gone but the one that was given last."""
+    """When the next row is requested, only the previous row is still held."""
     alive: list[weakref.ref[Effect]] = []
 
     def rows() -> Iterator[Effect]:
@@ -232,7 +232,7 @@ def test_no_more_than_one_row_is_held(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("error", [EquipoiseError("no answer"), KeyboardInterrupt(), OSError("the network is down")])
 def test_rows_that_break_off_keep_the_old_file(tmp_path: Path, error: BaseException) -> None:
-    """A fault of what makes the rows is told as it is, and nothing of them is written."""
+    """An error raised by the row generator passes through unchanged, and nothing is written."""
     path = tmp_path / "rows.jsonl"
     records.write(path, [effect("old")])
     old = path.read_bytes()
@@ -248,7 +248,7 @@ def test_rows_that_break_off_keep_the_old_file(tmp_path: Path, error: BaseExcept
 
 
 def test_a_full_disk_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """When the disk fills up the old file stands whole, nothing else is left, and the message says so in one line."""
+    """When the disk is full the old file is left intact, no temporary file remains, and the message is one line."""
     path = tmp_path / "rows.jsonl"
     records.write(path, [effect("old")])
     old = path.read_bytes()
@@ -278,7 +278,7 @@ def test_an_interruption_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_a_place_that_takes_no_files_is_named(tmp_path: Path) -> None:
-    """A path below a file, and a path that is a folder, are refused in one line."""
+    """A path below a file, and a path that is a folder, are rejected in one line."""
     (tmp_path / "file").touch()
     (tmp_path / "folder").mkdir()
 

@@ -44,13 +44,13 @@ def test_arguments_come_from_the_signature(tmp_path: Path) -> None:
 
 def test_a_fault_is_one_line(tmp_path: Path) -> None:
     """An EquipoiseError is one line on standard error, exit code 1 and no traceback."""
-    done = run(script(tmp_path, "raise EquipoiseError(f'{rows}, row {count}: bad: mend it')"), tmp_path)
+    done = run(script(tmp_path, "raise EquipoiseError(f'{rows}, row {count}: bad: fix it')"), tmp_path)
 
-    assert (done.returncode, done.stdout, done.stderr) == (1, "", "error: rows.jsonl, row 3: bad: mend it\n")
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "error: rows.jsonl, row 3: bad: fix it\n")
 
 
 def test_ctrl_c_is_one_line(tmp_path: Path) -> None:
-    """Ctrl-C is one line that says how to go on, exit code 1 and no traceback."""
+    """Ctrl-C prints one line that says how to resume, with exit code 1 and no traceback."""
     command = script(tmp_path, "print('ready', flush=True); time.sleep(600)")
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
         assert running.stdout is not None
@@ -61,7 +61,7 @@ def test_ctrl_c_is_one_line(tmp_path: Path) -> None:
     assert (
         running.returncode,
         shown,
-    ) == (1, "interrupted: finished work is kept; run the same command again to go on\n")
+    ) == (1, "interrupted: finished work is saved; run the same command again to resume\n")
 
 
 def test_a_mistake_of_ours_is_not_hidden(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_a_mistake_of_ours_is_not_hidden(tmp_path: Path) -> None:
     assert "ZeroDivisionError" in done.stderr
 
 
-def test_a_missing_argument_is_told_without_a_traceback(tmp_path: Path) -> None:
+def test_a_missing_argument_is_reported_without_a_traceback(tmp_path: Path) -> None:
     """A wrong command line shows the usage and exits with code 2."""
     done = run(script(tmp_path, "pass")[:-1], tmp_path)
 
@@ -84,7 +84,7 @@ def test_a_missing_argument_is_told_without_a_traceback(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", STAGES)
 def test_a_stage_outside_a_project_says_what_is_missing(name: str, tmp_path: Path) -> None:
-    """Every stage, run as the pipeline runs it but where its files are not, answers with one line that names one."""
+    """Every stage, run as in the pipeline but without its files, fails with one line that names a missing file."""
     words = shlex.split(STAGES[name]["cmd"])
     script = words.index(f"stages/{name}.py")
     arguments = [word if word.startswith("-") else f"no/{word}" for word in words[script + 1 :]]

@@ -1,4 +1,4 @@
-"""Tests of the reader of other people's files."""
+"""Tests of the reader of third-party files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def test_rows_are_numbered_by_line(tmp_path: Path) -> None:
-    """An empty line has no row, and keeps the count."""
+    """An empty line is not a row, but counts in the row numbers."""
     (tmp_path / "rows.jsonl").write_text('{"a": 1}\n\n{"a": "x\u2028y"}\n', encoding="utf-8")
 
     assert list(json_rows(tmp_path / "rows.jsonl")) == [(1, {"a": 1}), (3, {"a": "x\u2028y"})]
@@ -22,7 +22,7 @@ def test_rows_are_numbered_by_line(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("line", ["{", "[1]"])
 def test_bad_row_is_named(tmp_path: Path, line: str) -> None:
-    """A line that is no JSON object is named by its number."""
+    """A line that is not a JSON object is named by its number."""
     (tmp_path / "rows.jsonl").write_text(f'{{"a": 1}}\n{line}\n', encoding="utf-8")
 
     with pytest.raises(EquipoiseError, match=r"rows\.jsonl, row 2: not"):
@@ -40,7 +40,7 @@ def test_parquet_is_read_with_missing_values(tmp_path: Path) -> None:
 
 
 def test_unreadable_parquet_says_so(tmp_path: Path) -> None:
-    """A file that is no parquet, or that nothing here can read, is one clear error."""
+    """A file that is not parquet, or for which no reader is installed, raises one clear error."""
     (tmp_path / "rows.parquet").write_bytes(b"no parquet")
 
     with pytest.raises(EquipoiseError, match=r"rows\.parquet: (reading parquet needs pyarrow|cannot be read)"):
@@ -81,6 +81,7 @@ def test_a_file_is_read_by_its_ending(tmp_path: Path, name: str, text: str) -> N
 
 
 def test_another_ending_is_refused(tmp_path: Path) -> None:
-    """A file that cannot hold rows is told apart before it is read."""
-    with pytest.raises(EquipoiseError, match=r"rows\.xlsx: \.xlsx is none of \.parquet, \.csv, \.jsonl, \.json"):
+    """A file with an unsupported extension is rejected before it is read."""
+    listed = r"\.parquet, \.csv, \.jsonl, \.json"
+    with pytest.raises(EquipoiseError, match=rf"rows\.xlsx: unsupported file extension '\.xlsx': give one of {listed}"):
         table_rows(tmp_path / "rows.xlsx")

@@ -35,7 +35,7 @@ def load(folder: Path, text: str) -> Outer:
 
 
 def test_a_sound_file_is_read(tmp_path: Path) -> None:
-    """Comments, nested values and letters beyond ASCII are read."""
+    """Comments, nested values and non-ASCII letters are read."""
     found = load(tmp_path, "# A comment\nname: né\nparts:\n  - size: 2\n")
 
     assert Outer(name="né", parts=[Inner(size=2)]) == found
@@ -64,6 +64,6 @@ def test_a_fault_is_named_in_one_line(tmp_path: Path, text: str, fault: str) -> 
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    """A file that is not there is refused in one line."""
+    """A missing file is rejected in one line."""
     with pytest.raises(EquipoiseError, match=r"gone\.yaml: no such file"):
         load_yaml(tmp_path / "gone.yaml", Outer)

@@ -57,7 +57,7 @@ def test_two_responses_to_one_prompt_are_refused(tmp_path: Path) -> None:
     line = (tmp_path / "responses.jsonl").read_text(encoding="utf-8")
     (tmp_path / "responses.jsonl").write_text(line * 2, encoding="utf-8")
 
-    with pytest.raises(EquipoiseError, match=r"responses.jsonl, row 2: key 'a' stands already in row 1: keep one of"):
+    with pytest.raises(EquipoiseError, match=r"responses.jsonl, row 2: duplicate key 'a' \(first in row 1\): keep one"):
         read_rows(tmp_path, CITIES, every)
 
 

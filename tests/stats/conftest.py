@@ -7,5 +7,5 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def _no_collection(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep statsmodels from collecting garbage in every Holm adjustment, which takes most of these tests' time."""
+    """Keep statsmodels from running the garbage collector in every Holm adjustment, most of these tests' time."""
     monkeypatch.setattr("gc.collect", lambda: 0)

@@ -1,4 +1,4 @@
-"""Tests of cluster means, and of what the tests over them are worth."""
+"""Tests of cluster means, and of the size and coverage of inference on them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_means_by_hand() -> None:
 
 
 def test_a_value_without_cluster_is_refused() -> None:
-    """Values and clusters are of one length."""
+    """Values and clusters must have the same length."""
     with pytest.raises(ValueError, match="zip"):
         cluster_means([1.0, 2.0], ["a"])
 
@@ -134,7 +134,7 @@ def test_unequal_clusters_break_the_sandwich_and_not_the_test_of_means() -> None
 
 
 def test_clustered_interval_covers_where_the_naive_one_does_not() -> None:
-    """An interval over diagnoses holds the true mean in about 95 % of studies, one over sentences in far fewer."""
+    """An interval over diagnoses covers the true mean in about 95 % of studies, one over sentences in far fewer."""
     rng = np.random.default_rng(7)
     covered = {"naive": 0, "clustered": 0}
     for _ in range(STUDIES):

@@ -43,7 +43,7 @@ def test_student_interval_by_hand() -> None:
 
 
 def test_welch_is_a_one_sample_test_where_the_other_is_constant() -> None:
-    """Samples 1, 2, 3 and 0, 0 leave the spread and the degrees of freedom of the first alone."""
+    """With samples 1, 2, 3 and 0, 0 the variance and degrees of freedom are those of the first."""
     # t = 2 sqrt(3) on 2 degrees of freedom: 1 - sqrt(12 / 14), as in the paired test of 1, 2, 3
     p = welch_t([1, 2, 3], [0, 0])
 
@@ -120,7 +120,7 @@ def test_scipy_agrees(first: list[float], second: list[float]) -> None:
 @settings(deadline=None, max_examples=20)
 @given(first=SAMPLE, second=SAMPLE)
 def test_changing_places_changes_the_sign(first: list[float], second: list[float]) -> None:
-    """First less second turned round has the same p, the mirrored interval and the opposite d."""
+    """Exchanging the samples keeps p, mirrors the interval and negates d."""
     one, other = student_interval(first, second), student_interval(second, first)
     d, reverse = cohens_d(first, second), cohens_d(second, first)
 
@@ -132,7 +132,7 @@ def test_changing_places_changes_the_sign(first: list[float], second: list[float
 
 @pytest.mark.parametrize("interval", [student_interval, welch_interval])
 def test_intervals_cover_the_truth(interval: Bounds) -> None:
-    """Over 1,500 pairs of samples the interval of a difference of 0.5 holds it in about 95 %."""
+    """Over 1,500 pairs of samples the interval of a difference of 0.5 covers it in about 95 %."""
     rng = np.random.default_rng(8)
     covered = 0
     for _ in range(1500):
@@ -144,7 +144,7 @@ def test_intervals_cover_the_truth(interval: Bounds) -> None:
 
 
 def test_unequal_variances_break_student_and_not_welch() -> None:
-    """With the smaller sample the noisier one, Student's test rejects far too often and Welch's about as it says."""
+    """With a noisier smaller sample, Student's test rejects far too often and Welch's at about its nominal size."""
     rng = np.random.default_rng(9)
     rejected = {"student": 0, "welch": 0}
     for _ in range(1000):

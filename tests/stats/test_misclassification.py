@@ -1,4 +1,4 @@
-"""Tests of the proportion corrected for a reader's error."""
+"""Tests of the proportion corrected for misclassification."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ PERFECT = ErrorCounts(10**6, 10**6, 10**6, 10**6)
 
 @st.composite
 def readings(draw: st.DrawFn) -> tuple[int, int, ErrorCounts]:
-    """Draw positive readings, all readings, and a reader's measured error."""
+    """Draw positive classifications, all classifications, and measured error rates."""
     n, positives, negatives = (draw(st.integers(1, 60)) for _ in range(3))
     errors = ErrorCounts(draw(st.integers(0, positives)), positives, draw(st.integers(0, negatives)), negatives)
     return draw(st.integers(0, n)), n, errors
 
 
 def test_corrected_proportion_by_hand() -> None:
-    """30 of 100 read by a reader of sensitivity 0.9 and specificity 0.8 stand for a seventh."""
+    """30 of 100 positive at sensitivity 0.9 and specificity 0.8 correspond to a proportion of 1/7."""
     # (0.3 + 0.8 - 1) / (0.9 + 0.8 - 1) = 0.1 / 0.7
     assert rogan_gladen(30, 100, ErrorCounts(45, 50, 40, 50)) == pytest.approx(1 / 7)
 
@@ -62,20 +62,20 @@ def test_a_perfect_reader_gives_the_raw_proportion(n: int, data: st.DataObject) 
 @pytest.mark.parametrize(
     ("successes", "n", "errors"),
     [
-        (0, 0, ErrorCounts(9, 10, 9, 10)),  # nothing was read
-        (5, 10, ErrorCounts(5, 10, 5, 10)),  # a coin
-        (5, 10, ErrorCounts(7, 10, 3, 10)),  # 0.7 + 0.3, which floats make 1 or not
-        (5, 10, ErrorCounts(1, 10, 2, 10)),  # worse than a coin
+        (0, 0, ErrorCounts(9, 10, 9, 10)),  # nothing was classified
+        (5, 10, ErrorCounts(5, 10, 5, 10)),  # chance
+        (5, 10, ErrorCounts(7, 10, 3, 10)),  # 0.7 + 0.3, which in floating point may differ from 1
+        (5, 10, ErrorCounts(1, 10, 2, 10)),  # worse than chance
     ],
 )
 def test_a_reader_who_tells_nothing_leaves_it_undefined(successes: int, n: int, errors: ErrorCounts) -> None:
-    """Without readings, or where sensitivity and specificity add to 1 or less, there is no corrected proportion."""
+    """Undefined without classifications, or where sensitivity and specificity sum to 1 or less."""
     assert rogan_gladen(successes, n, errors) is None
     assert rogan_gladen_interval(successes, n, errors) is None
 
 
 def test_readings_rarer_than_errors_alone_have_no_interval() -> None:
-    """No positive reading of 200, where the reader errs in half of the negatives, fits no proportion."""
+    """No positive classification of 200 at a false positive rate of 1/2 is consistent with no proportion."""
     errors = ErrorCounts(95, 100, 50, 100)
 
     # (0 + 0.5 - 1) / 0.45 is below 0, and far below for 200 readings.
@@ -84,7 +84,7 @@ def test_readings_rarer_than_errors_alone_have_no_interval() -> None:
 
 
 def test_too_few_labels_have_no_interval() -> None:
-    """One label of a kind, drawn towards a half, cannot outweigh many of the other kind."""
+    """One label of a kind, shrunk towards 1/2, cannot outweigh many of the other kind."""
     # 1 + 0.1 - 1 > 0, and 2/3 + 101/1002 - 1 < 0
     errors = ErrorCounts(1, 1, 100, 1000)
 
@@ -94,22 +94,22 @@ def test_too_few_labels_have_no_interval() -> None:
 
 @pytest.mark.parametrize("counts", [(11, 10, 9, 10), (-1, 10, 9, 10), (9, 10, 0, 0)])
 def test_impossible_error_is_refused(counts: tuple[int, int, int, int]) -> None:
-    """More right than labelled, fewer than none, or no labels are no measured error."""
-    with pytest.raises(EquipoiseError, match="is no measured error"):
+    """More correct than labelled, fewer than 0, or no labels are rejected."""
+    with pytest.raises(EquipoiseError, match=r"correct of .* labels: give 0 to n correct"):
         ErrorCounts(*counts)
 
 
 @pytest.mark.parametrize("successes", [-1, 3])
 def test_impossible_readings_are_refused(successes: int) -> None:
-    """More positive readings than readings, or fewer than none, are an error."""
-    with pytest.raises(EquipoiseError, match=f"{successes} of 2 is no proportion"):
+    """A count of positive classifications above n or below 0 is an error."""
+    with pytest.raises(EquipoiseError, match=f"{successes} of 2 is not a proportion"):
         rogan_gladen(successes, 2, PERFECT)
 
 
 @settings(deadline=None)
 @given(readings())
 def test_interval_holds_the_corrected_proportion(reading: tuple[int, int, ErrorCounts]) -> None:
-    """The interval lies in [0, 1] and holds its proportion; without a proportion there is no interval."""
+    """The interval lies in [0, 1] and contains its proportion; without a proportion there is no interval."""
     estimate, interval = rogan_gladen(*reading), rogan_gladen_interval(*reading)
 
     assert interval is None or (estimate is not None and 0 <= interval.low <= estimate <= interval.high <= 1)
@@ -118,7 +118,7 @@ def test_interval_holds_the_corrected_proportion(reading: tuple[int, int, ErrorC
 @settings(deadline=None)
 @given(readings())
 def test_the_other_kind_mirrors_it(reading: tuple[int, int, ErrorCounts]) -> None:
-    """Counting the negatives, with sensitivity and specificity exchanged, gives 1 less the proportion."""
+    """Counting the negatives, with sensitivity and specificity exchanged, gives 1 − the proportion."""
     successes, n, errors = reading
     other = ErrorCounts(errors.true_negatives, errors.negatives, errors.true_positives, errors.positives)
     interval, mirrored = rogan_gladen_interval(*reading), rogan_gladen_interval(n - successes, n, other)
@@ -142,7 +142,7 @@ def test_the_other_kind_mirrors_it(reading: tuple[int, int, ErrorCounts]) -> Non
 def test_interval_covers_the_truth(
     sensitivity: float, specificity: float, labels: tuple[int, int], n: int, truth: float
 ) -> None:
-    """Over 4,000 studies a 95 % interval holds the truth in at least 93 %, an undefined one counted as a miss."""
+    """Over 4,000 studies a 95 % interval covers the truth in at least 93 %, an undefined one counted as a miss."""
     rng = np.random.default_rng(7)
     found = rng.binomial(labels[0], sensitivity, 4000)
     cleared = rng.binomial(labels[1], specificity, 4000)

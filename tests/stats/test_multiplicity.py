@@ -38,7 +38,7 @@ def test_family_without_tests_stays_undefined(family: list[float | None]) -> Non
 
 
 def test_underflowed_value_is_not_zero() -> None:
-    """A p-value of 0 is adjusted as the smallest that is told apart."""
+    """A p-value of 0 is adjusted as the smallest representable one."""
     assert pytest.approx(adjust([0.0, 1.0], "bonferroni"), rel=1e-9, abs=0) == [2e-300, 1.0]
 
 

@@ -183,7 +183,7 @@ def test_pseudomedian_of_nothing_is_undefined() -> None:
 
 
 def test_t_interval_covers_the_truth() -> None:
-    """Over 3,000 samples of eight normal differences the interval holds the mean in about 95 %."""
+    """Over 3,000 samples of eight normal differences the interval covers the mean in about 95 %."""
     samples = np.random.default_rng(20).normal(0.3, 1.0, size=(3000, 8))
     intervals = [mean_interval(sample.tolist()) for sample in samples]
     covered = [interval is not None and interval.low <= 0.3 <= interval.high for interval in intervals]

@@ -39,7 +39,7 @@ def test_no_discordance_has_no_power() -> None:
 
 def test_gap_beyond_discordance_is_refused() -> None:
     """A gap cannot exceed the share of pairs that differ."""
-    with pytest.raises(EquipoiseError, match=r"a gap of 0\.4 needs"):
+    with pytest.raises(EquipoiseError, match=r"a gap of 0\.4 requires"):
         mcnemar_power(10, gap=0.4, discordance=0.3)
 
 
@@ -106,5 +106,5 @@ def test_smallest_shift_without_spread_is_undefined(deviation: float | None, n: 
 
 
 def test_falling_short_is_underpowered() -> None:
-    """14 pairs fall short of 15, and 15 do not."""
+    """14 pairs are below a minimum of 15, and 15 are not."""
     assert (underpowered(14, 15), underpowered(15, 15)) == (True, False)

@@ -34,8 +34,8 @@ def test_wilson_without_answers_is_undefined() -> None:
 
 @pytest.mark.parametrize(("count", "n"), [(3, 2), (-1, 2)])
 def test_impossible_proportion_is_refused(count: int, n: int) -> None:
-    """More yes answers than answers, or fewer than none, are an error."""
-    with pytest.raises(EquipoiseError, match=f"{count} of {n} is no proportion"):
+    """A count above n or below 0 is an error."""
+    with pytest.raises(EquipoiseError, match=f"{count} of {n} is not a proportion"):
         wilson(count, n)
 
 

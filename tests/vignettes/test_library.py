@@ -33,10 +33,10 @@ def test_malformed_yaml_names_its_line(folder: Path) -> None:
 
 
 def test_a_repeated_key_names_its_line(folder: Path) -> None:
-    """A key that stands twice in one mapping is refused, since YAML would silently keep the last."""
+    """A duplicate key in one mapping is rejected, since YAML would silently keep the last."""
     (folder / "pairs.yaml").write_text("pairs:\n  - id: a\n    id: b\n", encoding="utf-8")
 
-    with pytest.raises(EquipoiseError, match=r"pairs\.yaml, line 3: malformed YAML \(the key 'id' stands twice"):
+    with pytest.raises(EquipoiseError, match=r"pairs\.yaml, line 3: malformed YAML \(duplicate key 'id'"):
         load_library(folder)
 
 

@@ -1,1 +1,1 @@
-"""What every other package builds on: row types and their files, settings, caches, progress, errors."""
+"""The base of every other package: row types and their files, settings, caches, progress bars and errors."""

@@ -1,5 +1,5 @@
-"""The one error that a user is meant to read."""
+"""The one exception whose message is written for the user."""
 
 
 class EquipoiseError(Exception):
-    """A fault in the input or the machine, told in one line: where it is, what it is, and the mend."""
+    """An error in the input or the environment; its message is one line: location, problem, fix."""

@@ -1,7 +1,7 @@
-"""params.yaml as typed settings: one section a stage, unknown names refused.
+"""params.yaml as typed settings: one section per stage, unknown names rejected.
 
-Each section's type lives in the room that uses it, so that a change of one stage's settings leaves the results of the
-other stages valid.
+The type of each section is defined in the package that uses it, so that changing one stage's settings does not
+invalidate the results of other stages.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Params(BaseModel):
     measure: dict[str, Any]
 
     def section(self, name: str, kind: type[M]) -> M:
-        """Give one stage's section as its type; a fault is an EquipoiseError that names the key."""
+        """Validate one section as the given type; an invalid value raises an EquipoiseError that names the key."""
         try:
             return kind.model_validate(getattr(self, name))
         except ValidationError as error:
@@ -49,5 +49,5 @@ class Params(BaseModel):
 
 
 def load(path: Path = FILE) -> Params:
-    """Read params.yaml; a fault is an EquipoiseError that names the key."""
+    """Read params.yaml; an invalid value raises an EquipoiseError that names the key."""
     return load_yaml(path, Params)

@@ -1,4 +1,4 @@
-"""A progress bar for work that takes its time, seen where standard error is a terminal and nowhere else."""
+"""A progress bar for long-running work, shown only where standard error is a terminal."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     Move = Callable[[int, int], None]
 
 PATIENCE = 2.0
-"""Seconds of work after which the bar comes."""
+"""Seconds of work after which the bar appears."""
 
 
 @contextmanager
 def progress(what: str) -> Iterator[Move]:
-    """Show a progress bar while work goes on, and give the function that moves it (done, total).
+    """Show a progress bar while the block runs; yields the function that updates it (done, total).
 
-    It is on standard error where that is a terminal, and comes once the work has taken two seconds. Until it is moved
-    it tells only that work goes on, and for how long. Work within work moves the outer bar: a stage or command has one.
+    The bar is written to standard error if that is a terminal, and appears after two seconds. Until its first update
+    it shows only the elapsed time. A nested call updates the outer bar: a stage or command has one bar.
     """
     if outer := _BAR.get():
         yield outer.move
@@ -39,22 +39,22 @@ def progress(what: str) -> Iterator[Move]:
 
 @contextmanager
 def aside() -> Iterator[None]:
-    """Take the bar away, if there is one, while other things are shown: a table, or the bars of the hub's downloads."""
+    """Hide the bar, if there is one, while other output is shown: a table, or the hub's own download bars."""
     bar = _BAR.get()
     with bar.hidden() if bar else nullcontext():
         yield
 
 
 def _seen() -> bool:
-    """Whether somebody sees standard error."""
+    """Whether standard error is a terminal."""
     return sys.stderr.isatty()
 
 
 class _NoBar:
-    """A bar that nobody would see."""
+    """A bar that is never shown."""
 
     def move(self, done: int, total: int) -> None:
-        """Leave it."""
+        """Do nothing."""
 
     def waiting(self) -> AbstractContextManager[None]:
         """Show nothing."""
@@ -66,7 +66,7 @@ class _NoBar:
 
 
 class _Bar(_NoBar):
-    """A bar that comes when it is due, unless it is hidden."""
+    """A bar that appears once it is due, unless it is hidden."""
 
     def __init__(self, what: str) -> None:
         from rich.console import Console
@@ -79,9 +79,9 @@ class _Bar(_NoBar):
             TimeElapsedColumn(),
             TextColumn("left"),
             TimeRemainingColumn(),
-            # Soft: rich would break a printed line that is longer than the terminal is wide, a line of JSON too.
+            # Soft wrap: otherwise rich breaks printed lines longer than the terminal is wide, including JSON.
             console=Console(stderr=True, soft_wrap=True),
-            # What is printed to the same terminal stands above the bar; what goes elsewhere is left alone.
+            # Output to the same terminal is printed above the bar; redirected output is left alone.
             redirect_stdout=sys.stdout.isatty(),
         )
         self._task = self._bar.add_task(what, total=None, count="")
@@ -89,12 +89,12 @@ class _Bar(_NoBar):
         self._turning = Lock()
 
     def move(self, done: int, total: int) -> None:
-        """Move the bar, whether it is there or not yet."""
+        """Update the bar, whether or not it is shown yet."""
         self._bar.update(self._task, completed=done, total=total, count=f"{done}/{total}")
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
-        """Show the bar once patience is over, until the work ends."""
+        """Show the bar from `PATIENCE` seconds on, until the work ends."""
         patience = Timer(PATIENCE, self._turn, kwargs={"due": True})
         patience.daemon = True
         patience.start()
@@ -102,13 +102,13 @@ class _Bar(_NoBar):
             yield
         finally:
             patience.cancel()
-            # It may be bringing the bar just now.
+            # The timer may be starting the bar at this moment.
             patience.join()
             self._turn(due=False)
 
     @contextmanager
     def hidden(self) -> Iterator[None]:
-        """Take the bar away for a while."""
+        """Hide the bar within the block."""
         self._turn(hidden=True)
         try:
             yield
@@ -116,7 +116,7 @@ class _Bar(_NoBar):
             self._turn(hidden=False)
 
     def _turn(self, *, due: bool | None = None, hidden: bool | None = None) -> None:
-        """Bring the bar or take it away, as it is now due and hidden."""
+        """Start or stop the bar according to whether it is due and not hidden."""
         with self._turning:
             self._due = self._due if due is None else due
             self._hidden = self._hidden if hidden is None else hidden
@@ -128,4 +128,4 @@ class _Bar(_NoBar):
 
 
 _BAR: ContextVar[_NoBar | None] = ContextVar("_BAR", default=None)
-"""The bar of the work that is under way."""
+"""The bar of the current work."""

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 DECIMALS = 6
-"""Places to which every float is rounded on writing."""
+"""Decimal places to which every float is rounded on writing."""
 HELD = 2**24
-"""Bytes of rows that wait in memory to be sorted (16 MiB); a larger file's wait on the disk."""
+"""Bytes of unsorted rows held in memory (16 MiB); beyond that they are buffered on disk."""
 
 Text = Annotated[str, Field(min_length=1)]
 Study = Literal["vignettes", "adversarial", "medmcqa", "stigma", "openr1", "cases"]
@@ -55,11 +55,11 @@ class Answer(BaseModel):
 
 
 class Vignette(Row):
-    """One arm of a pair: a clinical case told of a marginalised or of a privileged patient.
+    """One arm of a pair: a clinical case about a marginalised or a privileged patient.
 
     The key is `<pair>/<role>`. `spans` are the half-open character ranges of `text` that state demographics; outside
-    them the two arms of a pair are the same, character for character. `features` gives each varied dimension in plain
-    words for this arm (race: "Black"). The codes and the guideline are those of the expected answer.
+    them the two arms of a pair are identical character for character. `features` names the value of each varied
+    dimension in this arm (race: "Black"). `code` and `guideline` are those of the expected answer.
     """
 
     pair: Text
@@ -82,18 +82,18 @@ class Vignette(Row):
 
     @property
     def combination(self) -> str:
-        """The varied dimensions as one name, such as `race+socioeconomic`."""
+        """The varied dimensions joined into one name, such as `race+socioeconomic`."""
         return "+".join(self.dimensions)
 
 
 class Prompt(Row):
-    """What one case asks of a model: user turns, and the answers whose likelihood is read after the last of them.
+    """The prompt of one case: user turns, and candidate answers whose log-likelihood is read after the last turn.
 
-    The model replies to every turn; the last reply begins with `prefix`, which the model is given. `candidates` are
-    in a fixed order that does not depend on their role. Without `reply`, the last turn is answered by the candidates'
-    likelihood alone; `limit` is the most tokens of the last reply, where that is not the model's own answer limit.
-    `stem` is a beginning of the first turn that other prompts share, if any: a backend may work it out once for all
-    of them.
+    The model replies to every turn; its last reply is forced to begin with `prefix`. `candidates` are in a fixed order
+    that does not depend on their role. If `reply` is false, no text is generated after the last turn and only the
+    candidates' log-likelihoods are computed. `limit` is the maximum number of tokens of the last reply, where it
+    differs from the model's answer limit. `stem` is a prefix of the first turn shared with other prompts, if any: a
+    backend may compute its key-value cache once for all of them.
     """
 
     system: str
@@ -106,12 +106,12 @@ class Prompt(Row):
 
 
 class Response(Row):
-    """What one model replied to one prompt, unread.
+    """A model's raw reply to one prompt, before scoring.
 
-    `replies` holds one text for each turn that the model replied to; `finished` says whether it ended each by itself
-    (else the length limit did). `log_likelihood` is the mean log probability per token of each candidate after the last
-    turn, in nats, and `candidate_tokens` how many tokens that mean is over; both are empty where the backend gives no
-    likelihoods.
+    `replies` holds one text for each turn the model replied to; `finished` says whether each ended with an
+    end-of-sequence token (otherwise it was truncated at the token limit). `log_likelihood` is the mean log probability
+    per token of each candidate after the last turn, in nats, and `candidate_tokens` the number of tokens in that mean;
+    both are empty where the backend returns no likelihoods.
     """
 
     replies: tuple[str, ...]
@@ -123,13 +123,13 @@ class Response(Row):
 
 
 class Judgement(Row):
-    """One response, read: which answer it gives, and what its reasoning does with the patient's feature.
+    """One response, scored: which answer it gives, and how its reasoning treats the patient's feature.
 
-    `answer` is the reading chosen by `score.answering`, `label` the answer of the case's set that it gives (empty where
-    it gives none of them); both readings stand beside it where they exist. `log_odds` is
+    `answer` is the result of the method chosen by `score.answering`, and `label` the matching answer of the case
+    (empty if none matches); the results of both methods are kept beside it where they exist. `log_odds` is
     log p(stereotyped) - log p(expected), each length-normalised, in nats. `mentioned` (restated) and `considered`
-    (weighed or dismissed) are two judgements, each with the probability behind it; `window` is the passage that
-    decided. `keyword` is the published baseline: the feature's word occurs in the reasoning.
+    (weighed or dismissed) are two judgements, each with its probability; `window` is the passage that decided them.
+    `keyword` is the published baseline: whether the feature's word occurs in the reasoning.
     """
 
     answer: AnswerKind
@@ -147,10 +147,10 @@ class Judgement(Row):
 
 
 class Fidelity(BaseModel):
-    """How closely exported weights follow their reference on the probe set.
+    """Agreement between exported weights and their reference on the probe set.
 
-    `letters` and `tokens` are shares of agreement; `max_abs_logit` bounds the difference of any logit, as a power of
-    ten.
+    `letters` and `tokens` are proportions of agreement; `max_abs_logit` is an upper bound on the absolute difference
+    of any logit, as a power of ten.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -162,12 +162,12 @@ class Fidelity(BaseModel):
 
 
 class Manifest(BaseModel):
-    """What the model under test is: a tracked stand-in for weights too large to track, or for a server.
+    """The identity of the model under test: a tracked stand-in for weights too large to track, or for a server.
 
-    `repo` and `revision` say where it comes from: the hub's id and commit, a package and its version, a server's
-    address and the model's name there, a file of saved answers and its sha256. `weights` and `files` map names to
-    sha256 digests: of the source's weights, and of the exported files under `.cache/models/<folder>`. `settings` are
-    those of its registry entry that decide an answer. `versions` names the libraries that took part.
+    `repo` and `revision` give its origin: the hub's id and commit, a package and its version, a server's address and
+    the model's name there, or a file of saved answers and its sha256. `weights` and `files` map names to sha256
+    digests: of the source's weights, and of the exported files under `.cache/models/<folder>`. `settings` are those of
+    its registry entry that affect answers. `versions` lists the versions of the libraries involved.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -189,20 +189,20 @@ class Manifest(BaseModel):
 
     @property
     def identity(self) -> str:
-        """A digest of all that decides an answer: the model's part of a cache key."""
+        """A digest of everything that affects an answer: the model's part of a cache key."""
         return digest({name: value for name, value in self.written().items() if name != "fidelity"})
 
     def written(self) -> dict[str, Any]:
-        """Give the manifest as its file holds it: without what this kind of model does not have."""
+        """Serialise the manifest as written to its file: without fields that this kind of model does not use."""
         return self.model_dump(mode="json", exclude_defaults=True)
 
 
 class Effect(Row):
-    """One estimate with its uncertainty: what metrics, plots and the report read.
+    """One estimate with its uncertainty: the input of metrics, plots and the report.
 
     The key is `<metric>/<family>/<group>/<measure>`. `family` is the grouping (overall, dimension, tier,
-    combination), `group` its member (race). A p-value is held as -log10, which survives rounding; `neg_log10_p_holm`
-    is Holm-adjusted over the family. An undefined figure is None, with its `n`.
+    combination), `group` its member (race). A p-value is stored as -log10, so that small ones survive rounding;
+    `neg_log10_p_holm` is Holm-adjusted over the family. An undefined estimate is None, with its `n`.
     """
 
     metric: Text
@@ -222,7 +222,7 @@ M = TypeVar("M", bound=BaseModel)
 
 
 def canonical(value: Any) -> Any:  # noqa: ANN401  (any JSON value)
-    """Round every float of a JSON value to six places; a non-finite float is a ValueError."""
+    """Round every float of a JSON value to six places; a non-finite float raises a ValueError."""
     match value:
         case float():
             if not math.isfinite(value):
@@ -238,31 +238,32 @@ def canonical(value: Any) -> Any:  # noqa: ANN401  (any JSON value)
 
 
 def dumps(value: Any) -> str:  # noqa: ANN401
-    """Give a JSON value its canonical text: sorted keys, rounded floats, no ASCII escapes."""
+    """Serialise a JSON value canonically: sorted keys, rounded floats, no ASCII escapes."""
     return json.dumps(canonical(value), sort_keys=True, ensure_ascii=False, allow_nan=False)
 
 
 def digest(value: Any) -> str:  # noqa: ANN401
-    """Give a JSON value its sha256, in hexadecimal, taken over its canonical text."""
+    """Compute the sha256 of a JSON value's canonical text, in hexadecimal."""
     return hashlib.sha256(dumps(value).encode()).hexdigest()
 
 
 def sha256(path: Path) -> str:
-    """Take a file's sha256, in hexadecimal."""
+    """Compute a file's sha256, in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file whole or not at all: to a temporary name beside it, flushed to the disk, then renamed."""
+    """Write a text file atomically: to a temporary file beside it, flushed to disk, then renamed."""
     with _writing(path):
         _replace(path, (text.encode(),))
 
 
 def write(path: Path, rows: Iterable[Row]) -> None:
-    """Write rows as canonical JSONL; two rows with one key are an EquipoiseError, and nothing is written.
+    """Write rows as canonical JSONL; a duplicate key raises an EquipoiseError, and nothing is written.
 
-    Rows may come in any order, and no more than one is held: their lines wait in a file without a name, to be sorted.
+    Rows may come in any order, and only one is held at a time: their lines are buffered in an anonymous file and
+    sorted from there.
     """
     places: dict[str, int] = {}
     end = 0
@@ -271,7 +272,7 @@ def write(path: Path, rows: Iterable[Row]) -> None:
     with tempfile.SpooledTemporaryFile(HELD, dir=str(path.parent)) as waiting:
         for row in rows:
             if row.key in places:
-                message = f"{path}: two rows have the key {row.key!r}: keys are unique in a file"
+                message = f"{path}: duplicate key {row.key!r}: keys must be unique within a file"
                 raise EquipoiseError(message)
             line = f"{dumps(row.model_dump(mode='json'))}\n".encode()
             places[row.key] = end
@@ -288,16 +289,16 @@ def _line_at(file: IO[bytes], place: int) -> bytes:
 
 @contextmanager
 def _writing(path: Path) -> Iterator[None]:
-    """Say in one line what keeps a file from being written."""
+    """Turn an OSError on writing into one line."""
     try:
         yield
     except OSError as error:
-        message = f"{path}: cannot be written ({error.strerror}): free space or mend its permissions, then run again"
+        message = f"{path}: cannot be written ({error.strerror}): free space or fix its permissions, then run again"
         raise EquipoiseError(message) from error
 
 
 def _replace(path: Path, parts: Iterable[bytes]) -> None:
-    """Write a file under a temporary name and rename it, or leave nothing."""
+    """Write a temporary file and rename it; on failure leave nothing behind."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
@@ -313,12 +314,12 @@ def _replace(path: Path, parts: Iterable[bytes]) -> None:
 
 
 def write_json(path: Path, value: Any) -> None:  # noqa: ANN401
-    """Write one JSON value, floats rounded, in the order it was made: indented for reading and for diffs."""
+    """Write one JSON value with floats rounded and key order kept, indented for reading and for diffs."""
     write_text(path, json.dumps(canonical(value), ensure_ascii=False, allow_nan=False, indent=2) + "\n")
 
 
 def read_text(path: Path) -> str:
-    """Read a UTF-8 text file; a missing or undecodable one is an EquipoiseError that names it."""
+    """Read a UTF-8 text file; a missing or undecodable one raises an EquipoiseError that names it."""
     try:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -328,7 +329,7 @@ def read_text(path: Path) -> str:
 
 
 def _missing(path: Path) -> EquipoiseError:
-    return EquipoiseError(f"{path}: no such file: mend the path; what a stage makes, `dvc repro` makes anew")
+    return EquipoiseError(f"{path}: no such file: check the path; `dvc repro` restores the output of a stage")
 
 
 def _unread(path: Path, error: Exception) -> EquipoiseError:
@@ -336,17 +337,17 @@ def _unread(path: Path, error: Exception) -> EquipoiseError:
 
 
 def fault(error: ValidationError) -> str:
-    """Put the first fault of a pydantic error in one line: the field, then what is wrong."""
+    """Format the first error of a pydantic ValidationError in one line: the field, then the problem."""
     first = error.errors(include_url=False)[0]
     return f"field {'.'.join(map(str, first['loc'])) or '(row)'}: {first['msg']}"
 
 
 def parse(where: str, text: str, kind: type[M]) -> M:
-    """Read one JSON text as a model; a fault is an EquipoiseError that begins with `where`."""
+    """Parse one JSON text as a model; invalid input raises an EquipoiseError that begins with `where`."""
     try:
         return kind.model_validate(json.loads(text))
     except json.JSONDecodeError as error:
-        message = f"{where}: not JSON ({error.msg} at column {error.colno}): mend or delete the row"
+        message = f"{where}: not JSON ({error.msg} at column {error.colno}): fix or delete the row"
         raise EquipoiseError(message) from error
     except ValidationError as error:
         message = f"{where}: {fault(error)}"
@@ -354,12 +355,12 @@ def parse(where: str, text: str, kind: type[M]) -> M:
 
 
 def read(path: Path, kind: type[R]) -> list[R]:
-    """Read a JSONL file as rows of one kind, in file order; a malformed or repeated row is named by its line."""
+    """Read a JSONL file as rows of one kind, in file order; an error names the line of an invalid or duplicate row."""
     return list(each(path, kind))
 
 
 def each(path: Path, kind: type[R]) -> Iterator[R]:
-    """Read a JSONL file one row after another, for a file of which not all is to be held; else as `read`."""
+    """Read a JSONL file lazily, row by row, for files too large to hold in memory; otherwise as `read`."""
     seen: dict[str, int] = {}
     for number, line in enumerate(_lines(path), start=1):
         if not line.strip():
@@ -367,17 +368,17 @@ def each(path: Path, kind: type[R]) -> Iterator[R]:
         try:
             row = kind.model_validate_json(line)
         except ValidationError:
-            # Twice as slow, and tells a fault of the JSON from one of the row.
+            # Half the speed, but distinguishes malformed JSON from an invalid row.
             row = parse(f"{path}, row {number}", line, kind)
         if row.key in seen:
-            message = f"{path}, row {number}: key {row.key!r} stands already in row {seen[row.key]}: keep one of them"
+            message = f"{path}, row {number}: duplicate key {row.key!r} (first in row {seen[row.key]}): keep one"
             raise EquipoiseError(message)
         seen[row.key] = number
         yield row
 
 
 def _lines(path: Path) -> Iterator[str]:
-    """Read lines one by one: unlike splitlines, not ended at U+2028 and its like, which stand in them unescaped."""
+    """Read lines lazily; unlike `splitlines`, not split at U+2028 and the like, which JSON leaves unescaped."""
     try:
         with path.open(encoding="utf-8") as file:
             for line in file:

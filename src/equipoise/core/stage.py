@@ -1,4 +1,4 @@
-"""How a stage script is run: arguments from its function's signature, its progress, and one clear line for a fault."""
+"""Running a stage script: arguments from its function's signature, a progress bar, and one-line error messages."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def one_line(command: Callable[P, None]) -> Callable[P, None]:
         except EquipoiseError as error:
             sys.exit(f"error: {error}")
         except KeyboardInterrupt:
-            sys.exit("interrupted: finished work is kept; run the same command again to go on")
+            sys.exit("interrupted: finished work is saved; run the same command again to resume")
 
     return guarded
 
 
 def run(main: Callable[..., None]) -> None:
-    """Run a stage's main function with the arguments of its command line, under a bar with the stage's name."""
+    """Run a stage's main function with its command-line arguments, with a progress bar named after the stage."""
     import typer
 
     @wraps(main)

@@ -1,4 +1,4 @@
-"""Rows of other people's files, JSONL, parquet or CSV, with the number that an error names them by."""
+"""Rows of third-party files in JSONL, parquet or CSV, each with its row number for error messages."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 JSON_LINES = (".jsonl", ".json")
 READABLE = (".parquet", ".csv", *JSON_LINES)
-"""Endings of the files that `table_rows` reads."""
+"""File extensions that `table_rows` reads."""
 
 
 def table_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Read a file by its ending: parquet, CSV, else JSONL; another ending than `READABLE` is an EquipoiseError."""
+    """Read a file by its extension: parquet, CSV or JSONL; one not in `READABLE` raises an EquipoiseError."""
     match path.suffix:
         case ".parquet":
             return parquet_rows(path)
@@ -29,35 +29,35 @@ def table_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         case ending if ending in JSON_LINES:
             return json_rows(path)
         case ending:
-            message = f"{path}: {ending or 'no ending'} is none of {', '.join(READABLE)}: give a file of one of these"
+            message = f"{path}: unsupported file extension {ending!r}: give one of {', '.join(READABLE)}"
             raise EquipoiseError(message)
 
 
 def json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Read a JSONL file of objects: line number and row; a line that is none is an EquipoiseError that names it."""
-    # Not splitlines(): a text may hold other characters that Python takes for the end of a line.
+    """Read a JSONL file of objects as (line number, row); any other line raises an EquipoiseError that names it."""
+    # Not splitlines(): a text may contain other characters that Python treats as line ends.
     for number, line in enumerate(read_text(path).removeprefix("\ufeff").split("\n"), start=1):
         if not line.strip():
             continue
         try:
             row = json.loads(line)
         except json.JSONDecodeError as error:
-            message = f"{path}, row {number}: not JSON ({error.msg} at column {error.colno}): mend or delete the row"
+            message = f"{path}, row {number}: not JSON ({error.msg} at column {error.colno}): fix or delete the row"
             raise EquipoiseError(message) from error
         if not isinstance(row, dict):
-            message = f"{path}, row {number}: not a JSON object: give one object a row"
+            message = f"{path}, row {number}: not a JSON object: give one object per row"
             raise EquipoiseError(message)
         yield number, row
 
 
 def parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Read a parquet file: number from 1 and row, a missing value as None; an unreadable file is an EquipoiseError."""
+    """Read a parquet file as (number from 1, row), missing values as None; else an EquipoiseError names the file."""
     import pandas as pd
 
     try:
         table = pd.read_parquet(path)
     except FileNotFoundError:
-        message = f"{path}: no such file: mend the path"
+        message = f"{path}: no such file: check the path"
         raise EquipoiseError(message) from None
     except ImportError as error:
         message = f"{path}: reading parquet needs pyarrow: run `pip install pyarrow`, or give the rows as JSONL"
@@ -70,9 +70,9 @@ def parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def csv_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Read a CSV file whose first row names the columns: number from 1 and row, an empty cell as None.
+    """Read a CSV file with a header row as (number from 1, row), empty cells as None.
 
-    A row with more or fewer cells than there are columns is an EquipoiseError that names it.
+    A row whose number of cells differs from the header's raises an EquipoiseError that names it.
     """
     reader = csv.reader(io.StringIO(read_text(path).removeprefix("\ufeff"), newline=""), strict=True)
     number = 0
@@ -87,10 +87,10 @@ def csv_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                 raise EquipoiseError(message)
             yield number, {name: cell or None for name, cell in zip(columns, cells, strict=True)}
     except csv.Error as error:
-        message = f"{path}, row {number + 1}: not CSV ({error}): mend the row, or give the rows as JSONL"
+        message = f"{path}, row {number + 1}: not CSV ({error}): fix the row, or give the rows as JSONL"
         raise EquipoiseError(message) from error
 
 
 def _missing(value: object) -> bool:
-    # NaN is how pandas writes a missing text.
+    # pandas represents a missing text as NaN.
     return isinstance(value, float) and value != value  # noqa: PLR0124

@@ -1,4 +1,4 @@
-"""YAML files read with one clear line for every fault."""
+"""Reading YAML files, with a one-line message for every error."""
 
 from __future__ import annotations
 
@@ -18,36 +18,36 @@ M = TypeVar("M", bound=BaseModel)
 
 
 class _UniqueKeyLoader(yaml.SafeLoader):
-    """A safe loader that refuses a repeated key, which plain YAML lets overwrite the first without a word."""
+    """A safe loader that rejects duplicate keys, where plain YAML silently keeps the last."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:  # noqa: FBT001, FBT002  (inherited signature)
         seen: set[Hashable] = set()
         for key_node, _ in node.value:
             key = self.construct_object(key_node, deep=True)
             if not isinstance(key, Hashable):
-                break  # the base class refuses it
+                break  # the base class rejects it
             if key in seen:
-                problem = f"the key {key!r} stands twice in one mapping"
+                problem = f"duplicate key {key!r} in one mapping"
                 raise yaml.MarkedYAMLError(problem=problem, problem_mark=key_node.start_mark)
             seen.add(key)
         return super().construct_mapping(node, deep)
 
 
 def read_yaml(path: Path) -> object:
-    """Read a YAML file as plain values; malformed YAML or a repeated key is an EquipoiseError that names the line."""
+    """Read a YAML file as plain values; malformed YAML or a duplicate key raises an EquipoiseError with the line."""
     try:
         return yaml.load(read_text(path), Loader=_UniqueKeyLoader)  # noqa: S506  (a SafeLoader)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
-        message = f"{path}, line {line}: malformed YAML ({error.problem}): mend that line or the one before it"
+        message = f"{path}, line {line}: malformed YAML ({error.problem}): fix that line or the one before it"
         raise EquipoiseError(message) from error
     except (yaml.YAMLError, ValueError) as error:  # a control character; a date or number that does not exist
-        message = f"{path}: malformed YAML ({str(error).splitlines()[0]}): mend the file"
+        message = f"{path}: malformed YAML ({str(error).splitlines()[0]}): fix the file"
         raise EquipoiseError(message) from error
 
 
 def load_yaml(path: Path, kind: type[M]) -> M:
-    """Read a YAML file as a model; malformed YAML names its line, a bad field its path in the file."""
+    """Read a YAML file as a model; errors name the line of malformed YAML, or the path of an invalid field."""
     value = read_yaml(path)
     try:
         return TypeAdapter(kind).validate_python(value)

@@ -1,4 +1,4 @@
-"""Cluster bootstrap: resample whole clusters, so that what belongs together stays together."""
+"""Cluster bootstrap: resampling whole clusters, so that dependent observations stay together."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 
 
 MANY = 128
-"""Clusters above which equal ones are drawn together."""
+"""Number of clusters above which identical ones are drawn together."""
 DRAWN_TOGETHER = 2**22
-"""Counts of draws held at once (32 MiB)."""
+"""Number of draw counts held in memory at once (32 MiB)."""
 
 
 def generator(seed: int, name: str) -> np.random.Generator:
-    """Make the random generator of one named figure, so that adding a figure changes no other."""
+    """Create the random generator of one named figure, so that adding a figure does not change the others."""
     return np.random.default_rng([seed, *name.encode()])
 
 
 def observed(strata: Sequence[Array], statistic: Statistic) -> float | None:
-    """Value of the statistic on the sample itself; None where it is not finite or a stratum is empty.
+    """Value of the statistic on the observed sample; None where it is not finite or a stratum is empty.
 
-    Shapes as for `cluster_bootstrap`.
+    Shapes as in `cluster_bootstrap`.
     """
     if any(len(stratum) == 0 for stratum in strata):
         return None
@@ -49,35 +49,35 @@ def cluster_bootstrap(
     n_resamples: int,
     alpha: float = 0.05,
 ) -> Interval | None:
-    """Percentile interval of a function of means, clusters drawn with replacement within each stratum.
+    """Percentile interval of a function of means, resampling clusters with replacement within each stratum.
 
-    A stratum is an array (clusters, k): a row holds the k totals of one cluster (for a rate: yes answers and
-    answers). The statistic gets, for each stratum, an array (resamples, k) of means over the clusters drawn, and
-    returns an array (resamples,). Infinite values are values; NaN means undefined and is counted as minus infinity
-    for the lower bound and as plus infinity for the upper one, so that resamples in which the figure does not exist
-    can only widen the interval. `high` may therefore be infinite; None where `low` would be, or where a stratum is
-    empty.
+    A stratum is an array (clusters, k): a row holds the k totals of one cluster (for a rate: successes and trials).
+    The statistic receives, for each stratum, an array (resamples, k) of means over the resampled clusters, and
+    returns an array (resamples,). Infinite values are kept; NaN means undefined and counts as minus infinity for the
+    lower limit and as plus infinity for the upper one, so that resamples in which the statistic is undefined can only
+    widen the interval. `high` may therefore be infinite; the result is None where `low` would be, or where a stratum
+    is empty.
     Source: Davison & Hinkley (1997), Bootstrap Methods and their Application, sections 3.8 and 5.3.
     """
     if n_resamples < 1 / alpha:
-        msg = f"{n_resamples} resamples cannot show tails of {alpha:.3g}; take at least {math.ceil(1 / alpha)}."
-        raise EquipoiseError(msg)
+        message = f"{n_resamples} resamples are too few for alpha {alpha:.3g}: use at least {math.ceil(1 / alpha)}"
+        raise EquipoiseError(message)
     if any(len(stratum) == 0 for stratum in strata):
         return None
     replicates = statistic([_resampled_means(stratum, rng, n_resamples) for stratum in strata])
     missing = np.isnan(replicates)
-    # Not interpolated: between two infinities there is no middle.
+    # Without interpolation: there is no midpoint between two infinities.
     low = float(np.quantile(np.where(missing, -np.inf, replicates), alpha / 2, method="inverted_cdf"))
     high = float(np.quantile(np.where(missing, np.inf, replicates), 1 - alpha / 2, method="inverted_cdf"))
     return Interval(low, high) if np.isfinite(low) else None
 
 
 def _resampled_means(stratum: Array, rng: np.random.Generator, n_resamples: int) -> Array:
-    """Means (resamples, k) of clusters drawn with replacement: how often each was drawn is multinomial.
+    """Means (resamples, k) of clusters drawn with replacement: the number of draws of each is multinomial.
 
-    Of many clusters, equal ones are drawn as one that is as much likelier, which is the same distribution: a million
-    questions answered rightly or wrongly are two kinds of cluster. Few keep a draw each, and with it the stream of
-    random numbers by which published intervals were made.
+    Above `MANY` clusters, identical ones are merged into one with proportionally higher probability, which has the
+    same distribution: a million questions scored right or wrong are two kinds of cluster. Fewer clusters are drawn
+    individually, which preserves the random number stream behind published intervals.
     """
     n = len(stratum)
     kinds, counts = np.unique(stratum, axis=0, return_counts=True) if n > MANY else (stratum, np.ones(n))

@@ -1,17 +1,17 @@
-"""Values that come in clusters: one mean a cluster, so that a test counts what is independent.
+"""Clustered values: one mean per cluster, so that a test counts independent observations.
 
-Sentences about one diagnosis share what a model holds of that diagnosis. A test over sentences takes them as if each
-were new, and rejects true null hypotheses far too often (a test simulates it). Here each cluster gives one value, its
-mean, and the tests and intervals of `paired` and `groups` are taken over those: with G clusters, t with G - 1 degrees
-of freedom for one sample, and with two samples of G and H clusters G + H - 2.
+Sentences about one diagnosis share the model's associations with that diagnosis. A test over sentences treats them as
+independent and rejects true null hypotheses far too often (a test simulates this). Here each cluster contributes one
+value, its mean, and the tests and intervals of `paired` and `groups` are applied to those: with G clusters, t with
+G - 1 degrees of freedom for one sample, and G + H - 2 for two samples of G and H clusters.
 
-Chosen over ordinary least squares with cluster-robust errors. Where all clusters are of one size the two agree: for one
-sample exactly (statsmodels' correction G / (G - 1) and G - 1 degrees of freedom), while for two the sandwich's error is
-a few percent smaller. Where sizes differ and clusters are few (here 11) the sandwich is biased downwards and its test
-rejects too often; the t test of cluster means keeps near its size.
+Chosen over ordinary least squares with cluster-robust standard errors. With equal cluster sizes the two agree: exactly
+for one sample (statsmodels' correction G / (G - 1) and G - 1 degrees of freedom), while for two samples the sandwich
+estimator's error is a few per cent smaller. With unequal sizes and few clusters (here 11) the sandwich estimator is
+biased downwards and its test rejects too often; the t test of cluster means stays close to its nominal size.
 
-Where sizes differ every cluster still counts once: the estimate is the mean of the cluster means, which is not the mean
-of the values, and the answer to another question ("the average diagnosis", not "the average sentence").
+With unequal sizes every cluster still has the same weight: the estimate is the mean of the cluster means, not the mean
+of the values, and so answers a different question ("the average diagnosis", not "the average sentence").
 Source: Donner & Klar (2000), Design and Analysis of Cluster Randomization Trials, chapter 7; Cameron & Miller (2015),
 J Human Resources 50:317-372, on few clusters.
 """
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def cluster_means(values: Sequence[float], clusters: Sequence[str]) -> list[float]:
-    """Mean of each cluster's values, clusters in order of their names; `clusters` names the cluster of each value."""
+    """Mean of each cluster's values, sorted by cluster name; `clusters` names the cluster of each value."""
     members: dict[str, list[float]] = {}
     for value, cluster in zip(values, clusters, strict=True):
         members.setdefault(cluster, []).append(value)

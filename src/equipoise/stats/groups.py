@@ -1,8 +1,8 @@
 """Comparison of two independent samples: Student's and Welch's t, and Cohen's d.
 
-Everything is first sample less second, returns None where it is undefined, and warns about nothing. Defined are samples
-of at least two values each, not both of them constant: Student's t could do with one value in one of them, and would
-then take the whole spread from the other.
+Differences are first sample − second. Every function returns None where it is undefined, and issues no warnings.
+Required are at least two values in each sample, and a sample that is not constant: Student's t would be defined with
+a single value in one sample, but would then estimate the variance from the other alone.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ Variance = Literal["pooled", "unequal"]
 
 
 def student_t(first: Sequence[float], second: Sequence[float]) -> PValue | None:
-    """Student's t test that two means are equal, both samples of one variance (scipy's `equal_var=True`)."""
+    """Student's t test that two means are equal, assuming equal variances (scipy's `equal_var=True`)."""
     return _test(first, second, "pooled")
 
 
 def student_interval(first: Sequence[float], second: Sequence[float], alpha: float = 0.05) -> Interval | None:
-    """Student's t interval of the difference of two means, both samples of one variance."""
+    """Student's t interval of the difference of two means, assuming equal variances."""
     return _interval(first, second, alpha, "pooled")
 
 
 def welch_t(first: Sequence[float], second: Sequence[float]) -> PValue | None:
-    """Welch's t test that two means are equal, each sample with its own variance.
+    """Welch's t test that two means are equal, allowing unequal variances.
 
     Source: Welch (1947), Biometrika 34:28-35.
     """
@@ -40,15 +40,15 @@ def welch_t(first: Sequence[float], second: Sequence[float]) -> PValue | None:
 
 
 def welch_interval(first: Sequence[float], second: Sequence[float], alpha: float = 0.05) -> Interval | None:
-    """Welch's t interval of the difference of two means, each sample with its own variance."""
+    """Welch's t interval of the difference of two means, allowing unequal variances."""
     return _interval(first, second, alpha, "unequal")
 
 
 def cohens_d(first: Sequence[float], second: Sequence[float]) -> float | None:
     """Cohen's d: the difference of two means in pooled standard deviations (n - 1).
 
-    With two samples of one size, as the two arms of pairs are, the pooled variance is the mean of the two variances.
-    Not corrected for small samples (Hedges): published figures are not.
+    With samples of equal size, such as the two arms of pairs, the pooled variance is the mean of the two variances.
+    Without Hedges' small-sample correction, as in the published figures.
     Source: Cohen (1988), Statistical Power Analysis for the Behavioral Sciences, section 2.5.
     """
     samples = _comparable(first, second)
@@ -81,7 +81,7 @@ def _interval(first: Sequence[float], second: Sequence[float], alpha: float, var
 
 
 def _comparable(first: Sequence[float], second: Sequence[float]) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return both samples as arrays, or None where one is too small or neither varies by more than rounding."""
+    """Return both samples as arrays, or None where one is too small or neither varies beyond rounding error."""
     samples = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
     if min(map(len, samples)) < MIN_PAIRS:
         return None

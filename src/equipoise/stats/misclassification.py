@@ -1,4 +1,4 @@
-"""A proportion that was counted by a reader who errs, corrected for the reader's measured error."""
+"""A proportion measured by an imperfect classifier, corrected for the classifier's measured error rates."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from equipoise.stats.quantities import Interval, ratio
 
 @dataclass(frozen=True, slots=True)
 class ErrorCounts:
-    """How often a reader agreed with labels: found `true_positives` of `positives`, cleared the negatives likewise."""
+    """A classifier's agreement with labels: `true_positives` of `positives`, `true_negatives` of `negatives`."""
 
     true_positives: int
     positives: int
@@ -20,34 +20,32 @@ class ErrorCounts:
     negatives: int
 
     def __post_init__(self) -> None:
-        """Refuse an error that was measured on nothing, and more agreements than labels."""
+        """Reject an empty validation sample, and more agreements than labels."""
         for agreed, labelled in ((self.true_positives, self.positives), (self.true_negatives, self.negatives)):
             if not 0 <= agreed <= labelled or labelled == 0:
-                msg = (
-                    f"{agreed} right of {labelled} labelled is no measured error: take 0 to n right of n, n at least 1."
-                )
-                raise EquipoiseError(msg)
+                message = f"{agreed} correct of {labelled} labels: give 0 to n correct of n labels, with n at least 1"
+                raise EquipoiseError(message)
 
     @property
     def sensitivity(self) -> float:
-        """Share of the positives that the reader found."""
+        """Proportion of the positives classified as positive."""
         return self.true_positives / self.positives
 
     @property
     def specificity(self) -> float:
-        """Share of the negatives that the reader cleared."""
+        """Proportion of the negatives classified as negative."""
         return self.true_negatives / self.negatives
 
 
 def rogan_gladen(successes: int, n: int, errors: ErrorCounts) -> float | None:
-    """Proportion of true positives behind `successes` positive readings of `n`, clipped to [0, 1].
+    """True prevalence estimated from `successes` positive classifications of `n`, clipped to [0, 1].
 
     (successes / n + specificity - 1) / (sensitivity + specificity - 1). None where n is 0, and where sensitivity and
-    specificity add to 1 or less: such a reader tells nothing of the truth.
+    specificity sum to 1 or less: such a classifier carries no information.
     Source: Rogan & Gladen (1978), American Journal of Epidemiology 107:71-76.
     """
     apparent = ratio(successes, _checked(successes, n))
-    # In whole numbers, since 0.7 + 0.3 is not 1 in floats.
+    # In integers, since 0.7 + 0.3 is not exactly 1 in floating point.
     surplus = (
         errors.true_positives * errors.negatives
         + errors.true_negatives * errors.positives
@@ -60,19 +58,20 @@ def rogan_gladen(successes: int, n: int, errors: ErrorCounts) -> float | None:
 
 
 def rogan_gladen_interval(successes: int, n: int, errors: ErrorCounts, alpha: float = 0.05) -> Interval | None:
-    """Interval of the corrected proportion, within [0, 1], that allows for the samples behind all three proportions.
+    """Interval of the corrected proportion, within [0, 1], allowing for the sampling error of all three proportions.
 
-    The delta method on proportions drawn towards 1/2 (the readings as Agresti and Coull do, by z^2 answers; sensitivity
-    and specificity by one success and one failure each), with the published shift of the centre. The readings and the
-    two samples of labels are taken as independent. Over 2,880 settings (15 to 200 labels of either kind, 10 to 200
-    readings, sensitivity and specificity from 0.7 to 0.98, truths from 0 to 1), 2,000 draws each, 95 % intervals
-    covered the truth in 92.9 % at the least and 96.6 % on average; an undefined interval counts as a miss.
+    The delta method on proportions shrunk towards 1/2 (the classifications as in Agresti and Coull, by z^2 trials;
+    sensitivity and specificity by one success and one failure each), with the published shift of the centre. The
+    classifications and the two validation samples are assumed independent. Over 2,880 settings (15 to 200 labels of
+    either kind, 10 to 200 classifications, sensitivity and specificity from 0.7 to 0.98, true proportions from 0 to
+    1), 2,000 draws each, 95 % intervals covered the truth in at least 92.9 % and on average 96.6 %; an undefined
+    interval counts as a miss.
 
-    Two departures from the source. The interval is widened, where labels are very few, to hold the corrected
-    proportion. It is None where all of it lies outside [0, 1], as where positive readings are rarer than the reader's
-    errors alone would make them: the error measured is then not that of these readings, and the published interval
-    would shrink to a point. None also where the proportion is, or where the labels are too few to tell the reader from
-    a coin.
+    Two departures from the source. With very few labels, the interval is widened to include the corrected proportion.
+    It is None where all of it lies outside [0, 1], as when positive classifications are rarer than the classifier's
+    false positives alone would make them: the measured error rates then do not apply to these classifications, and the
+    published interval would shrink to a point. It is also None where the proportion is undefined, or where the labels
+    are too few to distinguish the classifier from chance.
     Source: Lang & Reiczigel (2014), Preventive Veterinary Medicine 113:13-22.
     """
     estimate = rogan_gladen(successes, n, errors)
@@ -96,8 +95,8 @@ def rogan_gladen_interval(successes: int, n: int, errors: ErrorCounts, alpha: fl
 
 def _checked(successes: int, n: int) -> int:
     if not 0 <= successes <= n:
-        msg = f"{successes} of {n} is no proportion; the count lies between 0 and n."
-        raise EquipoiseError(msg)
+        message = f"{successes} of {n} is not a proportion: give a count between 0 and n"
+        raise EquipoiseError(message)
     return n
 
 

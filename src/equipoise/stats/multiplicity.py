@@ -19,8 +19,8 @@ Method = Literal["holm", "bonferroni", "fdr_bh"]
 def adjust(p_values: Sequence[float | None], method: Method) -> list[float | None]:
     """Adjusted p-values of one family, in the order given; None stays None and does not count as a test.
 
-    `holm` and `bonferroni` bound the probability of any false rejection, `fdr_bh` the expected share of false ones. A
-    p-value below 1e-300 enters as 1e-300, so that its adjusted value is an upper bound, not 0.
+    `holm` and `bonferroni` control the family-wise error rate, `fdr_bh` the false discovery rate. A p-value below
+    1e-300 is raised to 1e-300, so that its adjusted value is an upper bound, not 0.
     Source: Holm (1979), Scand J Stat 6:65-70; Benjamini & Hochberg (1995), JRSS B 57:289-300.
     """
     defined = np.array([max(p, UNDERFLOW) for p in p_values if p is not None])
@@ -31,7 +31,7 @@ def adjust(p_values: Sequence[float | None], method: Method) -> list[float | Non
 
 
 def _holm(p_values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Holm's step-down. statsmodels gives the same, but collects garbage at every call: seconds each in a large run."""
+    """Holm's step-down. Same as statsmodels', which runs the garbage collector on every call: seconds in large runs."""
     order = np.argsort(p_values)
     adjusted = np.empty_like(p_values)
     adjusted[order] = np.maximum.accumulate(p_values[order] * np.arange(len(p_values), 0, -1))

@@ -1,6 +1,6 @@
 """Tests of a difference between the two arms of pairs.
 
-Every test returns None where it is undefined, and warns about nothing. `differences` are first arm less second, one
+Every test returns None where it is undefined, and issues no warnings. `differences` are first arm − second arm, one
 per pair.
 """
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
     from equipoise.stats.quantities import PairedCells
 
 MIN_PAIRS = 2
-"""Fewer differences than this have no spread."""
+"""Fewest differences that have a standard deviation."""
 
 MOST_LISTED = 1000
-"""Differences up to which all pairwise means, half a million, are listed."""
+"""Number of differences up to which all pairwise means (half a million) are listed."""
 
 SPREAD_FLOOR = 1e-12
-"""A range below this share of the largest difference is rounding noise: the differences are constant."""
+"""A range below this fraction of the largest difference is rounding error: the differences count as constant."""
 
 
 def mcnemar_exact(cells: PairedCells) -> PValue | None:
-    """Exact McNemar test: the two-sided binomial test that discordant pairs fall either way with probability 1/2.
+    """Exact McNemar test: the two-sided binomial test that a discordant pair falls either way with probability 1/2.
 
-    None without pairs. With pairs but no discordant one p is 1, since then no other outcome was possible.
+    None without pairs. With pairs but no discordant ones p is 1, the only possible outcome.
     Source: McNemar (1947), Psychometrika 12:153-157; exact form as in statsmodels.
     """
     from scipy.special import logsumexp
@@ -43,7 +43,7 @@ def mcnemar_exact(cells: PairedCells) -> PValue | None:
     fewer, discordant = min(cells.only_first, cells.only_second), cells.discordant
 
     def log_p() -> float:
-        # scipy takes binom.logcdf from cdf, which has underflowed by now; the sum of point masses has not.
+        # scipy computes binom.logcdf from cdf, which has underflowed here; the sum of point masses has not.
         return math.log(2) + float(logsumexp(binom.logpmf(np.arange(fewer + 1), discordant, 0.5)))
 
     return PValue.of(float(mcnemar(_table(cells), exact=True).pvalue), log_p)
@@ -52,8 +52,8 @@ def mcnemar_exact(cells: PairedCells) -> PValue | None:
 def mcnemar_chi2(cells: PairedCells) -> PValue | None:
     """McNemar's chi-square test with continuity correction; None without a discordant pair.
 
-    For comparison with published figures: the exact test is the one that decides. statsmodels gives p = 0 where there
-    is no discordant pair.
+    For comparison with published figures; the primary test is the exact one. statsmodels returns p = 0 without a
+    discordant pair.
     """
     from scipy.stats import norm
     from statsmodels.stats.contingency_tables import mcnemar
@@ -77,10 +77,10 @@ def paired_t(differences: Sequence[float]) -> PValue | None:
 
 
 def wilcoxon(differences: Sequence[float]) -> PValue | None:
-    """Wilcoxon signed-rank test that differences are symmetric about 0, zeros left out as Wilcoxon did.
+    """Wilcoxon signed-rank test that differences are symmetric about 0, with zeros dropped (Wilcoxon's method).
 
-    Exact up to 50 differences without ties and up to 13 with them, else the normal approximation (scipy's "auto").
-    None for fewer than two differences or where all are 0.
+    Exact up to 50 differences without ties and up to 13 with ties, otherwise the normal approximation (scipy's
+    "auto"). None for fewer than two differences or where all are 0.
     """
     from scipy import stats
 
@@ -89,7 +89,7 @@ def wilcoxon(differences: Sequence[float]) -> PValue | None:
         return None
 
     def log_p() -> float:
-        # The stubs know this method only under its former name.
+        # The type stubs have only this method's former name.
         result = stats.wilcoxon(values, method="asymptotic")  # type: ignore[call-overload]
         return math.log(2) + float(stats.norm.logsf(abs(float(result.zstatistic))))
 
@@ -114,10 +114,10 @@ def standard_deviation(differences: Sequence[float]) -> float | None:
 
 
 def d_z(differences: Sequence[float]) -> float | None:
-    """Cohen's d of paired data, d_z: the mean difference over the standard deviation of the differences.
+    """Cohen's d for paired data, d_z: the mean difference over the standard deviation of the differences.
 
-    None for fewer than two differences or where they do not vary. It is t / sqrt(n), and grows with the correlation of
-    the two arms; the d that measures by the spread of the arms themselves is `groups.cohens_d` of the two.
+    None for fewer than two differences or where they do not vary. It equals t / sqrt(n), and grows with the
+    correlation of the two arms; `groups.cohens_d` is the d relative to the standard deviation of the arms themselves.
     Source: Cohen (1988), Statistical Power Analysis for the Behavioral Sciences, section 2.3.5.
     """
     spread = standard_deviation(differences)
@@ -125,9 +125,9 @@ def d_z(differences: Sequence[float]) -> float | None:
 
 
 def pseudomedian(differences: Sequence[float]) -> float | None:
-    """Hodges-Lehmann estimate, the median of all pairwise means: the location that the Wilcoxon test is about.
+    """Hodges-Lehmann estimate, the median of all pairwise means: the location parameter of the Wilcoxon test.
 
-    None without differences. Of many, the means are not listed but counted (see `_walsh_average`).
+    None without differences. Above `MOST_LISTED` differences the means are counted, not listed (`_walsh_average`).
     Source: Hodges & Lehmann (1963), Ann Math Stat 34:598-611.
     """
     values = np.sort(np.asarray(differences, dtype=float))
@@ -141,10 +141,10 @@ def pseudomedian(differences: Sequence[float]) -> float | None:
 
 
 def _walsh_average(values: np.ndarray, place: int) -> float:
-    """The `place`-th smallest of the means of all pairs of sorted values, each with itself included, to rounding.
+    """The `place`-th smallest Walsh average (mean of two sorted values, or of one with itself), up to rounding.
 
-    The interval that holds it is halved until nothing lies between its ends; each halving counts the means up to its
-    middle in n log n, by how far each value's partners reach.
+    Found by bisection until no float lies between the ends; each step counts the averages up to the midpoint in
+    n log n, by binary search for each value's last partner.
     """
     low, high = float(values[0]), float(values[-1])
     own = np.arange(len(values))
@@ -169,12 +169,12 @@ def log_t_two_sided(t: float, df: float) -> float:
 
 
 def _table(cells: PairedCells) -> list[list[int]]:
-    """Lay the cells out as statsmodels wants them: first arm down, second across."""
+    """Arrange the cells as statsmodels expects: first arm in rows, second in columns."""
     return [[cells.both, cells.only_first], [cells.only_second, cells.neither]]
 
 
 def _varying(differences: Sequence[float]) -> np.ndarray | None:
-    """Return the differences as an array, or None where their standard deviation would be missing or mere rounding."""
+    """Return the differences as an array, or None where their standard deviation is undefined or rounding error."""
     values = np.asarray(differences, dtype=float)
     if len(values) < MIN_PAIRS or np.ptp(values) <= SPREAD_FLOOR * np.abs(values).max():
         return None

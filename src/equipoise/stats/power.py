@@ -1,4 +1,4 @@
-"""Smallest effects that a sample of pairs would show: what "no difference found" is worth."""
+"""Power and minimum detectable effects of paired samples: how informative a non-significant result is."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ import numpy as np
 from equipoise.core.errors import EquipoiseError
 
 NEGLIGIBLE = 1e-16
-"""Probability of either tail that a sum leaves out."""
+"""Probability of each tail omitted from a sum."""
 
 
 def mcnemar_power(n: int, gap: float, discordance: float, alpha: float = 0.05) -> float:
-    """Probability that the exact McNemar test rejects, given n pairs, the true gap and the share of discordant pairs.
+    """Power of the exact McNemar test with n pairs, the true gap and the proportion of discordant pairs.
 
-    Unconditional and exact: summed over how many of the n pairs may turn out discordant. `gap` lies within plus or
-    minus `discordance`, the share of pairs whose arms differ.
+    Unconditional and exact: summed over the possible numbers of discordant pairs. `gap` must not exceed `discordance`,
+    the proportion of pairs whose arms differ, in absolute value.
     Source: Connor (1987), Biometrics 43:207-211, for the problem; the sum itself is elementary.
     """
     from scipy.stats import binom
 
     if not abs(gap) <= discordance <= 1:
-        msg = f"a gap of {gap} needs between {abs(gap)} and 1 of the pairs to differ, and {discordance} was given."
-        raise EquipoiseError(msg)
+        message = f"a gap of {gap} requires a discordance between {abs(gap)} and 1, not {discordance}"
+        raise EquipoiseError(message)
     if discordance == 0:
         return 0.0
-    # Beyond these the probabilities add up to less than 1e-15: of a million pairs, a few thousand counts are summed.
+    # Counts outside this range have a total probability below 1e-15: for a million pairs a few thousand are summed.
     counts = np.arange(binom.ppf(NEGLIGIBLE, n, discordance), binom.isf(NEGLIGIBLE, n, discordance) + 1)
     first = (1 + gap / discordance) / 2
     critical = binom.ppf(alpha / 2, counts, 0.5)
@@ -38,11 +38,11 @@ def mcnemar_power(n: int, gap: float, discordance: float, alpha: float = 0.05) -
 def minimum_detectable_gap(
     n: int, discordance: float = 0.0, *, alpha: float = 0.05, power: float = 0.8
 ) -> float | None:
-    """Smallest true gap that the exact McNemar test finds with the given power among n pairs.
+    """Smallest true gap that the exact McNemar test detects with the given power in n pairs.
 
-    `discordance` is the share of discordant pairs, observed or assumed. A gap larger than that needs more of them,
-    and then all of them on one side; with 0 the result is the smallest gap detectable under any discordance. None
-    where even a gap of 1 would be missed (at alpha 0.05: fewer than 6 pairs).
+    `discordance` is the proportion of discordant pairs, observed or assumed. For gaps above it, all discordant pairs
+    are assumed to favour one side; with 0 the result is the smallest gap detectable under any discordance. None
+    where even a gap of 1 is not detectable (at alpha 0.05: fewer than 6 pairs).
     """
     from scipy.optimize import brentq
 
@@ -55,7 +55,7 @@ def minimum_detectable_gap(
 def minimum_detectable_shift(
     standard_deviation: float | None, n: int, *, alpha: float = 0.05, power: float = 0.8
 ) -> float | None:
-    """Smallest true mean difference, in the differences' unit, that the paired t test finds with the given power.
+    """Smallest true mean difference, in units of the differences, that the paired t test detects with the given power.
 
     None for fewer than two pairs, or where the differences' standard deviation is unknown or 0.
     """
@@ -67,11 +67,11 @@ def minimum_detectable_shift(
     critical = float(t.isf(alpha / 2, n - 1))
 
     def shortfall(effect: float) -> float:
-        # scipy gives NaN where a tail of the noncentral t has underflowed: what is left is the other one.
+        # scipy returns NaN where a tail of the noncentral t has underflowed: only the other tail remains.
         upper, lower = nct.sf(critical, n - 1, effect * math.sqrt(n)), nct.cdf(-critical, n - 1, effect * math.sqrt(n))
         return float(np.nan_to_num(upper, nan=1.0) + np.nan_to_num(lower, nan=0.0)) - power
 
-    # statsmodels' solve_power begins from a value that fails it for a thousand pairs.
+    # statsmodels' solve_power fails from its starting value for a thousand pairs.
     most = 1 / math.sqrt(n)
     while shortfall(most) < 0:
         most *= 2
@@ -79,5 +79,5 @@ def minimum_detectable_shift(
 
 
 def underpowered(n: int, minimum: int) -> bool:
-    """Whether n falls short of the minimum that the study was designed for."""
+    """Whether n is below the minimum of the study design."""
     return n < minimum

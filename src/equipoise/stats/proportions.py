@@ -1,4 +1,4 @@
-"""Intervals for one proportion, the difference of two on the same pairs, and a weighted sum of independent ones."""
+"""Confidence intervals of a proportion, a paired difference, and a weighted sum of independent proportions."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 def wilson(count: int, n: int, alpha: float = 0.05) -> Interval | None:
     """Wilson score interval of the proportion `count / n`, within [0, 1]; None where n is 0.
 
-    The method is named because the default of statsmodels is the normal approximation, whose interval for 0 of 40 is
-    (0, 0).
+    The method is given explicitly because statsmodels defaults to the normal approximation, whose interval for 0 of
+    40 is (0, 0).
     Source: Wilson (1927), JASA 22:209-212.
     """
     from statsmodels.stats.proportion import proportion_confint
 
     if not 0 <= count <= n:
-        msg = f"{count} of {n} is no proportion; the count lies between 0 and n."
-        raise EquipoiseError(msg)
+        message = f"{count} of {n} is not a proportion: give a count between 0 and n"
+        raise EquipoiseError(message)
     if n == 0:
         return None
     low, high = proportion_confint(count, n, alpha=alpha, method="wilson")
@@ -33,13 +33,13 @@ def wilson(count: int, n: int, alpha: float = 0.05) -> Interval | None:
 
 
 def paired_difference(cells: PairedCells, alpha: float = 0.05) -> Interval | None:
-    """Interval of the first arm's proportion less the second's, within [-1, 1]; None without pairs.
+    """Interval of the paired difference, first arm's proportion − second's, within [-1, 1]; None without pairs.
 
-    Newcombe's hybrid score interval for paired data: the Wilson limits of the two arms, joined through their
+    Newcombe's hybrid score interval for paired data: the Wilson limits of the two arms, combined through their
     correlation phi, whose numerator is corrected for continuity where it is positive. Chosen over Tango's score
-    interval because it has a closed form, never leaves [-1, 1] and is defined for every table, while both keep close
-    to the nominal coverage in small samples (Fagerland, Lydersen & Laake 2014, Stat Med 33:2850-2875). It is not the
-    inverse of the exact McNemar test: on the border an interval that excludes 0 may stand beside p > alpha.
+    interval because it has a closed form, never exceeds [-1, 1] and is defined for every table, while both are close
+    to nominal coverage in small samples (Fagerland, Lydersen & Laake 2014, Stat Med 33:2850-2875). It is not the
+    inverse of the exact McNemar test: in borderline cases the interval may exclude 0 while p > alpha.
     Source: Newcombe (1998), Stat Med 17:2635-2650, method 10.
     """
     n = cells.n
@@ -53,7 +53,7 @@ def paired_difference(cells: PairedCells, alpha: float = 0.05) -> Interval | Non
     phi = _phi(cells)
 
     def reach(one: float, other: float) -> float:
-        # (one - other)^2 + 2(1 - phi) one other is the same quadratic form, and cannot turn negative by rounding.
+        # (one - other)^2 + 2(1 - phi) one other is the same quadratic form, but cannot become negative by rounding.
         return math.sqrt((one - other) ** 2 + 2 * (1 - phi) * one * other)
 
     difference = p_first - p_second
@@ -66,10 +66,10 @@ def paired_difference(cells: PairedCells, alpha: float = 0.05) -> Interval | Non
 def weighted_sum(parts: Sequence[tuple[float, int, int]], alpha: float = 0.05) -> Interval | None:
     """Interval of the sum of weight x count / n over independent samples; None without parts or where an n is 0.
 
-    `parts` are (weight, count, n); a weight may be negative. MOVER: each Wilson limit's distance from its proportion
-    stands for a standard error on that side, and the distances are added in squares. One part of weight 1 gives
-    Wilson's interval, weights 1 and -1 give Newcombe's for the difference of independent proportions. With weights
-    above 0 the limits stay within the sums of the Wilson limits.
+    `parts` are (weight, count, n); a weight may be negative. Method of variance estimates recovery (MOVER): the
+    distance of each Wilson limit from its proportion is used as the standard error on that side, and the squared
+    distances are summed. One part of weight 1 yields Wilson's interval, weights 1 and -1 Newcombe's for the difference
+    of independent proportions. With positive weights the limits lie within the weighted sums of the Wilson limits.
     Source: Zou, Huang & Zhang (2009), Computational Statistics & Data Analysis 53:1080-1085.
     """
     below = above = total = 0.0
@@ -88,7 +88,7 @@ def weighted_sum(parts: Sequence[tuple[float, int, int]], alpha: float = 0.05) -
 
 
 def _phi(cells: PairedCells) -> float:
-    """Correlation of the two arms as Newcombe's method 10 takes it; 0 where a margin is empty."""
+    """Correlation of the two arms as in Newcombe's method 10; 0 where a margin is empty."""
     first, second = cells.both + cells.only_first, cells.both + cells.only_second
     margins = first * (cells.n - first) * second * (cells.n - second)
     if margins == 0:

@@ -1,4 +1,4 @@
-"""What the statistics take and return: a table of pairs, an interval, a p-value."""
+"""Input and output types of the statistics: a table of pairs, an interval, a p-value."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 UNDERFLOW = 1e-300
-"""Below this a p-value loses digits, then becomes 0; its logarithm is computed directly instead."""
+"""Below this a p-value loses precision, then underflows to 0; its logarithm is computed directly instead."""
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A confidence interval, `low` to `high`, both ends included."""
+    """A closed confidence interval from `low` to `high`."""
 
     low: float
     high: float
@@ -25,7 +25,7 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class PairedCells:
-    """The 2 x 2 table of a yes-or-no outcome seen in both arms of each pair, as counts of pairs."""
+    """The 2 x 2 table of a binary outcome in both arms of each pair, as counts of pairs."""
 
     both: int
     only_first: int
@@ -33,10 +33,10 @@ class PairedCells:
     neither: int
 
     def __post_init__(self) -> None:
-        """Refuse a negative count."""
+        """Reject a negative count."""
         if min(self.both, self.only_first, self.only_second, self.neither) < 0:
-            msg = f"{self}: a count of pairs is negative; counts start at 0."
-            raise EquipoiseError(msg)
+            message = f"{self}: negative count of pairs: give counts of at least 0"
+            raise EquipoiseError(message)
 
     @classmethod
     def count(cls, outcomes: Iterable[tuple[bool, bool]]) -> PairedCells:
@@ -61,7 +61,7 @@ class PairedCells:
 
     @property
     def difference(self) -> float | None:
-        """The proportion of the first arm less that of the second; None without pairs."""
+        """The paired difference, first arm's proportion − second's; None without pairs."""
         return ratio(self.only_first - self.only_second, self.n)
 
 
@@ -74,7 +74,7 @@ class PValue:
 
     @classmethod
     def of(cls, value: float, log_value: Callable[[], float]) -> PValue:
-        """Pair a p-value with its -log10, asking `log_value` (natural logarithm) only where the value is too small."""
+        """Pair a p-value with its -log10; `log_value` (natural logarithm) is called only for very small values."""
         value = min(value, 1.0)
         natural = math.log(value) if value >= UNDERFLOW else log_value()
         # max() also turns the -0.0 of p = 1 into 0.0.
