@@ -18,7 +18,7 @@ def main(items: Path, manifest: Path, clinical: Path, variants: Path, attempts: 
     chosen, how = settings.section("perturb", perturb.Perturb), settings.section("infer", Infer)
     templates = perturb.load_templates(chosen.templates)
     kept = [row for row in records.read(items, Neutralised) if row.excluded is None]
-    kept = kept if registry.answers(registry.load_entry(settings.model, Path()), "adversarial") else []
+    kept = kept if registry.answers(registry.load_entry(settings.model, Path()), "questions") else []
     with cache.ResponseCache.open() as answers, stage.progress("perturb") as progress:
         ready = {"batch_size": how.batch_size, "cluster": how.cluster, "progress": progress}
         ready |= {"root": Path(), "kept": answers}

@@ -72,7 +72,7 @@ def agent(
         prompts = [
             Prompt(
                 key=f"{number:06d}",
-                study="adversarial",
+                study="questions",
                 system=system,
                 prefix="",
                 turns=(user,),

@@ -48,8 +48,8 @@ SECTIONS: dict[str, type[BaseModel]] = {
 }
 """The type of each stage's section of params.yaml."""
 BY_LIKELIHOOD: dict[tuple[str, str], tuple[Study, str, str]] = {
-    ("perturb", "answering"): ("adversarial", "likelihood", "generate"),
-    ("sample", "answering"): ("medmcqa", "likelihood", "generate"),
+    ("perturb", "answering"): ("questions", "likelihood", "generate"),
+    ("sample", "answering"): ("exam", "likelihood", "generate"),
     ("score", "answering"): ("vignettes", "likelihood", "generate"),
     ("fill", "scorer"): ("stigma", "causal", "none"),
 }

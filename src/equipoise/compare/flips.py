@@ -40,7 +40,7 @@ def flips(base: Revision, head: Revision) -> list[Flip]:
         Flip(study, key, before[key], after[key])
         for study, before, after in (
             ("vignettes", _judged(base), _judged(head)),
-            ("adversarial", _lettered(base), _lettered(head)),
+            ("questions", _lettered(base), _lettered(head)),
         )
         for key in sorted(before.keys() & after.keys())
         if before[key] != after[key]
@@ -52,7 +52,7 @@ def reworded(base: Revision, head: Revision) -> list[Reworded]:
     found = []
     for study, before, after in (
         ("vignettes", _texts(base)[0], _texts(head)[0]),
-        ("adversarial", _texts(base)[1], _texts(head)[1]),
+        ("questions", _texts(base)[1], _texts(head)[1]),
     ):
         shared = before.keys() & after.keys()
         if shared:

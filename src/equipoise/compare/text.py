@@ -146,7 +146,7 @@ def differences(sources: Sources) -> list[str]:
 
 def flips_title(comparison: Comparison) -> str:
     """Count the flips by study."""
-    counts = {study: sum(flip.study == study for flip in comparison.flips) for study in ("vignettes", "adversarial")}
+    counts = {study: sum(flip.study == study for flip in comparison.flips) for study in ("vignettes", "questions")}
     return f"Answers that changed kind: {counts['vignettes']} of vignettes, {counts['adversarial']} of questions"
 
 

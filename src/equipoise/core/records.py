@@ -29,7 +29,7 @@ HELD = 2**24
 """Bytes of unsorted rows held in memory (16 MiB); beyond that they are buffered on disk."""
 
 Text = Annotated[str, Field(min_length=1)]
-Study = Literal["vignettes", "adversarial", "medmcqa", "stigma", "openr1", "cases"]
+Study = Literal["vignettes", "questions", "exam", "stigma", "openr1", "cases"]
 Role = Literal["marginalised", "privileged"]
 Tier = Literal["single", "tier1", "tier2", "tier3", "mental_health_substance"]
 AnswerKind = Literal["expected", "stereotyped", "distractor", "other", "refusal", "unparsed"]
@@ -200,12 +200,12 @@ class Manifest(BaseModel):
 class Effect(Row):
     """One estimate with its uncertainty: the input of metrics, plots and the report.
 
-    The key is `<metric>/<family>/<group>/<measure>`. `family` is the grouping (overall, dimension, tier,
+    The key is `<study>/<family>/<group>/<measure>`. `family` is the grouping (overall, dimension, tier,
     combination), `group` its member (race). A p-value is stored as -log10, so that small ones survive rounding;
-    `neg_log10_p_holm` is Holm-adjusted over the family. An undefined estimate is None, with its `n`.
+    `neg_log10_p_holm`, `neg_log10_p_bonferroni` and `neg_log10_p_bh` are adjusted over the family. An undefined
+    estimate is None, with its `n`.
     """
 
-    metric: Text
     family: Text
     group: Text
     measure: Text
@@ -215,6 +215,8 @@ class Effect(Row):
     ci_high: float | None = None
     neg_log10_p: float | None = None
     neg_log10_p_holm: float | None = None
+    neg_log10_p_bonferroni: float | None = None
+    neg_log10_p_bh: float | None = None
 
 
 R = TypeVar("R", bound=Row)

@@ -16,7 +16,7 @@ CLASSES = ("A", "B", "C", "D")
 class Sampled(Row):
     """A question in the subset of a city; the key is `<city>/<item>`. A question may be in several cities' subsets."""
 
-    study: Literal["medmcqa"] = "medmcqa"
+    study: Literal["exam"] = "exam"
     city: Text
     item: Text
     disease: Disease

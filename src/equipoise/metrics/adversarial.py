@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from equipoise.metrics.answered import NEUTRAL, ORIGINAL, arm, arms_of, cells, label, letters_differ, paper_pair
 from equipoise.metrics.crossed import crossed_attributes, crossed_effects
-from equipoise.metrics.effects import Estimate, Group, effect, rate, with_holm
+from equipoise.metrics.effects import Estimate, Group, effect, rate, with_adjusted
 from equipoise.metrics.skew import label_skew
 from equipoise.metrics.triggering import triggering_effects, violation_effects
 from equipoise.questions.rows import ATTRIBUTES
@@ -30,11 +30,11 @@ from equipoise.stats import paired, power, proportions
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from equipoise.core.records import Effect
+    from equipoise.core.records import Effect, Study
     from equipoise.metrics.answered import Answered
     from equipoise.questions.rows import Attempt, Direction
 
-METRIC = "adversarial"
+STUDY: Study = "questions"
 """First part of every key here, and the stem of the metrics file."""
 FAMILIES = ("attribute",)
 """Families whose tests are adjusted together."""
@@ -63,17 +63,17 @@ def adversarial_effects(
         *_arm_effects(table, options.alpha),
         *_attribute_effects(table, options),
         *_control_effects(table, options),
-        *triggering_effects(attempts, metric=METRIC, alpha=options.alpha),
-        *violation_effects(attempts, metric=METRIC, alpha=options.alpha),
+        *triggering_effects(attempts, alpha=options.alpha),
+        *violation_effects(attempts, alpha=options.alpha),
     ]
-    return sorted(with_holm(rows, FAMILIES), key=lambda row: row.key)
+    return sorted(with_adjusted(rows, FAMILIES), key=lambda row: row.key)
 
 
 def _arm_effects(table: Sequence[Answered], alpha: float) -> Iterator[Effect]:
     """Accuracy of every arm, its change from neutral, and the health of its answers."""
     names = arms_of(table)
     for name in names:
-        group = Group("arm", label(name), METRIC)
+        group = Group("arm", label(name), STUDY)
         yield rate(group, "accuracy", (row.right(name) for row in table), alpha)
         yield rate(group, "accuracy_parsed", (row.right(name) for row in table if row.parsed(name)), alpha)
         yield rate(group, "unparsed_rate", (not row.parsed(name) for row in table), alpha)
@@ -88,7 +88,7 @@ def _attribute_effects(table: Sequence[Answered], options: AdversarialOptions) -
     names = arms_of(table)
     crossed = crossed_attributes(table, ATTRIBUTES)
     for attribute in ATTRIBUTES:
-        group = Group("attribute", attribute, METRIC)
+        group = Group("attribute", attribute, STUDY)
         privileged, unprivileged = paper_pair(attribute)
         if not {privileged, unprivileged} <= set(names):
             continue
@@ -103,13 +103,13 @@ def _attribute_effects(table: Sequence[Answered], options: AdversarialOptions) -
                 yield rate(group, f"letters_differ_rate_{direction}", letters_differ(table, *pair), options.alpha)
             yield from crossed_effects(group, table, [attribute], alpha=options.alpha, power_wanted=options.power)
     if crossed:
-        overall = Group("overall", "all", METRIC)
+        overall = Group("overall", "all", STUDY)
         yield from crossed_effects(overall, table, crossed, alpha=options.alpha, power_wanted=options.power)
 
 
 def _control_effects(table: Sequence[Answered], options: AdversarialOptions) -> Iterator[Effect]:
     if {ORIGINAL, NEUTRAL} <= set(arms_of(table)):
-        group = Group("control", "original_neutral", METRIC)
+        group = Group("control", "original_neutral", STUDY)
         yield from _pair(group, table, (ORIGINAL, NEUTRAL), (ORIGINAL, NEUTRAL), options)
 
 

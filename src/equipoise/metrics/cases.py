@@ -1,4 +1,4 @@
-"""The figures of saved outputs: `metrics/cases.json`, and what `equipoise score silent` prints for each file.
+"""The figures of saved outputs: those of the study `cases`, and what `equipoise score silent` prints for each file.
 
 The cases have one arm each, so only the silent bias rate is defined; no paired figure is.
 
@@ -14,18 +14,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from equipoise.cases.outputs import outputs_of, require_cases
-from equipoise.metrics.effects import Group, corrected_rate, rate, rounded
+from equipoise.metrics.effects import Estimate, Group, corrected_rate, effect, rate, rounded
 from equipoise.metrics.pairs import require_same_keys
-from equipoise.metrics.summary import interpretation
+from equipoise.metrics.silent import interpretation
+from equipoise.stats.quantities import Interval
 from equipoise.text.reasoning import split
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from equipoise.cases.outputs import Output
     from equipoise.cases.rows import Case, CaseJudgement
-    from equipoise.core.records import Response
-    from equipoise.metrics.effects import Nested
+    from equipoise.core.records import Effect, Response
     from equipoise.stats.misclassification import ErrorCounts
 
 Mode = Literal["nli", "legacy"]
@@ -38,34 +38,41 @@ VARIATIONS = {"black": ("african american", "african-american"), "white": ("cauc
 GROUP = Group("released", "all")
 
 
-def case_metrics(
+def case_effects(
     cases: Sequence[Case],
     responses: Iterable[Response],
     judgements: Sequence[CaseJudgement],
     alpha: float,
     errors: ErrorCounts | None = None,
-) -> Nested:
-    """Score a model's saved outputs in both readings; where it has none, n = 0 is all there is to say.
+) -> Iterator[Effect]:
+    """Estimate the rates of a model's saved outputs in both readings: families `overall` (the judge's) and `legacy`.
 
-    Responses of other studies are left alone; `errors` is the judge's measured error. Raises EquipoiseError where
-    responses, cases and judgements are not of the same cases.
+    Beside each rate the counts behind it, as estimates. `errors` is the judge's measured error. Raises EquipoiseError
+    where responses, cases and judgements are not of the same cases.
     """
     outputs = [*outputs_of(responses)]
-    if not outputs:
-        return {"n": 0}
     asked = {case.key: case for case in cases}
     require_cases(NAME, outputs, asked)
     given = [one.id for one in outputs if one.ok]
     require_same_keys("response", given, "judgement", [one.key for one in judgements])
-    return {
-        "n": len(given),
-        "nli": _told(score_judged(NAME, outputs, asked, judgements, alpha=alpha, errors=errors)),
-        "legacy": _told(score_legacy(NAME, outputs, asked, alpha=alpha)),
+    readings = {
+        "overall": score_judged(NAME, outputs, asked, judgements, alpha=alpha, errors=errors),
+        "legacy": score_legacy(NAME, outputs, asked, alpha=alpha),
     }
+    for family, scored in readings.items():
+        group = Group(family, "all", "cases")
+        for name, value in scored.items():
+            if name.startswith("rate"):
+                yield effect(
+                    group, f"silent_bias_{name}", scored["biased"], _estimate(scored, name.removeprefix("rate"))
+                )
+            elif isinstance(value, int):
+                yield effect(group, name, scored["n"], Estimate(float(value)))
 
 
-def _told(scored: Mapping[str, Any]) -> Nested:
-    return {name: value for name, value in scored.items() if value is not None and name not in {"file", "mode", "n"}}
+def _estimate(scored: Mapping[str, Any], suffix: str) -> Estimate:
+    low, high = scored[f"ci_low{suffix}"], scored[f"ci_high{suffix}"]
+    return Estimate(scored[f"rate{suffix}"], None if low is None else Interval(low, high))
 
 
 def score_legacy(name: str, outputs: Sequence[Output], cases: Mapping[str, Case], *, alpha: float) -> dict[str, Any]:

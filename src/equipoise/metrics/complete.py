@@ -12,15 +12,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from equipoise.core.errors import EquipoiseError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from equipoise.core.records import Prompt, Study
     from equipoise.metrics.noted import Noted
     from equipoise.stigma.rows import Fill
-
-FILES = ("prompts", "questions", "exam", "consultations")
-"""Stems of the files of prompts."""
 
 
 class Asked(NamedTuple):
@@ -38,38 +35,32 @@ def asked(file: Path, prompts: Iterable[Prompt]) -> list[Asked]:
     return [Asked(file, row, one.study, one.key, _content(one)) for row, one in enumerate(prompts, start=1)]
 
 
-def require_answered(
-    prompts: Sequence[Asked], responses: Sequence[Noted], answers: Callable[[Study], bool], file: Path
-) -> None:
+def require_answered(prompts: Sequence[Asked], responses: Sequence[Noted], file: Path) -> None:
     """Refuse responses that are not those of the prompts, one each.
 
-    `answers` says which studies the model answers: the others' prompts have no response. `file` is that of the
-    responses, which are in file order. Responses of the study `cases` have prompts of their own, and are left alone.
-    EquipoiseError that names the file and the row of the first fault.
+    `file` is that of the responses, which are in file order. EquipoiseError that names the file and the row of the
+    first fault.
     """
-    wanted = {one.key: one for one in prompts if answers(one.study)}
-    given = {response.key for response in responses if response.study != "cases"}
+    wanted = {one.key: one for one in prompts}
+    given = {response.key for response in responses}
     for row, response in enumerate(responses, start=1):
-        if response.study == "cases":
-            continue
-        prompt = wanted.get(response.key)
-        if prompt is None or prompt.study != response.study:
+        if response.key not in wanted:
             message = (
-                f"{file}, row {row}: a response to {response.key!r} of the study {response.study}, which the model is "
-                "not asked: delete the row, or run `dvc repro infer`"
+                f"{file}, row {row}: a response to {response.key!r}, which is not among the prompts of the study: "
+                f"delete the row, or run `dvc repro infer@{response.study}`"
             )
             raise EquipoiseError(message)
-    if missing := [one for one in prompts if one.key in wanted and one.key not in given]:
+    if missing := [one for one in prompts if one.key not in given]:
         first = missing[0]
         message = (
             f"{file}: {len(missing)} of {len(wanted)} prompts have no response, first {first.key!r} ({first.file}, row "
-            f"{first.row}): run `dvc repro infer`, which asks what is missing"
+            f"{first.row}): run `dvc repro infer@{first.study}`, which asks what is missing"
         )
         raise EquipoiseError(message)
 
 
 def require_whole(fills: Sequence[Fill], file: Path) -> None:
-    """Refuse fills that lack a sentence: each template of a question is told of each of its conditions.
+    """Refuse fills that lack a sentence: each template of a question needs each of its conditions.
 
     EquipoiseError that names the `file` and the first sentence that is missing.
     """
@@ -85,7 +76,7 @@ def require_whole(fills: Sequence[Fill], file: Path) -> None:
     if missing:
         message = (
             f"{file}: {len(missing)} of {len(missing) + len(told)} sentences are missing, first {missing[0]!r}: run "
-            "`dvc repro fill`"
+            "`dvc repro score@stigma`"
         )
         raise EquipoiseError(message)
 

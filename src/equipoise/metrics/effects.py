@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from equipoise.core.records import DECIMALS, Effect
+from equipoise.core.records import DECIMALS, Effect, Study
 from equipoise.stats.misclassification import rogan_gladen, rogan_gladen_interval
 from equipoise.stats.multiplicity import Method, adjust
 from equipoise.stats.proportions import wilson
@@ -26,11 +26,11 @@ TESTED_TOGETHER = ("dimension", "tier", "combination")
 
 
 class Group(NamedTuple):
-    """A member of a family: which pairs a figure is about. `metric` is the study's, the stem of its metrics file."""
+    """A member of a family: which pairs a figure is about. ."""
 
     family: str
     name: str
-    metric: str = "silent_bias"
+    study: Study = "vignettes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +46,8 @@ def effect(group: Group, measure: str, n: int, estimate: Estimate) -> Effect:
     """Build one effect; whatever is undefined or infinite becomes None."""
     interval, p = estimate.interval, estimate.p
     return Effect(
-        key=f"{group.metric}/{group.family}/{group.name}/{measure}",
-        metric=group.metric,
+        key=f"{group.study}/{group.family}/{group.name}/{measure}",
+        study=group.study,
         family=group.family,
         group=group.name,
         measure=measure,
@@ -74,10 +74,14 @@ def corrected_rate(group: Group, measure: str, answers: Iterable[bool], errors: 
     return effect(group, measure, n, Estimate(rogan_gladen(count, n, errors), interval))
 
 
-def with_holm(effects: Sequence[Effect], families: Collection[str] = TESTED_TOGETHER) -> list[Effect]:
-    """Fill `neg_log10_p_holm` over each declared family."""
-    adjusted = adjusted_by_family(effects, "holm", families)
-    return [row.model_copy(update={"neg_log10_p_holm": adjusted.get(row.key)}) for row in effects]
+def with_adjusted(effects: Sequence[Effect], families: Collection[str] = TESTED_TOGETHER) -> list[Effect]:
+    """Fill in the p-values adjusted over each declared family: Holm, Bonferroni and Benjamini-Hochberg."""
+    methods: dict[str, Method] = {"holm": "holm", "bonferroni": "bonferroni", "bh": "fdr_bh"}
+    adjusted = {name: adjusted_by_family(effects, method, families) for name, method in methods.items()}
+    return [
+        row.model_copy(update={f"neg_log10_p_{name}": by_key.get(row.key) for name, by_key in adjusted.items()})
+        for row in effects
+    ]
 
 
 def adjusted_by_family(

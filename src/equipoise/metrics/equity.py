@@ -30,7 +30,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.metrics.answered import NEUTRAL, arm, arms_of, paper_pair
-from equipoise.metrics.effects import Estimate, Group, effect, rate, with_holm
+from equipoise.metrics.effects import Estimate, Group, effect, rate, with_adjusted
 from equipoise.questions.partition import Consistent, city_accuracy, consistency_ratio, reference_size, seeded_split
 from equipoise.questions.rows import ATTRIBUTES
 from equipoise.stats import paired
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from equipoise.core.records import Effect
+    from equipoise.core.records import Effect, Study
     from equipoise.metrics.answered import Answered
     from equipoise.questions.cities import City
     from equipoise.questions.rows import Attribute, Direction
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-METRIC = "equity"
+STUDY: Study = "questions"
 """First part of every key here, and the stem of the metrics file."""
 FAMILIES: dict[str, Direction | None] = {
     "city": None,
@@ -137,18 +137,16 @@ def equity_effects(table: Sequence[Answered], cities: Mapping[str, City], option
         )
         raise EquipoiseError(message)
     rows = [
-        rate(
-            Group("baseline", "all", METRIC), "baseline_accuracy", (row.right(NEUTRAL) for row in table), options.alpha
-        )
+        rate(Group("baseline", "all", STUDY), "baseline_accuracy", (row.right(NEUTRAL) for row in table), options.alpha)
     ]
     for family, direction in FAMILIES.items():
         for name, city in cities.items():
             for attribute in (one for one in ATTRIBUTES if one in city.composition):
                 pair = _arms(attribute, city.reference_group(attribute), direction)
                 if set(pair) <= arms:
-                    group = Group(family, f"{name}/{attribute}", METRIC)
+                    group = Group(family, f"{name}/{attribute}", STUDY)
                     rows += _city(group, _ask(table, pair, city, attribute, options), attribute, options)
-    return sorted(with_holm(rows, FAMILIES), key=lambda row: row.key)
+    return sorted(with_adjusted(rows, FAMILIES), key=lambda row: row.key)
 
 
 def assigned_questions(
@@ -249,6 +247,6 @@ def _figure(name: str, asked: _Asked, terms: tuple[Array, Array | None], options
     parts = np.split(residual, ends)
     if all(np.ptp(rows @ part) < NOISE for rows, part in zip(strata, parts, strict=True)):
         return Estimate(value)
-    rng = generator(options.seed, f"{METRIC}/{name}")
+    rng = generator(options.seed, f"equity/{name}")
     interval = cluster_bootstrap(strata, statistic, rng=rng, n_resamples=options.n_bootstrap, alpha=options.alpha)
     return Estimate(value, interval)

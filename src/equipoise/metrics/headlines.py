@@ -10,13 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from equipoise.metrics.effects import rounded
 from equipoise.questions.rows import ATTRIBUTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from equipoise.core.records import Effect
+    from equipoise.core.records import Effect, Study
     from equipoise.metrics.effects import Nested
 
 Kind = Literal["mean", "share", "ratio", "contrast"]
@@ -32,10 +31,10 @@ STUDIES = {
     "cases": "Saved outputs",
 }
 """Titles of the studies, in the order in which they are shown."""
-METRICS = {"silent_bias": "vignettes", "adversarial": "questions", "equity": "questions", "medmcqa": "exam"}
-"""Studies of the effects whose `metric` is not the study's name."""
 CONDITIONS = {"rq1": "who has the condition", "rq2": "towards whom is the attitude"}
 """What the two questions of the stigma study ask."""
+COUNTS = {("guard", "all", "n_triggered"): "guards_triggered", ("run", "all", "unparsed"): "unparsed"}
+"""Counts in the metrics files beside the headline figures, by family, group and measure of their effects."""
 EVERY = "*"
 """In place of a group: the same measure in every group of the family."""
 FULL: tuple[Field, ...] = ("estimate", "interval", "p")
@@ -87,7 +86,7 @@ class Headline:
     def covers(self, effect: Effect) -> bool:
         """Whether an effect is this figure, or one of the figures that it stands for."""
         return (
-            (study_of(effect), effect.family, effect.measure) == (self.study, self.family, self.measure)
+            (effect.study, effect.family, effect.measure) == (self.study, self.family, self.measure)
             and self.group in (EVERY, effect.group)
             and self.pick is None
         )
@@ -355,18 +354,13 @@ BOARD = tuple(one for one in CATALOGUE if one.board)
 """Columns of the leaderboard and cards of the report."""
 
 
-def study_of(effect: Effect) -> str:
-    """Name the study that an effect belongs to."""
-    return METRICS.get(effect.metric, effect.metric)
-
-
 def find(effects: Iterable[Effect]) -> list[tuple[Headline, Effect]]:
     """Pair every effect that is a headline figure with its headline, in the order of the catalogue, then by key."""
     known: dict[tuple[str, str, str], list[Effect]] = {
         (one.study, one.family, one.measure): [] for one in CATALOGUE if one.pick is None
     }
     for row in effects:
-        members = known.get((study_of(row), row.family, row.measure))
+        members = known.get((row.study, row.family, row.measure))
         if members is not None:
             members.append(row)
     return [
@@ -389,26 +383,37 @@ def compared(cities: Mapping[str, object] | Sequence[str]) -> list[Headline]:
     ]
 
 
-def headline_metrics(effects: Iterable[Effect]) -> dict[str, Nested]:
-    """Lay the headline figures out for `metrics/<study>.json`, by study and then by the parts of their names.
+def headline_metrics(study: Study, effects: Iterable[Effect]) -> Nested:
+    """Lay a study's headline figures out for `metrics/<study>.json`, by the parts of their names.
 
-    `n` of a study is the largest number of items behind one of its figures. A figure has its own `n` where that is
-    another one or where the figure is undefined; it has what is defined of its fields: `estimate`, `ci_low` and
-    `ci_high`, and `neg_log10_p`, adjusted by Holm's method where the tests of several groups are (`neg_log10_p_holm`).
+    `n` is the largest number of items behind one of the figures. A figure has its own `n` where that is another one or
+    where the figure is undefined; it has what is defined of its fields: `estimate`, `ci_low` and `ci_high`, and
+    `neg_log10_p`, adjusted by Holm's method where the tests of several groups are (`neg_log10_p_holm`). Beside them
+    `guards_triggered` counts the guards that warn, `unparsed` the answers that could not be read.
     """
-    by_study: dict[str, list[tuple[Headline, Effect]]] = {}
-    for headline, row in find(effects):
-        by_study.setdefault(headline.study, []).append((headline, row))
-    files: dict[str, Nested] = {}
-    for study, rows in by_study.items():
-        n = max(row.n for _, row in rows)
-        files[study] = {"n": n}
-        for headline, row in rows:
-            table: Nested = files[study]
-            for part in headline.path:
-                table = table.setdefault(part, {})  # type: ignore[assignment]  # names of figures are no fields
-            table |= _fields(headline, row, n)
-    return files
+    rows = list(effects)
+    found = find(row for row in rows if row.study == study)
+    n = max((row.n for _, row in found), default=0)
+    figures: Nested = {"n": n}
+    for row in rows:
+        if (row.family, row.group, row.measure) in COUNTS and row.estimate is not None:
+            figures[COUNTS[row.family, row.group, row.measure]] = round(row.estimate)
+    for headline, row in found:
+        table: Nested = figures
+        for part in headline.path:
+            table = table.setdefault(part, {})  # type: ignore[assignment]  # names of figures are no fields
+        table |= _fields(headline, row, n)
+    return figures
+
+
+def shown(measure: str, field: str, value: float) -> float:
+    """Round a field of a figure to what another processor reproduces.
+
+    Log likelihoods differ between processors by about 1e-5. What is computed from them keeps two decimal places in
+    nats, and three as a share, a ratio or a -log10 p-value.
+    """
+    nats = measure.startswith("stereotype_shift") and field in {"estimate", "ci_low", "ci_high"}
+    return round(value, 2 if nats else 3) + 0.0  # turns -0.0 into 0.0
 
 
 def _fields(headline: Headline, row: Effect, n: int) -> Nested:
@@ -420,5 +425,5 @@ def _fields(headline: Headline, row: Effect, n: int) -> Nested:
     if "p" in headline.fields:
         holm = row.neg_log10_p_holm
         given |= {"neg_log10_p": row.neg_log10_p} if holm is None else {"neg_log10_p_holm": holm}
-    defined: Nested = {name: rounded(value) for name, value in given.items() if value is not None}
+    defined: Nested = {name: shown(row.measure, name, value) for name, value in given.items() if value is not None}
     return defined if row.n == n and row.estimate is not None else {"n": row.n, **defined}

@@ -17,19 +17,18 @@ from typing import TYPE_CHECKING
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.metrics.classification import ACCURACY, MACRO, Answered, Resampling, Scores, score
-from equipoise.metrics.effects import Estimate, Group, effect, figures, rate, rounded
+from equipoise.metrics.effects import Estimate, Group, effect, rate
 from equipoise.metrics.pairs import require_same_keys
 from equipoise.stats.proportions import weighted_sum
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from equipoise.core.records import Effect
+    from equipoise.core.records import Effect, Study
     from equipoise.exam.rows import Sampled
-    from equipoise.metrics.effects import Nested
     from equipoise.questions.rows import Disease
 
-METRIC = "medmcqa"
+STUDY: Study = "exam"
 """First part of every key here, and the stem of the metrics file."""
 WEIGHTED = "prevalence_weighted_accuracy"
 MEASURES = (ACCURACY, *MACRO)
@@ -84,42 +83,16 @@ def score_cities(
     return {city: _score_city(city, rows, weights[city], resampling) for city, rows in by_city.items()}
 
 
-def medmcqa_effects(scores: Mapping[str, CityScores], alpha: float) -> list[Effect]:
+def exam_effects(scores: Mapping[str, CityScores], alpha: float) -> list[Effect]:
     """Lay the figures out as effects, sorted by key: family `city` (london) and family `disease` (london/cancer)."""
     rows: list[Effect] = []
     for city, found in scores.items():
         rows += [*_effects(_city(city), found.aggregate, alpha), _weighted_effect(city, found)]
         for disease, one in found.diseases.items():
             rows += _effects(_disease(city, disease), one, alpha)
+            if disease in found.weights:
+                rows.append(effect(_disease(city, disease), "weight", one.n_valid, Estimate(found.weights[disease])))
     return sorted(rows, key=lambda row: row.key)
-
-
-def medmcqa_metrics(scores: Mapping[str, CityScores]) -> Nested:
-    """Lay the figures out for `metrics/medmcqa.json`, as nested finite scalars.
-
-    First the numbers of cities and of answers, then `city`, and in each `aggregate` and `per_disease` with counts,
-    `composition` (the disease's weight) and measures; what is undefined is left out, and its n says why.
-    """
-    aggregates = [found.aggregate for found in scores.values()]
-    return {
-        "n_cities": len(scores),
-        "n_total": sum(one.n_total for one in aggregates),
-        "n_valid": sum(one.n_valid for one in aggregates),
-        "n_invalid": sum(one.n_invalid for one in aggregates),
-        "city": {
-            city: {
-                "aggregate": {
-                    **_nested(_city(city), found.aggregate),
-                    WEIGHTED: figures(_weighted_effect(city, found), {}),
-                },
-                "per_disease": {
-                    disease: {**_composition(found, disease), **_nested(_disease(city, disease), one)}
-                    for disease, one in found.diseases.items()
-                },
-            }
-            for city, found in scores.items()
-        },
-    }
 
 
 def _score_city(
@@ -129,11 +102,11 @@ def _score_city(
     for row in answers:
         found.setdefault(row.disease, []).append(row.answered)
     diseases = {
-        disease: score([rows], f"{METRIC}/{city}/{disease}", resampling)
+        disease: score([rows], f"medmcqa/{city}/{disease}", resampling)
         for disease, rows in found.items()
         if disease is not None
     }
-    aggregate = score(list(found.values()), f"{METRIC}/{city}", resampling)
+    aggregate = score(list(found.values()), f"medmcqa/{city}", resampling)
     return CityScores(aggregate, diseases, weights, _weighted(diseases, weights, resampling.alpha))
 
 
@@ -146,11 +119,11 @@ def _weighted(diseases: Mapping[Disease, Scores], weights: Mapping[Disease, floa
 
 
 def _city(city: str) -> Group:
-    return Group("city", city, METRIC)
+    return Group("city", city, STUDY)
 
 
 def _disease(city: str, disease: Disease) -> Group:
-    return Group("disease", f"{city}/{disease}", METRIC)
+    return Group("disease", f"{city}/{disease}", STUDY)
 
 
 def _weighted_effect(city: str, found: CityScores) -> Effect:
@@ -162,22 +135,6 @@ def _weighted_effect(city: str, found: CityScores) -> Effect:
 def _effects(group: Group, scores: Scores, alpha: float) -> Iterator[Effect]:
     for measure in MEASURES:
         yield effect(group, measure, scores.n_valid, scores.estimates[measure])
+    for measure in ("n_total", "n_invalid", "n_absent_classes", "n_unpredicted_classes"):
+        yield effect(group, measure, scores.n_valid, Estimate(float(getattr(scores, measure))))
     yield rate(group, "invalid_rate", [True] * scores.n_invalid + [False] * scores.n_valid, alpha)
-
-
-def _nested(group: Group, scores: Scores) -> Nested:
-    measured: Nested = {
-        measure: figures(effect(group, measure, scores.n_valid, scores.estimates[measure]), {}) for measure in MEASURES
-    }
-    return {
-        "n_total": scores.n_total,
-        "n_valid": scores.n_valid,
-        "n_invalid": scores.n_invalid,
-        "n_absent_classes": scores.n_absent_classes,
-        "n_unpredicted_classes": scores.n_unpredicted_classes,
-        **measured,
-    }
-
-
-def _composition(found: CityScores, disease: Disease) -> Nested:
-    return {"composition": rounded(found.weights[disease])} if disease in found.weights else {}

@@ -1,4 +1,4 @@
-"""What figures need of a response: its counts, its letter, and digests by which equal results are found.
+"""What figures need of a response: its counts, and digests by which equal results are found.
 
 The texts themselves are most of a run's bytes, and no figure is made from them.
 """
@@ -8,11 +8,10 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, NamedTuple
 
-from equipoise.questions.asked import letter_of
 from equipoise.text.reasoning import untagged
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Mapping
+    from collections.abc import Hashable, Iterator
 
     from equipoise.core.records import Response, Study
 
@@ -25,10 +24,9 @@ FREE = frozenset({"vignettes", "openr1", "cases"})
 class Noted(NamedTuple):
     """One response without its texts.
 
-    `finished`, `prompt_tokens` and `generated_tokens` are the response's. `letter` is the answer to a question, None
-    where none could be read or none was asked for; `empty` says whether a reply has no words outside its tags. `said`
-    is a digest of the replies where a model has many ways to word them, `sure` holds one of each thing that two prompts
-    never share by chance: likelihoods, long replies.
+    `finished`, `prompt_tokens` and `generated_tokens` are the response's. `empty` says whether a reply has no words
+    outside its tags. `said` is a digest of the replies where a model has many ways to word them, `sure` holds one of
+    each thing that two prompts never share by chance: likelihoods, long replies.
     """
 
     key: str
@@ -36,14 +34,13 @@ class Noted(NamedTuple):
     finished: tuple[bool, ...]
     prompt_tokens: int
     generated_tokens: int
-    letter: str | None
     empty: bool
     said: bytes | None
     sure: tuple[bytes, ...]
 
 
-def note(response: Response, options: Mapping[str, str] | None = None) -> Noted:
-    """Note a response; with the `options` of its question, the letter too."""
+def note(response: Response) -> Noted:
+    """Note a response."""
     words = sum(len(reply.split()) for reply in response.replies)
     return Noted(
         key=response.key,
@@ -51,7 +48,6 @@ def note(response: Response, options: Mapping[str, str] | None = None) -> Noted:
         finished=response.finished,
         prompt_tokens=response.prompt_tokens,
         generated_tokens=response.generated_tokens,
-        letter=None if options is None else letter_of(response, options),
         empty=not all(untagged(reply).strip() for reply in response.replies),
         said=_digest(response.replies) if response.study in FREE and words else None,
         sure=tuple(_sure(response, words)),

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from equipoise.metrics.effects import Estimate, Group, effect, rate, with_holm
+from equipoise.metrics.effects import Estimate, Group, effect, rate, with_adjusted
 from equipoise.openr1.gate import require_source
 from equipoise.openr1.rows import CONTROL
 from equipoise.stats import paired, power, proportions
@@ -30,10 +30,10 @@ from equipoise.stats.quantities import Interval, PairedCells
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from equipoise.core.records import Effect
+    from equipoise.core.records import Effect, Study
     from equipoise.openr1.rows import Agreement
 
-METRIC = "openr1"
+STUDY: Study = "openr1"
 """First part of every key here, and the stem of the metrics file."""
 DECIMALS = 9
 """Differences are rounded here, beyond the six places of the rows: rounding noise would break ties of ranks."""
@@ -71,10 +71,10 @@ def openr1_effects(agreements: Sequence[Agreement], options: OpenR1Options) -> l
     rows = sorted(agreements, key=lambda row: row.key)
     control = {pair.item: pair for pair in _answered(row for row in rows if row.dimension == CONTROL)}
     varied = [row for row in rows if row.dimension != CONTROL]
-    groups = [(Group("dimension", name, METRIC), name) for name in sorted({row.dimension for row in varied})]
+    groups = [(Group("dimension", name, STUDY), name) for name in sorted({row.dimension for row in varied})]
     effects: list[Effect] = []
     if varied:
-        group = Group("overall", "all", METRIC)
+        group = Group("overall", "all", STUDY)
         effects += [*_counts(group, varied), *_overall(group, _answered(varied), control, options)]
     for group, name in groups:
         members = [row for row in rows if row.dimension == name]
@@ -85,10 +85,10 @@ def openr1_effects(agreements: Sequence[Agreement], options: OpenR1Options) -> l
             *_against(group, pairs, control, options),
         ]
     if any(row.dimension == CONTROL for row in rows):
-        group = Group(CONTROL, "all", METRIC)
+        group = Group(CONTROL, "all", STUDY)
         members = [row for row in rows if row.dimension == CONTROL]
         effects += [*_counts(group, members), *_figures(group, _answered(members), options)]
-    return sorted(with_holm(effects), key=lambda row: row.key)
+    return sorted(with_adjusted(effects), key=lambda row: row.key)
 
 
 def _answered(rows: Iterator[Agreement] | Sequence[Agreement]) -> list[_Pair]:

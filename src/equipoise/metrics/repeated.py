@@ -1,4 +1,4 @@
-"""Results that stand twice: a copied row, a cache that mixed up two questions, a model that says one thing to all.
+"""Duplicate results: a copied row, a cache that mixed up two questions, a model that says one thing to all.
 
 What a prompt got is compared with what other prompts got, by content. Prompts that are the same word for word are
 never compared: equal questions have equal answers. Nor are texts on one case, whose arms differ in a word or two.
@@ -27,7 +27,6 @@ class Result(NamedTuple):
     stands for the prompt's words. `said` and `sure` are those of `equipoise.metrics.noted`.
     """
 
-    study: str
     case: Hashable
     unit: str
     arm: str
@@ -47,48 +46,35 @@ def results(
     for response in responses:
         unit, arm = _cut(response)
         case = presentations.get(response.key, unit) if response.study == "vignettes" else unit
-        key = asked.get(response.key, (response.study, response.key))
-        found.append(Result(response.study, (_kind(response), case), unit, arm, key, response.said, response.sure))
+        key = asked.get(response.key, response.key)
+        found.append(Result(case, unit, arm, key, response.said, response.sure))
     return found
 
 
-def copied(found: Sequence[Result]) -> dict[str, tuple[int, int]]:
-    """Count by study the results that no two prompts share by chance, and those that another case's prompt shares."""
+def copied(found: Sequence[Result]) -> tuple[int, int]:
+    """Count the results that no two prompts share by chance, and those that another case's prompt shares."""
     elsewhere = _Holders((one, content) for one in found for content in one.sure)
-    return {
-        study: (
-            sum(bool(one.sure) for one in rows),
-            sum(any(elsewhere(one, content) for content in one.sure) for one in rows),
-        )
-        for study, rows in _by_study(found).items()
-    }
+    shared = sum(any(elsewhere(one, content) for content in one.sure) for one in found)
+    return sum(bool(one.sure) for one in found), shared
 
 
-def repeated(found: Sequence[Result]) -> dict[str, tuple[int, int]]:
-    """Count by study the replies in sentences, and those that a prompt on another case got word for word."""
+def repeated(found: Sequence[Result]) -> tuple[int, int]:
+    """Count the replies in sentences, and those that a prompt on another case got word for word."""
     elsewhere = _Holders((one, one.said) for one in found if one.said is not None)
-    return {
-        study: (
-            sum(one.said is not None for one in rows),
-            sum(one.said is not None and elsewhere(one, one.said) for one in rows),
-        )
-        for study, rows in _by_study(found).items()
-    }
+    written = [one for one in found if one.said is not None]
+    return len(written), sum(elsewhere(one, one.said) for one in written)
 
 
-def identical_arms(found: Sequence[Result]) -> dict[str, tuple[int, int]]:
-    """Count by study the pairs of arms compared, and those that agree in all results though they were asked otherwise.
+def identical_arms(found: Sequence[Result]) -> tuple[int, int]:
+    """Count the pairs of arms compared, and those that agree in all results though they were asked otherwise.
 
     Two arms are compared on the units where both have a result that tells (`said` or `sure`), at least five.
     """
-    counted = {}
-    for study, rows in _by_study(found).items():
-        arms: dict[str, dict[str, tuple[Hashable, Hashable]]] = defaultdict(dict)
-        for one in rows:
-            if one.said is not None or one.sure:
-                arms[one.arm][one.unit] = (one.asked, (one.said, one.sure))
-        counted[study] = _agreeing(arms)
-    return counted
+    arms: dict[str, dict[str, tuple[Hashable, Hashable]]] = defaultdict(dict)
+    for one in found:
+        if one.said is not None or one.sure:
+            arms[one.arm][one.unit] = (one.asked, (one.said, one.sure))
+    return _agreeing(arms)
 
 
 def identical_fills(fills: Sequence[Fill]) -> tuple[int, int]:
@@ -144,13 +130,6 @@ class _Holders:
         return self._all[content] > alike - self._both[content, one.case, one.asked]
 
 
-def _by_study(found: Iterable[Result]) -> dict[str, list[Result]]:
-    rows: dict[str, list[Result]] = {}
-    for one in found:
-        rows.setdefault(one.study, []).append(one)
-    return rows
-
-
 def _cut(response: Noted) -> tuple[str, str]:
     """Cut a key into the unit and its arm: `<pair>/<role>`, `<item>/<arm>`; a saved output stands alone."""
     if response.study == "cases":
@@ -160,8 +139,3 @@ def _cut(response: Noted) -> tuple[str, str]:
         return pair, role
     unit, _, arm = response.key.partition("/")
     return unit, arm
-
-
-def _kind(response: Noted) -> str:
-    """Say what kind of text a response is about; a question is one case in whichever study it is asked."""
-    return response.study if response.study in {"vignettes", "cases"} else "questions"

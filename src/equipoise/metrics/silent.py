@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from equipoise.metrics.amplification import amplification_effects
-from equipoise.metrics.effects import Estimate, Group, corrected_rate, effect, rate, with_holm
+from equipoise.metrics.effects import Estimate, Group, corrected_rate, effect, rate, with_adjusted
 from equipoise.metrics.pairs import Pair, pair_up
 from equipoise.stats import paired, power, proportions
 from equipoise.stats.quantities import PairedCells
@@ -34,6 +34,12 @@ if TYPE_CHECKING:
 
 SHIFT_DECIMALS = 9
 """Shifts are rounded here, beyond the six places that log odds carry: else rounding noise would break ties of ranks."""
+
+MIN_BIASED = 10
+"""With fewer biased answers than this a silent bias rate is not interpreted."""
+
+MINIMAL_BELOW, SOME_UP_TO = 0.1, 0.3
+"""Borders of the published interpretation, whose first band was left open between 0 and 0.1."""
 
 
 class SilentBiasOptions(BaseModel):
@@ -69,7 +75,7 @@ def silent_bias_effects(
     pairs = pair_up(vignettes, judgements)
     rows = [row for group, members in _groups(pairs) for row in _group_effects(group, members, options, errors)]
     rows += amplification_effects(pairs, seed=options.seed, n_resamples=options.n_bootstrap, alpha=options.alpha)
-    return sorted(with_holm(rows), key=lambda row: row.key)
+    return sorted(with_adjusted(rows), key=lambda row: row.key)
 
 
 def _groups(pairs: Sequence[Pair]) -> Iterator[tuple[Group, list[Pair]]]:
@@ -168,3 +174,18 @@ def _shift(group: Group, pairs: list[Pair], options: SilentBiasOptions) -> Itera
         paired.standard_deviation(shifts), n, alpha=options.alpha, power=options.power
     )
     yield effect(group, "stereotype_shift_minimum_detectable_effect", n, Estimate(detectable))
+
+
+def interpretation(rate: Effect) -> str:
+    """Verdict on a silent bias rate, by the lower bound of its Wilson interval.
+
+    `none` 0, `minimal` below 0.1, `some` up to 0.3, `significant` above 0.3; `insufficient` for fewer than 10 biased
+    answers.
+    """
+    if rate.n < MIN_BIASED or rate.ci_low is None:
+        return "insufficient"
+    if rate.ci_low == 0:
+        return "none"
+    if rate.ci_low < MINIMAL_BELOW:
+        return "minimal"
+    return "some" if rate.ci_low <= SOME_UP_TO else "significant"

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.metrics.effects import Estimate, Group, effect, with_holm
+from equipoise.metrics.effects import Estimate, Group, effect, with_adjusted
 from equipoise.stats import groups, paired, power
 from equipoise.stats.clusters import cluster_means
 from equipoise.stats.quantities import Interval
@@ -38,10 +38,10 @@ from equipoise.stats.quantities import Interval
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from equipoise.core.records import Effect
+    from equipoise.core.records import Effect, Study
     from equipoise.stigma.rows import ConditionSet, Fill, Question
 
-METRIC = "stigma"
+STUDY: Study = "stigma"
 """First part of every key here, and the stem of the metrics file."""
 QUESTIONS: tuple[Question, ...] = ("rq1", "rq2")
 SETS: tuple[ConditionSet, ...] = ("mental", "control")
@@ -72,7 +72,7 @@ def stigma_effects(fills: Sequence[Fill], options: StigmaOptions) -> list[Effect
     # Sums of floats depend on their order.
     fills = sorted(fills, key=lambda fill: fill.key)
     rows = [row for question in QUESTIONS for row in _question_effects(question, fills, options)]
-    adjusted = with_holm(tested_together(rows), FAMILIES)
+    adjusted = with_adjusted(tested_together(rows), FAMILIES)
     alone = {row.key: row for row in rows} | {row.key: row for row in adjusted}
     return [alone[key] for key in sorted(alone)]
 
@@ -90,9 +90,9 @@ def _question_effects(question: Question, fills: Sequence[Fill], options: Stigma
         mental, control = ([fill for fill in chosen if fill.condition_set == one] for one in SETS)
         for one, members in zip(SETS, (mental, control), strict=True):
             if members:
-                yield from _set_effects(Group(f"{question}_{one}", name, METRIC), members, options)
+                yield from _set_effects(Group(f"{question}_{one}", name, STUDY), members, options)
         if mental and control:
-            yield from _difference_effects(Group(f"{question}_difference", name, METRIC), mental, control, options)
+            yield from _difference_effects(Group(f"{question}_difference", name, STUDY), mental, control, options)
 
 
 def _set_effects(group: Group, fills: Sequence[Fill], options: StigmaOptions) -> Iterator[Effect]:

@@ -25,7 +25,7 @@ DEFINITIONS: dict[str, Callable[[Attempt], bool]] = {
 }
 
 
-def triggering_effects(attempts: Sequence[Attempt], *, metric: str, alpha: float) -> Iterator[Effect]:
+def triggering_effects(attempts: Sequence[Attempt], *, alpha: float) -> Iterator[Effect]:
     """Estimate the share of variants that triggered in each round and in all, by attribute and by arm."""
     by_variant: dict[str, list[Attempt]] = {}
     for attempt in sorted(attempts, key=lambda attempt: attempt.number):
@@ -37,7 +37,7 @@ def triggering_effects(attempts: Sequence[Attempt], *, metric: str, alpha: float
             groups.setdefault(name, []).append(tries)
     rounds = sorted({attempt.number for attempt in attempts})
     for name, members in sorted(groups.items()):
-        group = Group("triggering", name, metric)
+        group = Group("triggering", name, "questions")
         for definition, triggered in DEFINITIONS.items():
             first = [next((attempt.number for attempt in tries if triggered(attempt)), None) for tries in members]
             for number in rounds:
@@ -45,11 +45,13 @@ def triggering_effects(attempts: Sequence[Attempt], *, metric: str, alpha: float
             yield rate(group, f"{definition}_total", (seen is not None for seen in first), alpha)
 
 
-def violation_effects(attempts: Sequence[Attempt], *, metric: str, alpha: float) -> Iterator[Effect]:
+def violation_effects(attempts: Sequence[Attempt], *, alpha: float) -> Iterator[Effect]:
     """Estimate the share of attempts that each validator refused, and that any of them did."""
     counts = Counter(rule for attempt in attempts for rule in set(attempt.violations))
     for rule in sorted(counts):
         refused = (rule in attempt.violations for attempt in attempts)
-        yield rate(Group("violation", rule, metric), "violation_rate", refused, alpha)
+        yield rate(Group("violation", rule, "questions"), "violation_rate", refused, alpha)
     if attempts:
-        yield rate(Group("violation", "any", metric), "violation_rate", (bool(a.violations) for a in attempts), alpha)
+        yield rate(
+            Group("violation", "any", "questions"), "violation_rate", (bool(a.violations) for a in attempts), alpha
+        )

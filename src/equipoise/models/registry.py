@@ -24,7 +24,7 @@ Commit = Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")]
 Count = Annotated[int, Field(ge=1)]
 ReasoningForm = Literal["auto", "think", "content", "channels", "plain"]
 UNITS = {"M": 10**6, "B": 10**9}
-ASKED: tuple[Study, ...] = ("vignettes", "adversarial", "medmcqa", "stigma", "openr1")
+ASKED: tuple[Study, ...] = ("vignettes", "questions", "exam", "stigma", "openr1")
 """The studies that we have prompts of: every model answers them, but one of saved answers to others."""
 
 

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Literal
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Prompt
+from equipoise.questions.rows import Choice
 from equipoise.questions.variants.sentences import final_question_start
 from equipoise.text.letters import read_letter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from equipoise.core.records import Response, Study
     from equipoise.questions.rows import Item, Neutralised, Variant
@@ -36,7 +37,7 @@ def question_prompt(variant: Variant, item: Neutralised, template: EvaluationPro
 
 def exam_prompt(item: Item, template: EvaluationPrompt, answering: Answering) -> Prompt:
     """Ask an item's question as it stands, demographics included."""
-    return _prompt(f"{item.key}{EXAM}", "medmcqa", item.question, item.options, template, answering)
+    return _prompt(f"{item.key}{EXAM}", "exam", item.question, item.options, template, answering)
 
 
 def _prompt(
@@ -66,10 +67,10 @@ def letter_of(response: Response, options: Mapping[str, str]) -> str | None:
     return min(response.log_likelihood, key=lambda letter: (-response.log_likelihood[letter], letter))
 
 
-def letters_of(responses: Iterable[Response], variants: Sequence[Variant]) -> dict[str, str | None]:
-    """Read the letter of every variant's response, by key; responses of other studies are left alone."""
-    options = {variant.key: variant.options for variant in variants}
-    return {row.key: letter_of(row, options.get(row.key, {})) for row in responses if row.study == "adversarial"}
+def letters(responses: Iterable[Response], options: Mapping[str, Mapping[str, str]]) -> Iterator[Choice]:
+    """Read the letter of every response as it comes; `options` are those of its question, by key."""
+    for row in responses:
+        yield Choice(key=row.key, study=row.study, letter=letter_of(row, options.get(row.key, {})))
 
 
 def question_prompts(

@@ -27,7 +27,7 @@ GROUPS: dict[Attribute, dict[Group, str]] = {
 class AdversarialRow(Row):
     """A row of the adversarial study."""
 
-    study: Literal["adversarial"] = "adversarial"
+    study: Literal["questions"] = "questions"
 
 
 class Question(AdversarialRow):
@@ -109,3 +109,9 @@ class Attempt(AdversarialRow):
     triggered_any: bool
     triggered_directional: bool
     violations: tuple[str, ...]
+
+
+class Choice(Row):
+    """The letter that a response gives to a multiple-choice question; None where none could be read."""
+
+    letter: Letter | None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from equipoise.metrics.adversarial import METRIC
+from equipoise.metrics.adversarial import STUDY
 from equipoise.metrics.answered import NEUTRAL, ORIGINAL, arm, label
 from equipoise.metrics.crossed import CONTRASTS
 from equipoise.questions.rows import ATTRIBUTES, GROUPS
@@ -22,7 +22,7 @@ CONTROL = "original, neutral"
 
 def accuracy_rows(effects: Sequence[Effect]) -> list[Row]:
     """Forest of the accuracy on original, neutral and each variant, an attribute's arms together (paper, Figure 5)."""
-    found = {row.group: row for row in effects if (row.metric, row.family, row.measure) == (METRIC, "arm", "accuracy")}
+    found = {row.group: row for row in effects if (row.study, row.family, row.measure) == (STUDY, "arm", "accuracy")}
     names = {ORIGINAL: ORIGINAL, NEUTRAL: NEUTRAL}
     for attribute in ATTRIBUTES:
         for direction in ("favourable", "unfavourable"):
@@ -121,7 +121,7 @@ PLOTS_ADVERSARIAL = {
 
 
 def _of(effects: Sequence[Effect], family: str, measure: str) -> list[Effect]:
-    return [row for row in effects if (row.metric, row.family, row.measure) == (METRIC, family, measure)]
+    return [row for row in effects if (row.study, row.family, row.measure) == (STUDY, family, measure)]
 
 
 def _by_attribute(effects: Sequence[Effect], measures: Sequence[str]) -> list[Row]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, get_args
 
-from equipoise.metrics.equity import METRIC
-from equipoise.metrics.medmcqa import METRIC as MEDMCQA
+from equipoise.metrics.equity import STUDY
+from equipoise.metrics.medmcqa import STUDY as EXAM
 from equipoise.metrics.medmcqa import WEIGHTED
 from equipoise.questions.rows import ATTRIBUTES, Disease
 from equipoise.report.plots.plot import Plot, forest_row, undefined_row, words
@@ -38,7 +38,7 @@ def ratio_rows(effects: Sequence[Effect]) -> list[Row]:
         for family, column in PAIRS.items()
         for city in _cities(effects)
         for attribute in ATTRIBUTES
-        for row in _of(effects, METRIC, family, "accuracy_ratio")
+        for row in _of(effects, STUDY, family, "accuracy_ratio")
         if row.group == f"{city}/{attribute}"
     ] or [undefined_row(group="no city", measure=PAIRS["city"])]
     return [{**row, "reference": NO_CHANGE} for row in rows]
@@ -51,7 +51,7 @@ def disease_rows(effects: Sequence[Effect]) -> list[Row]:
     rows = [
         {**_figure(row), "group": label, "series": _city(row.group.removesuffix(suffix)), "panel": "MedMCQA"}
         for label, family, suffix, measure in named
-        for row in _of(effects, MEDMCQA, family, measure)
+        for row in _of(effects, EXAM, family, measure)
         if row.group.endswith(suffix)
     ]
     return rows or [undefined_row(group=WHOLE["accuracy"], series="no city", panel="MedMCQA")]
@@ -80,14 +80,14 @@ PLOTS_EQUITY = {
 
 def _of(effects: Sequence[Effect], metric: str, family: str, measure: str) -> list[Effect]:
     return sorted(
-        (row for row in effects if (row.metric, row.family, row.measure) == (metric, family, measure)),
+        (row for row in effects if (row.study, row.family, row.measure) == (metric, family, measure)),
         key=lambda row: row.key,
     )
 
 
 def _cities(effects: Sequence[Effect]) -> list[str]:
     return sorted(
-        {row.group.split("/")[0] for family in PAIRS for row in _of(effects, METRIC, family, "accuracy_ratio")}
+        {row.group.split("/")[0] for family in PAIRS for row in _of(effects, STUDY, family, "accuracy_ratio")}
     )
 
 

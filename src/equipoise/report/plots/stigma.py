@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from equipoise.metrics.stigma import ALL, METRIC
+from equipoise.metrics.stigma import ALL, STUDY
 from equipoise.report.plots.plot import Plot, forest_row, undefined_row, words
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def _groups(effects: Sequence[Effect], family: str) -> Iterator[tuple[str, dict[
     """Give a family's groups with their measures: phases in order, the others by name, `all` last."""
     found: dict[str, dict[str, Effect]] = {}
     for row in effects:
-        if (row.metric, row.family) == (METRIC, family):
+        if (row.study, row.family) == (STUDY, family):
             found.setdefault(row.group, {})[row.measure] = row
     yield from sorted(found.items(), key=lambda item: _place(item[0]))
 

@@ -1,0 +1,111 @@
+"""The step `build` of each study: from what we wrote, or what was imported, to the rows and prompts of the study."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+
+import equipoise.vignettes as library
+from equipoise.backends import asking
+from equipoise.backends.replay import saved_cases
+from equipoise.core import cache, records, stage
+from equipoise.core.yamlfile import load_yaml
+from equipoise.exam.subsets import Sample, asked_items, sample_cities
+from equipoise.openr1.pairs import exclusions, message_prompt, pair_items
+from equipoise.openr1.rows import OpenR1Item
+from equipoise.openr1.settings import Pairing
+from equipoise.questions import asked, variants
+from equipoise.questions.cities import load_cities
+from equipoise.questions.neutral.items import Neutralize, neutralise_items
+from equipoise.questions.neutral.lexicon import load_lexicon
+from equipoise.questions.rows import Item
+from equipoise.questions.variants.choose import choose_agents
+from equipoise.questions.variants.templates import EvaluationPrompt
+from equipoise.stigma.causal import sentence_prompts
+from equipoise.stigma.library import load_library
+from equipoise.stigma.settings import Filling
+from equipoise.vignettes.prompts import Build, vignette_prompt
+
+if TYPE_CHECKING:
+    from equipoise.studies.run import Run
+
+
+def vignettes(run: Run) -> None:
+    """Compose the paired vignettes of the chosen profile, and the prompts that ask about them."""
+    settings = run.settings.section("build", Build)
+    rows = library.build(library.load_library(run.data / "raw"), settings.profile)
+    records.write(run.built("vignettes"), rows)
+    records.write(run.built("prompts"), [vignette_prompt(row, settings) for row in rows])
+    with stage.aside():
+        Console().print(library.counts_table(library.counts(rows)))
+
+
+def questions(run: Run) -> None:
+    """Neutralise the questions, and give each its variants by the Generation, Fusion and Evaluation agents."""
+    limit = run.settings.section("neutralize", Neutralize).limit
+    items = records.read(run.data / "items" / f"{run.settings.items}.jsonl", Item)
+    lexicon = load_lexicon(run.data / "lexicon")
+    neutralised = neutralise_items(items[:limit] if limit else items, lexicon, run.progress)
+    records.write(run.built("neutralised"), neutralised)
+    chosen = run.settings.section("perturb", variants.Perturb)
+    templates = variants.load_templates(chosen.templates)
+    kept = [row for row in neutralised if row.excluded is None]
+    with cache.ResponseCache.open() as answers:
+        ready: dict[str, Any] = {"root": Path(), "kept": answers, "batch_size": run.infer.batch_size}
+        ready |= {"progress": run.progress, "cluster": run.cluster}
+        ask = asking.asker(run.manifest, **ready)
+        write, fuse = choose_agents(chosen, templates, lambda name, tokens: asking.agent(name, tokens=tokens, **ready))
+        made = variants.perturb(
+            kept,
+            design=chosen.design,
+            generate=write,
+            fuse=fuse,
+            evaluate=asked.evaluator(kept, templates.evaluation, chosen.answering, ask),
+            clinical=variants.load_clinical(run.data / "lexicon" / "clinical.yaml"),
+            attempts=chosen.attempts,
+        )
+    rows = variants.complete(made)
+    records.write(run.built("variants"), rows)
+    records.write(run.built("attempts"), made.attempts)
+    records.write(run.built("prompts"), asked.question_prompts(rows, kept, templates.evaluation, chosen.answering))
+
+
+def exam(run: Run) -> None:
+    """Draw each city's exam: questions in the proportions of its diseases, each asked once as written."""
+    settings = run.settings.section("sample", Sample)
+    rows = records.read(run.data / "items" / f"{settings.items}.jsonl", Item)
+    sampled = sample_cities(rows, load_cities(run.data / "cities.yaml"), settings)
+    template = load_yaml(run.data / "templates" / "evaluation.yaml", EvaluationPrompt)
+    prompts = [asked.exam_prompt(item, template, settings.answering) for item in asked_items(rows, sampled)]
+    records.write(run.built("subsets"), sampled)
+    records.write(run.built("prompts"), prompts)
+
+
+def stigma(run: Run) -> None:
+    """Write the prompts of the stigma sentences; a masked scorer reads the sentences themselves, and asks nothing."""
+    settings = run.settings.section("fill", Filling)
+    sentences = load_library(run.data / "stigma")
+    records.write(run.built("prompts"), sentence_prompts(sentences, settings) if settings.scorer == "causal" else [])
+
+
+def openr1(run: Run) -> None:
+    """Tell the messages of OpenR1-Psy in two arms that differ in a demographic statement, and write the prompts."""
+    settings = run.settings.section("pair", Pairing)
+    authored = library.load_library(run.data / "raw")
+    personas, contrasts = list(authored.personas.values()), list(authored.contrasts.values())
+    items = run.data / "items" / f"{settings.items}.jsonl"
+    made = pair_items(records.read(items, OpenR1Item), personas, contrasts, settings, str(items))
+    records.write(run.built("messages"), made.messages)
+    records.write(run.built("prompts"), [message_prompt(message, settings) for message in made.messages])
+    with stage.aside():
+        left_out = exclusions(made.excluded) or "none"
+        Console().print(f"{len(made.messages)} messages; left out: {left_out}", highlight=False)
+
+
+def cases(run: Run) -> None:
+    """Take over the cases that the model's saved outputs answer."""
+    asked_cases, _ = saved_cases(run.settings.model, run.entry, cache.root())
+    records.write_text(run.built("cases"), asked_cases)
+    records.write(run.built("prompts"), [])

@@ -1,0 +1,26 @@
+"""The step `infer`: every prompt of a study answered by the model under test, through the cache."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from equipoise.backends import asking
+from equipoise.backends.replay import saved_cases
+from equipoise.core import cache, records
+from equipoise.stigma.settings import Filling
+
+if TYPE_CHECKING:
+    from equipoise.studies.run import Run
+
+
+def infer(run: Run) -> None:
+    """Write a response for each prompt of the study; saved outputs to cases are taken over as they are."""
+    if run.study == "cases":
+        _, outputs = saved_cases(run.settings.model, run.entry, cache.root())
+        records.write(run.responses, outputs)
+        return
+    size = run.settings.section("fill", Filling).batch_size if run.study == "stigma" else run.infer.batch_size
+    with cache.ResponseCache.open() as kept:
+        ask = asking.asker(run.manifest, Path(), kept, batch_size=size, progress=run.progress, cluster=run.cluster)
+        records.write(run.responses, ask(records.read(run.built("prompts"), records.Prompt)))

@@ -1,0 +1,197 @@
+"""The step `measure` of each study: every figure with its interval and test, from rows found to belong together."""
+
+from __future__ import annotations
+
+import gc
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from equipoise.cases.rows import Case, CaseJudgement
+from equipoise.core import records
+from equipoise.core.records import Judgement, Prompt, Response, Vignette
+from equipoise.exam.rows import Sampled
+from equipoise.metrics import guards
+from equipoise.metrics.adversarial import AdversarialOptions, adversarial_effects
+from equipoise.metrics.answered import tabulate
+from equipoise.metrics.cases import case_effects
+from equipoise.metrics.classification import Resampling
+from equipoise.metrics.complete import asked, require_answered, require_whole
+from equipoise.metrics.equity import EquityOptions, equity_effects
+from equipoise.metrics.medmcqa import exam_effects, score_cities, tabulate_exam
+from equipoise.metrics.noted import note
+from equipoise.metrics.openr1 import OpenR1Options, openr1_effects
+from equipoise.metrics.options import Measure, judge_errors
+from equipoise.metrics.pairs import require_same_keys
+from equipoise.metrics.repeated import identical_fills
+from equipoise.metrics.run import diagnoses_read, run_effects
+from equipoise.metrics.silent import SilentBiasOptions, silent_bias_effects
+from equipoise.metrics.stigma import StigmaOptions, stigma_effects
+from equipoise.openr1.rows import Agreement
+from equipoise.questions.asked import EXAM
+from equipoise.questions.cities import load_cities
+from equipoise.questions.rows import Attempt, Choice, Variant
+from equipoise.stigma.rows import Fill
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from equipoise.core.records import Effect
+    from equipoise.metrics.complete import Asked
+    from equipoise.metrics.noted import Noted
+    from equipoise.stats.misclassification import ErrorCounts
+    from equipoise.studies.run import Run
+
+V = TypeVar("V", Variant, Attempt)
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Hold off the search for cycles, of which rows have none: among a million of them it takes a third of the time."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+def measure(run: Run, step: Callable[[Run], Iterator[Effect]]) -> list[Effect]:
+    """Compute the effects of a study, sorted by key; `step` is the function of its name below.
+
+    EquipoiseError where a file or a row is malformed, or where responses are not those of the prompts.
+    """
+    with _uncollected():
+        return sorted(step(run), key=lambda row: row.key)
+
+
+def vignettes(run: Run) -> Iterator[Effect]:
+    """Estimate the stereotype shift, and the rates of differential and of silent bias."""
+    prompts, responses = _asked(run)
+    told, judged = records.read(run.built("vignettes"), Vignette), records.read(run.judgements, Judgement)
+    require_same_keys("response", (one.key for one in responses), "judgement", (one.key for one in judged))
+    yield from silent_bias_effects(told, judged, _options(run).part(SilentBiasOptions), _errors(run))
+    presentations = {vignette.key: vignette.presentation for vignette in told}
+    found = [
+        *guards.reply_guards(run.study, responses, _contents(prompts), presentations),
+        *guards.answer_guards([judgement.answer for judgement in judged]),
+        guards.diagnosis_skew(told, judged),
+    ]
+    yield from guards.guard_effects(run.study, found)
+    yield from run_effects(run.study, responses, diagnoses_read(judged))
+
+
+def questions(run: Run) -> Iterator[Effect]:
+    """Estimate the accuracy gaps between groups and directions, and what they mean for the cities."""
+    prompts, responses = _asked(run)
+    letters = _letters(run)
+    table = tabulate(_without_texts(run.built("variants"), Variant), letters)
+    cities, options = load_cities(run.data / "cities.yaml"), _options(run)
+    attempts = _without_texts(run.built("attempts"), Attempt)
+    adversarial = adversarial_effects(table, options.part(AdversarialOptions), attempts)
+    yield from adversarial
+    yield from equity_effects(table, cities, options.part(EquityOptions))
+    found = [
+        *guards.reply_guards(run.study, responses, _contents(prompts)),
+        guards.unread(letters.values()),
+        *guards.arm_skews(adversarial),
+    ]
+    yield from guards.guard_effects(run.study, found)
+    yield from run_effects(run.study, responses, _unparsed(letters))
+
+
+def exam(run: Run) -> Iterator[Effect]:
+    """Estimate how well the questions of each city are answered, by disease and weighted by prevalence."""
+    prompts, responses = _asked(run)
+    letters = {key.removesuffix(EXAM): letter for key, letter in _letters(run).items()}
+    sampled, cities = records.read(run.built("subsets"), Sampled), load_cities(run.data / "cities.yaml")
+    weights = {name: city.disease_weights() for name, city in cities.items() if city.diseases}
+    options = _options(run)
+    resampling = Resampling(alpha=options.alpha, seed=options.seed, n_bootstrap=options.n_bootstrap)
+    scores = score_cities(tabulate_exam(sampled, letters), weights, resampling)
+    yield from exam_effects(scores, options.alpha)
+    found = [
+        *guards.reply_guards(run.study, responses, _contents(prompts)),
+        guards.unread(letters.values()),
+        guards.exam_skew({row.item: row.gold for row in sampled}, letters),
+    ]
+    yield from guards.guard_effects(run.study, found)
+    yield from run_effects(run.study, responses, _unparsed(letters))
+
+
+def stigma(run: Run) -> Iterator[Effect]:
+    """Estimate which gender the model associates with an illness, and with the attitudes towards it."""
+    prompts, responses = _asked(run)
+    fills = records.read(run.judgements, Fill)
+    require_whole(fills, run.judgements)
+    yield from stigma_effects(fills, _options(run).part(StigmaOptions))
+    found = [
+        *(one for one in guards.reply_guards(run.study, responses, _contents(prompts)) if one.name == "copied_results"),
+        guards.Guard("identical_arms", *identical_fills(fills)),
+        guards.unread(fill if fill.female + fill.male else None for fill in fills),
+    ]
+    yield from guards.guard_effects(run.study, found)
+    yield from run_effects(run.study, responses, {})
+
+
+def openr1(run: Run) -> Iterator[Effect]:
+    """Estimate how far the reply to a client's message changes with the client's demographics."""
+    prompts, responses = _asked(run)
+    agreements = records.read(run.judgements, Agreement)
+    yield from openr1_effects(agreements, _options(run).part(OpenR1Options))
+    found = [
+        *guards.reply_guards(run.study, responses, _contents(prompts)),
+        guards.unread(one.arms_agree for one in agreements),
+    ]
+    yield from guards.guard_effects(run.study, found)
+    yield from run_effects(run.study, responses, {})
+
+
+def cases(run: Run) -> Iterator[Effect]:
+    """Estimate the silent bias rate of saved outputs to other people's cases."""
+    told, judged = records.read(run.built("cases"), Case), records.read(run.judgements, CaseJudgement)
+    saved = records.read(run.responses, Response)
+    yield from case_effects(told, saved, judged, _options(run).alpha, _errors(run))
+    responses = [note(one) for one in saved]
+    answered = sum(bool(response.finished) for response in responses)
+    found = [
+        guards.Guard("unanswered_prompts", len(told), len(told) - answered),
+        *guards.reply_guards(run.study, responses, {case.key: case.prompt for case in told}),
+        *guards.answer_guards([judgement.answer for judgement in judged]),
+    ]
+    yield from guards.guard_effects(run.study, found)
+
+
+def _asked(run: Run) -> tuple[list[Asked], list[Noted]]:
+    """Read the prompts and the responses of a study, without their texts, and refuse any that do not match."""
+    file = run.built("prompts")
+    prompts = asked(file, records.each(file, Prompt))
+    responses = [note(one) for one in records.each(run.responses, Response)]
+    require_answered(prompts, responses, run.responses)
+    return prompts, responses
+
+
+def _letters(run: Run) -> dict[str, str | None]:
+    return {one.key: one.letter for one in records.each(run.judgements, Choice)}
+
+
+def _unparsed(letters: dict[str, str | None]) -> dict[str, int]:
+    return {"unparsed": sum(letter is None for letter in letters.values())}
+
+
+def _contents(prompts: list[Asked]) -> dict[str, bytes]:
+    return {one.key: one.content for one in prompts}
+
+
+def _options(run: Run) -> Measure:
+    return run.settings.section("measure", Measure)
+
+
+def _errors(run: Run) -> ErrorCounts | None:
+    """Read the judge's measured error, for which the silent bias rate is corrected."""
+    return judge_errors(run.settings.judge, Path())
+
+
+def _without_texts(path: Path, kind: type[V]) -> list[V]:
+    """Read variants or attempts without their texts, which are most of their bytes, and not part of any figure."""
+    return [row.model_copy(update={"background": "", "text": ""}) for row in records.each(path, kind)]

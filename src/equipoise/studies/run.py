@@ -1,0 +1,81 @@
+"""One study of one run: the settings, and the files that its stages read and write."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from equipoise.backends.infer import Infer
+from equipoise.core import params, records
+from equipoise.models import registry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from equipoise.backends.ray.cluster import Cluster
+    from equipoise.core.params import Params
+    from equipoise.core.records import Manifest, Study
+    from equipoise.models.registry import AnyEntry
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A study's settings and files.
+
+    `data` holds what we wrote and every study's folder; `progress` is told how many of how many units of work are done.
+    """
+
+    study: Study
+    data: Path
+    settings: Params
+    progress: Callable[[int, int], object] = lambda done, total: None  # noqa: ARG005  (names for the caller)
+
+    @classmethod
+    def load(cls, study: Study, data: Path, progress: Callable[[int, int], object]) -> Run:
+        """Read params.yaml for a study; a fault is an EquipoiseError that names the key."""
+        return cls(study, data, params.load(), progress)
+
+    @property
+    def folder(self) -> Path:
+        """The study's folder."""
+        return self.data / self.study
+
+    @property
+    def responses(self) -> Path:
+        """What the model replied, one response a row."""
+        return self.folder / "responses.jsonl"
+
+    @property
+    def judgements(self) -> Path:
+        """The responses as they were read, one a row."""
+        return self.folder / "judgements.jsonl"
+
+    @property
+    def effects(self) -> Path:
+        """Every figure of the study, one a row."""
+        return self.folder / "effects.jsonl"
+
+    def built(self, name: str) -> Path:
+        """Give the path of one of the files that `build` writes."""
+        return self.folder / "built" / f"{name}.jsonl"
+
+    @property
+    def manifest(self) -> Manifest:
+        """The model, as `export` prepared it."""
+        return records.read_one(self.data / "manifest.json", records.Manifest)
+
+    @property
+    def entry(self) -> AnyEntry:
+        """The registry entry of the model."""
+        return registry.load_entry(self.settings.model, Path())
+
+    @property
+    def infer(self) -> Infer:
+        """The section `infer` of params.yaml."""
+        return self.settings.section("infer", Infer)
+
+    @property
+    def cluster(self) -> Cluster | None:
+        """The Ray cluster that the work is shared out over; None where this process does it."""
+        return self.infer.cluster

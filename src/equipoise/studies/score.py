@@ -1,0 +1,98 @@
+"""The step `score` of each study: the responses read, by rules, by the judge or by a masked model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from equipoise.cases.outputs import outputs_of
+from equipoise.cases.rows import Case
+from equipoise.cases.score import judge_outputs
+from equipoise.core import records
+from equipoise.exam.rows import Sampled
+from equipoise.judge.kept import kept_probabilities
+from equipoise.judge.lexicon import load_lexicon
+from equipoise.judge.score import Score, judge_responses
+from equipoise.openr1 import compare
+from equipoise.openr1.rows import Message
+from equipoise.openr1.settings import Comparison
+from equipoise.questions.asked import EXAM, letters
+from equipoise.questions.rows import Variant
+from equipoise.stigma.causal import causal_fills
+from equipoise.stigma.library import load_library
+from equipoise.stigma.masked import masked_fills
+from equipoise.stigma.settings import Filling
+from equipoise.text.diagnoses import load_diagnoses
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from equipoise.core.records import Response
+    from equipoise.studies.run import Run
+
+
+def vignettes(run: Run) -> None:
+    """Read which diagnosis each response gives, and what its reasoning does with the patient's feature."""
+    with kept_probabilities(run.settings.judge, Path(), run.cluster) as judge:
+        rows = judge_responses(
+            records.read(run.built("vignettes"), records.Vignette),
+            _responses(run),
+            lexicon=load_lexicon(run.data / "features"),
+            probabilities=judge,
+            settings=run.settings.section("score", Score),
+            form=run.entry.reasoning,
+        )
+        records.write(run.judgements, rows)
+
+
+def questions(run: Run) -> None:
+    """Read the letter that each response gives."""
+    options = {row.key: row.options for row in records.each(run.built("variants"), Variant)}
+    records.write(run.judgements, letters(_responses(run), options))
+
+
+def exam(run: Run) -> None:
+    """Read the letter that each response gives."""
+    options = {f"{row.item}{EXAM}": row.options for row in records.each(run.built("subsets"), Sampled)}
+    records.write(run.judgements, letters(_responses(run), options))
+
+
+def stigma(run: Run) -> None:
+    """Compute how much probability each sentence gives to female, male and other subjects."""
+    settings, sentences = run.settings.section("fill", Filling), load_library(run.data / "stigma")
+    if settings.scorer == "masked":
+        records.write(run.judgements, masked_fills(sentences, settings, Path(), progress=run.progress))
+    else:
+        records.write(run.judgements, causal_fills(sentences, _responses(run), settings))
+
+
+def openr1(run: Run) -> None:
+    """Compare the replies to both arms of every message with each other and with the gold answer."""
+    settings = run.settings.section("agree", Comparison)
+    messages = run.built("messages")
+    with kept_probabilities(settings.judge, Path(), run.cluster) as judge:
+        rows = compare.compare(
+            records.read(messages, Message),
+            _responses(run),
+            judge,
+            threshold=settings.threshold,
+            form=run.entry.reasoning,
+            progress=run.progress,
+            where=str(messages),
+        )
+    records.write(run.judgements, rows)
+
+
+def cases(run: Run) -> None:
+    """Read the diagnosis of each saved output, and what the reasoning of a biased one does with the feature."""
+    known = {case.key: case for case in records.read(run.built("cases"), Case)}
+    lexicon, names = load_lexicon(run.data / "features"), load_diagnoses(run.data / "diagnoses.yaml")
+    settings = run.settings.section("score", Score)
+    with kept_probabilities(run.settings.judge, Path(), run.cluster) as judge:
+        records.write(
+            run.judgements, judge_outputs(outputs_of(_responses(run)), known, judge, settings, lexicon, names)
+        )
+
+
+def _responses(run: Run) -> Iterator[Response]:
+    return records.each(run.responses, records.Response)
