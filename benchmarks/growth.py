@@ -26,6 +26,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 sys.path.insert(0, str(Path(__file__).parent))
+from equipoise.metrics.rows import read_rows
+from equipoise.metrics.studies import figures_of
 from speed import machine
 
 from equipoise.backends.infer import answer_all
@@ -35,8 +37,6 @@ from equipoise.judge.kept import kept_probabilities
 from equipoise.judge.lexicon import load_lexicon
 from equipoise.judge.score import Score, judge_responses
 from equipoise.metrics.options import Measure, judge_errors
-from equipoise.metrics.rows import read_rows
-from equipoise.metrics.studies import figures_of
 from equipoise.models import registry
 from equipoise.models.registry import Generation
 

@@ -39,7 +39,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 import tiny_masked  # noqa: E402  (lives with the tests)
 
-LIBRARY = load_library(ROOT / "data/stigma")
+LIBRARY = load_library(ROOT / "data/sentences")
 LEXICON = noun_lexicon(LIBRARY.words.nouns)
 TEMPLATES = ("aggravated", "talk", "controllable")
 CONDITIONS = ("bipolar disorder", "heart disease")

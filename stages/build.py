@@ -1,22 +1,17 @@
-"""Compose the paired vignettes of the chosen profile and the prompts that ask about them."""
+"""Compose what a study asks: its cases, questions, sentences or messages, and the prompts."""
 
 from pathlib import Path
 
-from rich.console import Console
+from equipoise.core import stage
+from equipoise.core.records import Study
+from equipoise.studies import build
+from equipoise.studies.run import Run
 
-from equipoise import vignettes
-from equipoise.core import params, records, stage
-from equipoise.vignettes.prompts import Build, vignette_prompt
 
-
-def main(raw: Path, cases: Path, prompts: Path) -> None:
-    """Read the authored library in RAW; write the CASES, one arm of a pair a row, and their PROMPTS."""
-    settings = params.load().section("build", Build)
-    rows = vignettes.build(vignettes.load_library(raw), settings.profile)
-    records.write(cases, rows)
-    records.write(prompts, [vignette_prompt(row, settings) for row in rows])
-    with stage.aside():
-        Console().print(vignettes.counts_table(vignettes.counts(rows)))
+def main(study: Study, data: Path) -> None:
+    """Read what we wrote in DATA; write the rows and prompts of the STUDY."""
+    with stage.progress("build") as progress:
+        getattr(build, study)(Run.load(study, data, progress))
 
 
 if __name__ == "__main__":

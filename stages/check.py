@@ -2,14 +2,14 @@
 
 from pathlib import Path
 
-from equipoise.cli import soundness
 from equipoise.core import params, records, stage
+from equipoise.studies import check
 
 
 def main(checked: Path) -> None:
     """Read params.yaml and the registry; write CHECKED, which every other stage waits for."""
-    soundness.require_sound(params.load(), Path())
-    # The same for all sound settings, so that a changed setting runs again only the stages that read it.
+    check.require_sound(params.load(), Path())
+    # The same for all sound settings, so that a changed setting reruns only the stages that read it.
     records.write_json(checked, {"sound": True})
 
 

@@ -1,23 +1,21 @@
-"""Estimate every figure with its interval and test, and write the small metrics files that a reviewer compares."""
+"""Estimate every figure of a study with its interval and test, and write the headlines that a reviewer compares."""
 
-from functools import partial
 from pathlib import Path
 
-from equipoise.core import params, records, stage
-from equipoise.metrics.options import Measure, judge_errors
-from equipoise.metrics.rows import read_rows
-from equipoise.metrics.studies import figures_of
-from equipoise.models import registry
+from equipoise.core import records, stage
+from equipoise.core.records import Study
+from equipoise.metrics.headlines import headline_metrics
+from equipoise.studies import measure
+from equipoise.studies.run import Run
 
 
-def main(data: Path, cities: Path, effects: Path, folder: Path) -> None:
-    """Read every study's rows in DATA, and the CITIES; write EFFECTS, and the metrics into FOLDER."""
-    settings = params.load()
-    rows = read_rows(data, cities, partial(registry.answers, registry.load_entry(settings.model, Path())))
-    figures = figures_of(rows, settings.section("measure", Measure), judge_errors(settings.judge, Path()))
-    records.write(effects, figures.effects)
-    for name, metrics in figures.metrics.items():
-        records.write_json(folder / f"{name}.json", metrics)
+def main(study: Study, data: Path, metrics: Path) -> None:
+    """Read the rows of the STUDY in DATA; write its effects, and its headline figures to METRICS."""
+    with stage.progress("measure") as progress:
+        run = Run.load(study, data, progress)
+        effects = measure.measure(run, getattr(measure, study))
+    records.write(run.effects, effects)
+    records.write_json(metrics, headline_metrics(study, effects))
 
 
 if __name__ == "__main__":

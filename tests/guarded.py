@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from equipoise.metrics.rows import Rows
+
 from equipoise.core.records import Prompt, Response
 from equipoise.metrics.noted import Noted, note
-from equipoise.metrics.rows import Rows
 from equipoise.stigma.rows import Fill
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from equipoise.stigma.library import Condition, Library, load_library
 @pytest.fixture
 def library() -> Library:
     """Load the study's files, with two conditions a set."""
-    full = load_library(Path(__file__).parents[1] / "data/stigma")
+    full = load_library(Path(__file__).parents[1] / "data/sentences")
     conditions = (
         Condition(name="depression", condition_set="mental"),
         Condition(name="OCD", condition_set="mental"),

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from click.testing import Result
 
 ROOT = Path(__file__).parents[2]
-SHIPPED = ("data/examples", "data/features", "data/stigma", "data/lexicon", "data/items", "models", "judge/weights")
+SHIPPED = ("data/examples", "data/features", "data/sentences", "data/lexicon", "data/items", "models", "judge/weights")
 RUN = [
     "neutralize",
     "parse",

@@ -14,7 +14,7 @@ from equipoise.cli.score_stigma import score_stigma
 from equipoise.core.errors import EquipoiseError
 from equipoise.stigma.library import load_library
 
-FOLDER = Path(__file__).parents[2] / "data/stigma"
+FOLDER = Path(__file__).parents[2] / "data/sentences"
 LIBRARY = load_library(FOLDER)
 app = typer.Typer()
 app.command()(score_stigma)

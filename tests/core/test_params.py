@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from equipoise.cli.soundness import SECTIONS
 
 from equipoise.backends.infer import Infer
-from equipoise.cli.soundness import SECTIONS
 from equipoise.core import params
 from equipoise.core.errors import EquipoiseError
 from equipoise.models import registry

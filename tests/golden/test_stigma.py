@@ -36,7 +36,7 @@ SIX_PLACES = 5.1e-7
 """The published figures are rounded to six places."""
 FOLDER = Path(ANCHORS or ".") / "lin2022"
 STEPS, TOKENS = FOLDER.parent / "lin2022_steps", FOLDER.parent / "lin2022_tokens"
-LIBRARY = load_library(Path(__file__).parents[2] / "data/stigma")
+LIBRARY = load_library(Path(__file__).parents[2] / "data/sentences")
 WORDINGS = Wordings(LIBRARY)
 SETS = {"mh": "mental", "non_mh": "control"}
 RQ1 = {"mental": FOLDER / "roberta_all_df_intention.csv", "control": FOLDER / "roberta_all_df_intention_non_mh.csv"}

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from equipoise.metrics.adversarial_summary import adversarial_metrics
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.metrics.adversarial import DIRECTIONS, AdversarialOptions, adversarial_effects
-from equipoise.metrics.adversarial_summary import adversarial_metrics
 from equipoise.metrics.answered import Answered, arm, arms_of, label, paper_pair, tabulate
 from equipoise.metrics.crossed import crossed_effects
 from equipoise.metrics.effects import Group

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from equipoise.metrics.equity_summary import equity_metrics
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.metrics.answered import Answered, arm, paper_pair
 from equipoise.metrics.equity import EquityOptions, assigned_questions, equity_effects
-from equipoise.metrics.equity_summary import equity_metrics
 from equipoise.questions.cities import City
 from equipoise.questions.rows import ATTRIBUTES
 from equipoise.stats.proportions import wilson

@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from equipoise.metrics.rows import Rows
 
 from equipoise.cases.rows import Case
 from equipoise.metrics.effects import Estimate, Group, effect
 from equipoise.metrics.guards import FEW, THRESHOLDS, Guard, guard_metrics, guards
-from equipoise.metrics.rows import Rows
 from guarded import NOTHING, REASON, fill, noted
 
 if TYPE_CHECKING:

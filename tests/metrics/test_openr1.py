@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from equipoise.metrics.openr1_summary import openr1_metrics
 from hypothesis import given
 from hypothesis import strategies as st
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Effect
 from equipoise.metrics.openr1 import OpenR1Options, openr1_effects
-from equipoise.metrics.openr1_summary import openr1_metrics
 from equipoise.openr1.rows import CONTROL, LICENCE, SOURCE, Agreement
 
 OPTIONS = OpenR1Options()

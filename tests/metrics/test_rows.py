@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from equipoise.metrics.rows import Rows, read_rows
 
 from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
-from equipoise.metrics.rows import Rows, read_rows
 from guarded import fill, prompt, response
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from equipoise.metrics.stigma_summary import stigma_metrics
 
 from equipoise.metrics.stigma import StigmaOptions, stigma_effects
-from equipoise.metrics.stigma_summary import stigma_metrics
 from equipoise.stigma.rows import Fill
 
 if TYPE_CHECKING:

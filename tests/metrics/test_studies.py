@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from equipoise.metrics.options import Measure
 from equipoise.metrics.studies import figures_of
+
+from equipoise.metrics.options import Measure
 from equipoise.stats.misclassification import ErrorCounts
 from guarded import NOTHING
 

@@ -6,12 +6,12 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from equipoise.metrics.summary import interpretation, silent_bias_metrics
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from equipoise.core.records import Effect
 from equipoise.metrics.silent import SilentBiasOptions, silent_bias_effects
-from equipoise.metrics.summary import interpretation, silent_bias_metrics
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

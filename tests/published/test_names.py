@@ -24,7 +24,7 @@ from equipoise.stigma.library import NameList, NameLists
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-FOLDER = Path(__file__).parents[2] / "data/stigma"
+FOLDER = Path(__file__).parents[2] / "data/sentences"
 WOMEN, MEN = b"Mary\nAda\n", b"Mark\nAlan"
 
 

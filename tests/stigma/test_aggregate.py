@@ -19,7 +19,7 @@ from equipoise.stigma.aggregate import (
 )
 from equipoise.stigma.library import load_library
 
-WORDS = load_library(Path(__file__).parents[2] / "data/stigma").words
+WORDS = load_library(Path(__file__).parents[2] / "data/sentences").words
 SHORT = short_lexicon(WORDS.short)
 NOUNS = noun_lexicon(WORDS.nouns)
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from conftest import Exported
     from equipoise.backends.base import Backend
 
-SHIPPED = load_library(Path(__file__).parents[2] / "data" / "stigma")
+SHIPPED = load_library(Path(__file__).parents[2] / "data" / "sentences")
 SETTINGS = Filling()
 
 

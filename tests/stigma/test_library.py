@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 ROOT = Path(__file__).parents[2]
-FOLDER = ROOT / "data/stigma"
+FOLDER = ROOT / "data/sentences"
 
 
 @pytest.fixture(scope="module")

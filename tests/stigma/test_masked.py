@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from equipoise.stigma.rows import Fill
 
 ROOT = Path(__file__).parents[2]
-FULL = load_library(ROOT / "data/stigma")
+FULL = load_library(ROOT / "data/sentences")
 # Two templates of rq1 and two of rq2, told of two conditions.
 LIBRARY = FULL.model_copy(
     update={

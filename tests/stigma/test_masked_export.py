@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from equipoise.stigma.masked_export import Ready
 
 ROOT = Path(__file__).parents[2]
-LIBRARY = load_library(ROOT / "data/stigma")
+LIBRARY = load_library(ROOT / "data/sentences")
 PROBES = [template.told_of("depression") for template in LIBRARY.templates]
 
 

@@ -20,7 +20,7 @@ def import_names(
     *,
     women: Annotated[Path | None, typer.Option(help="A local file of women's names, in place of the net.")] = None,
     men: Annotated[Path | None, typer.Option(help="A local file of men's names, in place of the net.")] = None,
-    library: Annotated[Path, typer.Option(help="Folder of the study's files.")] = Path("data/stigma"),
+    library: Annotated[Path, typer.Option(help="Folder of the study's files.")] = Path("data/sentences"),
     as_json: AsJson = False,
 ) -> None:
     """Import the lists of first names into .cache, from the net or from local files, checked by their sha256."""

@@ -53,7 +53,7 @@ def score_stigma(
     names: Annotated[
         bool, typer.Option("--names", help="Match first names in tokens too (equipoise import names).")
     ] = False,
-    library: Annotated[Path, typer.Option(help="Folder of the study's files.")] = Path("data/stigma"),
+    library: Annotated[Path, typer.Option(help="Folder of the study's files.")] = Path("data/sentences"),
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Score one model's released probabilities; files of mental and of control conditions together are compared.

@@ -9,10 +9,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import fault
+from equipoise.core.records import Study, fault
 from equipoise.core.yamlfile import load_yaml
 
 FILE = Path("params.yaml")
@@ -25,6 +25,7 @@ class Params(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    studies: Annotated[tuple[Study, ...], Field(min_length=1)]
     model: Name
     judge: Name
     items: Name
@@ -33,11 +34,19 @@ class Params(BaseModel):
     perturb: dict[str, Any]
     sample: dict[str, Any]
     pair: dict[str, Any]
+    agree: dict[str, Any]
     infer: dict[str, Any]
     fill: dict[str, Any]
     score: dict[str, Any]
-    compare: dict[str, Any]
     measure: dict[str, Any]
+
+    @field_validator("studies")
+    @classmethod
+    def _each_once(cls, studies: tuple[Study, ...]) -> tuple[Study, ...]:
+        if twice := [name for number, name in enumerate(studies) if name in studies[:number]]:
+            message = f"{twice[0]} is named twice: name each study once"
+            raise ValueError(message)
+        return studies
 
     def section(self, name: str, kind: type[M]) -> M:
         """Validate one section as the given type; an invalid value raises an EquipoiseError that names the key."""

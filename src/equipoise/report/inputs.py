@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from equipoise.stigma.masked_registry import MaskedEntry
 
 FILE = Path("data/inputs.yaml")
-FOLDERS = ("features", "lexicon", "raw", "stigma", "templates")
+FOLDERS = ("features", "lexicon", "raw", "sentences", "templates")
 FILES = ("cities.yaml", "diagnoses.yaml", "inputs.yaml", "medmcqa_diseases.yaml")
 
 

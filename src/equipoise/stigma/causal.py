@@ -10,7 +10,7 @@ which is the probability of the subject, given that the model writes one of thes
 the varied part is the same in all of them and cancels. A gender's figure is the sum over its subjects.
 
 L is a sum over tokens: a probability of the sentence, where the mean per token is none. A sum gives longer subjects
-less; therefore counterparts (`data/stigma/subjects.yaml`) have equally many tokens under the default model. `length:
+less; therefore counterparts (`data/sentences/subjects.yaml`) have equally many tokens under the default model. `length:
 per_token` takes the mean per token in its place, to see whether a finding hangs on length. docs/causal-scorer.md argues
 these choices.
 """

@@ -1,4 +1,4 @@
-"""The sentences, conditions and words of the stigma study, read from `data/stigma`.
+"""The sentences, conditions and words of the stigma study, read from `data/sentences`.
 
 This is the one place that reads those files; a fault is told in one line that names the file, the entry and the mend.
 Source of the published part: Lin et al. (2022), EMNLP 2022, appendices A and B, and its release (MIT).
@@ -175,7 +175,7 @@ class _Subjects(RootModel[dict[Question, Subjects]]):
 
 
 def load_library(folder: Path) -> Library:
-    """Read and check the four files of `folder` (`data/stigma`); EquipoiseError names the first fault."""
+    """Read and check the four files of `folder` (`data/sentences`); EquipoiseError names the first fault."""
     found = load_yaml(folder / "conditions.yaml", _Conditions)
     return Library(
         templates=_templates(folder / "templates.yaml"),

@@ -19,7 +19,7 @@ class Filling(BaseModel):
     """How the subjects of the sentences are filled in.
 
     `scorer` is causal (the model under test scores whole sentences), masked (a masked model of the registry fills the
-    mask) or none (the study is left out: a model behind an API gives no likelihoods).
+    mask).
 
     Of the causal scorer: `instruction` is what the model is asked before the sentence stands as its reply; `length` is
     whether a sentence counts by its total log probability or by the mean per token. Of the masked scorer: `masked` is
@@ -30,7 +30,7 @@ class Filling(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    scorer: Scorer | Literal["none"] = "causal"
+    scorer: Scorer = "causal"
     instruction: Text = "Write one sentence."
     length: Length = "total"
     masked: Name = "roberta_large"

@@ -86,7 +86,7 @@ def exam(run: Run) -> None:
 def stigma(run: Run) -> None:
     """Write the prompts of the stigma sentences; a masked scorer reads the sentences themselves, and asks nothing."""
     settings = run.settings.section("fill", Filling)
-    sentences = load_library(run.data / "stigma")
+    sentences = load_library(run.data / "sentences")
     records.write(run.built("prompts"), sentence_prompts(sentences, settings) if settings.scorer == "causal" else [])
 
 

@@ -59,7 +59,7 @@ def exam(run: Run) -> None:
 
 def stigma(run: Run) -> None:
     """Compute how much probability each sentence gives to female, male and other subjects."""
-    settings, sentences = run.settings.section("fill", Filling), load_library(run.data / "stigma")
+    settings, sentences = run.settings.section("fill", Filling), load_library(run.data / "sentences")
     if settings.scorer == "masked":
         records.write(run.judgements, masked_fills(sentences, settings, Path(), progress=run.progress))
     else:

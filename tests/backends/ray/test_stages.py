@@ -43,7 +43,7 @@ ITEM = Neutralised(
 @pytest.fixture
 def configured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
     """A project, made the working folder; called, it sets infer, other sections' keys, and a cache."""
-    for name in ("data/features", "data/lexicon", "data/stigma", "data/templates", "data/diagnoses.yaml", "judge"):
+    for name in ("data/features", "data/lexicon", "data/sentences", "data/templates", "data/diagnoses.yaml", "judge"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).symlink_to(ROOT / name)
     shutil.copytree(ROOT / "models", tmp_path / "models")
@@ -168,7 +168,7 @@ def test_perturb_and_fill_ask_on_the_cluster(configured: Callable[..., Path], re
     made = [out / f"{name}.jsonl" for name in ("variants", "attempts", "questions")]
     stage("perturb")(Path("items.jsonl"), Path("manifest.json"), Path("data/lexicon/clinical.yaml"), *made)
     by_perturb = len(reached)
-    stage("fill")(Path("data/stigma"), Path("manifest.json"), out / "fills.jsonl")
+    stage("fill")(Path("data/sentences"), Path("manifest.json"), out / "fills.jsonl")
 
     assert by_perturb >= 1
     assert len(reached) > by_perturb

@@ -37,7 +37,7 @@ MODEL = "roberta"
 
 def lin_figures(folder: Path, data: Path) -> dict[str, float]:
     """Compute tables 3 to 6, as `lin/<table>/roberta/…`."""
-    wordings = Wordings(load_library(data / "stigma"))
+    wordings = Wordings(load_library(data / "sentences"))
     fills = [fill for name in RQ1.values() for fill in read_rq1(folder / "lin2022" / name, wordings)]
     fills += [fill for name in RQ2.values() for fill in read_rq2(folder / "lin2022" / name, wordings)]
     effects: dict[tuple[str, str], dict[str, Effect]] = {}
@@ -59,7 +59,7 @@ def lin_figures(folder: Path, data: Path) -> dict[str, float]:
 
 def recursion_figures(folder: Path, data: Path) -> dict[str, float]:
     """Compare the released paths, summed as published, with the released results, as `recursion/<set>/…`."""
-    library = load_library(data / "stigma")
+    library = load_library(data / "sentences")
     wordings, nouns = Wordings(library), noun_lexicon(library.words.nouns)
     figures: dict[str, float] = {}
     for kind, name in STEPS.items():
@@ -71,7 +71,7 @@ def recursion_figures(folder: Path, data: Path) -> dict[str, float]:
 
 def token_figures(folder: Path, data: Path) -> dict[str, float]:
     """Compare the logged predictions, summed with first names, with the released results, as `tokens/…`."""
-    library = load_library(data / "stigma")
+    library = load_library(data / "sentences")
     wordings = Wordings(library)
     names = {gender: _listed(folder / "lin2022" / name) for gender, name in FIRST_NAMES.items()}
     lexicon = short_lexicon(library.words.short, names)

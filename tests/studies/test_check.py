@@ -6,8 +6,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-
 from equipoise.cli.soundness import require_sound
+
 from equipoise.core import params, records
 from equipoise.core.errors import EquipoiseError
 from made_machine import MadeMachine

@@ -22,6 +22,7 @@ from equipoise.questions.variants import Perturb
 from equipoise.stigma.library import load_library
 from equipoise.stigma.masked_registry import load_entry as load_masked_entry
 from equipoise.stigma.settings import Filling
+from equipoise.studies.catalogue import CATALOGUE
 from equipoise.vignettes.prompts import Build
 
 if TYPE_CHECKING:
@@ -33,27 +34,20 @@ if TYPE_CHECKING:
     from equipoise.core.records import Study
     from equipoise.models.registry import AnyEntry
 
-STIGMA = "data/stigma"
+STIGMA = "data/sentences"
 SECTIONS: dict[str, type[BaseModel]] = {
     "build": Build,
     "neutralize": Neutralize,
     "perturb": Perturb,
     "sample": Sample,
     "pair": Pairing,
+    "agree": Comparison,
     "infer": Infer,
     "fill": Filling,
     "score": Score,
-    "compare": Comparison,
     "measure": Measure,
 }
 """The type of each stage's section of params.yaml."""
-BY_LIKELIHOOD: dict[tuple[str, str], tuple[Study, str, str]] = {
-    ("perturb", "answering"): ("questions", "likelihood", "generate"),
-    ("sample", "answering"): ("exam", "likelihood", "generate"),
-    ("score", "answering"): ("vignettes", "likelihood", "generate"),
-    ("fill", "scorer"): ("stigma", "causal", "none"),
-}
-"""Settings that may ask how likely a model finds an answer: their study, the value that does, one that does not."""
 
 
 def require_sound(settings: Params, root: Path, machine: Machine | None = None) -> None:
@@ -68,17 +62,18 @@ def require_sound(settings: Params, root: Path, machine: Machine | None = None) 
     if infer.cluster and not machine.has_module("ray"):
         raise EquipoiseError(NO_RAY)
     entry = registry.load_entry(settings.model, root)
-    for judge in (settings.judge, settings.section("compare", Comparison).judge):
+    for judge in (settings.judge, settings.section("agree", Comparison).judge):
         load_judge_entry(judge, root)
     if (filling := settings.section("fill", Filling)).scorer == "masked":
         load_masked_entry(filling.masked, root)
     cities.load_cities(root / cities.FILE)
     load_library(root / STIGMA)
-    for name in (settings.items, settings.section("sample", Sample).items, settings.section("pair", Pairing).items):
+    for study, name in _items(settings).items():
         items = root / "data" / "items" / f"{name}.jsonl"
-        if not items.is_file():
+        if study in settings.studies and not items.is_file():
             message = f"{items}: no such items: import them (`equipoise import --help`), or name items: authored"
             raise EquipoiseError(message)
+    _require_answered(settings, entry)
     _require_likelihoods(settings, entry)
     require_ready(
         settings.model,
@@ -90,16 +85,40 @@ def require_sound(settings: Params, root: Path, machine: Machine | None = None) 
     )
 
 
+def _items(settings: Params) -> dict[Study, str]:
+    """Give the stem of the file in data/items that a study reads."""
+    return {
+        "questions": settings.items,
+        "exam": settings.section("sample", Sample).items,
+        "openr1": settings.section("pair", Pairing).items,
+    }
+
+
+def _require_answered(settings: Params, entry: AnyEntry) -> None:
+    """Refuse studies that the model does not answer: saved answers are to some studies, saved outputs to cases."""
+    if missing := [study for study in settings.studies if not registry.answers(entry, study)]:
+        known = ",".join(study for study in CATALOGUE if registry.answers(entry, study))
+        message = (
+            f"models/{settings.model}.yaml has no answers to {', '.join(missing)}: run the studies that it answers, "
+            f"-S 'studies=[{known}]'"
+        )
+        raise EquipoiseError(message)
+
+
 def _require_likelihoods(settings: Params, entry: AnyEntry) -> None:
-    """Refuse settings that ask a model for likelihoods which it does not give."""
+    """Refuse settings that ask a model for likelihoods which it does not return."""
     if entry.likelihoods:
         return
+    asked = [needs for study in settings.studies if (needs := CATALOGUE[study].likelihoods)]
     needed = {
-        f"{name}.{field}": other
-        for (name, field), (study, by_likelihood, other) in BY_LIKELIHOOD.items()
-        if registry.answers(entry, study) and getattr(settings.section(name, SECTIONS[name]), field) == by_likelihood
+        f"{one.section}.{one.field}": one.other
+        for one in asked
+        if getattr(settings.section(one.section, SECTIONS[one.section]), one.field) == one.value
     }
     if needed:
-        mend = " ".join(f"-S {setting}={other}" for setting, other in needed.items())
-        message = f"models/{settings.model}.yaml gives no likelihoods, as needed by {', '.join(needed)}: add {mend}"
+        fix = " ".join(f"-S {setting}={other}" for setting, other in needed.items())
+        message = (
+            f"models/{settings.model}.yaml returns no likelihoods, as needed by {', '.join(needed)}: add {fix}, or "
+            "leave the study out of `studies`"
+        )
         raise EquipoiseError(message)
