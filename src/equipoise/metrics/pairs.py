@@ -1,4 +1,4 @@
-"""Pairs of judged arms: what makes a pair biased, silent, differential or reverse, and the check that none lacks an arm.
+"""Pairs of judged arms: what makes a pair biased, silent, differential or reverse, and the check that it is whole.
 
 These definitions hold everywhere: in the metrics, in `equipoise show` and `compare`, and in the report.
 """
