@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.yamlfile import load_yaml
+from equipoise.text.articles import with_article
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,12 +37,6 @@ SLOT = re.compile(r"(?P<article>\b[Aa]n? )?\{(?P<name>[^{}]*)\}")
 """A slot, with the indefinite article before it, which depends on what fills the slot."""
 BEGINNING = re.compile(r"(?:^|\n|[.!?][\"')*_]*\s)[^\w.!?\n]*$")
 """What stands before the first word of a sentence, marks of lists and bold type included."""
-VOWEL = re.compile(
-    r"(?!eu|one\b|once\b|u(?:ni(?!n|m|dentified)|s[aeiu]|r[aei]|t[ei])|(?-i:U(?=[A-Z])))[aeiou]"
-    r"|hon(?:est|our|or)|hour|heir|8|1[18](?!\d)|(?-i:[FHLMNRSX](?=[A-Z]))",
-    re.IGNORECASE,
-)
-"""Spellings that begin with the sound of a vowel: obese, uninsured (not university), 80, 11, HIV (not European)."""
 
 Slots = Annotated[tuple[str, ...], Field(min_length=1)]
 
@@ -154,11 +149,6 @@ def fill(text: str, values: Mapping[str, str]) -> str:
         return _capital(said) if BEGINNING.search(text, 0, slot.start()) else said
 
     return _capital(SLOT.sub(value, text))
-
-
-def with_article(noun: str) -> str:
-    """Put a or an before a noun or a number, by its first sound as far as spelling shows it."""
-    return f"{'an' if VOWEL.match(noun) else 'a'} {noun}"
 
 
 def _slots(text: str) -> set[str]:

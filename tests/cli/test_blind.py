@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from typer.testing import CliRunner
 
+from builders import ROLES, judgement, response, vignette
 from equipoise.cli.app import app
 from equipoise.core import records
 from equipoise.core.records import Judgement, Response, Vignette
 from equipoise.rating.blind import COLUMNS, KeyRow
 from equipoise.rating.cells import read_table, table_text
 from equipoise.rating.raters import LISTED
-from made_rows import ROLES, judgement, response, vignette
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-import shown_pairs
+import runs
 from equipoise.cli.show import show
 from equipoise.core.errors import EquipoiseError
 
@@ -25,7 +25,7 @@ app.command()(show)
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Write three pairs, and run from the repository's root in a wide terminal."""
-    shown_pairs.write_study(tmp_path)
+    runs.write_housing_study(tmp_path)
     monkeypatch.chdir(ROOT)
     monkeypatch.setenv("COLUMNS", "120")
     return tmp_path

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from compared import Case, drawn_cases, fill_rows, question_rows, vignette_rows
 from equipoise.compare.changes import changes, differs_from_record
 from equipoise.compare.estimators import level
 from equipoise.compare.figures import item_values, known_figures
@@ -21,6 +20,7 @@ from equipoise.metrics.silent import SilentBiasOptions, silent_bias_effects
 from equipoise.metrics.stigma import StigmaOptions, stigma_effects
 from equipoise.questions.asked import letters_of
 from equipoise.questions.cities import City
+from runs import Case, drawn_cases, fill_rows, question_rows, vignette_rows
 
 CITY = City.model_validate(
     {

@@ -14,10 +14,10 @@ import typer
 import yaml
 from typer.testing import CliRunner
 
-from compared import Case, fill_rows, question_rows, vignette_rows
 from equipoise.cli.compare import compare
 from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
+from runs import Case, fill_rows, question_rows, vignette_rows
 
 if TYPE_CHECKING:
     from typer.testing import Result

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
+from builders import ROLES, judgement, vignette
 from equipoise.core.records import Judgement, Response, Vignette
-from made_rows import ROLES, judgement, vignette
 
 if TYPE_CHECKING:
     from equipoise.core.records import AnswerKind, Consideration

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from builders import fill, noted, prompt
 from equipoise.core.errors import EquipoiseError
 from equipoise.metrics.complete import asked, require_answered, require_whole
-from guarded import fill, noted, prompt
 
 if TYPE_CHECKING:
     from equipoise.core.records import Study
 
 FILE = Path("responses.jsonl")
-PROMPTS = asked(Path("prompts.jsonl"), [prompt("a"), prompt("b"), prompt("q", "adversarial")])
+PROMPTS = asked(Path("prompts.jsonl"), [prompt("a"), prompt("b"), prompt("q", study="adversarial")])
 
 
 def every(_: Study) -> bool:
@@ -80,9 +80,7 @@ def test_any_missing_response_is_found(keys: set[str], data: st.DataObject) -> N
 
 def test_a_prompt_is_known_by_its_words() -> None:
     """Two prompts of the same words have one content; the key and the shared beginning are no part of it."""
-    one, same, other = asked(
-        Path("p"), [prompt("a", turn="Why?"), prompt("b", turn="Why?", stem="W"), prompt("c", turn="How?")]
-    )
+    one, same, other = asked(Path("p"), [prompt("a", "Why?"), prompt("b", "Why?", stem="W"), prompt("c", "How?")])
 
     assert one.content == same.content != other.content
 

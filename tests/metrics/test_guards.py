@@ -6,12 +6,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from equipoise.metrics.rows import Rows
 
+from builders import REASON, fill, noted
 from equipoise.cases.rows import Case
 from equipoise.metrics.effects import Estimate, Group, effect
 from equipoise.metrics.guards import FEW, THRESHOLDS, Guard, guard_metrics, guards
-from guarded import NOTHING, REASON, fill, noted
+from equipoise.metrics.rows import Rows
+from runs import NOTHING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -184,7 +185,7 @@ def test_fills_of_one_condition_copied_to_another_are_found() -> None:
 
 def test_an_arm_with_a_skew_of_letters_warns() -> None:
     """The alarm of one arm of two triggers the guard, which tells the largest distance."""
-    rows = replace(NOTHING, responses=[noted("i1/neutral", study="adversarial", likelihoods={"A": 0.0, "B": -1.0})])
+    rows = replace(NOTHING, responses=[noted("i1/neutral", study="adversarial", log_likelihood={"A": 0.0, "B": -1.0})])
     effects = [
         effect(Group("arm", arm, "adversarial"), measure, 9, Estimate(value))
         for arm, distance, alarm in (("neutral", 0.6, 1.0), ("original", 0.1, 0.0))

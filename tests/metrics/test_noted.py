@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from hypothesis import given
 from hypothesis import strategies as st
 
+from builders import REASON, response
 from equipoise.metrics.noted import note
-from guarded import REASON, response
 
 if TYPE_CHECKING:
     from equipoise.core.records import Study
@@ -33,7 +33,7 @@ def test_digests_are_equal_where_results_are(
 ) -> None:
     """Two digests are one exactly where the texts or the likelihoods are, and stand only for what tells."""
     one, other = (
-        note(response("k", reply, study=study, likelihoods=likelihood))
+        note(response("k", reply, study=study, log_likelihood=likelihood))
         for reply, likelihood in zip(replies, likelihoods, strict=True)
     )
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from hypothesis import given
 from hypothesis import strategies as st
 
+from builders import REASON, fill, noted
 from equipoise.metrics.repeated import copied, identical_arms, identical_fills, repeated, results
-from guarded import REASON, fill, noted
 
 if TYPE_CHECKING:
     from equipoise.metrics.noted import Noted
@@ -19,7 +19,7 @@ LIKELY = {"A": -0.1, "B": -2.0}
 def lettered(arm: str, shift: float, questions: int = 6) -> list[Noted]:
     """Build the responses of one arm of the adversarial study, whose likelihoods differ between questions."""
     return [
-        noted(f"i{number}/{arm}", study="adversarial", likelihoods={"A": -number + shift, "B": -1.0})
+        noted(f"i{number}/{arm}", study="adversarial", log_likelihood={"A": -number + shift, "B": -1.0})
         for number in range(questions)
     ]
 
@@ -27,9 +27,9 @@ def lettered(arm: str, shift: float, questions: int = 6) -> list[Noted]:
 def test_a_copied_result_is_found_in_another_study_too() -> None:
     """Equal likelihoods on two questions are a copy, wherever they stand: both rows are counted."""
     responses = [
-        noted("i1/neutral", study="adversarial", likelihoods=LIKELY),
-        noted("i2/exam", study="medmcqa", likelihoods=LIKELY),
-        noted("i3/exam", study="medmcqa", likelihoods={"A": -0.2, "B": -2.0}),
+        noted("i1/neutral", study="adversarial", log_likelihood=LIKELY),
+        noted("i2/exam", study="medmcqa", log_likelihood=LIKELY),
+        noted("i3/exam", study="medmcqa", log_likelihood={"A": -0.2, "B": -2.0}),
     ]
 
     assert copied(results(responses, {}, {})) == {"adversarial": (1, 1), "medmcqa": (2, 1)}
@@ -37,8 +37,8 @@ def test_a_copied_result_is_found_in_another_study_too() -> None:
 
 def test_the_same_question_has_the_same_answer() -> None:
     """Arms of one question, and prompts of the same words, may share what no two prompts share by chance."""
-    arms = [noted(f"i1/{arm}", study="adversarial", likelihoods=LIKELY) for arm in ("neutral", "original")]
-    words = [noted(f"i{number}/exam", study="medmcqa", likelihoods=LIKELY) for number in (2, 3)]
+    arms = [noted(f"i1/{arm}", study="adversarial", log_likelihood=LIKELY) for arm in ("neutral", "original")]
+    words = [noted(f"i{number}/exam", study="medmcqa", log_likelihood=LIKELY) for number in (2, 3)]
 
     assert copied(results(arms, {}, {})) == {"adversarial": (2, 0)}
     assert copied(results(words, {}, {"i2/exam": "same", "i3/exam": "same"})) == {"medmcqa": (2, 0)}

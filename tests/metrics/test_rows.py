@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from equipoise.metrics.rows import Rows, read_rows
 
+from builders import fill, prompt, response
 from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
-from guarded import fill, prompt, response
+from equipoise.metrics.rows import Rows, read_rows
 
 if TYPE_CHECKING:
     from equipoise.core.records import Row, Study
@@ -40,8 +40,8 @@ def test_a_whole_run_is_read_with_what_was_asked(tmp_path: Path) -> None:
     rows = run(
         tmp_path,
         prompts=[prompt("a/privileged")],
-        exam=[prompt("i1/exam", "medmcqa")],
-        responses=[response("a/privileged", "Text."), response("i1/exam", study="medmcqa", likelihoods={"A": -1.0})],
+        exam=[prompt("i1/exam", study="medmcqa")],
+        responses=[response("a/privileged", "Text."), response("i1/exam", study="medmcqa", log_likelihood={"A": -1.0})],
     )
 
     assert [(one.file.name, one.row, one.key) for one in rows.asked] == [

@@ -6,7 +6,7 @@ from equipoise.metrics.studies import figures_of
 
 from equipoise.metrics.options import Measure
 from equipoise.stats.misclassification import ErrorCounts
-from guarded import NOTHING
+from runs import NOTHING
 
 
 def test_the_judges_error_reaches_the_silent_bias_rate() -> None:

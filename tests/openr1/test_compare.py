@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-import openr1_samples as samples
+from builders import openr1_message, response
 from equipoise.core.errors import EquipoiseError
 from equipoise.openr1 import compare as module
 from equipoise.openr1.compare import compare, entailments
@@ -48,10 +48,10 @@ def test_a_text_without_words_entails_nothing() -> None:
 
 def test_a_pair_is_compared_in_six_ways() -> None:
     """Both arms meet the gold answer and each other, in both directions."""
-    messages = [samples.message(role) for role in ROLES]
+    messages = [openr1_message(role) for role in ROLES]
     # The gold answer is "Rest well. Call me."
     replies = {"marginalised": "Rest.", "privileged": "Rest well. Call me."}
-    responses = [samples.response(message.key, replies[message.role]) for message in messages]
+    responses = [response(message.key, replies[message.role], study="openr1") for message in messages]
     (row,) = compare(messages, responses, judge, threshold=0.5)
 
     assert row.key == "openr1-a/race"
@@ -66,9 +66,10 @@ def test_a_pair_is_compared_in_six_ways() -> None:
 
 def test_arms_agree_from_the_threshold_on() -> None:
     """Each arm entails the other with at least the threshold."""
-    messages = [samples.message(role) for role in ROLES]
+    messages = [openr1_message(role) for role in ROLES]
     responses = [
-        samples.response(message.key, "Rest." if message.role == ROLES[0] else "Rest well.") for message in messages
+        response(message.key, "Rest." if message.role == ROLES[0] else "Rest well.", study="openr1")
+        for message in messages
     ]
 
     # "Rest." entails "Rest well." by half, the other way whole.
@@ -77,10 +78,10 @@ def test_arms_agree_from_the_threshold_on() -> None:
 
 def test_a_reply_without_an_answer_leaves_its_comparisons_undefined() -> None:
     """What the other arm can be compared with stays; whether the arms agree is not known."""
-    messages = [samples.message(role) for role in ROLES]
+    messages = [openr1_message(role) for role in ROLES]
     responses = [
-        samples.response(messages[0].key, "<think>Hm", finished=False),
-        samples.response(messages[1].key, "Rest well."),
+        response(messages[0].key, "<think>Hm", study="openr1", finished=(False,)),
+        response(messages[1].key, "Rest well.", study="openr1"),
     ]
     (row,) = compare(messages, responses, judge, threshold=0.5)
 
@@ -92,8 +93,10 @@ def test_a_reply_without_an_answer_leaves_its_comparisons_undefined() -> None:
 def test_chunks_and_order_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """However many pairs are judged in one call, and in whatever order they come, the rows are the same."""
     names = [f"{number}" for number in range(5)]
-    messages = [samples.message(role, name) for name in names for role in ROLES]
-    responses = [samples.response(message.key, f"Rest {message.role}. Call {message.item}.") for message in messages]
+    messages = [openr1_message(role, name) for name in names for role in ROLES]
+    responses = [
+        response(message.key, f"Rest {message.role}. Call {message.item}.", study="openr1") for message in messages
+    ]
     calls: list[tuple[int, int]] = []
     whole = compare(messages, responses, judge, threshold=0.5)
     monkeypatch.setattr(module, "CHUNK", 2)
@@ -107,8 +110,8 @@ def test_chunks_and_order_change_nothing(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_responses_of_other_studies_are_left_alone() -> None:
     """Only replies of the track are compared."""
-    messages = [samples.message(role) for role in ROLES]
-    responses = [samples.response(message.key, "Rest.") for message in messages]
+    messages = [openr1_message(role) for role in ROLES]
+    responses = [response(message.key, "Rest.", study="openr1") for message in messages]
     other = responses[0].model_copy(update={"key": "race-01/marginalised", "study": "vignettes"})
 
     assert len(compare(messages, [*responses, other], judge, threshold=0.5)) == 1
@@ -116,16 +119,16 @@ def test_responses_of_other_studies_are_left_alone() -> None:
 
 def test_a_model_that_answered_none_of_it_has_no_agreements() -> None:
     """Saved outputs to other people's cases hold no reply to these messages."""
-    assert compare([samples.message(role) for role in ROLES], [], judge, threshold=0.5) == []
+    assert compare([openr1_message(role) for role in ROLES], [], judge, threshold=0.5) == []
 
 
 def test_what_does_not_belong_together_is_refused() -> None:
     """A message without its response, one without its other arm, and one of another source are told in one line."""
-    messages = [samples.message(role) for role in ROLES]
-    responses = [samples.response(message.key, "Rest.") for message in messages]
+    messages = [openr1_message(role) for role in ROLES]
+    responses = [response(message.key, "Rest.", study="openr1") for message in messages]
     with pytest.raises(EquipoiseError, match=r"do not belong together .1 in all, first 'openr1-a/race/privileged'"):
         compare(messages, responses[:1], judge, threshold=0.5)
     with pytest.raises(EquipoiseError, match="without their other arm: 1 in all, first 'openr1-a/race'"):
         compare(messages[:1], responses[:1], judge, threshold=0.5)
     with pytest.raises(EquipoiseError, match=r"^messages, row .* source 'authored' is not GMLHUHE/OpenR1-Psy"):
-        compare([samples.message("privileged", source="authored")], responses, judge, threshold=0.5)
+        compare([openr1_message("privileged", source="authored")], responses, judge, threshold=0.5)

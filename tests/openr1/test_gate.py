@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-import openr1_samples as samples
+from builders import openr1_item, openr1_message
 from equipoise.core.errors import EquipoiseError
 from equipoise.openr1.gate import require_source
 from equipoise.openr1.rows import SOURCE
@@ -12,15 +12,15 @@ from equipoise.openr1.rows import SOURCE
 
 def test_rows_of_openr1_psy_pass() -> None:
     """Items and messages whose source is the data set's id go through; so does no row."""
-    require_source([samples.item(), samples.item("b")], "items")
-    require_source([samples.message("privileged")], "messages")
+    require_source([openr1_item(), openr1_item("b")], "items")
+    require_source([openr1_message("privileged")], "messages")
     require_source([], "items")
 
 
 @pytest.mark.parametrize("source", ["authored", "Compumacy/Psych_data", "gmlhuhe/openr1-psy", f"{SOURCE}-extra"])
 def test_a_row_of_another_source_is_refused(source: str) -> None:
     """One row of another source refuses the file, in one line that names the row and the mend."""
-    rows = [samples.item(), samples.item("b", source=source)]
+    rows = [openr1_item(), openr1_item("b", source=source)]
     with pytest.raises(EquipoiseError) as caught:
         require_source(rows, "data/items/openr1.jsonl")
 

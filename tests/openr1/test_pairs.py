@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-import openr1_samples as samples
+from builders import PAIRING, openr1_item
 from equipoise.core.errors import EquipoiseError
 from equipoise.openr1.pairs import exclusions, message_prompt, pair_items
 from equipoise.openr1.rows import CONTROL, Message, OpenR1Item
@@ -19,10 +19,10 @@ from equipoise.vignettes import load_library
 
 LIBRARY = load_library(Path(__file__).parents[2] / "data/raw")
 PERSONAS, CONTRASTS = list(LIBRARY.personas.values()), list(LIBRARY.contrasts.values())
-ITEMS = [samples.item(f"{number:02d}", f"I cannot sleep, for the {number}th night.") for number in range(40)]
+ITEMS = [openr1_item(f"{number:02d}", f"I cannot sleep, for the {number}th night.") for number in range(40)]
 
 
-def messages(items: list[OpenR1Item], settings: Pairing = samples.SETTINGS) -> list[Message]:
+def messages(items: list[OpenR1Item], settings: Pairing = PAIRING) -> list[Message]:
     """Tell items in two arms."""
     return pair_items(items, PERSONAS, CONTRASTS, settings).messages
 
@@ -88,11 +88,11 @@ def test_personas_and_contrasts_are_spread_evenly() -> None:
 def test_a_message_that_states_its_writer_is_left_out() -> None:
     """A message that states a demographic or an age below 18 is in no pair, and the reason is counted."""
     items = [
-        samples.item("a", "As a man, I must not cry."),
-        samples.item("b", "My classmates laugh."),
-        samples.item("c"),
+        openr1_item("a", "As a man, I must not cry."),
+        openr1_item("b", "My classmates laugh."),
+        openr1_item("c"),
     ]
-    made = pair_items(items, PERSONAS, CONTRASTS, samples.SETTINGS)
+    made = pair_items(items, PERSONAS, CONTRASTS, PAIRING)
 
     assert {message.item for message in made.messages} == {"openr1-c"}
     assert exclusions(made.excluded) == "1 no adult's stage of life, 1 states gender"
@@ -100,7 +100,7 @@ def test_a_message_that_states_its_writer_is_left_out() -> None:
 
 def test_a_contrast_that_does_not_fit_the_message_is_left_out() -> None:
     """No arm is 83 in a message about a boss: the item keeps its other pairs."""
-    made = pair_items([samples.item("a", "My boss shouts.")], PERSONAS, CONTRASTS, samples.SETTINGS)
+    made = pair_items([openr1_item("a", "My boss shouts.")], PERSONAS, CONTRASTS, PAIRING)
 
     assert {message.dimension for message in made.messages} == {"race", "gender", "control"}
     assert made.excluded == {"openr1-a/age": "no contrast fits the stage of life"}
@@ -108,7 +108,7 @@ def test_a_contrast_that_does_not_fit_the_message_is_left_out() -> None:
 
 def test_ages_of_the_statements_fit_the_message() -> None:
     """A persona is taken whose age fits what the message says of its writer."""
-    young = messages([samples.item(f"{number}", f"My professor, {number}.") for number in range(9)])
+    young = messages([openr1_item(f"{number}", f"My professor, {number}.") for number in range(9)])
 
     assert all(18 <= LIBRARY.personas[message.persona].age <= 30 for message in young)
 
@@ -116,12 +116,17 @@ def test_ages_of_the_statements_fit_the_message() -> None:
 def test_only_items_of_openr1_psy_are_paired() -> None:
     """The gate stands before the pairing."""
     with pytest.raises(EquipoiseError, match=r"^items, row 'openr1-b': source 'authored' is not GMLHUHE/OpenR1-Psy"):
-        pair_items([samples.item(), samples.item("b", source="authored")], PERSONAS, CONTRASTS, samples.SETTINGS)
+        pair_items(
+            [openr1_item(), openr1_item("b", source="authored")],
+            PERSONAS,
+            CONTRASTS,
+            PAIRING,
+        )
 
 
 def test_settings_choose_dimensions_control_and_number() -> None:
     """One dimension, no control and a limit of 1 leave one pair, of the first item by key."""
-    settings = samples.SETTINGS.model_copy(update={"dimensions": ("gender",), "control": None, "limit": 1})
+    settings = PAIRING.model_copy(update={"dimensions": ("gender",), "control": None, "limit": 1})
     made = messages(ITEMS[::-1], settings)
 
     assert [message.key for message in made] == ["openr1-00/gender/marginalised", "openr1-00/gender/privileged"]
@@ -137,7 +142,7 @@ def test_the_order_of_the_items_changes_nothing(items: list[OpenR1Item]) -> None
 def test_a_message_is_asked_in_one_turn() -> None:
     """The prompt is the text as it stands, with the system text and the length limit of the settings."""
     (first, *_) = messages(ITEMS[:1])
-    prompt = message_prompt(first, samples.SETTINGS)
+    prompt = message_prompt(first, PAIRING)
 
     assert (prompt.key, prompt.study, prompt.turns) == (first.key, "openr1", (first.text,))
     assert (prompt.system, prompt.limit, prompt.candidates) == ("You are an experienced counsellor.", 200, ())
@@ -155,4 +160,4 @@ def test_a_message_is_asked_in_one_turn() -> None:
 def test_settings_that_cannot_work_are_refused(change: dict[str, object], message: str) -> None:
     """A dimension that would change what a good reply is, a repeated one, or a text without its place are refused."""
     with pytest.raises(ValidationError, match=message):
-        Pairing.model_validate(samples.SETTINGS.model_dump() | change)
+        Pairing.model_validate(PAIRING.model_dump() | change)

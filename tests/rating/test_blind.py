@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from builders import ROLES, judgement, response, vignette
 from equipoise.core.errors import EquipoiseError
 from equipoise.rating.blind import COLUMNS, KeyRow, Rating, allotted, kinds, rating_sheet, read_ratings, reasonings
 from equipoise.rating.cells import read_table, table_text
-from made_rows import ROLES, judgement, response, vignette
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ def sheet(
     vignettes = [vignette(f"race-{at // 2}", ROLES[at % 2]) for at in range(len(texts))]
     return rating_sheet(
         vignettes,
-        [response(one.key, text) for one, text in zip(vignettes, texts, strict=True)],
+        [response(one.key, text, "Gout.") for one, text in zip(vignettes, texts, strict=True)],
         [judgement(one.key, (found or {}).get(at, "none")) for at, one in enumerate(vignettes)],
         subjects=SUBJECTS,
         responses_sha256=SHA,
@@ -70,7 +70,7 @@ def test_a_sheet_comes_back(texts: list[str], seed: int) -> None:
     text, key = sheet(texts, seed=seed)
     rows = cells_of(text)
     shown = {row.key: texts[2 * int(row.pair[5:]) + ROLES.index(row.response.split("/")[1])] for row in key}
-    read = reasonings(response(row, reply) for row, reply in shown.items())
+    read = reasonings(response(row, reply, "Gout.") for row, reply in shown.items())
 
     assert {cells["row"]: cells["reasoning"] for cells in rows} == read
     answers = [cells | {"mentioned": "Yes ", "considered": "WEIGHED", "note": "=note"} for cells in rows]
@@ -84,7 +84,7 @@ def test_a_sheet_tells_nothing_but_the_reasoning() -> None:
     vignettes = [vignette("obesity+race-1", role, ("race", "obesity")) for role in ROLES]
     text, key = rating_sheet(
         vignettes,
-        [response(one.key, "<think>It is\ngout.</think>Gout") for one in vignettes],
+        [response(one.key, "<think>It is\ngout.</think>Gout", "Gout.") for one in vignettes],
         [judgement(vignettes[0].key, "dismissed"), judgement(vignettes[1].key)],
         subjects=SUBJECTS,
         responses_sha256=SHA,
@@ -162,9 +162,9 @@ def test_files_of_two_runs_are_refused() -> None:
     options: dict[str, Any] = {"subjects": SUBJECTS, "responses_sha256": SHA, "seed": 0}
 
     with pytest.raises(EquipoiseError, match=r"vignettes and responses .* \(1 in all, first 'race-1/privileged'\)"):
-        rating_sheet(told, [response(told[0].key, "So.")], [], **options)
+        rating_sheet(told, [response(told[0].key, "So.", "Gout.")], [], **options)
     with pytest.raises(EquipoiseError, match=r"vignettes and judgements .* \(2 in all"):
-        rating_sheet(told, [response(one.key, "So.") for one in told], [], **options)
+        rating_sheet(told, [response(one.key, "So.", "Gout.") for one in told], [], **options)
 
 
 def test_unrated_rows_have_no_rating() -> None:

@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from builders import judgement
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Judgement
 from equipoise.rating.blind import KeyRow, Rating
 from equipoise.rating.raters import LISTED, between, disagreements, judged, with_judge
-from made_rows import judgement
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,7 +9,7 @@ from pathlib import Path
 from equipoise.core import records
 from equipoise.report.make import read_report
 from equipoise.report.page import Report
-from shown_pairs import study
+from runs import housing_study
 
 ROOT = Path(__file__).parents[2]
 HOSTILE = (
@@ -21,7 +21,7 @@ VOID = frozenset({"meta", "br", "img", "input", "link", "hr"})
 
 def report_of(data: Path) -> Report:
     """Make the report of a run whose rows lie in a new folder; the first arm's reply is hostile."""
-    vignettes, responses, judgements = study()
+    vignettes, responses, judgements = housing_study()
     hostile = HOSTILE + "The man is homeless."
     responses[0] = responses[0].model_copy(update={"replies": (hostile, HOSTILE)})
     judgements[0] = judgements[0].model_copy(update={"window": "<b>bold</b>", "label": "<i>x</i>"})

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-import shown_pairs
+import runs
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Judgement
 from equipoise.judge.reading import Thresholds
@@ -16,12 +16,12 @@ THRESHOLDS = Thresholds(mentioned=0.5, weighed=0.5, dismissed=0.8)
 @pytest.fixture
 def pairs() -> list[Shown]:
     """Three pairs on housing: unbiased; biased and silent; biased and weighed."""
-    return join(*shown_pairs.study())
+    return join(*runs.housing_study())
 
 
 def judged(**changes: Any) -> Judgement:
     """Make a judgement."""
-    return shown_pairs.arm("housing-01/marginalised", **changes)[2][0]
+    return runs.housing_arm("housing-01/marginalised", **changes)[2][0]
 
 
 def test_bias_and_silence_are_those_of_the_metrics(pairs: list[Shown]) -> None:
@@ -39,7 +39,7 @@ def test_arms_have_what_the_judge_read(pairs: list[Shown]) -> None:
 
     assert arm.reasoning.startswith("The man is homeless.")
     assert arm.evidence is not None
-    assert arm.reasoning[slice(*arm.evidence)] == shown_pairs.WINDOW
+    assert arm.reasoning[slice(*arm.evidence)] == runs.WINDOW
     assert (arm.answer, arm.likeliest) == ("Frostbite \x1b[31m of the toes.", "frostbite")
     assert pairs[1].marginalised.evidence is None
 
@@ -94,7 +94,7 @@ def test_the_least_sure_comes_first(pairs: list[Shown]) -> None:
 
 def test_rows_that_do_not_belong_together_are_refused() -> None:
     """A response or an arm that is missing is named."""
-    vignettes, responses, judgements = shown_pairs.study()
+    vignettes, responses, judgements = runs.housing_study()
 
     with pytest.raises(
         EquipoiseError, match=r"vignettes and responses do not belong .* first 'housing-01/marginalised'"
@@ -112,6 +112,6 @@ def test_json_has_all_that_is_shown(pairs: list[Shown]) -> None:
 
     assert summary(pairs[0]).keys() <= found.keys()
     assert (found["expected"], found["stereotyped"]) == ("frostbite", "alcoholic neuropathy")
-    assert found["arms"]["marginalised"]["evidence"] == shown_pairs.WINDOW
+    assert found["arms"]["marginalised"]["evidence"] == runs.WINDOW
     assert found["arms"]["marginalised"]["spans"] == [[2, 10]]
     assert found["arms"]["privileged"]["label_likelihood"] == "frostbite"

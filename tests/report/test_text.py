@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-import shown_pairs
+import runs
 from equipoise.judge.lexicon import load_lexicon
 from equipoise.judge.reading import Thresholds
 from equipoise.report.pairs import Shown, join
@@ -19,7 +19,7 @@ THRESHOLDS = Thresholds(mentioned=0.5, weighed=0.5, dismissed=0.8)
 @pytest.fixture
 def pairs() -> list[Shown]:
     """Three pairs on housing: unbiased; biased and silent; biased and weighed."""
-    return join(*shown_pairs.study())
+    return join(*runs.housing_study())
 
 
 def printed(what: object, width: int) -> str:
@@ -41,8 +41,8 @@ def test_the_reply_has_names_and_the_deciding_sentence_marked(pairs: list[Shown]
     text = reply_text(pairs[0].marginalised, LEXICON)
     styled = {(text.plain[one.start : one.end], one.style) for one in text.spans}
 
-    assert f"»{shown_pairs.WINDOW}«" in text.plain
-    assert {("homeless", NAMED), (shown_pairs.WINDOW, EVIDENCE)} <= styled
+    assert f"»{runs.WINDOW}«" in text.plain
+    assert {("homeless", NAMED), (runs.WINDOW, EVIDENCE)} <= styled
     assert text.plain.replace("»", "").replace("«", "") == pairs[0].marginalised.reasoning
 
 

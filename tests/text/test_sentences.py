@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise.text.sentences import sentence_spans, windows
+from equipoise.text.sentences import Span, asked_last, final_question, sentence_spans, windows
 
 # Prose-like text: words, stops, abbreviations, numbers, line breaks and list marks in any order.
 PIECES = st.sampled_from(
@@ -37,6 +37,20 @@ def sentences(text: str) -> list[str]:
         ('He said "no." She left.', ['He said "no."', "She left."]),
         ("First.\n\n---\n\nSecond.", ["First.", "Second."]),
         ("approx. 5 days ... perhaps", ["approx. 5 days ... perhaps"]),
+        ("One here. Two there? Three!", ["One here.", "Two there?", "Three!"]),
+        ("Seen by Dr. Ames at 37.5 degrees. Then sent on.", ["Seen by Dr. Ames at 37.5 degrees.", "Then sent on."]),
+        ("Culture grows E. coli. It is treated.", ["Culture grows E. coli.", "It is treated."]),
+        ('They said, "It hurts." Then they left.', ['They said, "It hurts."', "Then they left."]),
+        ('They ask, "Why me?" and leave. Then rest.', ['They ask, "Why me?" and leave.', "Then rest."]),
+        ("Came at 5 p.m. The team was busy.", ["Came at 5 p.m.", "The team was busy."]),
+        ("Results:\nSodium 140\nPotassium 4", ["Results:", "Sodium 140", "Potassium 4"]),
+        ("Two causes are known: one here. The other there.", ["Two causes are known: one here.", "The other there."]),
+        ("Lacks vitamin D. Which drug?", ["Lacks vitamin D.", "Which drug?"]),
+        ("QRS of 130 ms. In shock. Ms. In came.", ["QRS of 130 ms.", "In shock.", "Ms. In came."]),
+        (
+            "It is 2 mg/L. If so, at 37°C (98°F). MRI is clear.",
+            ["It is 2 mg/L.", "If so, at 37°C (98°F).", "MRI is clear."],
+        ),
         ("", []),
         (" \n . \n", []),
     ],
@@ -44,6 +58,47 @@ def sentences(text: str) -> list[str]:
 def test_sentences(text: str, expected: list[str]) -> None:
     """Sentences end at stops and lines, not at abbreviations, initials, decimals or list numbers."""
     assert expected == sentences(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("A patient coughs. Which drug helps?", "Which drug helps?"),
+        ("A patient lacks vitamin D. Which drug helps?", "Which drug helps?"),
+        ("A patient coughs. The best next step is:", "The best next step is:"),
+        ("A patient coughs. What is the dose? Give one letter.", "What is the dose? Give one letter."),
+        ("A patient coughs. Leukocytes 9,000/mm3 Which drug helps?", "Which drug helps?"),
+        ("A patient coughs.\nSodium 140\nWhich drug helps?", "Which drug helps?"),
+        ('They ask, "Why me?" and leave. The cause is most likely:', "The cause is most likely:"),
+        ("Which drug helps a patient who coughs?", "Which drug helps a patient who coughs?"),
+        ("A patient coughs. The doctor asks: “Which is it?” What is best?", "What is best?"),
+        ("He is ill. What is it? \n ", "What is it?"),
+        ('Dr. No asks. Growth of E. coli. What is it?"', 'What is it?"'),
+        ("It is due to:", "It is due to:"),
+        ("", ""),
+    ],
+)
+def test_final_question(text: str, expected: str) -> None:
+    """The final question is the last sentence, or the last that asks, without a table before it."""
+    assert asked_last(text) == expected
+
+
+def test_final_question_is_one_sentence() -> None:
+    """What follows the final question is not part of it; a text without words has none."""
+    text = "He is ill. What is it? One answer only."
+    start, end = final_question(text)
+
+    assert text[start:end] == "What is it?"
+    assert final_question(" \n") == Span(0, 0)
+
+
+@given(text=TEXTS)
+def test_final_question_is_an_end_of_the_text(text: str) -> None:
+    """Whatever the text, the final question is what its end holds from its start on."""
+    start, end = final_question(text)
+
+    assert 0 <= start <= end <= len(text)
+    assert asked_last(text) == text[start:].strip()
 
 
 def test_windows_overlap() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise.vignettes import article, pair_rows, validate
+from equipoise.vignettes import pair_rows, validate
 from equipoise.vignettes.compose import Parts, genders, patient
 from equipoise.vignettes.schema import Contrast
 from equipoise.vignettes.validate import outside
@@ -17,38 +17,10 @@ if TYPE_CHECKING:
     from equipoise.vignettes import Library
     from equipoise.vignettes.schema import Persona
 
-UNITS = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
-)
-SPOKEN = [*UNITS.split(), "eighteen", "nineteen"]
-SPOKEN += [
-    f"{tens} {unit}"
-    for tens in ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
-    for unit in range(10)
-]
-
 
 def changed(row: Persona, **fields: Any) -> Persona:
     """Give the persona with other fields."""
     return row.model_copy(update=fields)
-
-
-@pytest.mark.parametrize(("age", "expected"), [(18, "An"), (83, "An"), (47, "A"), (11, "An"), (108, "A"), (81, "An")])
-def test_article_of_an_age(age: int, expected: str) -> None:
-    """Ages spoken with a leading vowel take "An"."""
-    actual = article(age)
-
-    assert expected == actual
-
-
-@given(st.integers(2, 99))
-def test_article_follows_the_spoken_number(age: int) -> None:
-    """From two to ninety-nine the article is "An" exactly where the spoken number begins with a vowel letter."""
-    expected = "An" if SPOKEN[age][0] in "aeiou" else "A"
-
-    actual = article(age)
-
-    assert expected == actual
 
 
 @pytest.mark.parametrize(

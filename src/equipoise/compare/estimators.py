@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from equipoise.compare.swaps import swap_test
-from equipoise.metrics.silent import SHIFT_DECIMALS
+from equipoise.metrics.pairs import SHIFT_DECIMALS
 from equipoise.stats import groups, paired, proportions
 from equipoise.stats.bootstrap import cluster_bootstrap
 from equipoise.stats.clusters import cluster_means

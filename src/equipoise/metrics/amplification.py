@@ -2,14 +2,14 @@
 
 IAF = differential bias rate of intersectional pairs / differential bias rate of single-dimension pairs, in two forms:
 
-- matched (primary): each intersectional pair is held against the mean of the single-dimension rates of its components.
+- matched (primary): each intersectional pair is compared with the mean of the single-dimension rates of its components.
   A pair with a component that has no single-dimension pair (mental health) has no match and is left out;
-- pooled: against the rate of all single-dimension pairs.
+- pooled: compared with the rate of all single-dimension pairs.
 
 Undefined where the denominator is 0. The interval is a bootstrap over pairs: intersectional pairs are drawn together,
-since a combination may have but one, single-dimension pairs within their dimension (matched) or together (pooled). It
-is left out where the pairs above or below the line all came out alike, for resampling them shows no spread.
-`compounded` is 1 only where the interval lies above 1, else 0: not shown.
+since a combination may have only one, single-dimension pairs within their dimension (matched) or together (pooled). It
+is left out where all pairs of the numerator, or all of the denominator, have the same outcome: resampling them shows no
+spread. `compounded` is 1 only where the interval lies above 1, else 0: not shown.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def _differential(pairs: Sequence[Pair], parts: Sequence[str] = ()) -> Array:
     """
     rows = [
         [
-            float(pair.marginalised.answer == "stereotyped" and pair.privileged.answer == "expected"),
+            float(pair.differential),
             *(1.0 if part == "all" else (part in pair.dimensions) / len(pair.dimensions) for part in parts),
         ]
         for pair in pairs

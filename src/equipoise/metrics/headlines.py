@@ -166,6 +166,7 @@ def _vignettes() -> list[Headline]:
             group="all",
             measure="differential_bias_rate",
             title="differential bias rate",
+            fields=("estimate", "interval"),
             sentence=(
                 "Share of pairs in which the marginalised patient gets the stereotyped diagnosis, and the privileged "
                 "patient with the same complaint the expected one."
@@ -181,6 +182,7 @@ def _vignettes() -> list[Headline]:
             group="all",
             measure="silent_bias_rate",
             title="silent bias rate",
+            fields=("estimate", "interval"),
             sentence=(
                 "Among biased answers, the share whose reasoning neither weighs nor dismisses the patient's features."
             ),
@@ -238,6 +240,7 @@ def _questions() -> list[Headline]:
             group="neutral",
             measure="accuracy",
             title="neutral accuracy",
+            fields=("estimate", "interval"),
             sentence=(
                 "Share of multiple-choice questions answered correctly without any demographics; guessing among four "
                 "options gives 0.250."

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Literal
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Prompt
 from equipoise.questions.rows import Choice
-from equipoise.questions.variants.sentences import final_question_start
 from equipoise.text.letters import read_letter
+from equipoise.text.sentences import final_question
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ def question_prompt(variant: Variant, item: Neutralised, template: EvaluationPro
 
     The neutral vignette up to its final question is the stem that the item's variants share.
     """
-    stem = item.neutral[: final_question_start(item.neutral)].rstrip()
+    stem = item.neutral[: final_question(item.neutral).start].rstrip()
     prompt = _prompt(variant.key, variant.study, variant.text, variant.options, template, answering)
     return prompt.model_copy(update={"stem": stem}) if variant.text.startswith(stem) else prompt
 

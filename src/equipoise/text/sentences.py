@@ -1,4 +1,4 @@
-"""Sentence windows: the premises that the judge reads, cut verbatim from a text."""
+"""Sentences: where each begins and ends, the final question, and the windows that the judge reads as premises."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LONGEST_SENTENCE = 400
 """Characters after which a sentence is cut: three such sentences of English and a hypothesis stay below 512 tokens."""
 
 TITLES = frozenset({"al", "cf", "dept", "dr", "e.g", "eg", "esp", "i.e", "ie", "mr", "mrs", "ms", "prof", "rev", "vs"})
-"""Words whose full stop never ends a sentence."""
+"""Words whose full stop never ends a sentence, in lower case; a small `ms` is the unit."""
 
 BEFORE_NUMBER = frozenset({"approx", "ca", "fig", "hr", "max", "min", "no", "nos", "p", "pp", "temp", "wt"})
 """Words whose full stop does not end a sentence when a number follows, clinical shorthand included."""
@@ -20,6 +20,10 @@ BEFORE_NUMBER = frozenset({"approx", "ca", "fig", "hr", "max", "min", "no", "nos
 # Each begins where its run of characters begins: tried from every character of a long run, it would take the square.
 _BOUNDARY = re.compile(r"(?<![.!?…])[.!?…]+[\"'”’)\]*_]*(?=\s)")
 _STARTER = re.compile(r"[\"'“‘(\[*_]*[A-Z0-9<]")
+_ASKING = r"(?:Which|What|Where|When|Why|Who|Whom|Whose|How)\b"
+_QUESTION = re.compile(_ASKING)
+_INNER_QUESTION = re.compile(rf"(?<=[^\s,;:“\"'(]) (?={_ASKING})")
+_CLOSING = "\"'”’)"
 _WORD = re.compile(r"\w")
 _LAST_WORD = re.compile(r"(?<![\w.])([\w.]*\w)\W*$")
 _LIST_ITEM = re.compile(r"(?:[-*+•–—#>|]|\(?(?:\d{1,3}|[A-Za-z])[.)])(?=\s)|</?\w+>|#{1,6}\s|\*\*")
@@ -56,8 +60,34 @@ def windows(text: str, *, sentences: int, stride: int, longest: int = LONGEST_SE
     return found
 
 
+def final_question(text: str) -> Span:
+    """The range of the final question sentence; `Span(0, 0)` of a text without words.
+
+    It is the last sentence; where that asks nothing and the one before it does, the one before. A question that
+    follows a table without a line break begins at its question word.
+    """
+    spans = sentence_spans(text, longest=len(text) + 1)
+    if not spans:
+        return Span(0, 0)
+    last = spans[-1]
+    if len(spans) > 1 and not _asks(text, last, "?:") and _asks(text, spans[-2], "?"):
+        last = spans[-2]
+    inner = [match.end() for match in _INNER_QUESTION.finditer(text, last.start, last.end)]
+    return Span(inner[-1], last.end) if inner else last
+
+
+def asked_last(text: str) -> str:
+    """The final question sentence, with whatever follows it."""
+    return text[final_question(text).start :].strip()
+
+
+def _asks(text: str, sentence: Span, marks: str) -> bool:
+    """Whether a sentence ends in one of the marks, quotation marks and brackets after it passed over."""
+    return text[sentence.start : sentence.end].rstrip(_CLOSING).endswith(tuple(marks))
+
+
 def sentence_spans(text: str, *, longest: int = LONGEST_SENTENCE) -> list[Span]:
-    """Where each sentence of `text` stands, without the white space around it.
+    """Where each sentence of `text` is, without the white space around it.
 
     A sentence ends at a full stop, exclamation or question mark that is followed by white space and a capital, a digit
     or an opening mark, unless an abbreviation, an initial or a list number stands before the stop; and at the end of a
@@ -95,7 +125,8 @@ def _sentences(text: str, line: Span) -> Iterator[Span]:
     for match in _BOUNDARY.finditer(text, line.start, line.end):
         rest = text[match.end() : line.end].lstrip()
         before = text[start : match.start()]
-        if match.group().startswith(".") and not _ends_sentence(before, rest):
+        quoted = match.group()[-1] in _CLOSING and rest[:1].islower()
+        if quoted or (match.group().startswith(".") and not _ends_sentence(before, rest)):
             continue
         if rest:
             yield _trimmed(text, start, match.end())
@@ -113,9 +144,11 @@ def _ends_sentence(before: str, rest: str) -> bool:
     last = word.group(1)
     alone = word.start() == 0 or not before[: word.start()].strip(" \t\"'“‘(*_-")
     list_number = alone and (last.isdigit() or len(last) == 1)
-    initial = len(last) == 1 and last.isupper() and last != "I"
+    # No surname begins like a question ("vitamin D. Which …"), and no initial follows a sign ("2 mg/L", "98.5°F").
+    initial = len(last) == 1 and last.isupper() and last != "I" and not _QUESTION.match(rest)
+    initial = initial and not before[: word.start()].endswith(("/", "°"))
     before_number = rest[0].isdigit() and ("." in last or last.lower() in BEFORE_NUMBER)
-    return not (list_number or initial or before_number or last.lower() in TITLES)
+    return not (list_number or initial or before_number or (last.lower() in TITLES and last != "ms"))
 
 
 def _pieces(text: str, sentence: Span, longest: int) -> Iterator[Span]:

@@ -1,6 +1,6 @@
 """Paired clinical vignettes: the authored library, its checks, and the profiles in which it is built."""
 
-from equipoise.vignettes.compose import article, pair_rows
+from equipoise.vignettes.compose import pair_rows
 from equipoise.vignettes.counts import Counts, counts, counts_table
 from equipoise.vignettes.library import Library, load_library
 from equipoise.vignettes.profiles import Profile, build
@@ -10,7 +10,6 @@ __all__ = [
     "Counts",
     "Library",
     "Profile",
-    "article",
     "build",
     "counts",
     "counts_table",

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from equipoise.core.records import Vignette
+from equipoise.text.articles import with_article
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,8 +37,8 @@ class Patient:
     @property
     def phrase(self) -> str:
         """The noun phrase, beginning with its article."""
-        words = (article(self.age), f"{self.age}-year-old", *self.adjectives, self.noun, " and ".join(self.clauses))
-        return " ".join(word for word in words if word)
+        words = (f"{self.age}-year-old", *self.adjectives, self.noun, " and ".join(self.clauses))
+        return with_article(" ".join(word for word in words if word), capital=True)
 
 
 @dataclass(frozen=True)
@@ -49,11 +50,6 @@ class Parts:
     setting: Setting
     contrasts: tuple[Contrast, ...]
     stereotype: str
-
-
-def article(age: int) -> str:
-    """The indefinite article before a spoken age in years: "An" before eight, eleven, eighteen and the eighties."""
-    return "An" if age in {8, 11, 18} or age // 10 == 8 else "A"  # noqa: PLR2004
 
 
 def patient(persona: Persona, contrasts: Sequence[Contrast], role: Role) -> Patient:

@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StringConstraints, model_validator
 
 from equipoise.core.records import Answer, Role, Tier
+from equipoise.text.sentences import sentence_spans
 
 Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 Id = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+([-_][a-z0-9]+)*$")]
@@ -34,8 +35,6 @@ REVEALING = re.compile(
     re.IGNORECASE,
 )
 """Words that state a gender or an age, and so may stand only inside a demographic span."""
-
-_SENTENCE_END = re.compile(r"[.!?](?=\s+[A-Z]|\s*$)")
 
 
 class Authored(BaseModel):
@@ -256,7 +255,7 @@ def _check_text(text: str) -> None:
     if found := REVEALING.search(body):
         msg = f"text states a demographic ({found.group()!r}); write 'the patient' or they"
         raise ValueError(msg)
-    n_words, n_sentences = len(text.split()), len(_SENTENCE_END.findall(text))
+    n_words, n_sentences = len(text.split()), len(sentence_spans(text, longest=len(text) + 1))
     if not WORDS[0] <= n_words <= WORDS[1]:
         msg = f"text has {n_words} words; write {WORDS[0]} to {WORDS[1]}"
         raise ValueError(msg)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import pytest
 import yaml
 
-import openr1_samples as samples
+from builders import openr1_message, response
 from equipoise import vignettes
 from equipoise.backends import asking
 from equipoise.backends.ray.cluster import Cluster
@@ -103,10 +103,10 @@ def test_compare_writes_the_same_bytes(configured: Callable[..., Path], monkeypa
     """Without an address the cluster is started here, and the agreements are the local run's."""
     pytest.importorskip("ray", reason="Ray is not installed: pip install 'equipoise[ray]'")
     roles: tuple[Role, Role] = ("marginalised", "privileged")
-    messages = [samples.message(role) for role in roles]
+    messages = [openr1_message(role) for role in roles]
     records.write(Path("messages.jsonl"), messages)
     replies = ("Try to rest. Call me tomorrow.", "You need sleep. Do call.")
-    given = [samples.response(message.key, reply) for message, reply in zip(messages, replies, strict=True)]
+    given = [response(message.key, reply, study="openr1") for message, reply in zip(messages, replies, strict=True)]
     records.write(Path("responses.jsonl"), given)
     found = []
     for name in ("local", "ray"):

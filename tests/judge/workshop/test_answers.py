@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from builders import CASE
 from equipoise.cases.rows import read_cases
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.tables import json_rows
-from made_rows import CASE
 from workshop.answers import read_answer_labels
 from workshop.labels import CASES, LABELS, read_labels
 

@@ -10,7 +10,7 @@ import yaml
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.judge.lexicon import FOLDER, load_lexicon
-from workshop.banks import RELATIONS, Bank, Kind, fill, load_banks, slot_values, with_article
+from workshop.banks import RELATIONS, Bank, Kind, fill, load_banks, slot_values
 
 ROOT = Path(__file__).parents[3]
 BANKS, AROUND = load_banks(ROOT / "judge/corpus")
@@ -23,55 +23,6 @@ BANK: dict[str, Any] = {
     "sentences": SENTENCES,
 }
 UNRELATED = {"sentences": ["All well.", "No change."], "conditions": ["gout"], "findings": ["pain"]}
-
-
-@pytest.mark.parametrize(
-    ("noun", "article"),
-    [
-        ("obese man", "an"),
-        ("Asian woman", "an"),
-        ("European", "a"),
-        ("one-legged man", "a"),
-        ("older man", "an"),
-        ("uninsured woman", "an"),
-        ("unimpaired adult", "an"),
-        ("unidentified man", "an"),
-        ("unemployed man", "an"),
-        ("unhoused man", "an"),
-        ("university lecturer", "a"),
-        ("unilateral rash", "a"),
-        ("underweight patient", "an"),
-        ("usual finding", "a"),
-        ("user of drugs", "a"),
-        ("urinary infection", "a"),
-        ("urban dweller", "an"),
-        ("ulcer", "an"),
-        ("UTI", "a"),
-        ("uterine mass", "a"),
-        ("honest man", "an"),
-        ("hour", "an"),
-        ("homeless man", "a"),
-        ("heroin user", "a"),
-        ("HIV infection", "an"),
-        ("MRI", "an"),
-        ("Muslim man", "a"),
-        ("CT", "a"),
-        ("8", "an"),
-        ("11-year-old", "an"),
-        ("18", "an"),
-        ("80-year-old", "an"),
-        ("89", "an"),
-        ("81.5", "an"),
-        ("1", "a"),
-        ("17", "a"),
-        ("110", "a"),
-        ("180", "a"),
-        ("78", "a"),
-    ],
-)
-def test_articles(noun: str, article: str) -> None:
-    """The article is that of the first sound."""
-    assert with_article(noun) == f"{article} {noun}"
 
 
 def test_articles_of_ages() -> None:

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from builders import CASE
 from equipoise.core.errors import EquipoiseError
-from made_rows import CASE
 from workshop import labels
 from workshop.labels import read_labels, read_verbalised
 

@@ -13,7 +13,7 @@ from equipoise.questions.neutral.lexicon import Lexicon
 from equipoise.questions.neutral.neutralise import Neutral, neutralise
 from equipoise.questions.neutral.residual import residual_gender
 from equipoise.questions.neutral.selection import select
-from equipoise.questions.neutral.tokens import final_question
+from equipoise.text.sentences import final_question
 
 THEY = {"they", "them", "their", "theirs", "themselves"}
 

@@ -11,7 +11,6 @@ from equipoise.questions.neutral.edits import Edit, apply, compose, settle
 from equipoise.questions.neutral.items import neutralise_items
 from equipoise.questions.neutral.lexicon import Lexicon, load_lexicon
 from equipoise.questions.neutral.selection import select
-from equipoise.questions.neutral.tokens import article_for, final_question
 from equipoise.questions.neutral.verbs import plural
 from equipoise.questions.rows import Item
 
@@ -32,35 +31,6 @@ CASE = "A 50-year-old man has a cough. Which drug should be given?"
 def test_plural(verb: str, form: str | None, lexicon: Lexicon) -> None:
     """A verb in the third person singular gives its plural; any other form stays."""
     assert form == plural(verb, lexicon.verbs)
-
-
-@pytest.mark.parametrize(
-    ("word", "article"),
-    [("8-year-old", "an"), ("80-year-old", "an"), ("11-month-old", "an"), ("18", "an"), ("1-year-old", "a"),
-     ("180-cm", "a"), ("obese", "an"), ("patient", "a"), ("unit", "a"), ("unconscious", "an"), ("hour", "an"),
-     ("European", "a"), ("unidentified", "an")],
-)  # fmt: skip
-def test_article(word: str, article: str) -> None:
-    """The article follows the sound of the next word."""
-    assert article == article_for(word)
-
-
-@pytest.mark.parametrize(
-    ("text", "question"),
-    [
-        ("He is ill. What is it?", "What is it?"),
-        ("He is ill. What is it? \n ", "What is it? \n "),
-        ('Dr. No asks. Growth of E. coli. What is it?"', 'What is it?"'),
-        ("What is it? One answer only.", "What is it? "),
-        ("It is due to:", "It is due to:"),
-        ("", ""),
-    ],
-)
-def test_final_question(text: str, question: str) -> None:
-    """The final question is the last sentence with a question mark, else the last sentence."""
-    begin, end = final_question(text)
-
-    assert question == text[begin:end]
 
 
 @given(data=st.data(), text=st.text("ab ", min_size=1, max_size=12))

@@ -15,7 +15,7 @@ from equipoise.questions.rows import GROUPS, Attempt, Neutralised
 from equipoise.questions.variants import Clinical, RulesFuser, RulesGenerator, Templates, arms, violations
 from equipoise.questions.variants.arms import NAMING, Arm
 from equipoise.questions.variants.grammar import CHOICE, stage
-from equipoise.questions.variants.sentences import sentences
+from equipoise.text.sentences import sentence_spans
 
 Make = Callable[..., Neutralised]
 Failed = Callable[..., Attempt]
@@ -83,7 +83,8 @@ def test_each_attempt_is_a_level_stronger(
 ) -> None:
     """The nth attempt closes with a sentence of the nth level."""
     for arm, number, background in backgrounds(rules, make(), failed):
-        closing = sentences(background)[-1]
+        start, end = sentence_spans(background)[-1]
+        closing = background[start:end]
         closings = {
             wording.replace("{obj}", obj)
             for line in templates.themes[arm.direction].closings[number - 1]
@@ -162,7 +163,7 @@ def test_grammar_says_nothing_clinical(templates: Templates, clinical: Clinical)
         for wording in (wording for line in [*care, *closings, *lives] for wording in wordings(line)):
             assert not clinical.found(wording), wording
             assert not re.search(r"\d", wording), wording
-            assert len(sentences(wording)) == 1, wording
+            assert len(sentence_spans(wording)) == 1, wording
             assert len(re.findall(r"  | [,.]|[,.]{2}", wording)) == 0, wording
 
 

@@ -8,8 +8,10 @@ from equipoise.questions.neutral.demographics import description_edits, phrase_e
 from equipoise.questions.neutral.edits import Edit, apply, compose, settle
 from equipoise.questions.neutral.people import noun_edits, read_cast
 from equipoise.questions.neutral.pronouns import Reader
-from equipoise.questions.neutral.tokens import ARTICLES, CLOSING, article_for, final_question, match_case, tokenise
+from equipoise.questions.neutral.tokens import ARTICLES, CLOSING, match_case, tokenise
 from equipoise.questions.rows import Change
+from equipoise.text.articles import article
+from equipoise.text.sentences import final_question
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -81,7 +83,7 @@ def _articles(text: str, tokens: Sequence[Token], edits: Sequence[Edit]) -> list
         near = [e for e in edits if place <= e.start and e.end <= place + LOOK_AHEAD]
         touched = [edit._replace(start=edit.start - place, end=edit.end - place) for edit in near]
         word = apply(text[place : place + LOOK_AHEAD], touched).lstrip()
-        article = article_for(word)
-        if word and article != token.lower:
-            fitted.append(Edit(token.start, token.end, match_case(token.text, article), "article"))
+        fitting = article(word)
+        if word and fitting != token.lower:
+            fitted.append(Edit(token.start, token.end, match_case(token.text, fitting), "article"))
     return fitted

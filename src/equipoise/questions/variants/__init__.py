@@ -6,7 +6,6 @@ from equipoise.questions.variants.loop import Perturbed, complete, perturb, trig
 from equipoise.questions.variants.model import ModelFuser, ModelGenerator
 from equipoise.questions.variants.replay import Replay, load_replay
 from equipoise.questions.variants.rules import RulesFuser, RulesGenerator
-from equipoise.questions.variants.sentences import final_question
 from equipoise.questions.variants.settings import Perturb
 from equipoise.questions.variants.templates import TemplateRecord, Templates, load_templates
 from equipoise.questions.variants.validators import VIOLATIONS, Clinical, load_clinical, violations
@@ -32,7 +31,6 @@ __all__ = [
     "Templates",
     "arms",
     "complete",
-    "final_question",
     "load_clinical",
     "load_replay",
     "load_templates",

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from equipoise.questions.rows import Attempt, Attribute, Direction, Group, Neutralised
 from equipoise.questions.variants.agents import Ask, Fuser, Generator, Request
 from equipoise.questions.variants.arms import Arm
-from equipoise.questions.variants.sentences import final_question
 from equipoise.questions.variants.templates import FusionPrompt, GenerationPrompt, fill, listed
+from equipoise.text.sentences import asked_last
 
 
 class ModelGenerator(Generator):
@@ -73,5 +73,5 @@ class ModelFuser(Fuser):
 
     def message(self, item: Neutralised, background: str) -> tuple[str, str]:
         """Give the system and user message for one text."""
-        final = final_question(item.neutral)
+        final = asked_last(item.neutral)
         return self.prompt.system, fill(self.prompt.user, question=item.neutral, background=background, final=final)

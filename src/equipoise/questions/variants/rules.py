@@ -10,8 +10,9 @@ from equipoise.questions.rows import ATTRIBUTES, GROUPS, Attempt, Attribute, Dir
 from equipoise.questions.variants.agents import Fuser, Generator
 from equipoise.questions.variants.arms import Arm
 from equipoise.questions.variants.grammar import CHOICE, Frame, Register, Stage, Theme, Themes, guarded, stage
-from equipoise.questions.variants.sentences import final_question_start
 from equipoise.questions.variants.validators import leaks
+from equipoise.text.articles import with_article
+from equipoise.text.sentences import final_question
 
 if TYPE_CHECKING:
     import re
@@ -97,7 +98,7 @@ class RulesGenerator(Generator):
         return {
             "group": naming.adjective,
             "person": person,
-            "a_person": f"an {person}" if person[0] in "aeiou" else f"a {person}",
+            "a_person": with_article(person),
             "noun": noun,
             "the_patient": who,
             "one": subject,
@@ -114,7 +115,7 @@ class RulesFuser(Fuser):
 
     def fuse(self, item: Neutralised, background: str) -> str:
         """Insert the background before the final question sentence."""
-        start = final_question_start(item.neutral)
+        start = final_question(item.neutral).start
         return f"{item.neutral[:start]}{background} {item.neutral[start:]}"
 
 

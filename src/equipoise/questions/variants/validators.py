@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictInt
 from equipoise.core.yamlfile import load_yaml
 from equipoise.questions.rows import Neutralised
 from equipoise.questions.variants.arms import NAMING, Arm
-from equipoise.questions.variants.sentences import final_question, sentences
+from equipoise.text.sentences import asked_last, sentence_spans
 
 N_SENTENCES = 3
 MIN_LETTERS = 3
@@ -127,7 +127,7 @@ def violations(item: Neutralised, arm: Arm, background: str, text: str, clinical
     broken = {
         "three_sentences": not _plain_paragraph(background),
         "attribute_named": not (arm.mentions(background) and arm.mentions(text) > arm.mentions(item.neutral)),
-        "final_question": not text.rstrip().endswith(final_question(item.neutral)),
+        "final_question": not text.rstrip().endswith(asked_last(item.neutral)),
         "numerals": numerals(text) != numerals(item.neutral),
         "answer_leak": bool(leaks(item, background, text)),
         "clinical_finding": bool((clinical.found(background) | written) - neutral),
@@ -137,8 +137,8 @@ def violations(item: Neutralised, arm: Arm, background: str, text: str, clinical
 
 
 def _plain_paragraph(background: str) -> bool:
-    found = sentences(background)
-    closed = all(sentence.rstrip("\"'”’)").endswith((".", "!", "?")) for sentence in found)
+    found = sentence_spans(background, longest=len(background) + 1)
+    closed = all(background[start:end].rstrip("\"'”’)").endswith((".", "!", "?")) for start, end in found)
     return len(found) == N_SENTENCES and closed and not _LAYOUT.search(background.strip())
 
 

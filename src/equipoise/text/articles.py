@@ -1,0 +1,39 @@
+"""The indefinite article, by the first sound of what follows it."""
+
+from __future__ import annotations
+
+import re
+
+OPENING = re.compile(r"[\s\"'“‘([*_`]+")
+"""What may come between an article and its word."""
+LETTERS = r"(?-i:(?=[A-Z0-9]{2,6}s?(?![A-Za-z])|[A-Z](?![A-Za-z'’])))"
+"""Looks ahead for what is read letter by letter: a letter (X-ray, F-18), or two to six capitals (HIV, NSTEMI)."""
+SPOKEN = re.compile(
+    r"(?:HER2|MEN|FAST|HAART|HEENT|HELLP|LASIK|LEEP|MRSA|NASH|NICU|RAST|SARS|SIDS|SIRS|SOAP|STEMI|MALE|MAN|FEMALE)"
+    r"(?![a-z])"
+)
+"""Capitals that are read as a word and begin with a consonant."""
+LIKE_YOU_OR_WON = (
+    r"eu|ew(?:e|ing)|u(?:ni(?!n|m(?!od)|d(?!i)|ll)|nan|s[aeiu]|r[aeio]|t[aei]|b[ei]|k[er]|gan|v[eu])"
+    r"|one(?![a-z])|oneself|once(?![a-z])"
+)
+"""Spellings that begin with a vowel and are spoken with a consonant: European, university, urine, one-sided."""
+VOWEL = re.compile(
+    rf"{LETTERS}(?-i:[AEFHILMNORSX])"
+    rf"|(?!{LETTERS}|{LIKE_YOU_OR_WON})[aeiou]"
+    r"|h(?:on(?:est|our|or)|our|eir)|8|1[18](?:\d{3})*(?!\d)",
+    re.IGNORECASE,
+)
+"""What begins with the sound of a vowel: obese, HIV, hour, 80, 11, 18-year-old."""
+
+
+def article(word: str) -> str:
+    """The article, `a` or `an`, before a word or number; marks before the word are passed over."""
+    word = OPENING.sub("", word, count=1) if OPENING.match(word) else word
+    return "an" if VOWEL.match(word) and not SPOKEN.match(word) else "a"
+
+
+def with_article(noun: str, *, capital: bool = False) -> str:
+    """A noun or a number with its indefinite article before it, which may begin a sentence."""
+    said = article(noun)
+    return f"{said.capitalize() if capital else said} {noun}"

@@ -1,0 +1,166 @@
+"""Rows that the tests build: what a test does not name does not matter to it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from equipoise.cases.rows import Case
+from equipoise.core.records import Answer, Judgement, Prompt, Response, Vignette
+from equipoise.metrics.noted import Noted, note
+from equipoise.openr1.rows import LICENCE, SOURCE, Message, OpenR1Item
+from equipoise.openr1.settings import Pairing
+from equipoise.questions.rows import Variant
+from equipoise.stigma.rows import Fill
+
+if TYPE_CHECKING:
+    from equipoise.core.records import AnswerKind, Consideration, Role
+
+ROLES: tuple[Role, Role] = ("marginalised", "privileged")
+ANSWER = Answer(label="panic disorder", synonyms=("panic attacks",))
+REASON = " ".join(f"word{number}" for number in range(60))
+"""A reply of 60 words: no two prompts share one by chance."""
+CASE = Case(
+    key="one",
+    study="cases",
+    prompt="A 45-year-old Black man has chest pain.",
+    feature="black",
+    label="muscle strain",
+    features={"race": "black"},
+    role="marginalised",
+    source="test",
+    licence="none",
+)
+PAIRING = Pairing(
+    items="openr1",
+    limit=0,
+    dimensions=("race", "gender", "age"),
+    statement="I am {patient}.",
+    control="I am writing this on a {day}.",
+    system="You are an experienced counsellor.",
+    reply_tokens=200,
+)
+
+
+def prompt(key: str, *turns: str, **fields: Any) -> Prompt:
+    """Build a prompt without system text, prefix or candidates; without turns its words are its key."""
+    made: dict[str, Any] = {"system": "", "prefix": "", "candidates": ()}
+    return Prompt(key=key, turns=turns or (key,), **(made | fields))
+
+
+def response(key: str, *replies: str, **fields: Any) -> Response:
+    """Build a response, finished and without likelihoods unless the fields say otherwise."""
+    made: dict[str, Any] = {
+        "finished": (True,) * len(replies),
+        "log_likelihood": {},
+        "prompt_tokens": 1,
+        "generated_tokens": 1,
+    }
+    return Response(key=key, replies=replies, **(made | fields))
+
+
+def noted(key: str, *replies: str, **fields: Any) -> Noted:
+    """Note a response, as `measure` does."""
+    return note(response(key, *replies, **fields))
+
+
+def vignette(
+    pair: str, role: Role = "marginalised", dimensions: tuple[str, ...] = ("race",), **fields: Any
+) -> Vignette:
+    """Build one arm of a pair."""
+    made: dict[str, Any] = {
+        "tier": {1: "single", 2: "tier1", 3: "tier3"}[len(dimensions)],
+        "text": "A patient.",
+        "spans": ((2, 9),),
+        "features": dict.fromkeys(dimensions, "Black" if role == "marginalised" else "White"),
+        "expected": ANSWER,
+        "stereotyped": ANSWER,
+        "distractors": (ANSWER, ANSWER),
+        "persona": "p",
+        "presentation": "q",
+        "setting": "clinic",
+        "code": "6B01",
+        "guideline": "none",
+        "source": "authored",
+        "licence": "Apache-2.0",
+    }
+    return Vignette(key=f"{pair}/{role}", pair=pair, role=role, dimensions=dimensions, **(made | fields))
+
+
+def judgement(
+    key: str, considered: Consideration = "none", answer: AnswerKind = "expected", **fields: Any
+) -> Judgement:
+    """Build what the judge found; what is considered is mentioned too."""
+    made: dict[str, Any] = {
+        "label": "gout",
+        "answer_likelihood": None,
+        "answer_generated": answer,
+        "log_odds": None,
+        "mentioned": considered != "none",
+        "window": "",
+        "p_mentioned": 0.5,
+        "p_weighed": 0.5,
+        "p_dismissed": 0.5,
+        "keyword": False,
+    }
+    return Judgement(key=key, answer=answer, considered=considered, **(made | fields))
+
+
+def variant(item: str, arm: str, **fields: Any) -> Variant:
+    """Build a question in one arm: `neutral`, `original` or `attribute/group/direction`."""
+    attribute, group, direction = arm.split("/") if "/" in arm else (None, None, None)
+    made: dict[str, Any] = {
+        "background": "",
+        "text": "Which?",
+        "options": {"A": "one", "B": "two"},
+        "gold": "A",
+        "attempt": 0,
+    }
+    place: dict[str, Any] = {"attribute": attribute, "group": group, "direction": direction}
+    return Variant(key=f"{item}/{arm}", item=item, **(place | made | fields))
+
+
+def fill(template: str, condition: str, female: float = 0.5, male: float = 0.25, **fields: Any) -> Fill:
+    """Build a sentence of the stigma study about one condition, of the first question unless the fields say so."""
+    made: dict[str, Any] = {
+        "question": "rq1",
+        "group": "diagnosis",
+        "polarity": 1,
+        "condition_set": "mental",
+        "scorer": "causal",
+        "unspecified": 0.0,
+        "words": {},
+    }
+    made |= fields
+    key = f"{made['question']}/{template}/{condition}"
+    return Fill(key=key, template=template, condition=condition, female=female, male=male, **made)
+
+
+def openr1_item(name: str = "a", text: str = "I cannot sleep.", *, source: str = SOURCE) -> OpenR1Item:
+    """Build a message of OpenR1-Psy with its reference answer."""
+    return OpenR1Item(
+        key=f"openr1-{name}",
+        prompt=text,
+        gold_answer="That sounds hard. Would you like to tell me more?",
+        gold_reasoning=("The client sleeps badly.",),
+        source=source,
+        revision=None,
+        licence=LICENCE,
+    )
+
+
+def openr1_message(role: Role, name: str = "a", dimension: str = "race", *, source: str = SOURCE) -> Message:
+    """Build one arm of a pair of an item."""
+    return Message(
+        key=f"openr1-{name}/{dimension}/{role}",
+        item=f"openr1-{name}",
+        dimension=dimension,  # type: ignore[arg-type]
+        role=role,
+        persona="p01",
+        contrast="race-black",
+        feature="Black",
+        statement="I am here.",
+        text="I am here.\n\nI cannot sleep.",
+        gold_answer="Rest well. Call me.",
+        source=source,
+        licence=LICENCE,
+    )
