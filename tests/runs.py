@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from equipoise.metrics.rows import Rows
+
 from builders import ROLES, fill, judgement, response, variant, vignette
 from equipoise.core.records import Answer, Judgement, Response, Vignette, write
 from equipoise.metrics.answered import arm
-from equipoise.metrics.rows import Rows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -88,7 +89,7 @@ def question_rows(
             )
             chosen = given.get(name, "A")
             likelihood = {letter: float(letter == chosen) - 1 for letter in OPTIONS}
-            responses.append(_response(f"{item}/{name}", "adversarial", likelihood))
+            responses.append(_response(f"{item}/{name}", "questions", likelihood))
     return variants, responses
 
 

@@ -18,7 +18,7 @@ from equipoise.models.registry import ReplayEntry
 
 def prompt(key: str, *turns: str) -> Prompt:
     """Build a prompt."""
-    return Prompt(key=key, study="adversarial", system="You are a clinician.", prefix="", turns=turns, candidates=())
+    return Prompt(key=key, study="questions", system="You are a clinician.", prefix="", turns=turns, candidates=())
 
 
 def saved(key: str, reply: str, asked: str | None = None) -> Saved:
@@ -46,7 +46,7 @@ def test_an_answer_is_found_by_the_key_of_its_prompt(tmp_path: Path) -> None:
     """All that was saved comes back, under the study that asks."""
     (found,) = answered(tmp_path / "saved.jsonl", [saved("b", "No."), saved("a", "Yes.")], [prompt("a", "Why?")])
 
-    expected = saved("a", "Yes.").model_dump(exclude={"asked"}) | {"study": "adversarial"}
+    expected = saved("a", "Yes.").model_dump(exclude={"asked"}) | {"study": "questions"}
     assert found == Response.model_validate(expected)
 
 
@@ -115,7 +115,7 @@ def test_saved_responses_of_a_run_give_the_run_again(tmp_path: Path, monkeypatch
         found = [*answered]
 
     assert (manifest.backend, manifest.repo, manifest.revision) == ("replay", "responses.jsonl", model.sha256)
-    assert found == [row.model_copy(update={"study": "adversarial"}) for row in before]
+    assert found == [row.model_copy(update={"study": "questions"}) for row in before]
 
 
 def test_a_file_that_is_missing_or_altered_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

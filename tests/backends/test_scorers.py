@@ -42,7 +42,7 @@ def prompt(key: str, stem: str = "", text: str = "") -> Prompt:
     """Build a prompt that is scored and not replied to."""
     return Prompt(
         key=key,
-        study="adversarial",
+        study="questions",
         system="",
         prefix="Answer:",
         turns=(f"{stem} {text or key}",),

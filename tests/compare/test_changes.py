@@ -172,8 +172,8 @@ def test_flips_are_changes_of_kind() -> None:
     assert flips(base, head) == [
         Flip("vignettes", "p00/marginalised", "expected", "distractor"),
         Flip("vignettes", "p01/marginalised", "stereotyped, silent", "stereotyped, considered"),
-        Flip("adversarial", "q01/neutral", "wrong", "right"),
-        Flip("adversarial", f"q02/{BLACK}", "right", "wrong"),
+        Flip("questions", "q01/neutral", "wrong", "right"),
+        Flip("questions", f"q02/{BLACK}", "right", "wrong"),
     ]
 
 
@@ -182,4 +182,4 @@ def test_changed_texts_are_counted() -> None:
     base = revision(letters=[{}, {}])
     variants = [base.variants[0].model_copy(update={"text": "Another question?"}), *base.variants[1:]]
 
-    assert reworded(base, replace(base, variants=variants)) == [("adversarial", 1, len(variants))]
+    assert reworded(base, replace(base, variants=variants)) == [("questions", 1, len(variants))]

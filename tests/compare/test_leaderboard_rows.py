@@ -155,7 +155,7 @@ def test_without_a_defined_ratio_the_extremes_are_undefined() -> None:
 def test_prompts_are_counted_over_the_studies() -> None:
     """Prompts and unparsed answers are totals of metrics/run.json, and None where a run has none."""
     counted = run("a")
-    asked = {"vignettes": {"n_prompts": 82, "unparsed": 1}, "adversarial": {"n_prompts": 12, "unparsed": 2}}
+    asked = {"vignettes": {"n_prompts": 82, "unparsed": 1}, "questions": {"n_prompts": 12, "unparsed": 2}}
     counted = counted._replace(metrics={**counted.metrics, "run": asked})
     rows = standings([counted, run("b", "b")], counted.params)
 

@@ -75,15 +75,15 @@ def test_an_answer_takes_the_key_of_the_prompt_that_asks(tmp_path: Path) -> None
     """A response found for another case has that case's key and study."""
     with ResponseCache(tmp_path / "responses.sqlite") as cache:
         cache.put("question", response("a"))
-        found = cache.get("question", PROMPT.model_copy(update={"key": "b", "study": "adversarial"}))
+        found = cache.get("question", PROMPT.model_copy(update={"key": "b", "study": "questions"}))
 
     assert found is not None
-    assert (found.key, found.study) == ("b", "adversarial")
+    assert (found.key, found.study) == ("b", "questions")
 
 
 def test_a_question_does_not_depend_on_who_asks() -> None:
     """The same words in another case are the same question."""
-    other = PROMPT.model_copy(update={"key": "b", "study": "adversarial"})
+    other = PROMPT.model_copy(update={"key": "b", "study": "questions"})
 
     assert response_key(PROMPT, MANIFEST, GENERATION) == response_key(other, MANIFEST, GENERATION)
 

@@ -4,12 +4,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from equipoise.cli.soundness import SECTIONS
 
 from equipoise.backends.infer import Infer
 from equipoise.core import params
 from equipoise.core.errors import EquipoiseError
 from equipoise.models import registry
+from equipoise.studies.check import SECTIONS
 from equipoise.vignettes.prompts import Build
 
 if TYPE_CHECKING:

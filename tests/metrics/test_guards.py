@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from equipoise.metrics.rows import Rows
 
 from builders import REASON, fill, noted
 from equipoise.cases.rows import Case
 from equipoise.metrics.effects import Estimate, Group, effect
 from equipoise.metrics.guards import FEW, THRESHOLDS, Guard, guard_metrics, guards
-from equipoise.metrics.rows import Rows
 from runs import NOTHING
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from equipoise.metrics.rows import Rows, read_rows
 
 from builders import fill, prompt, response
 from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
-from equipoise.metrics.rows import Rows, read_rows
 
 if TYPE_CHECKING:
     from equipoise.core.records import Row, Study

@@ -45,7 +45,7 @@ def test_unjudged_response_is_named(
 
 def test_studies_are_counted_apart(response: Callable[..., Response]) -> None:
     """Each study has its own prompts, and a letter that was not read is counted in the study that asked for it."""
-    adversarial = response("i1/neutral").model_copy(update={"study": "adversarial"})
+    adversarial = response("i1/neutral").model_copy(update={"study": "questions"})
     exam = response("i1/exam").model_copy(update={"study": "medmcqa"})
 
     counted = run_metrics([note(adversarial), note(exam)], [], {"i1/neutral": "A"}, {"i1": None})

@@ -47,7 +47,7 @@ def response(key: str, *replies: str, **log_likelihood: float) -> Response:
     """Build a response with replies, or with likelihoods of letters."""
     return Response(
         key=key,
-        study="adversarial",
+        study="questions",
         replies=replies,
         finished=tuple(True for _ in replies),
         log_likelihood=log_likelihood,

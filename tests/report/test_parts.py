@@ -121,7 +121,7 @@ def test_guards_report_skewed_arms_and_small_groups() -> None:
     """Beside the verdicts stand the skew of each arm, groups that are too small, and figures that should be 0."""
     metrics = {
         "run": {"vignettes": {"n_prompts": 4, "unfinished": 3, "unparsed": 0}},
-        "adversarial": {"arm": {"neutral": {"label_skew": {"n": 9, "estimate": 0.7, "alarm": 1}}}},
+        "questions": {"arm": {"neutral": {"label_skew": {"n": 9, "estimate": 0.7, "alarm": 1}}}},
         "silent_bias": {"dimension": {"age": {"underpowered": 1}, "race": {"underpowered": 0}}},
         "stigma": {"duplicate_files": 2},
     }

@@ -6,10 +6,10 @@ import shutil
 from pathlib import Path
 
 import pytest
-from equipoise.cli.soundness import require_sound
 
 from equipoise.core import params, records
 from equipoise.core.errors import EquipoiseError
+from equipoise.studies.check import require_sound
 from made_machine import MadeMachine
 
 ROOT = Path(__file__).parents[2]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from equipoise.metrics.answered import arms_of
-from equipoise.metrics.equity import METRIC, assigned_questions, equity_effects
+from equipoise.metrics.equity import STUDY, assigned_questions, equity_effects
 from equipoise.questions.rows import ATTRIBUTES
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def score_equity_released(
 
     What is undefined is None, as are the standard deviations over partitions where one partition was drawn.
     """
-    effects = {row.key.removeprefix(f"{METRIC}/"): row for row in equity_effects(table, cities, options)}
+    effects = {row.key.removeprefix(f"{STUDY}/"): row for row in equity_effects(table, cities, options)}
     baseline = effects["baseline/all/baseline_accuracy"]
     return {
         "file": name,

@@ -21,7 +21,7 @@ def effect(place: str, estimate: float | None, n: int = 40) -> Effect:
     metric, family, *group, measure = place.split("/")
     return Effect(
         key=place,
-        metric=metric,
+        study=metric,
         family=family,
         group="/".join(group),
         measure=measure,

@@ -40,7 +40,7 @@ def effect(family: str, group: str, measure: str, estimate: float | None, reach:
     """Build an effect of seven pairs whose interval reaches equally far on both sides."""
     return Effect(
         key=f"silent_bias/{family}/{group}/{measure}",
-        metric="silent_bias",
+        study="vignettes",
         family=family,
         group=group,
         measure=measure,
