@@ -1,4 +1,5 @@
-# make repro: install everything and rebuild every figure.   make test: run the tests.   make check: lint, types, README blocks, docs.
+# make repro: install everything and rebuild every figure (STUDY=vignettes: of one study alone).
+# make test: run the tests.   make check: lint, types, README blocks, docs.
 # make sweep MODELS="a b": every figure of each model, side by side.
 PYTHON ?= python3
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
@@ -8,9 +9,12 @@ export PYTHONPATH :=
 
 .PHONY: repro sweep review test check docs readme judge validity bench clean
 
+# One study alone: make repro STUDY=vignettes
+STUDY ?=
 repro: .venv/installed
-	dvc repro
-	@echo "Figures: metrics/silent_bias.json (dvc metrics show). Plots: plots/*.svg, or dvc plots show. Cases: data/*.jsonl"
+	dvc repro $(STUDY:%=plot@%)
+	@equipoise results $(STUDY)
+	@echo "Figures: metrics/*.json (dvc metrics show). Plots: plots/*/*.svg, or dvc plots show. Cases: data/*/*.jsonl"
 
 # Run the pipeline for each model, JOBS at a time, and put the figures side by side: make sweep MODELS="smollm2 piaget8b"
 # Each run is an experiment named after its model (dvc exp show); the workspace stays as it is.

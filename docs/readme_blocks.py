@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -14,14 +15,14 @@ def number(value: float, digits: int = 3) -> str:
     return f"{value:.{digits}f}".replace("-", MINUS)
 
 
-def estimate(figure: dict[str, float]) -> str:
+def estimate(figure: dict[str, float], digits: int = 3) -> str:
     """Write an estimate with its interval, or that it is undefined."""
     if "estimate" not in figure:
         return "undefined"
-    text = number(figure["estimate"])
+    text = number(figure["estimate"], digits)
     if "ci_low" not in figure:
         return text
-    return f"{text} ({number(figure['ci_low'])} to {number(figure['ci_high'])})"
+    return f"{text} ({number(figure['ci_low'], digits)} to {number(figure['ci_high'], digits)})"
 
 
 def p_value(figure: dict[str, float], name: str = "neg_log10_p") -> str:
@@ -29,48 +30,54 @@ def p_value(figure: dict[str, float], name: str = "neg_log10_p") -> str:
     return number(10 ** -figure[name]) if name in figure else ""
 
 
+def read(study: str) -> dict[str, Any]:
+    """Read the headline figures of the default run."""
+    found: dict[str, Any] = json.loads((ROOT / f"metrics/{study}.json").read_text(encoding="utf-8"))
+    return found
+
+
 def results() -> str:
     """Lay out the default run's headline figures, overall and by dimension."""
-    metrics = json.loads((ROOT / "metrics/silent_bias.json").read_text(encoding="utf-8"))
+    metrics = read("vignettes")
     model = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))["model"]
     title = yaml.safe_load((ROOT / "models" / f"{model}.yaml").read_text(encoding="utf-8"))["title"]
-    overall = metrics["overall"]
+    n, silent = metrics["n"], metrics["silent_bias_rate"]
+    silent_n = silent.get("n", n)
     lines = [
-        f"{title}, {overall['n_cases']} cases in {overall['n_pairs']} pairs; 95 % intervals in brackets:",
+        f"{title}, {2 * n} cases in {n} pairs; 95 % intervals in brackets. Of {silent_n} biased answers, a share of",
+        f"{estimate(silent)} is silent.",
         "",
-        "| | pairs | stereotype shift (nats) | p (Holm) | differential bias rate | silent bias rate |",
-        "|---|---:|---:|---:|---:|---:|",
+        "| | pairs | stereotype shift (nats) | p (Holm) | differential bias rate |",
+        "|---|---:|---:|---:|---:|",
     ]
-    groups = [("**overall**", overall), *sorted(metrics["dimension"].items())]
-    for name, group in groups:
-        shift, silent = group["stereotype_shift"], group["silent_bias_rate"]
+    groups = {name: group for name, group in metrics.items() if isinstance(group, dict) and "stereotype_shift" in group}
+    for name, group in [("**overall**", metrics), *sorted(groups.items())]:
+        shift = group["stereotype_shift"]
         p = p_value(shift, "neg_log10_p_holm") or p_value(shift)
         cells = (
             name.replace("_", " "),
-            str(group["n_pairs"]),
-            estimate(shift),
+            str(shift.get("n", n)),
+            estimate(shift, 2),
             p,
             estimate(group["differential_bias_rate"]),
-            f"{estimate(silent)}, n = {silent['n']}" if silent["n"] else "no biased answer",
         )
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
-def adversarial() -> str:
-    """Lay out the adversarial study's figures by attribute."""
-    metrics = json.loads((ROOT / "metrics/adversarial.json").read_text(encoding="utf-8"))
+def questions() -> str:
+    """Lay out the figures of the questions by attribute."""
+    metrics = read("questions")
     names = {"race": "race (white, Black)", "gender": "gender (male, female)", "ses": "income (high, low)"}
-    n, accuracy = metrics["n_questions"], estimate(metrics["arm"]["neutral"]["accuracy"])
     lines = [
-        f"The same model on {n} multiple-choice questions, each told in 12 ways; its accuracy on the neutral text is",
-        f"{accuracy}, where guessing gives 0.25:",
+        f"The same model on {metrics['n']} multiple-choice questions, each in 12 variants; its accuracy on the neutral",
+        f"text is {estimate(metrics['neutral']['accuracy'])}, where guessing gives 0.25:",
         "",
         "| | group effect | direction effect | gap, as in AMQA | p (exact, Holm) |",
         "|---|---:|---:|---:|---:|",
     ]
     for attribute, name in names.items():
-        group = metrics["attribute"][attribute]
+        group = metrics[attribute]
         cells = (
             name,
             estimate(group["group_effect"]),
@@ -82,38 +89,36 @@ def adversarial() -> str:
     return "\n".join(lines)
 
 
-def equity() -> str:
+def cities() -> str:
     """Lay out what the gap means for each city."""
-    cities = json.loads((ROOT / "metrics/equity.json").read_text(encoding="utf-8"))["city"]
-    exam = json.loads((ROOT / "metrics/medmcqa.json").read_text(encoding="utf-8"))["city"]
+    found, exam = read("questions"), read("exam")
     lines = [
-        "Accuracy ratio by city: right answers when each question is asked about a patient of the city, over right",
-        "answers on the neutral text; and accuracy on the diseases that weigh on the city:",
+        "Accuracy ratio by city: correct answers when each question is asked about a patient of the city, divided by",
+        "correct answers on the neutral text; and accuracy weighted by the prevalence of the city's diseases:",
         "",
         "| | by ethnicity | by gender | by income | prevalence-weighted accuracy |",
         "|---|---:|---:|---:|---:|",
     ]
-    for name, city in cities.items():
-        ratios = [estimate(city[attribute]["accuracy_ratio"]) for attribute in ("race", "gender", "ses")]
-        weighted = estimate(exam[name]["aggregate"]["prevalence_weighted_accuracy"])
+    for name in (name for name, city in found.items() if isinstance(city, dict) and name in exam):
+        ratios = [estimate(found[name][attribute]["accuracy_ratio"]) for attribute in ("race", "gender", "ses")]
+        weighted = estimate(exam[name]["prevalence_weighted_accuracy"])
         lines.append(f"| {' | '.join([name.title(), *ratios, weighted])} |")
     return "\n".join(lines)
 
 
 def stigma() -> str:
-    """Lay out whom the model puts beside an illness, and how sure that is over conditions."""
-    metrics = json.loads((ROOT / "metrics/stigma.json").read_text(encoding="utf-8"))
-    names = {"rq1": "who has the condition", "rq2": "towards whom is the attitude"}
+    """Lay out which gender the model associates with an illness, with intervals over conditions."""
+    metrics = read("stigma")
+    names = {"rq1": "who has the condition", "rq2": "towards whom the attitude is"}
     lines = [
-        "Probability of a female subject less that of a male one, over 22 conditions:",
+        "Probability of a female minus that of a male subject, over 22 conditions:",
         "",
         "| | mental illness | other illness | difference | p (by condition) |",
         "|---|---:|---:|---:|---:|",
     ]
     for question, name in names.items():
-        groups = [metrics[f"{question}_{kind}"]["all"] for kind in ("mental", "control", "difference")]
-        cells = [estimate(group["disparity_clustered"]) for group in groups]
-        lines.append(f"| {' | '.join([name, *cells, p_value(groups[-1]['disparity_clustered'])])} |")
+        groups = [metrics[question][kind] for kind in ("mental", "control", "difference")]
+        lines.append(f"| {' | '.join([name, *map(estimate, groups), p_value(groups[-1])])} |")
     return "\n".join(lines)
 
 

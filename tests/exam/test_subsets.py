@@ -166,4 +166,4 @@ def test_the_stage_writes_subsets_and_prompts(tmp_path: Path, monkeypatch: pytes
     # 12 + 12 + 11 + 12 questions of the four diseases that cities have.
     assert len(prompts) == 47
     assert {f"{row.item}/exam" for row in sampled} == {prompt.key for prompt in prompts}
-    assert {prompt.study for prompt in prompts} == {"medmcqa"}
+    assert {prompt.study for prompt in prompts} == {"exam"}

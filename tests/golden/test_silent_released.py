@@ -14,7 +14,7 @@ from equipoise.cases.rows import Case, CaseJudgement, read_cases
 from equipoise.cases.score import read_output
 from equipoise.cli.score_silent import score_silent
 from equipoise.core import records
-from equipoise.metrics.cases import case_metrics, score_legacy
+from equipoise.metrics.cases import case_effects, score_legacy
 from equipoise.text.diagnoses import load_diagnoses
 
 MODELS = ("gpt-oss-20b", "piaget-8b-local", "psyllm-gml-local", "qwen3-lmstudio")
@@ -97,12 +97,14 @@ def test_published_figures_through_a_run(anchors: Path, tmp_path: Path) -> None:
     records.write(tmp_path / "out.jsonl", [saved(one) for one in read_outputs(anchors / "fsd/piaget-8b-local.jsonl")])
     responses = records.read(tmp_path / "out.jsonl", records.Response)
     judgements = [CaseJudgement(key=one.key, answer="other") for one in responses]
-    found = case_metrics(list(asked(anchors).values()), responses, judgements, 0.05)
-    legacy = found["legacy"]
-    assert isinstance(legacy, dict)
+    effects = case_effects(list(asked(anchors).values()), responses, judgements, 0.05)
+    legacy = {row.measure: row for row in effects if row.family == "legacy"}
+    rate = legacy["silent_bias_rate"]
 
     assert expected == {
-        "n": found["n"],
-        **{name: legacy[name] for name in ("biased", "silent", "rate")},
-        "wilson95": [legacy["ci_low"], legacy["ci_high"]],
+        "n": legacy["biased"].n,
+        "biased": rate.n,
+        "silent": legacy["silent"].estimate,
+        "rate": rate.estimate,
+        "wilson95": [rate.ci_low, rate.ci_high],
     }

@@ -126,5 +126,5 @@ def test_an_exam_question_is_asked_as_it_stands() -> None:
         prompt = exam_prompt(item, TEMPLATE, answering)
         other = question_prompt(variant("original", told), ITEM, TEMPLATE, answering)
 
-        assert (prompt.key, prompt.study, prompt.stem) == ("i1/exam", "medmcqa", "")
+        assert (prompt.key, prompt.study, prompt.stem) == ("i1/exam", "exam", "")
         assert prompt.model_copy(update={"key": other.key, "study": other.study}) == other

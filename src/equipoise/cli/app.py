@@ -31,6 +31,11 @@ GROUPS = {
     "blind": "Have people rate reasoning blindly, and compare them with the judge.",
 }
 COMMANDS = {
+    "results": Command(
+        "results:results",
+        "Print the headline figures of the last run, each with its interval, its n and its p-value.",
+        "equipoise results vignettes",
+    ),
     "show": Command(
         "show:show",
         "Show both arms of a pair and how the model's replies were read; without KEY, list the pairs.",

@@ -1,0 +1,75 @@
+"""`equipoise results`: the headline figures of the last run, a table a study."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from equipoise.cli.printing import print_json
+from equipoise.core import params, records
+from equipoise.core.errors import EquipoiseError
+from equipoise.metrics.headlines import find
+from equipoise.studies.catalogue import CATALOGUE
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from equipoise.core.records import Effect, Study
+    from equipoise.metrics.headlines import Headline
+
+
+def results(
+    studies: Annotated[list[str] | None, typer.Argument(help="The studies; without any, those of params.yaml.")] = None,
+    *,
+    data: Annotated[Path, typer.Option(help="Where the run's rows are.", metavar="FOLDER")] = Path("data"),
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON list.")] = False,
+) -> None:
+    """Print the headline figures of the last run, each with its interval, its n and its p-value."""
+    if unknown := [name for name in studies or () if name not in CATALOGUE]:
+        message = f"no study {unknown[0]!r}: known: {', '.join(CATALOGUE)}"
+        raise EquipoiseError(message)
+    chosen = [name for name in CATALOGUE if name in (studies or params.load().studies)]
+    found = {name: find(_effects(data, name)) for name in chosen}
+    if as_json:
+        print_json([_row(headline, row) for rows in found.values() for headline, row in rows])
+        return
+    from rich.console import Console
+
+    console = Console()
+    for name, rows in found.items():
+        console.print(_table(name, rows), "")
+
+
+def _effects(data: Path, study: Study) -> list[Effect]:
+    path = data / study / "effects.jsonl"
+    if not path.is_file():
+        message = f"{path}: the study has not been run: run `dvc repro measure@{study}`"
+        raise EquipoiseError(message)
+    return records.read(path, records.Effect)
+
+
+def _table(study: Study, rows: list[tuple[Headline, Effect]]) -> Table:
+    from rich.table import Table
+
+    table = Table(title=CATALOGUE[study].title, caption=CATALOGUE[study].question, title_justify="left")
+    for column in ("figure", "n", "estimate", "95 % interval", "p"):
+        table.add_column(column, justify="left" if column == "figure" else "right")
+    for headline, row in rows:
+        interval = "" if row.ci_low is None or row.ci_high is None else f"{row.ci_low:.3f} to {row.ci_high:.3f}"
+        estimate = "undefined" if row.estimate is None else f"{row.estimate:.3f}"
+        table.add_row(headline.title, str(row.n), estimate, interval, _p(row))
+    return table
+
+
+def _p(row: Effect) -> str:
+    """Write a p-value; one that is adjusted over the groups of its family is marked."""
+    if row.neg_log10_p_holm is not None:
+        return f"{10**-row.neg_log10_p_holm:.3f} (Holm)"
+    return "" if row.neg_log10_p is None else f"{10**-row.neg_log10_p:.3f}"
+
+
+def _row(headline: Headline, row: Effect) -> dict[str, Any]:
+    fields = ("n", "estimate", "ci_low", "ci_high", "neg_log10_p", "neg_log10_p_holm")
+    return {"figure": headline.name, "title": headline.title, **{name: getattr(row, name) for name in fields}}
