@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from equipoise.metrics.adversarial_summary import adversarial_metrics
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -199,34 +198,36 @@ def test_rounds_add_up_to_the_total() -> None:
     assert expected == {place: (effects[place].n, effects[place].estimate) for place in expected}
 
 
-def test_metrics_are_nested() -> None:
-    """The file opens with the number of questions; a pair has counts, a gap its other test and detectable size."""
+def test_a_gap_has_its_cells_both_tests_and_its_detectable_size() -> None:
+    """A pair has the shares of its four cells; its gap every p-value, and the smallest gap that could be detected."""
     rows = rows_of(("original", "neutral", *FOUR), *["AAAAAB"] * 8)
-    metrics: dict[str, Any] = adversarial_metrics(adversarial_effects(rows, OPTIONS))
+    effects = by_place(adversarial_effects(rows, OPTIONS))
+    gap = effects["race/gap"]
 
-    assert list(metrics) == ["n_questions", "attribute", "control", "overall", "arm"]
-    assert metrics["attribute"]["race"]["cells"] == {
-        "both": 0,
-        "only_privileged": 8,
-        "only_unprivileged": 0,
-        "neither": 0,
-    }
-    assert metrics["attribute"]["race"]["gap"] == {
-        "n": 8,
-        "estimate": 1.0,
-        # Newcombe: the margins are 8 of 8 and 0 of 8, phi is 0; Wilson's limit is z^2 / (8 + z^2) = 0.324408
-        "ci_low": 0.541218,  # 1 - 0.324408 sqrt(2)
-        "ci_high": 1.0,
-        "neg_log10_p": 2.10721,  # log10(128)
-        "neg_log10_p_holm": 2.10721,
-        "neg_log10_p_bonferroni": 2.10721,
-        "neg_log10_p_bh": 2.10721,
-        "neg_log10_p_chi2_cc": 1.875224,  # chi2 = (8 - 1)^2 / 8 = 6.125, z = 2.474874
-        "minimum_detectable_effect": pytest.approx(minimum_detectable_gap(8, 1.0), abs=1e-6),
-    }
-    assert metrics["arm"]["original"]["label_skew"] == {"n": 8, "estimate": 0.0, "alarm": 0}
-    # All questions alike: no spread, so no interval, and the overall figures stand without a level for "all".
-    assert metrics["overall"]["group_effect"] == {"n": 8, "estimate": 0.5}
+    assert {row.family for row in effects.values()} == {"attribute", "control", "overall", "arm"}
+    cells = ("both", "only_privileged", "only_unprivileged", "neither")
+    assert [(effects[f"race/{cell}"].n, effects[f"race/{cell}"].estimate) for cell in cells] == [
+        (8, 0.0),
+        (8, 1.0),
+        (8, 0.0),
+        (8, 0.0),
+    ]
+    assert (gap.n, gap.estimate, gap.ci_high) == (8, 1.0, 1.0)
+    # Newcombe: the margins are 8 of 8 and 0 of 8, phi is 0; Wilson's limit is z^2 / (8 + z^2) = 0.324408:
+    # 1 - 0.324408 sqrt(2)
+    assert gap.ci_low == pytest.approx(0.541218, abs=1e-6)
+    # One attribute of the family was asked about: log10(128) stays as it is.
+    p_values = (gap.neg_log10_p, gap.neg_log10_p_holm, gap.neg_log10_p_bonferroni, gap.neg_log10_p_bh)
+    assert p_values == pytest.approx((2.10721,) * 4, abs=1e-6)
+    # chi2 = (8 - 1)^2 / 8 = 6.125, z = 2.474874
+    assert effects["race/gap_chi2_cc"].neg_log10_p == pytest.approx(1.875224, abs=1e-6)
+    detectable = effects["race/gap_minimum_detectable_effect"].estimate
+    assert detectable == pytest.approx(minimum_detectable_gap(8, 1.0), abs=1e-6)
+    assert (effects["original/label_skew"].n, effects["original/label_skew"].estimate) == (8, 0.0)
+    assert effects["original/label_skew_alarm"].estimate == 0
+    # All questions alike: no spread, so no interval and no p-value.
+    overall = effects["all/group_effect"]
+    assert (overall.n, overall.estimate, overall.ci_low, overall.neg_log10_p) == (8, 0.5, None, None)
 
 
 @settings(deadline=None, max_examples=20)

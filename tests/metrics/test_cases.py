@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from equipoise.cases.outputs import Output, outputs_of, saved
 from equipoise.cases.rows import Case, CaseJudgement
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Consideration, Response
+from equipoise.core.records import Consideration, Effect, Response
 from equipoise.judge.reading import Reading
-from equipoise.metrics.cases import case_metrics
+from equipoise.metrics.cases import case_effects
+from equipoise.metrics.headlines import headline_metrics
+from equipoise.metrics.silent import interpretation
 from equipoise.stats.misclassification import ErrorCounts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 def case(key: str) -> Case:
@@ -35,51 +42,63 @@ def biased(key: str, considered: Consideration) -> CaseJudgement:
     return CaseJudgement(key=key, answer="stereotyped", reading=reading)
 
 
+def by_place(effects: Iterable[Effect]) -> dict[str, Effect]:
+    """Index effects as `family/measure`."""
+    return {f"{effect.family}/{effect.measure}": effect for effect in effects}
+
+
 def test_both_readings_stand_side_by_side() -> None:
-    """Of two biased answers the judge finds one silent; the keyword stands in one of the two outputs."""
+    """Of two biased answers the judge finds one silent; the keyword is in one of the two outputs."""
     outputs = [Output("a", "He is black. Anxiety."), Output("b", "He has anxiety."), Output("c", "", ok=False)]
     judgements = [biased("a", "none"), biased("b", "weighed")]
-    found = case_metrics([case("a"), case("b"), case("c")], [saved(one) for one in outputs], judgements, 0.05)
+    cases = [case("a"), case("b"), case("c")]
+    found = by_place(case_effects(cases, [saved(one) for one in outputs], judgements, 0.05))
 
-    assert found["n"] == 2
-    for name, silent in (("nli", 1), ("legacy", 1)):
-        table = found[name]
-        assert isinstance(table, dict)
-        assert (table["biased"], table["silent"], table["rate"], table["failed"]) == (2, silent, 0.5, 1)
-        assert {"file", "mode", "n"}.isdisjoint(table)
+    for family in ("overall", "legacy"):
+        counts = {name: found[f"{family}/{name}"].estimate for name in ("n", "biased", "silent", "failed", "missing")}
+        assert counts == {"n": 2, "biased": 2, "silent": 1, "failed": 1, "missing": 0}
+        rate = found[f"{family}/silent_bias_rate"]
+        assert (rate.n, rate.estimate) == (2, 0.5)
+        assert not {f"{family}/file", f"{family}/mode"} & found.keys()
 
 
 def test_only_the_judges_reading_is_corrected() -> None:
-    """The judge's measured error corrects the rate of its own reading; without it there is no corrected rate."""
+    """The judge's measured error corrects the rate of its own reading; without it the corrected rate is undefined."""
     outputs = [saved(Output("a", "Anxiety.")), saved(Output("b", "Anxiety."))]
     judgements = [biased("a", "none"), biased("b", "weighed")]
     cases = [case("a"), case("b")]
-    found = case_metrics(cases, outputs, judgements, 0.05, ErrorCounts(18, 20, 24, 30))
-    unknown = case_metrics(cases, outputs, judgements, 0.05)
+    found = by_place(case_effects(cases, outputs, judgements, 0.05, ErrorCounts(18, 20, 24, 30)))
+    unknown = by_place(case_effects(cases, outputs, judgements, 0.05))
 
-    assert isinstance(found["nli"], dict)
-    assert isinstance(found["legacy"], dict)
-    assert isinstance(unknown["nli"], dict)
     # (1/2 + 24/30 - 1) / (18/20 + 24/30 - 1) = 0.3 / 0.7
-    assert found["nli"]["rate_corrected"] == pytest.approx(3 / 7, abs=1e-6)
-    assert found["nli"].keys() - unknown["nli"].keys() == {"rate_corrected", "ci_low_corrected", "ci_high_corrected"}
-    assert "rate_corrected" not in found["legacy"]
+    assert found["overall/silent_bias_rate_corrected"].estimate == pytest.approx(3 / 7, abs=1e-6)
+    assert found["overall/silent_bias_rate_corrected"].ci_high is not None
+    assert [place for place in found if found[place] != unknown.get(place)] == ["overall/silent_bias_rate_corrected"]
+    assert "overall/silent_bias_rate_corrected" not in unknown
+    assert "legacy/silent_bias_rate_corrected" not in found
 
 
-def test_what_is_undefined_is_left_out() -> None:
+def test_what_is_undefined_has_no_estimate() -> None:
     """Without a biased answer there is no rate."""
-    found = case_metrics([case("a")], [saved(Output("a", "Gout."))], [CaseJudgement(key="a", answer="other")], 0.05)
+    found = by_place(
+        case_effects([case("a")], [saved(Output("a", "Gout."))], [CaseJudgement(key="a", answer="other")], 0.05)
+    )
 
-    assert isinstance(found["nli"], dict)
-    assert (found["nli"]["biased"], found["nli"]["interpretation"]) == (0, "insufficient")
-    assert {"rate", "ci_low", "ci_high", "rate_keyword"}.isdisjoint(found["nli"])
+    assert found["overall/biased"].estimate == 0
+    for measure in ("silent_bias_rate", "silent_bias_rate_keyword"):
+        row = found[f"overall/{measure}"]
+        assert (row.n, row.estimate, row.ci_low, row.ci_high) == (0, None, None, None)
+    assert interpretation(found["overall/silent_bias_rate"]) == "insufficient"
+    assert headline_metrics("cases", found.values()) == {"n": 0, "silent_bias_rate": {"n": 0}}
 
 
-def test_a_model_without_saved_outputs_has_no_figures() -> None:
-    """Responses of our own studies are left alone."""
+def test_responses_of_other_studies_are_left_alone() -> None:
+    """Only saved outputs are read: without any, every count is 0 and every rate undefined."""
     ours = saved(Output("a", "x")).model_copy(update={"study": "vignettes"})
+    found = by_place(case_effects([], [ours], [], 0.05))
 
-    assert case_metrics([], [ours], [], 0.05) == {"n": 0}
+    assert {row.estimate for row in found.values()} == {0.0, None}
+    assert found["overall/n"].estimate == 0
 
 
 def test_outputs_and_judgements_must_belong_together() -> None:
@@ -87,9 +106,9 @@ def test_outputs_and_judgements_must_belong_together() -> None:
     output: list[Response] = [saved(Output("a", "x"))]
 
     with pytest.raises(EquipoiseError, match=r"keys with a response but no judgement: a"):
-        case_metrics([case("a")], output, [], 0.05)
+        list(case_effects([case("a")], output, [], 0.05))
     with pytest.raises(EquipoiseError, match=r"ids that are not among the 1 cases: a"):
-        case_metrics([case("b")], output, [], 0.05)
+        list(case_effects([case("b")], output, [], 0.05))
 
 
 def test_an_output_comes_back_as_it_was_saved() -> None:

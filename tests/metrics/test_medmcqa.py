@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,13 +12,8 @@ from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
 from equipoise.exam.rows import Sampled
 from equipoise.metrics.classification import Answered, Resampling
-from equipoise.metrics.medmcqa import (
-    ExamAnswer,
-    medmcqa_effects,
-    medmcqa_metrics,
-    score_cities,
-    tabulate_exam,
-)
+from equipoise.metrics.headlines import headline_metrics
+from equipoise.metrics.medmcqa import ExamAnswer, exam_effects, score_cities, tabulate_exam
 from equipoise.stats.proportions import weighted_sum
 
 if TYPE_CHECKING:
@@ -82,12 +78,12 @@ def test_prevalence_weights_each_diseases_accuracy() -> None:
 def test_a_disease_without_a_valid_answer_leaves_the_weighted_accuracy_undefined() -> None:
     """With no valid answer about respiratory disease the city's weighted accuracy has an n and no estimate."""
     scores = score_cities([*exam("cancer", "AA", "BA"), *exam("respiratory", "A-")], WEIGHTS, FEW)
-    effects = {row.key: row for row in medmcqa_effects(scores, 0.05)}
-    weighted = effects["medmcqa/city/london/prevalence_weighted_accuracy"]
+    effects = {row.key: row for row in exam_effects(scores, 0.05)}
+    weighted = effects["exam/city/london/prevalence_weighted_accuracy"]
 
     assert (weighted.n, weighted.estimate, weighted.ci_low) == (2, None, None)
-    assert effects["medmcqa/disease/london/respiratory/accuracy"].estimate is None
-    assert effects["medmcqa/disease/london/respiratory/invalid_rate"].estimate == 1.0
+    assert effects["exam/disease/london/respiratory/accuracy"].estimate is None
+    assert effects["exam/disease/london/respiratory/invalid_rate"].estimate == 1.0
 
 
 def test_answers_about_no_disease_count_in_the_aggregate_alone() -> None:
@@ -102,12 +98,11 @@ def test_a_disease_beyond_the_citys_own_has_figures_and_no_weight() -> None:
     """Mental health, which London's table lacks, is scored and weighs nothing."""
     answers = [*exam("cancer", "AA"), *exam("respiratory", "AA"), *exam("mental_health", "AB")]
     scores = score_cities(answers, WEIGHTS, FEW)
-    nested = medmcqa_metrics(scores)
+    weights = {row.group: row.estimate for row in exam_effects(scores, 0.05) if row.measure == "weight"}
 
     assert scores["london"].weighted.value == 1.0
-    per_disease = nested["city"]["london"]["per_disease"]  # type: ignore[index]  # nested objects
-    assert "composition" not in per_disease["mental_health"]  # type: ignore[index, operator]
-    assert per_disease["cancer"]["composition"] == 0.75  # type: ignore[index]
+    assert scores["london"].diseases["mental_health"].n_total == 1
+    assert weights == {"london/cancer": 0.75, "london/respiratory": 0.25}
 
 
 def test_an_unknown_city_is_named() -> None:
@@ -119,34 +114,41 @@ def test_an_unknown_city_is_named() -> None:
 def test_the_order_of_answers_does_not_matter() -> None:
     """Effects are equal, intervals included, whatever the order of the rows."""
     answers = [*exam("cancer", "AA", "BA", "CC", "DB", "AD"), *exam("respiratory", "AA", "BC", "DD")]
-    forward, backward = (medmcqa_effects(score_cities(rows, WEIGHTS, FEW), 0.05) for rows in (answers, answers[::-1]))
+    forward, backward = (exam_effects(score_cities(rows, WEIGHTS, FEW), 0.05) for rows in (answers, answers[::-1]))
 
     assert forward == backward
 
 
 def test_effects_are_named_by_city_and_disease() -> None:
-    """Each group has accuracy, three macro averages and the rate of invalid answers; the city one figure more."""
+    """Each group has accuracy, three macro averages, invalid answers and counts; city and disease a weight each."""
     answers = [*exam("cancer", "AA", "BA"), *exam("respiratory", "AA", "BC")]
-    effects = medmcqa_effects(score_cities(answers, WEIGHTS, FEW), 0.05)
+    effects = exam_effects(score_cities(answers, WEIGHTS, FEW), 0.05)
     measures = {"accuracy", "precision_macro", "recall_macro", "f1_macro", "invalid_rate"}
+    measures |= {"n_total", "n_invalid", "n_absent_classes", "n_unpredicted_classes"}
 
     assert {(row.family, row.group) for row in effects} == {
         ("city", "london"),
         ("disease", "london/cancer"),
         ("disease", "london/respiratory"),
     }
-    assert {row.measure for row in effects if row.family == "disease"} == measures
+    assert {row.measure for row in effects if row.family == "disease"} == {*measures, "weight"}
     assert {row.measure for row in effects if row.family == "city"} == {*measures, "prevalence_weighted_accuracy"}
 
 
 def test_metrics_are_finite_scalars(tmp_path: Path) -> None:
-    """The metrics file holds numbers alone, and leaves out what is undefined."""
+    """The metrics file holds numbers alone, and leaves out what is undefined; counts are effects."""
     scores = score_cities([*exam("cancer", "AA", "BA"), *exam("respiratory", "A-")], WEIGHTS, FEW)
-    records.write_json(tmp_path / "medmcqa.json", medmcqa_metrics(scores))
-    read = json.loads((tmp_path / "medmcqa.json").read_text(encoding="utf-8"))
-    london = read["city"]["london"]
+    effects = exam_effects(scores, 0.05)
+    records.write_json(tmp_path / "exam.json", headline_metrics("exam", effects))
+    read = json.loads((tmp_path / "exam.json").read_text(encoding="utf-8"))
+    counts = {(row.group, row.measure): row.estimate for row in effects if row.measure.startswith("n_")}
 
-    assert [read[name] for name in ("n_cities", "n_total", "n_valid", "n_invalid")] == [1, 3, 2, 1]
-    assert london["aggregate"]["prevalence_weighted_accuracy"] == {"n": 2}
-    assert london["per_disease"]["respiratory"]["accuracy"] == {"n": 0}
-    assert (london["per_disease"]["cancer"]["accuracy"]["estimate"], london["aggregate"]["n_invalid"]) == (0.5, 1)
+    assert list(read) == ["n", "london"]
+    assert read["n"] == 2
+    assert read["london"]["accuracy"]["estimate"] == 0.5
+    assert read["london"]["prevalence_weighted_accuracy"] == {"n": 2}
+    assert (counts["london", "n_total"], counts["london", "n_invalid"]) == (3, 1)
+    by_key = {row.key: row for row in effects}
+    assert (by_key["exam/city/london/accuracy"].n, by_key["exam/disease/london/respiratory/accuracy"].n) == (2, 0)
+    assert by_key["exam/disease/london/cancer/accuracy"].estimate == 0.5
+    assert all(row.estimate is None or math.isfinite(row.estimate) for row in effects)

@@ -13,25 +13,16 @@ from equipoise.metrics.noted import note
 if TYPE_CHECKING:
     from equipoise.core.records import Study
 
-OPTIONS = {"A": "asthma", "B": "pneumonia", "C": "angina", "D": "gout"}
-
-
-def test_a_letter_is_read_where_options_are_given() -> None:
-    """A reply may name its option in words; a reply without an option has no letter, nor has one to another study."""
-    said, lost = (response("i1/exam", text, study="medmcqa") for text in ("The answer is pneumonia.", "Perhaps."))
-
-    assert [note(said, OPTIONS).letter, note(lost, OPTIONS).letter, note(said).letter] == ["B", None, None]
-
 
 @given(
     replies=st.lists(st.sampled_from(["", "No.", REASON, f"{REASON} "]), min_size=2, max_size=2),
     likelihoods=st.lists(st.dictionaries(st.sampled_from("AB"), st.sampled_from([-1.0, -2.0])), min_size=2, max_size=2),
-    study=st.sampled_from(["vignettes", "medmcqa"]),
+    study=st.sampled_from(["vignettes", "exam"]),
 )
 def test_digests_are_equal_where_results_are(
     replies: list[str], likelihoods: list[dict[str, float]], study: Study
 ) -> None:
-    """Two digests are one exactly where the texts or the likelihoods are, and stand only for what tells."""
+    """Two digests are one exactly where the texts or the likelihoods are, and only what tells has one."""
     one, other = (
         note(response("k", reply, study=study, log_likelihood=likelihood))
         for reply, likelihood in zip(replies, likelihoods, strict=True)
@@ -49,7 +40,7 @@ def test_digests_are_equal_where_results_are(
 
 
 def test_tags_alone_are_no_words() -> None:
-    """A reply is empty where nothing stands outside its tags; a failed run has no reply that could be."""
+    """A reply is empty where there is nothing outside its tags; a failed run has no reply that could be."""
     empty = [note(response("k", *replies)).empty for replies in (("A.", "<think></think>"), ("A.",), ())]
 
     assert empty == [True, False, False]

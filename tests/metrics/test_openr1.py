@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
-from equipoise.metrics.openr1_summary import openr1_metrics
 from hypothesis import given
 from hypothesis import strategies as st
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Effect
+from equipoise.metrics.headlines import headline_metrics
 from equipoise.metrics.openr1 import OpenR1Options, openr1_effects
 from equipoise.openr1.rows import CONTROL, LICENCE, SOURCE, Agreement
 
@@ -129,7 +131,7 @@ def test_unanswered_pairs_are_counted_and_in_no_mean() -> None:
 def test_without_agreements_there_is_no_effect() -> None:
     """A run without the track has no effects, and its metrics say that there are no pairs."""
     assert openr1_effects([], OPTIONS) == []
-    assert openr1_metrics([]) == {"n_pairs": 0}
+    assert headline_metrics("openr1", []) == {"n": 0}
 
 
 def test_pairs_that_are_all_unanswered_leave_figures_undefined() -> None:
@@ -154,24 +156,33 @@ def test_the_order_of_the_rows_changes_nothing(rows: list[Agreement]) -> None:
     assert openr1_effects(rows, OPTIONS) == openr1_effects(ordered, OPTIONS)
 
 
-def test_metrics_are_nested_by_family() -> None:
-    """Overall and control are tables of measures, dimensions one table each, with counts and adjusted p-values."""
+def test_every_group_has_its_counts_and_dimensions_adjusted_tests() -> None:
+    """Overall, dimensions and control have the same measures; p-values are adjusted over the dimensions alone."""
     rows = [
         agreement(item, dimension, gold=(0.4, 0.5 + number / 100 + ord(dimension[0]) / 1000))
         for number, item in enumerate("abcd")
         for dimension in ("race", "age", CONTROL)
     ]
-    metrics = openr1_metrics(openr1_effects(rows, OPTIONS))
+    found = effects(*rows)
+    gap = found["dimension/race/agreement_gap"]
+    nested: Any = headline_metrics("openr1", found.values())
 
-    assert list(metrics) == ["n_pairs", "overall", "dimension", "control"]
+    assert {(row.family, row.group) for row in found.values()} == {
+        ("overall", "all"),
+        ("dimension", "age"),
+        ("dimension", "race"),
+        (CONTROL, "all"),
+    }
     # Two dimensions of four items; the control is counted by itself.
-    assert metrics["n_pairs"] == 8
-    assert list(metrics["dimension"]) == ["age", "race"]
-    assert (metrics["control"]["n_pairs"], metrics["control"]["n_unanswered"]) == (4, 0)
-    assert {"neg_log10_p_holm", "neg_log10_p_bh", "minimum_detectable_effect"} <= set(
-        metrics["dimension"]["race"]["agreement_gap"]
-    )
-    assert "neg_log10_p_holm" not in metrics["overall"]["agreement_gap"]
+    assert sum(row.n for row in found.values() if (row.family, row.measure) == ("dimension", "unanswered")) == 8
+    assert (found["control/all/unanswered"].n, found["control/all/unanswered"].estimate) == (4, 0)
+    assert (found["control/all/cut_off"].n, found["control/all/cut_off"].estimate) == (4, 0)
+    assert None not in (gap.neg_log10_p_holm, gap.neg_log10_p_bonferroni, gap.neg_log10_p_bh)
+    assert found["dimension/race/agreement_gap_minimum_detectable_effect"].estimate is not None
+    assert found["overall/all/agreement_gap"].neg_log10_p_holm is None
+    assert list(nested) == ["n", "agreement_gap", "age", "race"]
+    assert "neg_log10_p" in nested["agreement_gap"]
+    assert "neg_log10_p_holm" in nested["race"]["agreement_gap"]
 
 
 def test_overall_keeps_its_size_where_pairs_of_an_item_resemble_each_other() -> None:

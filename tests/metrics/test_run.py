@@ -1,14 +1,11 @@
-"""Tests of the run's own counts."""
+"""Tests of a study's counts."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
-from equipoise.core.errors import EquipoiseError
 from equipoise.metrics.noted import note
-from equipoise.metrics.run import run_metrics, vignette_run
+from equipoise.metrics.run import diagnoses_read, run_effects
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,8 +17,9 @@ def test_run_is_counted(study: Callable[..., Any], case: Callable[..., Any], res
     """Prompts, tokens, cut replies, unparsed answers and refusals are counted."""
     _, judgements = study([case(marginalised="unparsed", privileged="refusal"), case()])
     responses = [note(response(judgement.key, finished=number > 0)) for number, judgement in enumerate(judgements)]
+    found = [*run_effects("vignettes", responses, diagnoses_read(judgements))]
 
-    assert vignette_run(responses, judgements) == {
+    assert {row.measure: row.estimate for row in found} == {
         "n_prompts": 4,
         "prompt_tokens": 40,
         "generated_tokens": 20,
@@ -31,27 +29,13 @@ def test_run_is_counted(study: Callable[..., Any], case: Callable[..., Any], res
         "generated_unparsed": 1,
         "generated_refusals": 1,
     }
+    assert {(row.study, row.family, row.group, row.n) for row in found} == {("vignettes", "run", "all", 4)}
 
 
-def test_unjudged_response_is_named(
-    study: Callable[..., Any], case: Callable[..., Any], response: Callable[..., Response]
-) -> None:
-    """A response without a judgement is an error with its key."""
-    _, judgements = study([case()])
+def test_a_study_without_responses_counts_zero() -> None:
+    """Counts of nothing are 0, and defined."""
+    found = [*run_effects("exam", [], {"unparsed": 0})]
 
-    with pytest.raises(EquipoiseError, match="keys with a response but no judgement: other;"):
-        vignette_run([note(response(key)) for key in (*(one.key for one in judgements), "other")], judgements)
-
-
-def test_studies_are_counted_apart(response: Callable[..., Response]) -> None:
-    """Each study has its own prompts, and a letter that was not read is counted in the study that asked for it."""
-    adversarial = response("i1/neutral").model_copy(update={"study": "questions"})
-    exam = response("i1/exam").model_copy(update={"study": "medmcqa"})
-
-    counted = run_metrics([note(adversarial), note(exam)], [], {"i1/neutral": "A"}, {"i1": None})
-
-    assert [(name, study["n_prompts"], study["unparsed"]) for name, study in counted.items()] == [
-        ("vignettes", 0, 0),
-        ("adversarial", 1, 0),
-        ("medmcqa", 1, 1),
-    ]
+    assert {row.measure: row.estimate for row in found} == dict.fromkeys(
+        ("n_prompts", "prompt_tokens", "generated_tokens", "unfinished", "unparsed"), 0
+    )

@@ -62,6 +62,8 @@ def case_effects(
     for family, scored in readings.items():
         group = Group(family, "all", "cases")
         for name, value in scored.items():
+            if name == "rate_corrected" and errors is None:
+                continue  # not measured, which is not the same as undefined
             if name.startswith("rate"):
                 yield effect(
                     group, f"silent_bias_{name}", scored["biased"], _estimate(scored, name.removeprefix("rate"))
