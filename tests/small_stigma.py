@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.published.lin_wordings import Wordings
+from equipoise.published.lin import Wordings
 from equipoise.stigma.library import Condition, Library, load_library
 
 

@@ -15,7 +15,7 @@ from equipoise.metrics.adversarial import AdversarialOptions, adversarial_effect
 from equipoise.metrics.answered import Answered, label
 from equipoise.metrics.skew import label_skew
 from equipoise.published import amqa
-from equipoise.published.amqa_figures import score_released
+from equipoise.published.amqa import score_released
 
 ANCHORS = os.environ.get("EQUIPOISE_ANCHORS")
 pytestmark = pytest.mark.skipif(not ANCHORS, reason="EQUIPOISE_ANCHORS does not name the folder of published data")

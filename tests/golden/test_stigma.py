@@ -16,11 +16,9 @@ import pytest
 from equipoise.cli.score_stigma import score_stigma
 from equipoise.core.errors import EquipoiseError
 from equipoise.metrics.stigma import StigmaOptions, stigma_effects
-from equipoise.published.lin_duplicates import duplicates, wrong_name
-from equipoise.published.lin_files import read_rq1, read_rq2, read_steps
-from equipoise.published.lin_tokens import read_tokens
-from equipoise.published.lin_wordings import RELEASED_ONLY, Wordings
-from equipoise.published.names import fetch_names, load_names
+from equipoise.published.fetch import fetch_names, load_names
+from equipoise.published.lin import RELEASED_ONLY, Wordings, read_rq1, read_rq2, read_steps, read_tokens
+from equipoise.published.lin_figures import duplicates, wrong_name
 from equipoise.stigma.aggregate import Token, attribute_words, noun_lexicon, short_lexicon
 from equipoise.stigma.library import load_library
 

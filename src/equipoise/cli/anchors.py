@@ -11,18 +11,18 @@ import typer
 from equipoise.cli.printing import print_json
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.progress import progress
-from equipoise.published.anchors import fetch as fetching
-from equipoise.published.anchors.catalogue import FILE, load_catalogue
-from equipoise.published.anchors.rows import compare, unexpected
-from equipoise.published.anchors.text import cells, counted, markdown, sections
+from equipoise.published import fetch as fetching
+from equipoise.published.anchors import compare, unexpected
+from equipoise.published.anchors_page import cells, counted, markdown, sections
+from equipoise.published.catalogue import FILE, load_catalogue
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from rich.table import Table
 
-    from equipoise.published.anchors.catalogue import Catalogue
-    from equipoise.published.anchors.text import Section
+    from equipoise.published.anchors_page import Section
+    from equipoise.published.catalogue import Catalogue
 
 VARIABLE = "EQUIPOISE_ANCHORS"
 NAMED = 5

@@ -9,7 +9,7 @@ import typer
 
 from equipoise.cli.printing import AsJson, print_json, written
 from equipoise.core.progress import progress
-from equipoise.published.names import fetch_names, load_names
+from equipoise.published.fetch import fetch_names, load_names
 from equipoise.stigma.library import load_library
 
 if TYPE_CHECKING:

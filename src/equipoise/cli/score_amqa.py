@@ -12,7 +12,7 @@ from equipoise.core.progress import progress
 from equipoise.metrics.answered import arms_of
 from equipoise.metrics.skew import label_skew
 from equipoise.published import amqa
-from equipoise.published.amqa_figures import CONTROL, score_released
+from equipoise.published.amqa import CONTROL, score_released
 
 if TYPE_CHECKING:
     from rich.table import Table

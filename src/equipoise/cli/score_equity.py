@@ -11,8 +11,7 @@ from equipoise.cli.printing import print_json
 from equipoise.core.progress import progress
 from equipoise.metrics.equity import EquityOptions
 from equipoise.published import amqa
-from equipoise.published.equilens import GROUP_NAMES, read_results
-from equipoise.published.equilens_figures import score_equity_released
+from equipoise.published.equilens import GROUP_NAMES, read_results, score_equity_released
 from equipoise.questions import cities as towns
 
 if TYPE_CHECKING:

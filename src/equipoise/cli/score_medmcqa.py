@@ -12,8 +12,7 @@ from equipoise.core.progress import progress
 from equipoise.exam import diseases
 from equipoise.metrics.classification import ACCURACY, MACRO, Resampling
 from equipoise.metrics.medmcqa import WEIGHTED, score_cities
-from equipoise.published.equilens_exam import read_questions, read_responses, set_of, tabulate_released
-from equipoise.published.equilens_exam_figures import released_form
+from equipoise.published.medmcqa import read_questions, read_responses, released_form, set_of, tabulate_released
 from equipoise.questions import cities as towns
 
 if TYPE_CHECKING:

@@ -12,11 +12,9 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.core.progress import progress
 from equipoise.metrics.stigma import StigmaOptions, stigma_effects
 from equipoise.metrics.stigma_summary import stigma_metrics
-from equipoise.published.lin_duplicates import duplicates, wrong_name
-from equipoise.published.lin_files import read_rq1, read_rq2, read_steps
-from equipoise.published.lin_tokens import read_tokens
-from equipoise.published.lin_wordings import Wordings
-from equipoise.published.names import load_names
+from equipoise.published.fetch import load_names
+from equipoise.published.lin import Wordings, read_rq1, read_rq2, read_steps, read_tokens
+from equipoise.published.lin_figures import duplicates, wrong_name
 from equipoise.stigma.aggregate import noun_lexicon, short_lexicon
 from equipoise.stigma.library import load_library
 

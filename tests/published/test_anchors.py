@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.published.anchors.catalogue import load_catalogue
-from equipoise.published.anchors.rows import Compared, compare, unexpected
+from equipoise.published.anchors import Compared, compare, unexpected
+from equipoise.published.catalogue import load_catalogue
 from published import CATALOGUE, write
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from equipoise.published.anchors.verdict import read_printed
+from equipoise.published.catalogue import read_printed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from equipoise.published.anchors.catalogue import Catalogue
-    from equipoise.published.anchors.rows import Compared, Row
+    from equipoise.published.anchors import Compared, Row
+    from equipoise.published.catalogue import Catalogue
 
 NONE = "-"
 SMALL = 1e-3
@@ -27,7 +27,7 @@ fetched with `--fetch`) and the printed figures in `data/anchors.yaml`; it fails
   apart from this project, or a bound that was set.
 
 "Released data" is what others have for the same data: the authors' released score, else the second count.
-`equipoise anchors --all` shows the figures that a line of a table stands for.
+`equipoise anchors --all` shows the figures that a line of a table summarises.
 """
 LEGENDS = {"release": "released", "recount": "second count"}
 FIGURES = ("figure", "place", "paper", "released data", "ours", "verdict", "note")
@@ -45,7 +45,7 @@ class Section(NamedTuple):
 def sections(compared: Compared, catalogue: Catalogue, *, every: bool = False) -> list[Section]:
     """Divide the rows by source, in the catalogue's order.
 
-    Shown one by one are printed figures, bounds and what has not the verdict of its table; with `every`, all rows.
+    Shown one by one are printed figures, bounds and figures without the verdict of their table; with `every`, all rows.
     """
     tables = {one.id: one for one in catalogue.tables}
     found: list[Section] = []
@@ -133,7 +133,7 @@ def markdown(compared: Compared, catalogue: Catalogue, *, every: bool = False) -
 
 
 def _notes(catalogue: Catalogue, shown: set[str]) -> dict[str, list[str]]:
-    """Give what is to be said of tables, each with the places that it is said of."""
+    """Give the notes on tables, each with the places that it is about."""
     notes: dict[str, list[str]] = {}
     for table in catalogue.tables:
         if table.note and table.id in shown:

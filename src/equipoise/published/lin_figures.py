@@ -1,26 +1,42 @@
-"""Figures of Lin et al. (2022) for RoBERTa: tables 3 to 6, and the paths and predictions beneath them."""
+"""Lin et al. (2022): detection of duplicate files, and the figures for RoBERTa.
+
+A released file of one model is a copy of another model's. Two models, or two sets of conditions, never agree in every
+digit of hundreds of probabilities, so that agreement means one input given twice, or one under the wrong name.
+The figures are tables 3 to 6, and the paths and predictions beneath them.
+"""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Literal
 
-from equipoise.core.records import read_text
+from equipoise.core.records import read_text, sha256
 from equipoise.metrics.stigma import StigmaOptions, stigma_effects
-from equipoise.published.lin_files import read_rq1, read_rq2, read_steps
-from equipoise.published.lin_tokens import read_tokens
-from equipoise.published.lin_wordings import Wordings
+from equipoise.published.lin import Wordings, read_rq1, read_rq2, read_steps, read_tokens
 from equipoise.stigma.aggregate import noun_lexicon, short_lexicon
 from equipoise.stigma.library import load_library
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from equipoise.core.records import Effect
     from equipoise.stigma.library import Gender
     from equipoise.stigma.rows import Fill
 
+TOLERANCE = 1e-9
+"""Probabilities that differ by no more are one number: released ones have 16 digits, sums of them lose the last two."""
+
+WRONG_NAMES = {
+    # attribute_recursive_3steps_TOPK_10_BEAM_10_roberta_non_result.csv, as released
+    "30d3ba83786cd9a0d808910662c16e15af546d5b88c7aef86e6aaf359f5a7cbe": (
+        "mentalroberta",
+        "the bytes of MentalRoBERTa's …_mentalroberta_non_result.csv; RoBERTa's own are in …_roberta_nonmh_result.csv",
+    ),
+}
+"""Released files known to be another model's: what the name of a rightly named copy holds, and what they are."""
 RQ1 = {"mental": "roberta_all_df_intention.csv", "control": "roberta_all_df_intention_non_mh.csv"}
 RQ2 = {
     "mental": "attribute_recursive_3steps_TOPK_10_BEAM_10_roberta__result.csv",
@@ -33,6 +49,55 @@ SETS = {"mental": "mh", "control": "non_mh"}
 SHARES = ("female", "male", "unspecified")
 PLACES = {"rq1": ("table3_rq1", "table4_rq1_disparity"), "rq2": ("table5_rq2", "table6_rq2_disparity")}
 MODEL = "roberta"
+
+
+@dataclass(frozen=True, slots=True)
+class Duplicate:
+    """Two files with values in common.
+
+    `kind` is `bytes` (the files are the same), `values` (all rows agree within the tolerance) or `some` (the same model
+    run again: `equal` of the `rows` compared agree, at least half of them).
+    """
+
+    first: Path
+    second: Path
+    kind: Literal["bytes", "values", "some"]
+    equal: int
+    rows: int
+
+
+def duplicates(tables: Mapping[Path, Sequence[Fill]], tolerance: float = TOLERANCE) -> list[Duplicate]:
+    """Find every two files that agree, by sentence and condition or, whatever their rows are named, by position."""
+    digests = {path: sha256(path) for path in tables}
+    found = []
+    for first, second in combinations(tables, 2):
+        rows = min(len(tables[first]), len(tables[second]))
+        equal = _agreeing(tables[first], tables[second], tolerance)
+        if digests[first] == digests[second]:
+            found.append(Duplicate(first, second, "bytes", equal, rows))
+        elif rows and equal == rows == max(len(tables[first]), len(tables[second])):
+            found.append(Duplicate(first, second, "values", equal, rows))
+        elif rows and 2 * equal >= rows:
+            found.append(Duplicate(first, second, "some", equal, rows))
+    return found
+
+
+def wrong_name(path: Path) -> str | None:
+    """Describe what a released file holds where it is known to be another model's; else None."""
+    model, truth = WRONG_NAMES.get(sha256(path), ("", ""))
+    return truth if truth and model not in path.name.lower() else None
+
+
+def _agreeing(first: Sequence[Fill], second: Sequence[Fill], tolerance: float) -> int:
+    """Count the rows that agree: by key or by position, whichever gives more."""
+    by_key = {fill.key: fill for fill in second}
+    keyed = [(fill, by_key[fill.key]) for fill in first if fill.key in by_key]
+    placed = list(zip(first, second, strict=False))
+    return max(sum(_same(one, other, tolerance) for one, other in pairs) for pairs in (keyed, placed))
+
+
+def _same(one: Fill, other: Fill, tolerance: float) -> bool:
+    return all(abs(getattr(one, share) - getattr(other, share)) <= tolerance for share in SHARES)
 
 
 def lin_figures(folder: Path, data: Path) -> dict[str, float]:

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 from equipoise.cli import import_names as command
 from equipoise.core.errors import EquipoiseError
-from equipoise.published.names import fetch_names, folder, load_names
+from equipoise.published.fetch import fetch_names, load_names, names_folder
 from equipoise.stigma.library import NameList, NameLists
 
 if TYPE_CHECKING:
@@ -80,15 +80,17 @@ def test_lists_are_fetched_once(address: str, served: Path) -> None:
     fetched = fetch_names(wanted)
     (served / "women.csv").unlink()
 
-    assert fetch_names(wanted) == fetched == {"female": folder() / "female.csv", "male": folder() / "male.csv"}
+    assert (
+        fetch_names(wanted) == fetched == {"female": names_folder() / "female.csv", "male": names_folder() / "male.csv"}
+    )
     assert load_names(wanted) == {"female": ("Mary", "Ada"), "male": ("Mark", "Alan")}
 
 
 def test_another_hash_is_refused(address: str) -> None:
     """A list that is not the one asked for is refused, and nothing of it stays."""
-    with pytest.raises(EquipoiseError, match=r"women\.csv: what it gives has not the sha256 .* of words\.yaml: get"):
+    with pytest.raises(EquipoiseError, match=r"women\.csv: checksum mismatch \(expected .*\): give"):
         fetch_names(lists(address, women=b"other"))
-    assert list(folder().iterdir()) == []
+    assert list(names_folder().iterdir()) == []
 
 
 def test_a_list_that_is_not_there_is_refused(address: str, served: Path) -> None:
@@ -101,7 +103,7 @@ def test_a_list_that_is_not_there_is_refused(address: str, served: Path) -> None
 
 def test_offline_is_one_error() -> None:
     """Without a server the error names the address and the way to do without it."""
-    with pytest.raises(EquipoiseError, match=r"cannot be fetched \(ConnectionError\): go online, or give the file"):
+    with pytest.raises(EquipoiseError, match=r"cannot be fetched \(ConnectionError\): go online, or give a local file"):
         fetch_names(lists(NOWHERE))
 
 
@@ -113,7 +115,7 @@ def test_local_files_need_no_net(served: Path) -> None:
     assert [path.read_bytes() for path in fetched.values()] == [WOMEN, MEN]
 
 
-@pytest.mark.parametrize(("content", "words"), [(b"other", "its sha256 is"), (None, "cannot be read")])
+@pytest.mark.parametrize(("content", "words"), [(b"other", "checksum mismatch: expected"), (None, "cannot be read")])
 def test_a_wrong_local_file_is_refused(served: Path, content: bytes | None, words: str) -> None:
     """A local file with another hash, or none at all, is refused before anything is kept."""
     wrong = served / "wrong.csv"
@@ -122,7 +124,7 @@ def test_a_wrong_local_file_is_refused(served: Path, content: bytes | None, word
 
     with pytest.raises(EquipoiseError, match=rf"wrong\.csv: {words}"):
         fetch_names(lists(NOWHERE), {"female": served / "women.csv", "male": wrong})
-    assert not folder().exists()
+    assert not names_folder().exists()
 
 
 def test_names_that_are_not_imported_are_asked_for() -> None:
@@ -137,7 +139,7 @@ def test_a_spoilt_list_in_the_cache_is_refused(served: Path) -> None:
     fetched = fetch_names(wanted, {"female": served / "women.csv", "male": served / "men.csv"})
     fetched["male"].write_bytes(b"Mark")
 
-    with pytest.raises(EquipoiseError, match=r"male\.csv: its sha256 is .*run `equipoise import names`"):
+    with pytest.raises(EquipoiseError, match=r"male\.csv: checksum mismatch: expected .*run `equipoise import names`"):
         load_names(wanted)
 
 
@@ -152,9 +154,9 @@ def test_the_command_counts_the_names(served: Path, tmp_path: Path) -> None:
 
     printed = CliRunner().invoke(app, [*files, "--library", str(library), "--json"], catch_exceptions=False).stdout
 
-    assert done.stdout.split("\n")[:2] == [f"{folder() / name}.csv: 2 names" for name in ("female", "male")]
-    assert json.loads(printed) == {"written": {f"{folder() / name}.csv": 2 for name in ("female", "male")}}
-    with pytest.raises(EquipoiseError, match="its sha256 is"):
+    assert done.stdout.split("\n")[:2] == [f"{names_folder() / name}.csv: 2 names" for name in ("female", "male")]
+    assert json.loads(printed) == {"written": {f"{names_folder() / name}.csv": 2 for name in ("female", "male")}}
+    with pytest.raises(EquipoiseError, match="checksum mismatch: expected"):
         CliRunner().invoke(app, [*files, "--library", str(FOLDER)], catch_exceptions=False)
 
 

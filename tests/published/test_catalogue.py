@@ -1,10 +1,94 @@
 from __future__ import annotations
 
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise.published.anchors.verdict import Quoted, Reference, agrees, read_printed, verdict
+from equipoise.core.errors import EquipoiseError
+from equipoise.published.anchors import SOURCES
+from equipoise.published.catalogue import (
+    Quoted,
+    Reference,
+    agrees,
+    leaves,
+    load_catalogue,
+    read_printed,
+    source_of,
+    verdict,
+)
+from published import CATALOGUE, write
+
+DATA = Path(__file__).parents[2] / "data"
+
+
+def test_the_catalogue_is_read() -> None:
+    """Every source of the project's catalogue is one that is computed, and every figure is of a source."""
+    catalogue = load_catalogue(DATA)
+
+    assert catalogue.sources.keys() == SOURCES.keys()
+    assert {source_of(one.figure) for one in catalogue.printed} <= SOURCES.keys()
+
+
+def test_five_figures_of_amqa_are_expected_to_depart() -> None:
+    """Those where the paper's text differs from its data by more than a tenth of a point, and one in rounding."""
+    departing = [one.id for one in load_catalogue(DATA).printed if one.expect == "departs"]
+
+    assert departing == [
+        "amqa/gpt/accuracy/original",
+        "amqa/gpt/alone/white",
+        "amqa/gpt/alone/high_income",
+        "amqa/gpt/alone/male",
+        "amqa/qwen/gap/gender",
+        "amqa/qwen/gap/ses",
+        "lin/text/rq2/avoidance/female",
+    ]
+
+
+def test_the_narrowest_table_holds_a_figure(tmp_path: Path) -> None:
+    """A figure belongs to the table with the longest id that it begins with, part for part."""
+    catalogue = load_catalogue(write(tmp_path)[1])
+
+    found = {name: catalogue.table_of(name) for name in ("amqa/run/accuracy/white", "amqa/runner/n", "amqaa/n")}
+
+    assert [None if table is None else table.id for table in found.values()] == ["amqa/run/accuracy", "amqa", None]
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "fault"),
+    [
+        (("printed", 0, "paper"), "some", "is not a printed figure"),
+        (("printed", 0, "limit"), "> 1", "give paper or limit, and not both"),
+        (("printed", 0, "figure"), "mmlu/n", "mmlu is not among the sources"),
+        (("printed", 1, "id"), "amqa/gap", "duplicate id: amqa/gap"),
+        (("sources", "amqa", "unfetchable"), "it rains", "sources.amqa: give unfetchable if, and only if"),
+        (("sources", "fsd", "unfetchable"), None, "sources.fsd: give unfetchable if, and only if"),
+        (("fetch", 0, "commit"), "main", "fetch.0.commit"),
+        (("tables", 0, "expect"), "fine", "tables.0.expect"),
+    ],
+)
+def test_a_faulty_catalogue_is_refused(tmp_path: Path, place: tuple[Any, ...], value: object, fault: str) -> None:
+    """The fault is told with the file and the field."""
+    catalogue = copy.deepcopy(CATALOGUE)
+    part = catalogue
+    for name in place[:-1]:
+        part = part[name]
+    part[place[-1]] = value
+    data = write(tmp_path, catalogue)[1]
+
+    with pytest.raises(EquipoiseError, match=rf"anchors\.yaml: .*{fault}"):
+        load_catalogue(data)
+
+
+def test_leaves_are_the_numbers() -> None:
+    """Texts, truth values and nothing are no figures."""
+    value = json.loads('{"a": {"b": 1, "c": true}, "d": null, "e": "x", "f": 0.5}')
+
+    assert dict(leaves(value, "top")) == {"top/a/b": 1, "top/f": 0.5}
 
 
 @pytest.mark.parametrize(
@@ -21,7 +105,7 @@ from equipoise.published.anchors.verdict import Quoted, Reference, agrees, read_
     ],
 )
 def test_printed_figures_are_read(text: str, quoted: Quoted) -> None:
-    """A figure stands for all that round to it."""
+    """A figure means all that round to it."""
     found = read_printed(text)
 
     assert (quoted.relation, quoted.percent) == (found.relation, found.percent)
@@ -31,7 +115,7 @@ def test_printed_figures_are_read(text: str, quoted: Quoted) -> None:
 @pytest.mark.parametrize("text", ["", "about 3", "1.2.3", "3 of 4", "٣"])
 def test_what_is_no_figure_is_refused(text: str) -> None:
     """Words, lists and digits of other scripts are no printed figure."""
-    with pytest.raises(ValueError, match="is no figure as printed"):
+    with pytest.raises(ValueError, match="is not a printed figure"):
         read_printed(text)
 
 
