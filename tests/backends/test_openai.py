@@ -297,7 +297,7 @@ def test_a_run_that_is_interrupted_goes_on_where_it_was(tmp_path: Path) -> None:
             _, errors = child.communicate()
         assert (child.returncode, errors) == (
             1,
-            "interrupted: finished work is kept; run the same command again to go on\n",
+            "interrupted: finished work is saved; run the same command again to resume\n",
         )
         assert not (tmp_path / "responses.jsonl").exists()
         api.released.set()
