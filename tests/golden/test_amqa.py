@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from equipoise.cli.score_amqa import score_amqa
+from equipoise.cli.score_answers import score_amqa
 from equipoise.core.errors import EquipoiseError
 from equipoise.metrics.adversarial import AdversarialOptions, adversarial_effects
 from equipoise.metrics.answered import Answered, label

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from equipoise.cli.score_stigma import score_stigma
+from equipoise.cli.score_outputs import score_stigma
 from equipoise.core.errors import EquipoiseError
 from equipoise.metrics.stigma import StigmaOptions, stigma_effects
 from equipoise.published.fetch import fetch_names, load_names
@@ -248,9 +248,7 @@ def test_a_file_of_another_model_is_refused(tmp_path: Path) -> None:
 
     assert wrong_name(origin) is None
     assert [path for path in sorted(FOLDER.glob("*.csv")) if wrong_name(path)] == [copy]
-    with pytest.raises(
-        EquipoiseError, match=r"roberta_non_result\.csv: has a wrong name: it holds the bytes of Mental"
-    ):
+    with pytest.raises(EquipoiseError, match=r"roberta_non_result\.csv: wrong name: it holds the bytes of Mental"):
         score_stigma(rq2=[RQ2["mental"], copy])
     (one,) = duplicates({path: read_rq2(path, WORDINGS) for path in (origin, copy)})
     assert one.kind == "bytes"

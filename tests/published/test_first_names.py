@@ -16,7 +16,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from equipoise.cli import import_names as command
+from equipoise.cli import imports as command
 from equipoise.core.errors import EquipoiseError
 from equipoise.published.fetch import fetch_names, load_names, names_folder
 from equipoise.stigma.library import NameList, NameLists

@@ -67,7 +67,7 @@ def anchors(
         more = f" and {len(failed) - NAMED} more" if len(failed) > NAMED else ""
         message = (
             f"{len(failed)} of {len(compared.rows)} verdicts are not as expected: {named}{more}: find what moved them, "
-            f"or mend {data / FILE}"
+            f"or correct {data / FILE}"
         )
         raise EquipoiseError(message)
 
@@ -76,7 +76,9 @@ def _named() -> Path:
     """Find the folder of data that the environment names."""
     named = os.environ.get(VARIABLE, "")
     if not named or not Path(named).is_dir():
-        message = f"{VARIABLE}={named!r} is no folder: set it to the published data, or give --fetch for a part of them"
+        message = (
+            f"{VARIABLE}={named!r} is not a folder: set it to the published data, or give --fetch for a part of them"
+        )
         raise EquipoiseError(message)
     return Path(named)
 
