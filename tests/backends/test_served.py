@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from asked import ask, entry, prompt
+from builders import prompt
 from equipoise.models import registry, weights
 from equipoise.models.registry import Generation
+from servers import ask, entry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,7 +17,7 @@ from equipoise.cli import models as command
 from equipoise.cli.models import models, pin, pin_entry, rows_of
 from equipoise.core.errors import EquipoiseError
 from equipoise.models import registry
-from made_machine import MadeMachine
+from fakes import MadeMachine
 
 ROOT = Path(__file__).parents[2]
 COMMIT = "0123456789" * 4

@@ -10,7 +10,7 @@ import pytest
 from equipoise.cli.soundness import require_sound
 from equipoise.core import params, records
 from equipoise.core.errors import EquipoiseError
-from made_machine import MadeMachine
+from fakes import MadeMachine
 
 ROOT = Path(__file__).parents[2]
 SETTINGS = params.load(ROOT / "params.yaml")

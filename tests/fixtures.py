@@ -1,4 +1,4 @@
-"""Fixtures of the judge's tests: the judge that ships, and tiny random checkpoints."""
+"""Fixtures that several folders share: the judge that ships, tiny random checkpoints, a small stigma study."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import pytest
 
 from equipoise.judge.model import NliJudge, load_judge
 from equipoise.judge.snli import LABELS, Pair
+from equipoise.published.lin import Wordings
+from equipoise.stigma.library import Condition, Library, load_library
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -91,3 +93,22 @@ def pairs() -> list[Pair]:
             Pair(f"there is {thing}", "nothing", "contradiction"),
         )
     ]
+
+
+@pytest.fixture
+def library() -> Library:
+    """Load the study's files, with two conditions a set."""
+    full = load_library(ROOT / "data/stigma")
+    conditions = (
+        Condition(name="depression", condition_set="mental"),
+        Condition(name="OCD", condition_set="mental"),
+        Condition(name="stroke", condition_set="control"),
+        Condition(name="cancer", condition_set="control"),
+    )
+    return full.model_copy(update={"conditions": conditions})
+
+
+@pytest.fixture
+def wordings(library: Library) -> Wordings:
+    """Find the sentences of the small study."""
+    return Wordings(library)

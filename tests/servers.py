@@ -1,16 +1,27 @@
-"""A server that speaks OpenAI's chat completions on the loopback interface, and errs as it is told to."""
+"""A server that speaks OpenAI's chat completions on the loopback interface and fails on request, and its client."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
 from collections import Counter, defaultdict
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, Literal, Self
 
+from equipoise.backends.infer import answer_all
+from equipoise.backends.openai import ApiBackend
+from equipoise.core.cache import ResponseCache
+from equipoise.models import manifests
+from equipoise.models.registry import ApiEntry, Generation
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
+    from equipoise.core.records import Prompt, Response
+
+KEY = "sk-9f8e7d-never-to-be-seen"
 Fault = Literal[
     "busy",
     "busy_until",
@@ -54,7 +65,7 @@ class FaultyServer:
         self.requests: list[tuple[dict[str, Any], dict[str, str]]] = []
         self.answered: Counter[str] = Counter()
         self.most = 0
-        self._under_way = 0
+        self._open = 0
         self._lock = threading.Lock()
         self.released = threading.Event()
 
@@ -105,8 +116,8 @@ class FaultyServer:
         body = json.loads(content)
         with self._lock:
             self.requests.append((body, {name.lower(): value for name, value in handler.headers.items()}))
-            self._under_way += 1
-            self.most = max(self.most, self._under_way)
+            self._open += 1
+            self.most = max(self.most, self._open)
             waiting = self.faults[body["messages"][-1]["content"]]
             fault = waiting.pop(0) if waiting else None
         try:
@@ -118,7 +129,7 @@ class FaultyServer:
                 self._answer(handler, body)
         finally:
             with self._lock:
-                self._under_way -= 1
+                self._open -= 1
 
     def _answer(self, handler: BaseHTTPRequestHandler, body: dict[str, Any]) -> None:
         message = self.say(body["messages"])
@@ -203,3 +214,55 @@ def send_events(handler: BaseHTTPRequestHandler, events: Sequence[dict[str, Any]
     if end:
         handler.wfile.write(b"data: [DONE]\n\n")
     handler.close_connection = True
+
+
+def entry(url: str, **change: Any) -> ApiEntry:
+    """Build a registry entry."""
+    fields: dict[str, Any] = {
+        "title": "A server",
+        "licence": "none",
+        "backend": "openai",
+        "base_url": url,
+        "model": "some-model",
+        "key_env": "TEST_KEY",
+        "concurrency": 4,
+        "timeout": 20.0,
+        "attempts": 4,
+        "generation": Generation(reasoning_tokens=50, answer_tokens=20),
+    }
+    return ApiEntry.model_validate(fields | change)
+
+
+class Waits:
+    """A pause that notes how long it was asked to be, and takes no time."""
+
+    def __init__(self) -> None:
+        """Hold no wait yet."""
+        self.seconds: list[float] = []
+
+    async def __call__(self, seconds: float) -> None:
+        """Note a wait and go on."""
+        self.seconds.append(seconds)
+        await asyncio.sleep(0)
+
+
+def ask(model: ApiEntry, prompts: Sequence[Prompt], pause: Waits | None = None) -> dict[str, Response]:
+    """Answer prompts, without waiting between attempts."""
+    with ApiBackend("some", model, pause or Waits()) as backend:
+        return {response.key: response for response in backend.answer(prompts)}
+
+
+def run(model: ApiEntry, prompts: Sequence[Prompt], path: Path) -> list[Response]:
+    """Answer prompts through a cache on disk, as the infer stage does."""
+    manifest = manifests.describe("some", model, path.parent)
+    with ResponseCache(path) as cache:
+        return list(
+            answer_all(
+                prompts,
+                manifest=manifest,
+                generation=model.generation,
+                cache=cache,
+                open_backend=lambda: ApiBackend("some", model, Waits()),
+                progress=lambda *_: None,
+            )
+        )
