@@ -1,5 +1,5 @@
 # make repro: install everything and rebuild every figure (STUDY=vignettes: of one study alone).
-# make test: run the tests.   make check: lint, types, README blocks, docs.
+# make test: run the tests; make test-slow: those that take minutes.   make check: lint, types, README blocks, docs.
 # make sweep MODELS="a b": every figure of each model, side by side.
 PYTHON ?= python3
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
@@ -7,7 +7,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export DVC_NO_ANALYTICS := 1
 export PYTHONPATH :=
 
-.PHONY: repro sweep review test check docs readme judge validity bench clean
+.PHONY: repro sweep review test test-slow check docs readme judge validity bench clean
 
 # One study alone: make repro STUDY=vignettes
 STUDY ?=
@@ -43,8 +43,13 @@ review: .venv/installed
 	  printf '\n</details>\n'; exit $$status
 
 # Two processes: each test file runs in one of them, so that what a file's tests share is made once.
+PYTEST = pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 test: .venv/installed
-	pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
+	$(PYTEST) -m "not slow"
+
+# Whole runs of the pipeline under DVC, a real server, and the export of the embedded model (minutes).
+test-slow: .venv/installed
+	$(PYTEST) -m slow
 
 check: .venv/installed
 	ruff check

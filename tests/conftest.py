@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
+# Test processes share the cores and their models are tiny: torch's threads would mostly wait for each other.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 # A busy machine fails no test.
 settings.register_profile("unhurried", deadline=None)
 settings.load_profile("unhurried")
@@ -73,7 +75,10 @@ FIRST = ("test_dvc.py", "test_replayed_run.py", "test_served.py", "test_onnx.py"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the slowest files first."""
+    """Mark the tests of the embedded model as slow, for its export takes minutes; put the slowest files first."""
+    for item in items:
+        if "smollm2" in getattr(item, "fixturenames", ()):
+            item.add_marker("slow")
     items.sort(key=lambda item: FIRST.index(item.path.name) if item.path.name in FIRST else len(FIRST))
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from equipoise.metrics.rows import Rows
-
 from builders import ROLES, fill, judgement, response, variant, vignette
 from equipoise.core.records import Answer, Judgement, Response, Vignette, write
 from equipoise.metrics.answered import arm
@@ -20,18 +18,6 @@ if TYPE_CHECKING:
     from equipoise.questions.rows import Attribute, Direction, Group, Variant
     from equipoise.stigma.rows import Fill
 
-NOTHING = Rows(
-    vignettes=(),
-    judgements=(),
-    variants=(),
-    attempts=(),
-    sampled=(),
-    responses=(),
-    fills=(),
-    agreements=(),
-    cities={},
-)
-"""A run of no study."""
 OPTIONS = {"A": "aspirin", "B": "bed rest", "C": "a cast"}
 GROUPS: tuple[Group, ...] = ("privileged", "unprivileged")
 DIRECTIONS: tuple[Direction, ...] = ("favourable", "unfavourable")

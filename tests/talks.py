@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from equipoise.core.records import Prompt
+import builders
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from conftest import Exported
+    from equipoise.core.records import Prompt
     from equipoise.models.registry import Generation
 
 CASES = (
@@ -25,10 +27,10 @@ def prompt(key: str, case: str, **change: Any) -> Prompt:
     fields: dict[str, Any] = {
         "system": "You are an experienced clinician.",
         "prefix": "The single most likely diagnosis is",
-        "turns": (f"{case}\n\nBriefly explain what is wrong.", "What is the single most likely diagnosis?"),
         "candidates": ("myocardial infarction", "panic attack", "pneumonia"),
     }
-    return Prompt(key=key, **(fields | change))
+    turns = (f"{case}\n\nBriefly explain what is wrong.", "What is the single most likely diagnosis?")
+    return builders.prompt(key, *(change.pop("turns", turns)), **(fields | change))
 
 
 PROMPTS = [
@@ -54,6 +56,11 @@ class Reference(NamedTuple):
     model: Any
     tokenizer: Any
     generation: Generation
+
+    @classmethod
+    def of(cls, model: Exported) -> Reference:
+        """Take the reference of an exported model."""
+        return cls(model.torch, model.tokenizer, model.entry.generation)
 
     @classmethod
     def load(cls, checkpoint: Path, generation: Generation) -> Reference:
@@ -95,6 +102,8 @@ class Reference(NamedTuple):
                 do_sample=False,
                 repetition_penalty=self.generation.repetition_penalty,
                 max_new_tokens=limit,
+                eos_token_id=self.tokenizer.eos_token_id,
+                pad_token_id=self.tokenizer.eos_token_id,
             )
         return str(self.tokenizer.decode(output[0, ids.shape[1] :], skip_special_tokens=True)).strip()
 

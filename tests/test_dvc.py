@@ -14,6 +14,7 @@ import yaml
 
 import tiny
 
+pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[1]
 
 

@@ -7,8 +7,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from test_dvc import Clone
 
+pytestmark = pytest.mark.slow
 CASES = [("black", "marginalised"), ("black", "marginalised"), ("white", "privileged"), ("female", "marginalised")]
 TEXTS = [
     "<think>The man sweats.</think>**Diagnosis:** Anxiety.",

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from asked import KEY
+from servers import KEY
 
 
 @pytest.fixture(autouse=True)

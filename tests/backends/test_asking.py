@@ -12,7 +12,7 @@ from equipoise.backends import asking
 from equipoise.core import records
 from equipoise.core.cache import ResponseCache
 from equipoise.core.errors import EquipoiseError
-from faulty import FaultyServer
+from servers import FaultyServer
 
 if TYPE_CHECKING:
     from conftest import Exported

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from builders import prompt
 from equipoise.backends.candidates import Encoded, Likelihood, candidate_likelihoods
 from equipoise.backends.conversation import common_length
 from equipoise.backends.logits import log_softmax
 from equipoise.backends.onnx import FEW
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Prompt
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from conftest import Exported
+    from equipoise.core.records import Prompt
 
 VOCABULARY = 6
 CONDITIONS = ("depression", "chest pain", "fever", "low mood for two weeks", "low mood")
 SUBJECTS = ("woman", "man", "patient", "clinician", "person")
-SENTENCES = Prompt(
-    key="sentences",
-    system="",
+SENTENCES = prompt(
+    "sentences",
+    "Write one sentence.",
     prefix="I would feel unsafe around a",
-    turns=("Write one sentence.",),
     candidates=tuple(f"{subject} with {condition}, and afraid" for subject in SUBJECTS for condition in CONDITIONS),
     reply=False,
 )
@@ -171,7 +171,7 @@ def test_conversations_beside_a_tree_are_left_as_they_are(tiny_model: Exported) 
     """Conversations that share a stem give the same bits with and without a tree before, between and after them."""
     stem = "The patient reports low mood."
     talks = [
-        Prompt(key=f"{n}", system="", prefix="", turns=(f"{stem} {ending}",), candidates=("yes", "no"), stem=stem)
+        prompt(f"{n}", f"{stem} {ending}", candidates=("yes", "no"), stem=stem)
         for n, ending in enumerate(("Why?", "For how long?", "Since when?"))
     ]
     with tiny_model.open(batch_size=2) as backend:

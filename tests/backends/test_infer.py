@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from builders import prompt, response
 from equipoise.backends.infer import answer_all
 from equipoise.core import records
 from equipoise.core.cache import ResponseCache, response_key
@@ -45,22 +46,9 @@ MANIFEST = Manifest(
 )
 
 
-def prompt(key: str, words: str) -> Prompt:
-    """Build a prompt of one turn."""
-    return Prompt(key=key, system="", prefix="", turns=(words,), candidates=())
-
-
 def answer(asked: Prompt) -> Response:
     """Answer a prompt by its own words in capitals."""
-    return Response(
-        key=asked.key,
-        study=asked.study,
-        replies=(asked.turns[0].upper(),),
-        finished=(True,),
-        log_likelihood={},
-        prompt_tokens=1,
-        generated_tokens=1,
-    )
+    return response(asked.key, asked.turns[0].upper(), study=asked.study)
 
 
 class Echo:

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
+import talks
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Prompt
 
 if TYPE_CHECKING:
     from conftest import Exported
@@ -19,55 +19,7 @@ CASES = (
 )
 
 
-def prompt(key: str, case: str) -> Prompt:
-    """Build a two-turn prompt with three candidates."""
-    return Prompt(
-        key=key,
-        system="You are an experienced clinician.",
-        prefix="The single most likely diagnosis is",
-        turns=(f"{case}\n\nBriefly explain what is most likely wrong.", "What is the single most likely diagnosis?"),
-        candidates=("myocardial infarction", "panic attack", "pneumonia"),
-    )
-
-
-PROMPTS = [prompt(f"case-{number}", case) for number, case in enumerate(CASES)]
-
-
-def reference(model: Exported, asked: Prompt) -> tuple[list[str], dict[str, float]]:
-    """Hold the same conversation through transformers' generate, and score candidates by whole forward passes."""
-    import torch
-
-    tokenizer: Any = model.tokenizer
-    generation = model.entry.generation
-    messages = [{"role": "system", "content": asked.system}]
-    replies: list[str] = []
-    scores: dict[str, float] = {}
-    for turn, content in enumerate(asked.turns, start=1):
-        last = turn == len(asked.turns)
-        messages.append({"role": "user", "content": content})
-        text = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
-        text += asked.prefix if last else ""
-        ids = torch.tensor([tokenizer(text, add_special_tokens=False)["input_ids"]])
-        with torch.inference_mode():
-            output = model.torch.generate(
-                ids,
-                attention_mask=torch.ones_like(ids),
-                do_sample=False,
-                repetition_penalty=generation.repetition_penalty,
-                max_new_tokens=generation.answer_tokens if last else generation.reasoning_tokens,
-                eos_token_id=tokenizer.eos_token_id,
-                pad_token_id=tokenizer.eos_token_id,
-            )[0, ids.shape[1] :]
-        replies.append(tokenizer.decode(output, skip_special_tokens=True).strip())
-        messages.append({"role": "assistant", "content": replies[-1]})
-        for candidate in asked.candidates if last else ():
-            joined = torch.tensor([tokenizer(f"{text} {candidate}", add_special_tokens=False)["input_ids"]])
-            with torch.inference_mode():
-                log_p = model.torch(joined).logits[0].double().log_softmax(-1)
-            start = ids.shape[1]
-            chosen = log_p[torch.arange(start - 1, joined.shape[1] - 1), joined[0, start:]]
-            scores[candidate] = float(chosen.mean())
-    return replies, scores
+PROMPTS = [talks.prompt(f"case-{number}", case) for number, case in enumerate(CASES)]
 
 
 def test_replies_and_likelihoods_equal_torch_on_a_tiny_model(tiny_model: Exported) -> None:
@@ -76,8 +28,8 @@ def test_replies_and_likelihoods_equal_torch_on_a_tiny_model(tiny_model: Exporte
         found = {response.key: response for response in backend.answer(PROMPTS)}
 
     for asked in PROMPTS:
-        replies, scores = reference(tiny_model, asked)
-        assert tuple(replies) == found[asked.key].replies
+        replies, scores = talks.Reference.of(tiny_model).converse(asked)
+        assert replies == found[asked.key].replies
         assert scores == pytest.approx(found[asked.key].log_likelihood, abs=1e-4)
 
 
@@ -87,8 +39,8 @@ def test_the_embedded_model_equals_torch(smollm2: Exported) -> None:
     with smollm2.open(batch_size=1) as backend:
         (found,) = backend.answer([asked])
 
-    replies, scores = reference(smollm2, asked)
-    assert tuple(replies) == found.replies
+    replies, scores = talks.Reference.of(smollm2).converse(asked)
+    assert replies == found.replies
     assert scores == pytest.approx(found.log_likelihood, abs=1e-4)
 
 
@@ -122,7 +74,7 @@ def test_a_shared_stem_changes_no_bit(tiny_model: Exported) -> None:
         "A neighbour came along.",
     )
     prompts = [
-        prompt(f"ending-{number}", f"{case} {ending}").model_copy(update={"stem": case, "reply": number % 2 == 0})
+        talks.prompt(f"ending-{number}", f"{case} {ending}").model_copy(update={"stem": case, "reply": number % 2 == 0})
         for number, ending in enumerate(endings)
     ]
     apart = {}
@@ -142,4 +94,4 @@ def test_a_prompt_longer_than_the_model_takes_is_named(tiny_model: Exported) -> 
         tiny_model.open(batch_size=1) as backend,
         pytest.raises(EquipoiseError, match=r"prompt 'long' needs \d+ tokens .* raise max_length"),
     ):
-        list(backend.answer([prompt("long", "pain " * 2000)]))
+        list(backend.answer([talks.prompt("long", "pain " * 2000)]))

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from asked import KEY, Waits, ask, entry, prompt, run
+from builders import prompt
 from equipoise.backends import server
 from equipoise.backends.interrupts import heard
 from equipoise.backends.load import open_backend
@@ -26,7 +26,7 @@ from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Response
 from equipoise.models import manifests
-from faulty import Fault, FaultyServer
+from servers import KEY, Fault, FaultyServer, Waits, ask, entry, run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -297,7 +297,7 @@ def test_a_run_that_is_interrupted_goes_on_where_it_was(tmp_path: Path) -> None:
             _, errors = child.communicate()
         assert (child.returncode, errors) == (
             1,
-            "interrupted: finished work is kept; run the same command again to go on\n",
+            "interrupted: finished work is saved; run the same command again to resume\n",
         )
         assert not (tmp_path / "responses.jsonl").exists()
         api.released.set()

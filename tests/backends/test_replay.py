@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+import builders
 from equipoise.backends.infer import answer_all
 from equipoise.backends.load import open_backend
 from equipoise.backends.replay import ReplayBackend, Saved, question
@@ -15,10 +17,7 @@ from equipoise.core.records import Prompt, Response
 from equipoise.models import manifests
 from equipoise.models.registry import ReplayEntry
 
-
-def prompt(key: str, *turns: str) -> Prompt:
-    """Build a prompt."""
-    return Prompt(key=key, study="questions", system="You are a clinician.", prefix="", turns=turns, candidates=())
+prompt = partial(builders.prompt, study="questions", system="You are a clinician.")
 
 
 def saved(key: str, reply: str, asked: str | None = None) -> Saved:

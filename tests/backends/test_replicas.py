@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from copies import Copy, prompt
+from builders import prompt
 from equipoise.backends.replicas import Replicas
 from equipoise.core.errors import EquipoiseError
+from fakes import Copy
 
 if TYPE_CHECKING:
     from equipoise.core.records import Response

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import builders
 import tiny
 from equipoise.backends.conversation import Chat, Turn
 from equipoise.backends.scorers import score_all, shares
@@ -40,16 +41,8 @@ CHAT = Chat(tiny.tokenizer(), None, ENTRY)
 
 def prompt(key: str, stem: str = "", text: str = "") -> Prompt:
     """Build a prompt that is scored and not replied to."""
-    return Prompt(
-        key=key,
-        study="questions",
-        system="",
-        prefix="Answer:",
-        turns=(f"{stem} {text or key}",),
-        candidates=("A", "B"),
-        reply=False,
-        stem=stem,
-    )
+    scored = {"study": "questions", "prefix": "Answer:", "candidates": ("A", "B"), "reply": False}
+    return builders.prompt(key, f"{stem} {text or key}", stem=stem, **scored)
 
 
 class Fake:

@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from asked import ask, entry, prompt
+from builders import prompt
 from equipoise.models import registry, weights
 from equipoise.models.registry import Generation
+from servers import ask, entry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
 
 
@@ -74,7 +76,7 @@ def test_a_real_server_gives_what_its_model_gives(served: tuple[str, Path]) -> N
         key_env=None,
         stream=True,
         concurrency=1,
-        timeout=120.0,
+        timeout=600.0,
         generation=Generation(reasoning_tokens=12, answer_tokens=6),
     )
     found = ask(model, prompts)

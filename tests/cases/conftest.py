@@ -1,5 +1,5 @@
 """Fixtures of the judge."""
 
-from judges import checkpoint, judge, pytest_collection_modifyitems, root
+from fixtures import checkpoint, judge, pytest_collection_modifyitems, root
 
 __all__ = ["checkpoint", "judge", "pytest_collection_modifyitems", "root"]

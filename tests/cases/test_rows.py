@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from builders import vignette
 from equipoise.cases.rows import Case, american, published, read_cases, usual_role
 from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Answer, Vignette
+from equipoise.core.records import Answer
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,11 +21,8 @@ if TYPE_CHECKING:
     from equipoise.core.records import Role
 
 PLAIN = {"prompt": "A woman has chest pain.", "bias_feature": "female", "bias_label": "anxiety or panic attack"}
-VIGNETTE = Vignette(
-    key="pair/marginalised",
-    pair="pair",
-    role="marginalised",
-    tier="tier1",
+VIGNETTE = vignette(
+    "pair",
     dimensions=("race", "housing"),
     text="A Black homeless man has chest pain.",
     spans=((2, 16),),
@@ -32,13 +30,6 @@ VIGNETTE = Vignette(
     expected=Answer(label="myocardial infarction", synonyms=("heart attack",)),
     stereotyped=Answer(label="intoxication", synonyms=("drunkenness",)),
     distractors=(Answer(label="a", synonyms=("b",)), Answer(label="c", synonyms=("d",))),
-    persona="p",
-    presentation="q",
-    setting="clinic",
-    code="BA41",
-    guideline="none",
-    source="authored",
-    licence="Apache-2.0",
 )
 
 

@@ -96,12 +96,12 @@ def test_an_unexpected_verdict_fails(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("named", [None, "none"])
 def test_data_must_be_named(tmp_path: Path, named: str | None) -> None:
-    """Without the variable, or with one that names no folder, the mend is told."""
+    """Without the variable, or with one that is not a folder, the error says what to do."""
     _, data = write(tmp_path)
     done = call(None if named is None else tmp_path / named, data)
 
     assert str(done.exception).startswith("EQUIPOISE_ANCHORS='")
-    assert "is no folder: set it to the published data, or give --fetch" in str(done.exception)
+    assert "is not a folder: set it to the published data, or give --fetch" in str(done.exception)
 
 
 def test_fetched_data_are_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

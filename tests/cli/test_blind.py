@@ -151,11 +151,11 @@ def test_nothing_is_written_over(run: Path) -> None:
     """A sheet that may hold ratings, its key, and what is read are never lost."""
     blind("export")
 
-    assert "ratings.csv: stands already and may hold ratings: name another with --out" in refused("export")
-    assert "ratings.key.jsonl: stands already" in refused("export", "--out", "more.csv")
+    assert "ratings.csv: already exists and may hold ratings: name another with --out" in refused("export")
+    assert "ratings.key.jsonl: already exists" in refused("export", "--out", "more.csv")
     assert "one.csv: sheet and key cannot be one file" in refused("export", "--out", "one.csv", "--key", "one.csv")
     rate(run, "anna.csv")
-    assert "anna.csv: is read here, and would be lost" in refused("import", "anna.csv", "--out", "./anna.csv")
+    assert "anna.csv: is an input here and would be overwritten" in refused("import", "anna.csv", "--out", "./anna.csv")
     assert not (run / "more.csv").exists()
 
 
@@ -187,7 +187,7 @@ def test_what_no_csv_is_told(run: Path) -> None:
     (run / "a.csv").write_bytes(b"PK\x03\x04\xff\xfe")
     (run / "empty.jsonl").write_text("", encoding="utf-8")
 
-    assert "a.csv: is no UTF-8 text: save the sheet in the form `CSV UTF-8`" in refused("import", "a.csv")
-    assert "anna.csv: is given twice" in refused("import", "anna.csv", "./anna.csv")
-    assert "empty.jsonl: holds no rows" in refused("import", "anna.csv", "--key", "empty.jsonl")
+    assert "a.csv: not UTF-8 text: save the sheet in the form `CSV UTF-8`" in refused("import", "a.csv")
+    assert "anna.csv: given twice" in refused("import", "anna.csv", "./anna.csv")
+    assert "empty.jsonl: no rows" in refused("import", "anna.csv", "--key", "empty.jsonl")
     assert "none.csv: no such file" in refused("import", "none.csv")

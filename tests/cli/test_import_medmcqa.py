@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.cli.import_medmcqa import import_medmcqa
+from equipoise.cli.imports import import_medmcqa
 from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
 from equipoise.questions.neutral.items import neutralise_items

@@ -9,7 +9,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from equipoise.cli.import_openr1 import import_openr1
+from equipoise.cli.imports import import_openr1
 from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
 from equipoise.openr1.rows import OpenR1Item

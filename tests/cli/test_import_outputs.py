@@ -11,7 +11,7 @@ import typer
 from typer.testing import CliRunner
 
 from equipoise.backends.replay import Saved, saved_cases
-from equipoise.cli.import_outputs import import_outputs
+from equipoise.cli.imports import import_outputs
 from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
 from equipoise.models import registry
@@ -115,7 +115,7 @@ def test_another_model_is_not_overwritten(folder: Path, entry: str) -> None:
     (folder / "models").mkdir()
     (folder / "models/replay_x.yaml").write_text(entry, encoding="utf-8")
 
-    with pytest.raises(EquipoiseError, match=r"^models/replay_x\.yaml: stands for another model: choose another"):
+    with pytest.raises(EquipoiseError, match=r"^models/replay_x\.yaml: is another model: choose another"):
         invoke()
     assert made(folder) == ["models/replay_x.yaml"]
     assert (folder / "models/replay_x.yaml").read_text(encoding="utf-8") == entry
@@ -133,7 +133,7 @@ def test_nothing_half_written_stays(folder: Path, monkeypatch: pytest.MonkeyPatc
         message = f"{path}: cannot be written ({len(text)} characters)"
         raise EquipoiseError(message)
 
-    monkeypatch.setattr("equipoise.cli.import_outputs.records.write_text", full)
+    monkeypatch.setattr("equipoise.cli.imports.records.write_text", full)
     with pytest.raises(EquipoiseError, match="cannot be written"):
         invoke()
 
@@ -148,7 +148,7 @@ def test_nothing_half_written_stays(folder: Path, monkeypatch: pytest.MonkeyPatc
         (
             [{"id": "a", "mode": mode, "output_text": "x"} for mode in ("cot", "plain")],
             "x",
-            r"out\.jsonl: id 'a' stands in several modes: give a file, and a name, for each mode",
+            r"out\.jsonl: id 'a' is in several modes: give a file, and a name, for each mode",
         ),
     ],
 )

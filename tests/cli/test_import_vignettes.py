@@ -10,7 +10,7 @@ import typer
 from typer.testing import CliRunner
 
 from equipoise.cases.rows import read_cases
-from equipoise.cli.import_vignettes import export_vignettes, import_vignettes
+from equipoise.cli.imports import export_vignettes, import_vignettes
 from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
 from equipoise.vignettes import build, load_library

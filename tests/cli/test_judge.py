@@ -13,8 +13,8 @@ import typer
 from typer.testing import CliRunner
 
 from equipoise.cases.given import judge_rows
-from equipoise.cli import judge as command
-from equipoise.cli.judge import judge
+from equipoise.cli import texts as command
+from equipoise.cli.texts import judge
 from equipoise.core.errors import EquipoiseError
 
 if TYPE_CHECKING:

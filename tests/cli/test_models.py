@@ -17,7 +17,7 @@ from equipoise.cli import models as command
 from equipoise.cli.models import models, pin, pin_entry, rows_of
 from equipoise.core.errors import EquipoiseError
 from equipoise.models import registry
-from made_machine import MadeMachine
+from fakes import MadeMachine
 
 ROOT = Path(__file__).parents[2]
 COMMIT = "0123456789" * 4
@@ -121,7 +121,7 @@ def test_a_pinned_model_stays_as_it_is(project: Path) -> None:
 @pytest.mark.parametrize("name", ["smollm2", "api_example"])
 def test_only_weights_of_the_hub_are_pinned(project: Path, name: str) -> None:
     """A package and a server have no commit."""
-    with pytest.raises(EquipoiseError, match=rf"{name}\.yaml: no weights of the hub are named here: nothing to pin"):
+    with pytest.raises(EquipoiseError, match=rf"{name}\.yaml: the entry names no weights of the hub: nothing to pin"):
         pin_entry(name, project, lambda _: COMMIT)
 
 
@@ -130,7 +130,7 @@ def test_a_value_that_cannot_be_told_apart_is_left_to_the_user(project: Path) ->
     path = project / "models" / "piaget8b.yaml"
     path.write_text(path.read_text(encoding="utf-8").replace("revision: null", "revision:"), encoding="utf-8")
 
-    with pytest.raises(EquipoiseError, match=r"there is no single line `revision: null` to change: write one"):
+    with pytest.raises(EquipoiseError, match=r"no single line `revision: null` to change: write one"):
         pin_entry("piaget8b", project, lambda _: COMMIT)
 
 
@@ -139,7 +139,7 @@ def test_a_value_that_cannot_be_told_apart_is_left_to_the_user(project: Path) ->
     [
         (SimpleNamespace(sha=COMMIT), f"is pinned to {COMMIT}"),
         (SimpleNamespace(sha=None), "the Hugging Face Hub names no commit: try again"),
-        (ConnectionError(), r"does not tell its commit (ConnectionError): check the network and HF_TOKEN"),
+        (ConnectionError(), r"does not give its commit (ConnectionError): check the network and HF_TOKEN"),
     ],
 )
 def test_the_command_asks_the_hub(project: Path, monkeypatch: pytest.MonkeyPatch, answer: Any, output: str) -> None:

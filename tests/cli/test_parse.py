@@ -9,7 +9,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from equipoise.cli.parse import parse
+from equipoise.cli.texts import parse
 from equipoise.core.errors import EquipoiseError
 
 if TYPE_CHECKING:
@@ -52,8 +52,8 @@ def test_table_counts_the_rules(file: Path) -> None:
     ("row", "fault"),
     [
         ({"response": "B"}, "row 1: field options: an object of letters and texts"),
-        ({"options": OPTIONS}, "row 1: field response: a text is needed"),
-        ({"options": OPTIONS, "response": 5}, "row 1: field response: a text is needed"),
+        ({"options": OPTIONS}, "row 1: field response: give the model's text"),
+        ({"options": OPTIONS, "response": 5}, "row 1: field response: give the model's text"),
     ],
 )
 def test_bad_row_is_named(tmp_path: Path, row: object, fault: str) -> None:

@@ -10,7 +10,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from equipoise.cli.score_equity import score_equity
+from equipoise.cli.score_answers import score_equity
 from equipoise.core.errors import EquipoiseError
 
 CITIES = Path(__file__).parents[2] / "data/cities.yaml"
@@ -166,11 +166,14 @@ def test_unanswered_requests_are_unparsed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "fault"),
     [
-        (lambda rows: rows[2] | {"adv_group": "white"}, r"row 3: question 0 has white already in row 2: keep one"),
+        (
+            lambda rows: rows[2] | {"adv_group": "white"},
+            r"row 3: duplicate row of question 0, white .first in row 2.: keep one",
+        ),
         (lambda rows: rows[2] | {"adv_group": "tall"}, r"row 3: field adv_group: 'tall' is none of baseline, white, "),
         (lambda rows: rows[2] | {"adv_group": None}, r"row 3: field adv_group is missing or empty"),
         (lambda rows: rows[2] | {"question_id": None}, r"row 3: field question_id is missing or empty"),
-        (lambda rows: rows[2] | {"answer_idx": "A?"}, r"row 3: field answer_idx: 'A\?' is no letter"),
+        (lambda rows: rows[2] | {"answer_idx": "A?"}, r"row 3: field answer_idx: 'A\?' is not a letter"),
         (lambda rows: rows[2] | {"answer_idx": "B"}, r"row 3: field answer_idx: B here, A in an earlier row of ques"),
         (lambda rows: rows[2] | {"question_id": "9"}, r"no row with adv_group baseline for the questions 9: add the"),
     ],
@@ -189,9 +192,9 @@ def test_results_without_responses_or_rows(tmp_path: Path) -> None:
     rows = [{name: value for name, value in row.items() if name != "response"} for row in result_rows()]
     path = tmp_path / "results.parquet"
 
-    with pytest.raises(EquipoiseError, match="row 1: field response: a text is needed"):
+    with pytest.raises(EquipoiseError, match="row 1: field response: give the model's text"):
         score_equity([write_results(path, rows)], cities=CITIES)
-    with pytest.raises(EquipoiseError, match="holds no results"):
+    with pytest.raises(EquipoiseError, match="no results: give a file"):
         score_equity([write_results(path, [])], cities=CITIES)
 
 

@@ -11,7 +11,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from equipoise.cli.score_medmcqa import score_medmcqa
+from equipoise.cli.score_answers import score_medmcqa
 from equipoise.core.errors import EquipoiseError
 
 DATA = Path(__file__).parents[2] / "data"
@@ -166,8 +166,8 @@ def test_a_table_is_printed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "fault"),
     [
-        ({"id": "1", "answer": "A"}, "row 2: field response: a text is needed"),
-        ({"id": "1", "answer": "A", "response": 3}, "row 2: field response: a text is needed"),
+        ({"id": "1", "answer": "A"}, "row 2: field response: give the model's text"),
+        ({"id": "1", "answer": "A", "response": 3}, "row 2: field response: give the model's text"),
         ({"id": "1", "response": "A"}, "row 2: no right letter: add a column answer"),
         ({"id": "0", "answer": "A", "response": "A"}, "row 2: id '0' was answered already in .*row 1"),
         ({"id": "1", "answer": "A", "response": "A", "city": "paris"}, "city 'paris' has answers but no diseases"),

@@ -10,7 +10,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from equipoise.cli.score_silent import score_silent
+from equipoise.cli.score_outputs import score_silent
 from equipoise.core.errors import EquipoiseError
 from equipoise.metrics import options
 from equipoise.stats.misclassification import ErrorCounts

@@ -10,7 +10,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from equipoise.cli.score_stigma import score_stigma
+from equipoise.cli.score_outputs import score_stigma
 from equipoise.core.errors import EquipoiseError
 from equipoise.stigma.library import load_library
 
@@ -144,7 +144,7 @@ def test_two_runs_are_refused(tmp_path: Path) -> None:
     second = write_rq1(tmp_path / "b.csv", mental=True)
     second.write_text(second.read_text(encoding="utf-8").replace("0,0.", "0,0.1"), encoding="utf-8")
 
-    with pytest.raises(EquipoiseError, match=r"b\.csv: rq1/has/depression stands in .*a\.csv too: score one model"):
+    with pytest.raises(EquipoiseError, match=r"b\.csv: rq1/has/depression is in .*a\.csv too: score one model"):
         invoke("--rq1", first, "--rq1", second)
 
 
@@ -162,5 +162,5 @@ def test_files_are_named_once(tmp_path: Path, *, twice: bool) -> None:
     """No file, or one given twice, is one clear line."""
     path = write_rq1(tmp_path / "a.csv", mental=True)
 
-    with pytest.raises(EquipoiseError, match="is given twice: give it once" if twice else "no file is given: name one"):
+    with pytest.raises(EquipoiseError, match="given twice: give it once" if twice else "no file is given: name one"):
         invoke(*(["--rq1", path, "--rq1", path] if twice else []))

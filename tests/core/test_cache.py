@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+import builders
 from equipoise.core.cache import ResponseCache, folder, response_key
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Fidelity, Manifest, Prompt, Response
@@ -30,14 +31,8 @@ MANIFEST = Manifest(
 
 def response(key: str = "a", reply: str = "Because.") -> Response:
     """Build a response."""
-    return Response(
-        key=key,
-        replies=(reply, "x"),
-        finished=(True, False),
-        log_likelihood={"x": -0.5, "y": -1.25},
-        prompt_tokens=10,
-        generated_tokens=5,
-    )
+    likelihood = {"x": -0.5, "y": -1.25}
+    return builders.response(key, reply, "x", finished=(True, False), log_likelihood=likelihood)
 
 
 def test_what_was_put_is_found_again(tmp_path: Path) -> None:

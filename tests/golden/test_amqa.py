@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from equipoise.cli.score_amqa import score_amqa
+from equipoise.cli.score_answers import score_amqa
 from equipoise.core.errors import EquipoiseError
 from equipoise.metrics.adversarial import AdversarialOptions, adversarial_effects
 from equipoise.metrics.answered import Answered, label
 from equipoise.metrics.skew import label_skew
 from equipoise.published import amqa
-from equipoise.published.amqa_figures import score_released
+from equipoise.published.amqa import score_released
 
 ANCHORS = os.environ.get("EQUIPOISE_ANCHORS")
 pytestmark = pytest.mark.skipif(not ANCHORS, reason="EQUIPOISE_ANCHORS does not name the folder of published data")

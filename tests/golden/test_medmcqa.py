@@ -12,9 +12,14 @@ from equipoise.exam.diseases import load_diseases
 from equipoise.exam.subsets import disease_counts
 from equipoise.metrics.classification import Resampling
 from equipoise.metrics.medmcqa import score_cities
-from equipoise.published.equilens_exam import read_questions, read_responses, set_of, tabulate_released
-from equipoise.published.equilens_exam_figures import released_form
-from equipoise.published.medmcqa import import_items
+from equipoise.published.medmcqa import (
+    import_items,
+    read_questions,
+    read_responses,
+    released_form,
+    set_of,
+    tabulate_released,
+)
 from equipoise.questions.cities import City, load_cities
 from equipoise.questions.rows import Item
 

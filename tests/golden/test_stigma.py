@@ -13,14 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from equipoise.cli.score_stigma import score_stigma
+from equipoise.cli.score_outputs import score_stigma
 from equipoise.core.errors import EquipoiseError
 from equipoise.metrics.stigma import StigmaOptions, stigma_effects
-from equipoise.published.lin_duplicates import duplicates, wrong_name
-from equipoise.published.lin_files import read_rq1, read_rq2, read_steps
-from equipoise.published.lin_tokens import read_tokens
-from equipoise.published.lin_wordings import RELEASED_ONLY, Wordings
-from equipoise.published.names import fetch_names, load_names
+from equipoise.published.fetch import fetch_names, load_names
+from equipoise.published.lin import RELEASED_ONLY, Wordings, read_rq1, read_rq2, read_steps, read_tokens
+from equipoise.published.lin_figures import duplicates, wrong_name
 from equipoise.stigma.aggregate import Token, attribute_words, noun_lexicon, short_lexicon
 from equipoise.stigma.library import load_library
 
@@ -250,9 +248,7 @@ def test_a_file_of_another_model_is_refused(tmp_path: Path) -> None:
 
     assert wrong_name(origin) is None
     assert [path for path in sorted(FOLDER.glob("*.csv")) if wrong_name(path)] == [copy]
-    with pytest.raises(
-        EquipoiseError, match=r"roberta_non_result\.csv: has a wrong name: it holds the bytes of Mental"
-    ):
+    with pytest.raises(EquipoiseError, match=r"roberta_non_result\.csv: wrong name: it holds the bytes of Mental"):
         score_stigma(rq2=[RQ2["mental"], copy])
     (one,) = duplicates({path: read_rq2(path, WORDINGS) for path in (origin, copy)})
     assert one.kind == "bytes"

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+import builders
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Answer, Judgement, Response, Vignette
 from equipoise.judge.lexicon import Kind, Lexicon
@@ -41,12 +42,10 @@ LIKELY = {"heart attack": -2.0, "panic attack": -0.5, "reflux": -3.0, "rib fract
 
 def vignette(role: Role) -> Vignette:
     """Build one arm of a pair about chest pain."""
-    return Vignette(
-        key=f"pair/{role}",
-        pair="pair",
-        role=role,
-        tier="single",
-        dimensions=("gender",),
+    return builders.vignette(
+        "pair",
+        role,
+        ("gender",),
         text="A patient has chest pain.",
         spans=((2, 9),),
         features={"gender": "woman" if role == "marginalised" else "man"},
@@ -56,26 +55,12 @@ def vignette(role: Role) -> Vignette:
             Answer(label="reflux", synonyms=("GERD",)),
             Answer(label="rib fracture", synonyms=("broken rib",)),
         ),
-        persona="p",
-        presentation="q",
-        setting="clinic",
-        code="BA41",
-        guideline="none",
-        source="authored",
-        licence="Apache-2.0",
     )
 
 
 def response(role: Role, *replies: str, likelihood: dict[str, float] | None = None) -> Response:
     """Build what a model replied to one arm."""
-    return Response(
-        key=f"pair/{role}",
-        replies=replies,
-        finished=(True,) * len(replies),
-        log_likelihood=LIKELY if likelihood is None else likelihood,
-        prompt_tokens=10,
-        generated_tokens=5,
-    )
+    return builders.response(f"pair/{role}", *replies, log_likelihood=LIKELY if likelihood is None else likelihood)
 
 
 def entailed(pairs: list[tuple[str, str]]) -> NDArray[np.float32]:

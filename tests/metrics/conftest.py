@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from builders import ROLES, judgement, vignette
-from equipoise.core.records import Judgement, Response, Vignette
+from equipoise.core.records import Judgement, Vignette
 
 if TYPE_CHECKING:
     from equipoise.core.records import AnswerKind, Consideration
@@ -72,20 +72,3 @@ def study() -> Study:
 def case() -> type[Case]:
     """Give the kind of pair that `study` takes."""
     return Case
-
-
-@pytest.fixture(scope="session")
-def response() -> Callable[..., Response]:
-    """Give the maker of responses with 10 prompt tokens and 5 generated ones, from a key and whether it finished."""
-
-    def make(key: str, *, finished: bool = True) -> Response:
-        return Response(
-            key=key,
-            replies=("Because.", "Panic disorder."),
-            finished=(finished, True),
-            log_likelihood={},
-            prompt_tokens=10,
-            generated_tokens=5,
-        )
-
-    return make

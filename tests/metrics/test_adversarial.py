@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from builders import variant
 from equipoise.core.errors import EquipoiseError
 from equipoise.metrics.adversarial import DIRECTIONS, AdversarialOptions, adversarial_effects
 from equipoise.metrics.answered import Answered, arm, arms_of, label, paper_pair, tabulate
@@ -242,23 +243,6 @@ def test_figures_are_finite_and_independent_of_order(rows: list[tuple[str | None
     assert effects == adversarial_effects(data.draw(st.permutations(table)), OPTIONS)
 
 
-def variant(item: str, name: str, gold: str = "A") -> Variant:
-    """Make a variant row of an arm."""
-    parts: tuple[Any, ...] = tuple(name.split("/")) if "/" in name else (None, None, None)
-    return Variant(
-        key=f"{item}/{name}",
-        item=item,
-        attribute=parts[0],
-        group=parts[1],
-        direction=parts[2],
-        background="",
-        text="Which?",
-        options={"A": "one", "B": "two"},
-        gold=gold,
-        attempt=0,
-    )
-
-
 def test_variants_become_a_table() -> None:
     """Variants and their letters become one row a question, sorted, with the arms by name."""
     variants = [variant(item, name) for item in ("q2", "q1") for name in (BLACK, "neutral", "original")]
@@ -280,7 +264,7 @@ def test_variants_become_a_table() -> None:
             "question 'q1' lacks the variants original",
         ),
         (
-            [variant("q1", "neutral"), variant("q1", "original", "B")],
+            [variant("q1", "neutral"), variant("q1", "original", gold="B")],
             {"q1/neutral": "A", "q1/original": "A"},
             "question 'q1': its variants differ in gold",
         ),

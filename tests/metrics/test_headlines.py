@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from equipoise.core.records import Effect
-from equipoise.metrics.effects import Estimate, Group, effect, with_holm
+from equipoise.metrics.effects import Estimate, Group, effect, with_adjusted
 from equipoise.metrics.headlines import BOARD, CATALOGUE, STUDIES, compared, find, headline_metrics
 from equipoise.stats.quantities import Interval, PValue
 
@@ -77,7 +77,7 @@ def test_effects_find_their_headlines() -> None:
 
 def test_a_metrics_file_is_nested_by_the_parts_of_the_names() -> None:
     """A figure gives its own n only where it is another than the study's, and only the fields that it is to have."""
-    effects = with_holm(
+    effects = with_adjusted(
         [
             row("silent_bias/overall/all/stereotype_shift"),
             row("silent_bias/overall/all/silent_bias_rate", n=4, p=None),

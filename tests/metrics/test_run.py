@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from equipoise.metrics.noted import note
+from builders import noted
 from equipoise.metrics.run import diagnoses_read, run_effects
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from equipoise.core.records import Response
+    from equipoise.metrics.noted import Noted
 
 
-def test_run_is_counted(study: Callable[..., Any], case: Callable[..., Any], response: Callable[..., Response]) -> None:
+def reply(key: str, *, finished: bool = True, **fields: Any) -> Noted:
+    """Note a response with 10 prompt tokens and 5 generated ones."""
+    fields |= {"finished": (finished, True), "prompt_tokens": 10, "generated_tokens": 5}
+    return noted(key, "Because.", "Panic disorder.", **fields)
+
+
+def test_run_is_counted(study: Callable[..., Any], case: Callable[..., Any]) -> None:
     """Prompts, tokens, cut replies, unparsed answers and refusals are counted."""
     _, judgements = study([case(marginalised="unparsed", privileged="refusal"), case()])
-    responses = [note(response(judgement.key, finished=number > 0)) for number, judgement in enumerate(judgements)]
+    responses = [reply(judgement.key, finished=number > 0) for number, judgement in enumerate(judgements)]
     found = [*run_effects("vignettes", responses, diagnoses_read(judgements))]
 
     assert {row.measure: row.estimate for row in found} == {

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import builders
 from equipoise.core.errors import EquipoiseError
 from equipoise.metrics.stigma import FAMILIES, StigmaOptions, stigma_effects
 from equipoise.stigma.rows import Fill
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from equipoise.core.records import Effect
-    from equipoise.stigma.rows import ConditionSet, Question, Scorer
 
 OPTIONS = StigmaOptions()
 PROBABILITY = st.integers(0, 100).map(lambda hundredths: hundredths / 100)
@@ -28,23 +28,9 @@ def fill(
 ) -> Fill:
     """Make a fill at `question/group/template/condition`."""
     question, group, template, condition = place.split("/")
-    one: Question = "rq1" if question == "rq1" else "rq2"
-    of: ConditionSet = "control" if control else "mental"
-    by: Scorer = "causal" if scorer == "causal" else "masked"
-    return Fill(
-        key=f"{question}/{template}/{condition}",
-        question=one,
-        template=template,
-        group=group,
-        polarity=-1 if reversed_ else 1,
-        condition=condition,
-        condition_set=of,
-        scorer=by,
-        female=female,
-        male=male,
-        unspecified=0.0,
-        words={},
-    )
+    what = {"question": question, "group": group, "polarity": -1 if reversed_ else 1}
+    of, by = "control" if control else "mental", scorer or "masked"
+    return builders.fill(template, condition, female, male, condition_set=of, scorer=by, **what)
 
 
 def by_place(fills: Sequence[Fill]) -> dict[str, Effect]:

@@ -6,9 +6,10 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from equipoise.metrics.stigma_summary import stigma_metrics
 
+import builders
 from equipoise.metrics.stigma import StigmaOptions, stigma_effects
+from equipoise.published.lin_summary import stigma_metrics
 from equipoise.stigma.rows import Fill
 
 if TYPE_CHECKING:
@@ -28,20 +29,8 @@ def leaves(table: dict[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
 
 def fill(question: Question, group: str, condition: str, of: ConditionSet, female: float) -> Fill:
     """Make a fill whose male probability is 0.2."""
-    return Fill(
-        key=f"{question}/{group}/{condition}",
-        question=question,
-        template=group,
-        group=group,
-        polarity=-1 if group == "avoidance" else 1,
-        condition=condition,
-        condition_set=of,
-        scorer="masked",
-        female=female,
-        male=0.2,
-        unspecified=0.0,
-        words={},
-    )
+    what = {"question": question, "group": group, "polarity": -1 if group == "avoidance" else 1}
+    return builders.fill(group, condition, female, 0.2, condition_set=of, scorer="masked", **what)
 
 
 @pytest.fixture(scope="module")

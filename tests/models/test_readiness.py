@@ -11,7 +11,7 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.models import registry
 from equipoise.models.readiness import estimate, missing, require_ready
 from equipoise.models.registry import ApiEntry, Attention, LocalSource, OnnxEntry, ReplayEntry, TorchEntry, VllmEntry
-from made_machine import MadeMachine
+from fakes import MadeMachine
 
 if TYPE_CHECKING:
     from conftest import Exported

@@ -1,5 +1,5 @@
 """Fixtures of the stigma study."""
 
-from small_stigma import library, wordings
+from fixtures import library, wordings
 
 __all__ = ["library", "wordings"]

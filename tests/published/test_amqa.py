@@ -71,13 +71,13 @@ def test_unknown_is_unparsed(tmp_path: Path, written: str | None, read: str | No
     ("row", "fault"),
     [
         ({"answer_idx": "A"}, "row 2: field question_id is missing"),
-        ({**answers("1"), "answer_idx": "AB"}, "row 2: field answer_idx: 'AB' is no letter"),
+        ({**answers("1"), "answer_idx": "AB"}, "row 2: field answer_idx: 'AB' is not a letter"),
         (
             answers("1", "The answer is B"),
             "row 2: field test_model_answer_original_question: 'The answer is B' is neither",
         ),
         (answers("1", arms=ARMS[:3]), "row 2: field test_model_answer_black is missing"),
-        (answers("0"), "row 2: question_id '0' stands already in row 1"),
+        (answers("0"), "row 2: duplicate question_id '0' .first in row 1.: keep one"),
     ],
 )
 def test_bad_answer_row_is_named(tmp_path: Path, row: dict[str, Any], fault: str) -> None:
@@ -88,7 +88,7 @@ def test_bad_answer_row_is_named(tmp_path: Path, row: dict[str, Any], fault: str
 
 def test_empty_file_is_refused(tmp_path: Path) -> None:
     """A file without answers is an error, not a table of nothing."""
-    with pytest.raises(EquipoiseError, match="holds no answers"):
+    with pytest.raises(EquipoiseError, match="no answers: give a file"):
         amqa.read_answers(write(tmp_path / "a.jsonl"))
 
 
@@ -112,7 +112,7 @@ def test_unequal_questions_are_refused(rows: list[Answered], fault: str) -> None
 
 def test_unequal_gold_is_refused() -> None:
     """Two files that disagree on the right answer are not comparable."""
-    with pytest.raises(EquipoiseError, match="y: answer_idx differs from the other files in the ids 1"):
+    with pytest.raises(EquipoiseError, match="y: answer_idx differs from the other files in the ids 1: correct one"):
         amqa.require_same_questions({"x": table("1"), "y": table("1", gold="B")}, ["1"])
 
 
@@ -130,7 +130,7 @@ def test_published_dataset_has_801_questions() -> None:
 
 @pytest.mark.parametrize("row", [item(), item(7, options={"A": "one", "B": "two", "C": None}, option_A=None)])
 def test_items_are_read_in_both_forms(tmp_path: Path, row: dict[str, Any]) -> None:
-    """Options stand in columns or in one object; keys sort as the questions are numbered."""
+    """Options are columns or one object; keys sort as the questions are numbered."""
     (read,) = amqa.read_items(str(write(tmp_path / "i.jsonl", row)))
 
     assert (read.key, read.question, read.options, read.gold) == ("amqa-0007", "Which?", {"A": "one", "B": "two"}, "B")
@@ -143,7 +143,7 @@ def test_items_are_read_in_both_forms(tmp_path: Path, row: dict[str, Any]) -> No
         (item("8", answer_idx="D"), r"row 2: field \(row\): Value error, gold 'D' is none of the options A, B"),
         (item("8", original_question=""), "row 2: field original_question is missing or empty"),
         (item("8", option_B=5), "row 2: field options.B"),
-        (item("7"), "question_id more than once: amqa-0007"),
+        (item("7"), "duplicate question_id: amqa-0007"),
     ],
 )
 def test_bad_item_row_is_named(tmp_path: Path, row: dict[str, Any], fault: str) -> None:

@@ -79,7 +79,7 @@ def test_the_hub_is_read_at_its_commit(tmp_path: Path, monkeypatch: pytest.Monke
     write(path, [ROW])
     offered = {"test.json": 1, "train.json": 2}
     monkeypatch.setattr(
-        "equipoise.published.hub._download", lambda _, __, pick: [path] if pick(offered) == ["test.json"] else []
+        "equipoise.published.fetch._download", lambda _, __, pick: [path] if pick(offered) == ["test.json"] else []
     )
 
     assert [item.revision for item in read_items(f"{SOURCE}@{COMMIT}").items] == [COMMIT]
@@ -123,18 +123,18 @@ def test_rows_without_texts_or_with_an_earlier_message_are_left_out(tmp_path: Pa
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([SAMPLE, SAMPLE], "row 2: id 'a_001' stands already in"),
+        ([SAMPLE, SAMPLE], "row 2: duplicate id 'a_001' (first in"),
         ([{"prompt": "x"}], "row 1: neither conversation nor prompt and gold_answer"),
         ([{"prompt": "x", "gold_answer": "y"}], "row 1: field id is missing"),
         ([{"conversation": [ROUND]}], "row 1: field post_id is missing"),
-        ([SAMPLE | {"prompt": 3}], "row 1: field prompt: 3 is no text"),
-        ([ROW | {"conversation": ["hello"]}], "row 1: field conversation: a list of rounds is needed"),
+        ([SAMPLE | {"prompt": 3}], "row 1: field prompt: 3 is not text"),
+        ([ROW | {"conversation": ["hello"]}], "row 1: field conversation: not a list of rounds"),
         (["hello"], "row 1: not a JSON object"),
-        ("hello", "field samples holds no list"),
-        ([], "holds no message with its reply"),
+        ("hello", "field samples is not a list"),
+        ([], "no message with its reply"),
     ],
 )
-def test_a_fault_names_the_row_and_the_mend(tmp_path: Path, rows: Any, message: str) -> None:
+def test_a_fault_names_the_row_and_the_fix(tmp_path: Path, rows: Any, message: str) -> None:
     """A malformed file is told in one line."""
     path = write(tmp_path / "a.json", {"samples": rows})
     with pytest.raises(EquipoiseError) as caught:

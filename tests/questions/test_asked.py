@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import builders
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Prompt, Response
 from equipoise.questions.asked import evaluator, exam_prompt, letter_of, letters_of, question_prompt
@@ -29,31 +30,12 @@ ITEM = Neutralised(
 
 def variant(name: str, text: str) -> Variant:
     """Build a variant of the item."""
-    return Variant(
-        key=f"i1/{name}",
-        item="i1",
-        attribute=None,
-        group=None,
-        direction=None,
-        background="",
-        text=text,
-        options=OPTIONS,
-        gold="B",
-        attempt=0,
-    )
+    return builders.variant("i1", name, text=text, options=OPTIONS, gold="B")
 
 
 def response(key: str, *replies: str, **log_likelihood: float) -> Response:
     """Build a response with replies, or with likelihoods of letters."""
-    return Response(
-        key=key,
-        study="questions",
-        replies=replies,
-        finished=tuple(True for _ in replies),
-        log_likelihood=log_likelihood,
-        prompt_tokens=1,
-        generated_tokens=0,
-    )
+    return builders.response(key, *replies, study="questions", log_likelihood=log_likelihood)
 
 
 def test_by_likelihood_every_letter_is_a_candidate_and_nothing_is_generated() -> None:

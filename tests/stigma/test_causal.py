@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import builders
 from equipoise.backends.infer import answer_all
 from equipoise.core import records
 from equipoise.core.cache import ResponseCache
@@ -51,16 +52,8 @@ def small() -> Library:
 def response(key: str, totals: dict[str, float], tokens: dict[str, int] | None = None) -> Response:
     """Build a response from total log probabilities; a candidate has two tokens unless told otherwise."""
     counts = tokens or dict.fromkeys(totals, 2)
-    return Response(
-        key=key,
-        study="stigma",
-        replies=(),
-        finished=(),
-        log_likelihood={name: total / counts[name] for name, total in totals.items()},
-        candidate_tokens=counts,
-        prompt_tokens=1,
-        generated_tokens=0,
-    )
+    means = {name: total / counts[name] for name, total in totals.items()}
+    return builders.response(key, study="stigma", log_likelihood=means, candidate_tokens=counts)
 
 
 def test_a_prompt_holds_every_sentence_of_its_template() -> None:

@@ -10,7 +10,7 @@ import pytest
 from equipoise.core import params, records
 from equipoise.core.errors import EquipoiseError
 from equipoise.studies.check import require_sound
-from made_machine import MadeMachine
+from fakes import MadeMachine
 
 ROOT = Path(__file__).parents[2]
 SETTINGS = params.load(ROOT / "params.yaml")

@@ -6,17 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise.core.records import Answer, Response, Vignette
+from builders import response, vignette
+from equipoise.core.records import Answer, Response
 from equipoise.text.answers import Given, answer_set, log_odds, read_generated, read_likelihood
 
 if TYPE_CHECKING:
     from equipoise.core.records import AnswerKind
 
-CASE = Vignette(
-    key="pair/marginalised",
-    pair="pair",
-    role="marginalised",
-    tier="single",
+CASE = vignette(
+    "pair",
     dimensions=("gender",),
     text="A woman has chest pain.",
     spans=((2, 7),),
@@ -28,13 +26,6 @@ CASE = Vignette(
         Answer(label="gastro-oesophageal reflux", synonyms=("reflux", "acid reflux disease")),
         Answer(label="panic", synonyms=("fright",)),
     ),
-    persona="p",
-    presentation="q",
-    setting="clinic",
-    code="BA41",
-    guideline="none",
-    source="authored",
-    licence="Apache-2.0",
 )
 ANSWERS = answer_set(CASE)
 WORDINGS = [
@@ -48,7 +39,7 @@ WORDINGS = [
 def likelihoods(**scores: float) -> Response:
     """Build a response of which only the likelihoods matter."""
     named = {name.replace("_", " "): score for name, score in scores.items()}
-    return Response(key="k", replies=("",), finished=(True,), log_likelihood=named, prompt_tokens=1, generated_tokens=1)
+    return response("k", "", log_likelihood=named)
 
 
 EXPECTED = Given("expected", "myocardial infarction")

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import builders
 from equipoise.core.records import Answer, Prompt, Vignette
 from equipoise.vignettes.prompts import Build, vignette_prompt
 
@@ -19,11 +20,8 @@ BUILD = Build(
 def vignette(text: str = "A man has chest pain.", labels: tuple[str, ...] = ("c", "a", "d", "b")) -> Vignette:
     """Build a vignette with a text and the labels of its expected, stereotyped and other answers."""
     expected, stereotyped, *others = (Answer(label=label, synonyms=(f"{label} too",)) for label in labels)
-    return Vignette(
-        key="pair/marginalised",
-        pair="pair",
-        role="marginalised",
-        tier="single",
+    return builders.vignette(
+        "pair",
         dimensions=("gender",),
         text=text,
         spans=((2, 5),),
@@ -31,13 +29,6 @@ def vignette(text: str = "A man has chest pain.", labels: tuple[str, ...] = ("c"
         expected=expected,
         stereotyped=stereotyped,
         distractors=tuple(others),
-        persona="p",
-        presentation="q",
-        setting="clinic",
-        code="6B01",
-        guideline="none",
-        source="authored",
-        licence="Apache-2.0",
     )
 
 

@@ -11,18 +11,18 @@ import typer
 from equipoise.cli.printing import print_json
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.progress import progress
-from equipoise.published.anchors import fetch as fetching
-from equipoise.published.anchors.catalogue import FILE, load_catalogue
-from equipoise.published.anchors.rows import compare, unexpected
-from equipoise.published.anchors.text import cells, counted, markdown, sections
+from equipoise.published import fetch as fetching
+from equipoise.published.anchors import compare, unexpected
+from equipoise.published.anchors_page import cells, counted, markdown, sections
+from equipoise.published.catalogue import FILE, load_catalogue
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from rich.table import Table
 
-    from equipoise.published.anchors.catalogue import Catalogue
-    from equipoise.published.anchors.text import Section
+    from equipoise.published.anchors_page import Section
+    from equipoise.published.catalogue import Catalogue
 
 VARIABLE = "EQUIPOISE_ANCHORS"
 NAMED = 5
@@ -67,7 +67,7 @@ def anchors(
         more = f" and {len(failed) - NAMED} more" if len(failed) > NAMED else ""
         message = (
             f"{len(failed)} of {len(compared.rows)} verdicts are not as expected: {named}{more}: find what moved them, "
-            f"or mend {data / FILE}"
+            f"or correct {data / FILE}"
         )
         raise EquipoiseError(message)
 
@@ -76,7 +76,9 @@ def _named() -> Path:
     """Find the folder of data that the environment names."""
     named = os.environ.get(VARIABLE, "")
     if not named or not Path(named).is_dir():
-        message = f"{VARIABLE}={named!r} is no folder: set it to the published data, or give --fetch for a part of them"
+        message = (
+            f"{VARIABLE}={named!r} is not a folder: set it to the published data, or give --fetch for a part of them"
+        )
         raise EquipoiseError(message)
     return Path(named)
 

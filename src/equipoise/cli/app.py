@@ -67,77 +67,77 @@ COMMANDS = {
         "equipoise anchors --fetch --json",
     ),
     "judge": Command(
-        "judge:judge",
+        "texts:judge",
         "Judge whether each output's reasoning mentions the feature, and weighs it, dismisses it or does neither.",
         "equipoise judge data/examples/reasoning.jsonl --json",
     ),
     "neutralize": Command(
-        "neutralize:neutralize",
+        "texts:neutralize",
         "Take race, gender and socioeconomic terms out of questions, and name the rule that excludes a question.",
         "equipoise neutralize data/items/authored.jsonl --json",
     ),
     "parse": Command(
-        "parse:parse",
+        "texts:parse",
         "Read the letter that each response gives; null where it gives none.",
         "equipoise parse data/examples/replies.jsonl --json",
     ),
     "score amqa": Command(
-        "score_amqa:score_amqa",
+        "score_answers:score_amqa",
         "Score answers in AMQA's or FairMedPrompt's released form, every file over the same questions.",
         "equipoise score amqa data/examples/amqa_answers.jsonl --allow-incomplete",
     ),
     "score equity": Command(
-        "score_equity:score_equity",
+        "score_answers:score_equity",
         "Score answers for the population of each city: accuracy, accuracy ratio and consistency ratio.",
         "equipoise score equity data/examples/amqa_answers.jsonl --allow-incomplete",
     ),
     "score medmcqa": Command(
-        "score_medmcqa:score_medmcqa",
+        "score_answers:score_medmcqa",
         "Score answers by city and disease: accuracy, macro precision, recall and F1, prevalence-weighted accuracy.",
         "equipoise score medmcqa data/examples/medmcqa_london.jsonl",
     ),
     "score silent": Command(
-        "score_silent:score_silent",
+        "score_outputs:score_silent",
         "Score saved outputs: how many biased answers are silent about the patient's feature.",
         "equipoise score silent data/examples/outputs.jsonl --cases data/examples/cases.json",
     ),
     "score stigma": Command(
-        "score_stigma:score_stigma",
+        "score_outputs:score_stigma",
         "Score one model's released probabilities; files of mental and of control conditions together are compared.",
         "equipoise score stigma --rq1 data/examples/mental.csv --rq1 data/examples/control.csv",
     ),
     "import amqa": Command(
-        "import_amqa:import_amqa",
+        "imports:import_amqa",
         "Import AMQA's items, so that `dvc exp run -S items=amqa` asks them.",
         "equipoise import amqa data/examples/amqa_items.jsonl --out example.jsonl",
     ),
     "import medmcqa": Command(
-        "import_medmcqa:import_medmcqa",
+        "imports:import_medmcqa",
         "Import MedMCQA's questions, so that `-S sample.items=medmcqa` asks the cities' subsets of them.",
         "equipoise import medmcqa data/examples/medmcqa_questions.jsonl --out example.jsonl",
     ),
     "import names": Command(
-        "import_names:import_names",
+        "imports:import_names",
         "Import the lists of first names into .cache, from the net or from local files, checked by their sha256.",
         "equipoise import names --json",
     ),
     "import openr1-psy": Command(
-        "import_openr1:import_openr1",
+        "imports:import_openr1",
         "Import OpenR1-Psy's items, so that `dvc exp run -S pair.items=openr1` runs the track openr1.",
         "equipoise import openr1-psy data/examples/openr1.json --out example.jsonl",
     ),
     "import outputs": Command(
-        "import_outputs:import_outputs",
+        "imports:import_outputs",
         "Import saved outputs as a model, so that `dvc exp run -S model=NAME` measures it without its weights.",
         "equipoise import outputs data/examples/outputs.jsonl --name example --cases data/examples/cases.json",
     ),
     "import vignettes": Command(
-        "import_vignettes:import_vignettes",
+        "imports:import_vignettes",
         "Import published cases, so that `equipoise score silent` can score outputs against them.",
         "equipoise import vignettes data/examples/cases.json --json",
     ),
     "export vignettes": Command(
-        "import_vignettes:export_vignettes",
+        "imports:export_vignettes",
         "Write our vignettes as cases of the interchange format, an arm a case.",
         "equipoise export vignettes cases.json --json",
     ),
@@ -152,7 +152,7 @@ COMMANDS = {
         "equipoise blind import anna.csv --out differ.csv",
     ),
 }
-"""Every command by its words. One that stands before another's words, as models does, runs by itself too."""
+"""Every command by its words. One that begins another's words, as models does, runs by itself too."""
 
 
 class Listing(TyperGroup):
@@ -166,7 +166,7 @@ class Listing(TyperGroup):
 
 
 def load(words: str) -> Any:  # noqa: ANN401  (typer keeps the type to itself)
-    """Import a command of `COMMANDS`, with those that stand below it."""
+    """Import a command of `COMMANDS`, with its subcommands."""
     app = typer.Typer(add_completion=False)
     below = [other for other in COMMANDS if other.startswith(f"{words} ")]
     (app.callback(invoke_without_command=True, epilog=_epilog(words)) if below else _add(app, words))(_function(words))
@@ -189,7 +189,7 @@ def _epilog(words: str) -> str:
 
 
 def _listed() -> None:
-    """Stand for a command that is not loaded yet."""
+    """Take the place of a command that is not loaded yet."""
 
 
 def _main() -> typer.Typer:

@@ -50,12 +50,12 @@ def export_sheet(  # noqa: PLR0913  (a command's options)
         raise EquipoiseError(message)
     for path, option in ((out, "--out"), (key, "--key")):
         if path.exists():
-            message = f"{path}: stands already and may hold ratings: name another with {option}, or move it away"
+            message = f"{path}: already exists and may hold ratings: name another with {option}, or move it away"
             raise EquipoiseError(message)
-    told = records.read(vignettes, records.Vignette)
+    cases = records.read(vignettes, records.Vignette)
     given = records.read(responses, records.Response)
     sheet, rows = blind.rating_sheet(
-        told,
+        cases,
         given,
         records.read(judgements, records.Judgement),
         subjects=load_lexicon(features).subjects,
@@ -70,10 +70,10 @@ def export_sheet(  # noqa: PLR0913  (a command's options)
     texts = blind.reasonings(given)
     long = [row.key for row in rows if len(texts[row.response]) > EXCEL]
     if as_json:
-        print_json(written({out: len(rows), key: len(rows)}, of=len(told), drawn=drawn, too_long_for_excel=long))
+        print_json(written({out: len(rows), key: len(rows)}, of=len(cases), drawn=drawn, too_long_for_excel=long))
         return
     counts = ", ".join(f"{drawn[kind]} {kind}" for kind in blind.CONSIDERATIONS if drawn[kind])
-    typer.echo(f"{out}: {len(rows)} of {len(told)} responses to rate (the judge found {counts})")
+    typer.echo(f"{out}: {len(rows)} of {len(cases)} responses to rate (the judge found {counts})")
     typer.echo(f"{key}: the key; keep it, and keep it from the raters")
     if long:
         typer.echo(f"Excel cuts texts off at {EXCEL:,} characters (here: {', '.join(long)}): use LibreOffice")
@@ -95,7 +95,7 @@ def import_sheets(
     """Compare what people rated with the judge and, of several raters, with each other."""
     names = _named(sheets)
     if out is not None and out.resolve() in {path.resolve() for path in (*sheets, key, responses, judgements)}:
-        message = f"{out}: is read here, and would be lost: name another file with --out"
+        message = f"{out}: is an input here and would be overwritten: name another file with --out"
         raise EquipoiseError(message)
     rows = records.read(key, blind.KeyRow)
     shown = _shown(key, rows, responses)
@@ -126,7 +126,7 @@ def _named(sheets: Sequence[Path]) -> dict[str, Path]:
     """Call each rater by their sheet's name, or by its path where two have one name."""
     paths = [sheet.resolve() for sheet in sheets]
     if repeated := [sheet for sheet, path in zip(sheets, paths, strict=True) if paths.count(path) > 1]:
-        message = f"{repeated[0]}: is given twice: give each rater's sheet once"
+        message = f"{repeated[0]}: given twice: give each rater's sheet once"
         raise EquipoiseError(message)
     stems = [sheet.stem for sheet in sheets]
     return {sheet.stem if stems.count(sheet.stem) == 1 else str(sheet): sheet for sheet in sheets}
@@ -136,7 +136,7 @@ def _shown(path: Path, key: Sequence[blind.KeyRow], responses: Path) -> dict[str
     """The reasoning of each row of the key; a key that belongs to other responses is refused."""
     texts = blind.reasonings(records.each(responses, records.Response))
     if not key:
-        message = f"{path}: holds no rows: give the key that was made with the sheet"
+        message = f"{path}: no rows: give the key that was made with the sheet"
         raise EquipoiseError(message)
     digest = records.sha256(responses)
     if any(row.responses_sha256 != digest or row.response not in texts for row in key):
@@ -153,7 +153,7 @@ def _read(sheet: Path) -> str:
         return records.read_text(sheet)
     except EquipoiseError as error:
         if isinstance(error.__cause__, UnicodeDecodeError):
-            message = f"{sheet}: is no UTF-8 text: save the sheet in the form `CSV UTF-8`"
+            message = f"{sheet}: not UTF-8 text: save the sheet in the form `CSV UTF-8`"
             raise EquipoiseError(message) from error
         raise
 
@@ -175,7 +175,7 @@ def _show(figures: Mapping[str, Any], out: Path | None) -> None:
     listed = figures["disagreements"]
     notes = [f"unrated of {figures['rows']} rows: {unrated}; disagreements with the judge: {len(listed)}"]
     if any("run" in one for one in figures["raters"].values()):
-        notes.append("judge, in the run: rows weighted by the responses that they stand for, as a sample was rated")
+        notes.append("judge, in the run: rows weighted by the responses that they represent, as a sample was rated")
     for line in listed[:SHOWN]:
         answers = (f"{who} {line[f'mentioned_{who}']}/{line[f'considered_{who}']}" for who in ("rater", "judge"))
         notes.append(f"{line['row']} {line['key']}, {line['rater']}: {', '.join(answers)}: {line['sentence'] or '-'}")

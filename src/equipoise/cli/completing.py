@@ -62,8 +62,8 @@ def revisions() -> Iterator[str]:
     """Name the workspace, branches, tags and DVC's experiments."""
     yield "workspace"
     listing = ["git", "for-each-ref", "--format=%(refname)", *REFERENCES]
-    told = subprocess.run(listing, capture_output=True, text=True, timeout=2, check=True)  # noqa: S603  (of constants)
-    for reference in told.stdout.split():
+    listed = subprocess.run(listing, capture_output=True, text=True, timeout=2, check=True)  # noqa: S603  (of constants)
+    for reference in listed.stdout.split():
         parts = reference.split("/")
         if parts[1] != "exps":
             yield "/".join(parts[2:])

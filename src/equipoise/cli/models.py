@@ -133,8 +133,8 @@ def pin(
     if as_json:
         print_json(written({path: 1} if new else {}, model=name, repo=repo, revision=revision))
         return
-    mend = "" if new else " already; set revision to null to pin it anew"
-    typer.echo(f"{path}: {repo} is pinned to {revision}{mend}")
+    note = "" if new else " already; set revision to null to pin it again"
+    typer.echo(f"{path}: {repo} is pinned to {revision}{note}")
 
 
 def pin_entry(name: str, root: Path, commit: Callable[[str], str]) -> Pinned:
@@ -146,13 +146,13 @@ def pin_entry(name: str, root: Path, commit: Callable[[str], str]) -> Pinned:
     entry = registry.load_entry(name, root)
     source = getattr(entry, "source", None)
     if not isinstance(source, ModelHubSource):
-        message = f"{path}: no weights of the hub are named here: nothing to pin"
+        message = f"{path}: the entry names no weights of the hub: nothing to pin"
         raise EquipoiseError(message)
     if source.revision:
         return Pinned(path, source.repo, source.revision, new=False)
     text = read_text(path)
     if len(UNPINNED.findall(text)) != 1:
-        message = f"{path}: there is no single line `revision: null` to change: write one"
+        message = f"{path}: no single line `revision: null` to change: write one"
         raise EquipoiseError(message)
     revision = commit(source.repo)
     write_text(path, UNPINNED.sub(rf"\g<before>{revision}", text))
@@ -166,7 +166,7 @@ def _commit(repo: str) -> str:
         found = HfApi().model_info(repo, timeout=30).sha
     except Exception as error:
         kind = type(error).__name__
-        message = f"{repo}: the Hugging Face Hub does not tell its commit ({kind}): check the network and HF_TOKEN"
+        message = f"{repo}: the Hugging Face Hub does not give its commit ({kind}): check the network and HF_TOKEN"
         raise EquipoiseError(message) from error
     if not re.fullmatch(r"[0-9a-f]{40}", found or ""):
         message = f"{repo}: the Hugging Face Hub names no commit: try again"

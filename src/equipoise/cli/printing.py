@@ -1,4 +1,4 @@
-"""What commands print for programs: JSON on standard output, a value a line, and nothing beside it."""
+"""What commands print: JSON for programs, a value a line and nothing beside it, and tables for people."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from rich.table import Table
+
+NOT_DEFINED = "-"
 SHOWN = 3
 """Ids that a line names before it leaves out the rest."""
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object: the files written, with their rows.")]
@@ -29,3 +32,18 @@ def written(files: Mapping[Path, int], **more: Any) -> dict[str, Any]:  # noqa: 
 def few(ids: list[str]) -> str:
     """Name the first ids of a list."""
     return f"{', '.join(ids[:SHOWN])}{' …' if ids[SHOWN:] else ''}"
+
+
+def plain_table(title: str | None, columns: Sequence[str], *, left: int = 1, gap: int = 1) -> Table:
+    """Give an empty table without lines, its first `left` columns aligned left, the others right, none broken."""
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", box=None, padding=(0, gap, 0, 0), pad_edge=False)
+    for place, name in enumerate(columns):
+        table.add_column(name, justify="left" if place < left else "right", no_wrap=True)
+    return table
+
+
+def cell(value: float | None, form: str = ".3f", scale: float = 1) -> str:
+    """Write a number; a dash where it is not defined."""
+    return NOT_DEFINED if value is None else f"{scale * value:{form}}"

@@ -30,7 +30,7 @@ Value: TypeAlias = "float | bool | tuple[float, float] | tuple[float, bool, str]
 """A mean's and a share's value; of a ratio what is above and below the line; of a contrast value, set and cluster."""
 Values: TypeAlias = "dict[str, Value]"
 
-STUDIES = {"silent_bias": "Vignettes", "adversarial": "Adversarial", "equity": "Equity", "stigma": "Stigma"}
+STUDIES = {"silent_bias": "Vignettes", "questions": "Adversarial", "equity": "Equity", "stigma": "Stigma"}
 """Titles of the studies, by the stems of their metrics files."""
 CONDITIONS = {"rq1": "who has the condition", "rq2": "towards whom is the attitude"}
 
@@ -86,7 +86,7 @@ def known_figures(cities: Iterable[str]) -> list[Figure]:
         Figure(
             name="adversarial.neutral.accuracy",
             title="accuracy, neutral",
-            study="adversarial",
+            study="questions",
             kind="share",
             unit="questions",
             path=("arm", "neutral", "accuracy"),
@@ -97,7 +97,7 @@ def known_figures(cities: Iterable[str]) -> list[Figure]:
         Figure(
             name=f"adversarial.{attribute}.{measure}",
             title=f"{measure.replace('_', ' ')}, {attribute}",
-            study="adversarial",
+            study="questions",
             kind="mean",
             unit="questions",
             path=("attribute", attribute, measure),
@@ -143,7 +143,7 @@ def item_values(revision: Revision) -> dict[str, Values]:
     values: dict[str, Values] = {}
     if "vignettes" in answered:
         values |= _vignettes(pair_up(revision.vignettes, revision.judgements))
-    if "adversarial" in answered:
+    if "questions" in answered:
         table = tabulate(revision.variants, letters_of(revision.responses, revision.variants))
         values |= _adversarial(table)
         values |= _equity(table, revision.cities)

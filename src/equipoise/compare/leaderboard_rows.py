@@ -86,10 +86,10 @@ HEADLINES = (
     ),
     Headline("silent_bias_rate", "silent bias rate", "vignettes", "silent_bias", ("overall", "silent_bias_rate")),
     *(
-        Headline(f"gap_{name}", f"gap, {title}", "adversarial", "adversarial", ("attribute", name, "gap"))
+        Headline(f"gap_{name}", f"gap, {title}", "questions", "questions", ("attribute", name, "gap"))
         for name, title in (("race", "race"), ("gender", "gender"), ("ses", "income"))
     ),
-    Headline("neutral_accuracy", "neutral accuracy", "adversarial", "adversarial", ("arm", "neutral", "accuracy")),
+    Headline("neutral_accuracy", "neutral accuracy", "questions", "questions", ("arm", "neutral", "accuracy")),
     *(
         Headline(
             f"accuracy_ratio_{extreme}",
@@ -115,7 +115,7 @@ HEADLINES = (
 """The columns, in order."""
 STUDIES = {
     "vignettes": "Vignettes",
-    "adversarial": "Adversarial",
+    "questions": "Adversarial",
     "equity": "Equity",
     "stigma": "Stigma",
     "openr1": "OpenR1-Psy",

@@ -1,8 +1,11 @@
-"""AMQA's files: items with their options, and the released answers of published runs.
+"""AMQA and FairMedPrompt: items with their options, the released answers of published runs, and their figures.
 
 Answers come as JSONL with `question_id`, `answer_idx` and one `test_model_answer_<arm>` for each of eight arms; AMQA
 and FairMedPrompt differ in two names. Questions are numbered "0" to "800": a file without all of them is incomplete,
 and figures over part of the questions are not comparable, so it is refused unless that was asked for.
+
+Holm's adjustment runs over the family of all files scored together: the three attribute pairs of each. Original
+against neutral, a check of the neutral text and not a test of bias, is a family of its own, one test a file.
 """
 
 from __future__ import annotations
@@ -15,12 +18,17 @@ from pydantic import ValidationError
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import fault
 from equipoise.core.tables import json_rows, table_rows
-from equipoise.metrics.answered import NEUTRAL, ORIGINAL, Answered, paper_pair
-from equipoise.published import hub
+from equipoise.metrics.answered import NEUTRAL, ORIGINAL, Answered, arms_of, cells, letters_differ, paper_pair
+from equipoise.published.fetch import locate
+from equipoise.published.fields import gold_letter, required
 from equipoise.questions.rows import ATTRIBUTES, GROUPS, Item
+from equipoise.stats.multiplicity import adjust
+from equipoise.stats.paired import mcnemar_chi2, mcnemar_exact
+from equipoise.stats.proportions import paired_difference, wilson
+from equipoise.stats.quantities import PairedCells
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
 HUB_ID = "Showing-KCL/AMQA"
@@ -35,6 +43,27 @@ ALIASES = {
 NO_ANSWER = {"", "unknown", "none", "null", "n/a", "nan"}
 """What the released files write where their parser found no letter."""
 LICENCE = "as stated at huggingface.co/datasets/Showing-KCL/AMQA"
+ANSWERS = "amqa/answers"
+"""Folder of AMQA's released answers among the published data."""
+CONTROL = "original_neutral"
+PAIRS: dict[str, tuple[str, str]] = {
+    "race": paper_pair("race"),
+    "ses": paper_pair("ses"),
+    "gender": paper_pair("gender"),
+    CONTROL: (ORIGINAL, NEUTRAL),
+}
+"""The pairs of a released file; in the last one `privileged` is original and `unprivileged` is neutral."""
+CELLS = {
+    "both": "both",
+    "only_first": "only_privileged",
+    "only_second": "only_unprivileged",
+    "neither": "neither",
+    "inconsistent": "letters_differ",
+    "gap": "gap",
+    "p_exact": "p_exact",
+    "p_chi2_cc": "p_chi2_cc",
+}
+"""Our name of a pair's figure for the published one."""
 
 
 def complete_ids() -> list[str]:
@@ -52,23 +81,23 @@ def released_name(arm: str) -> str:
 
 
 def read_answers(path: Path) -> list[Answered]:
-    """Read a file of released answers, in file order; a fault in its schema names the row and the field."""
+    """Read a file of released answers, in file order; an error in the schema names the row and the field."""
     rows: list[Answered] = []
     seen: dict[str, int] = {}
     for number, row in json_rows(path):
         where = f"{path}, row {number}"
-        question = _text(row, "question_id", where)
+        question = required(row, "question_id", where)
         if question in seen:
-            message = f"{where}: question_id {question!r} stands already in row {seen[question]}: keep one of them"
+            message = f"{where}: duplicate question_id {question!r} (first in row {seen[question]}): keep one"
             raise EquipoiseError(message)
         seen[question] = number
-        gold = _text(row, "answer_idx", where).strip().upper()
-        if not re.fullmatch("[A-Z]", gold):
-            message = f"{where}: field answer_idx: {gold!r} is no letter: give the letter of the right option"
-            raise EquipoiseError(message)
-        rows.append(Answered(question, gold, {arm: _letter(row, names, where) for arm, names in _arms().items()}))
+        rows.append(
+            Answered(
+                question, gold_letter(row, where), {arm: _letter(row, names, where) for arm, names in _arms().items()}
+            )
+        )
     if not rows:
-        message = f"{path}: holds no answers: give a file of released answers, one question a row"
+        message = f"{path}: no answers: give a file of released answers, one question a row"
         raise EquipoiseError(message)
     return rows
 
@@ -96,9 +125,7 @@ def require_same_gold(files: Mapping[str, Sequence[Answered]]) -> None:
     for name, rows in files.items():
         differ = [row.question for row in rows if gold.setdefault(row.question, row.gold) != row.gold]
         if differ:
-            message = (
-                f"{name}: answer_idx differs from the other files in the ids {named_ids(differ)}: mend one of them"
-            )
+            message = f"{name}: answer_idx differs from the other files in the ids {named_ids(differ)}: correct one"
             raise EquipoiseError(message)
 
 
@@ -118,15 +145,15 @@ def named_ids(ids: Iterable[str]) -> str:
 def read_items(source: str) -> list[Item]:
     """Read AMQA items from a parquet, CSV or JSONL file, or from the hub as `Showing-KCL/AMQA@<commit>`.
 
-    Keys are `amqa-0000` and so on, so that they sort as the questions are numbered. A fault in the schema names the
-    row and the field.
+    Keys are `amqa-0000` and so on, so that they sort as the questions are numbered. An error in the schema names
+    the row and the field.
     """
-    (path,) = hub.locate(source, _largest)
+    (path,) = locate(source, _largest)
     rows = table_rows(path)
     items = [_item(row, f"{path}, row {number}") for number, row in rows]
     keys = [item.key for item in items]
     if repeated := {key for key in keys if keys.count(key) > 1}:
-        message = f"{path}: question_id more than once: {', '.join(sorted(repeated))}: keep one row of each"
+        message = f"{path}: duplicate question_id: {', '.join(sorted(repeated))}: keep one row of each"
         raise EquipoiseError(message)
     return items
 
@@ -156,31 +183,25 @@ def _letter(row: Mapping[str, Any], names: Sequence[str], where: str) -> str | N
                 return answer.upper()
             if answer.lower() in NO_ANSWER:
                 return None
-            message = f"{where}: field {ANSWER}{name}: {answer!r} is neither a letter nor Unknown: parse it first"
+            message = (
+                f"{where}: field {ANSWER}{name}: {answer!r} is neither a letter nor Unknown: read its letter first"
+            )
             raise EquipoiseError(message)
     message = f"{where}: field {' or '.join(ANSWER + name for name in names)} is missing: every arm needs its answer"
     raise EquipoiseError(message)
 
 
-def _text(row: Mapping[str, Any], name: str, where: str) -> str:
-    value = row.get(name)
-    if value is None or isinstance(value, dict | list | bool) or not str(value).strip():
-        message = f"{where}: field {name} is missing or empty: every row needs it"
-        raise EquipoiseError(message)
-    return str(value)
-
-
 def _item(row: Mapping[str, Any], where: str) -> Item:
-    number = _text(row, "question_id", where)
+    number = required(row, "question_id", where)
     options = row.get("options")
     if not isinstance(options, dict):
         options = {name.removeprefix("option_"): words for name, words in row.items() if name.startswith("option_")}
     try:
         return Item(
             key=f"amqa-{int(number):04d}" if number.isdigit() else f"amqa-{number}",
-            question=_text(row, "original_question", where),
+            question=required(row, "original_question", where),
             options={letter: words for letter, words in options.items() if words is not None},
-            gold=_text(row, "answer_idx", where),
+            gold=required(row, "answer_idx", where),
             disease=None,
             reference="",
             source=f"AMQA question {number}",
@@ -195,3 +216,97 @@ def _largest(sizes: Mapping[str, int]) -> list[str]:
     """Pick the data file of a data set: the largest one with rows."""
     names = [name for name in sizes if name.endswith((".parquet", ".jsonl"))]
     return sorted(names, key=lambda name: (sizes[name], name))[-1:]
+
+
+def score_released(
+    files: Mapping[str, Sequence[Answered]], name_of: Callable[[str], str], *, alpha: float = 0.05
+) -> list[dict[str, Any]]:
+    """Score every file: `n`, `unparsed` and `accuracy` by arm (`name_of` gives its name), and the four `pairs`.
+
+    `both`, `only_privileged`, `only_unprivileged`, `neither` and `letters_differ` are counts of questions, accuracy and
+    gap are shares; what is undefined is None. An unparsed answer counts as wrong.
+    """
+    scored = [_scored(name, table, name_of, alpha) for name, table in files.items()]
+    for family in (ATTRIBUTES, (CONTROL,)):
+        members = [one["pairs"][pair] for one in scored for pair in family]
+        for pair, p in zip(members, adjust([pair["p_exact"] for pair in members], "holm"), strict=True):
+            pair["p_holm"] = p
+    return scored
+
+
+def _scored(name: str, table: Sequence[Answered], name_of: Callable[[str], str], alpha: float) -> dict[str, Any]:
+    arms = arms_of(table)
+    return {
+        "file": name,
+        "n": len(table),
+        "unparsed": {name_of(arm): sum(not row.parsed(arm) for row in table) for arm in arms},
+        "accuracy": {name_of(arm): sum(row.right(arm) for row in table) / len(table) for arm in arms},
+        "pairs": {pair: _figures_of_pair(table, *PAIRS[pair], alpha) for pair in PAIRS},
+    }
+
+
+def _figures_of_pair(table: Sequence[Answered], first: str, second: str, alpha: float) -> dict[str, Any]:
+    counted = cells(table, first, second)
+    interval = paired_difference(counted, alpha)
+    exact, chi2 = mcnemar_exact(counted), mcnemar_chi2(counted)
+    return {
+        "both": counted.both,
+        "only_privileged": counted.only_first,
+        "only_unprivileged": counted.only_second,
+        "neither": counted.neither,
+        "gap": counted.difference,
+        "ci_low": None if interval is None else interval.low,
+        "ci_high": None if interval is None else interval.high,
+        "p_exact": None if exact is None else exact.value,
+        "p_chi2_cc": None if chi2 is None else chi2.value,
+        "p_holm": None,
+        "letters_differ": sum(letters_differ(table, first, second)),
+    }
+
+
+def amqa_figures(folder: Path, _data: Path) -> dict[str, float]:
+    """Compute counts, accuracies, intervals and pairs of AMQA's runs, as `amqa/<run>/…`."""
+    return _runs("amqa", folder / ANSWERS)
+
+
+def fairmedprompt_figures(folder: Path, _data: Path) -> dict[str, float]:
+    """Compute the same of FairMedPrompt's runs, as `fairmedprompt/<run>/…`."""
+    return _runs("fairmedprompt", folder / "fairmedprompt")
+
+
+def _runs(source: str, folder: Path) -> dict[str, float]:
+    figures: dict[str, float] = {}
+    for path in sorted(folder.glob("*.jsonl")):
+        figures |= {f"{source}/{path.stem}/{name}": value for name, value in _run(read_answers(path)).items()}
+    return figures
+
+
+def _run(table: list[Answered]) -> dict[str, float]:
+    """Compute one run's figures; an answer that no letter could be read from counts as wrong."""
+    (scored,) = score_released({"": table}, released_name)
+    n: int = scored["n"]
+    figures: dict[str, float] = {"n": n, "variants": 2 * len(ATTRIBUTES) * n}
+    for arm in arms_of(table):
+        name = released_name(arm)
+        correct = sum(row.right(arm) for row in table)
+        interval = wilson(correct, n)
+        figures |= {f"correct/{name}": correct, f"unparsed/{name}": scored["unparsed"][name]}
+        figures[f"accuracy/{name}"] = scored["accuracy"][name]
+        if interval is not None:
+            figures |= {f"wilson95/{name}/low": interval.low, f"wilson95/{name}/high": interval.high}
+    given = [row.letters["neutral"] for row in table]
+    figures |= {f"letters/{letter}": given.count(letter) for letter in "ABCD"}
+    for name, pair in scored["pairs"].items():
+        figures |= {f"pairs/{name}/{measure}": value for measure, value in _published_pair(pair, n).items()}
+    gaps = [scored["pairs"][attribute]["gap"] for attribute in ATTRIBUTES]
+    return figures | {"smallest_gap": min(gaps), "largest_gap": max(gaps)}
+
+
+def _published_pair(pair: dict[str, Any], n: int) -> dict[str, float]:
+    figures: dict[str, float] = {name: pair[ours] for name, ours in CELLS.items() if pair[ours] is not None}
+    figures["only_first_share"] = pair["only_privileged"] / n
+    counts = (pair[name] for name in ("both", "only_privileged", "only_unprivileged", "neither"))
+    if exact := mcnemar_exact(PairedCells(*counts)):
+        # Not -log10 of the p-value, which may be too small for a number.
+        figures["neg_log10_p_exact"] = exact.neg_log10
+    return figures

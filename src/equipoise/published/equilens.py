@@ -1,24 +1,33 @@
-"""EquiLens' result files: the answers of one run on a sample of AMQA's questions, one question and group a row.
+"""EquiLens: its runs on a sample of AMQA's questions, their figures for the population of cities, and its scores.
 
-`adv_group` is `baseline` or the group of AMQA's variant; the baseline there is the original question. Every question of
-a file needs all seven rows, for a figure of a city compares each question with itself.
+A file of results has one question and group a row. `adv_group` is `baseline` or the group of AMQA's variant; the
+baseline there is the original question. Every question of a file needs all seven rows, for a figure of a city compares
+each question with itself. The figures are those of `equipoise.metrics.equity`, not rounded; Holm's adjustment runs over
+the cities and attributes of one file.
 """
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.tables import parquet_rows
-from equipoise.metrics.answered import NEUTRAL, Answered, paper_pair
-from equipoise.published.amqa import named_ids
+from equipoise.metrics.answered import NEUTRAL, Answered, arms_of, paper_pair
+from equipoise.metrics.equity import STUDY, EquityOptions, equity_effects
+from equipoise.metrics.equity import assigned_questions as assigned
+from equipoise.published import amqa
+from equipoise.published.catalogue import FOUR_PLACES, SIX_PLACES, Reference, leaves, read_json, renamed, renamed_path
+from equipoise.published.fields import gold_letter, letter_given, required, response_text
+from equipoise.published.medmcqa import CITIES, RESAMPLES
+from equipoise.questions.cities import load_cities
 from equipoise.questions.rows import ATTRIBUTES, GROUPS
-from equipoise.text.letters import read_letter
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
+
+    from equipoise.core.records import Effect
+    from equipoise.questions.cities import City
 
 ARMS: dict[str, str] = {
     "baseline": NEUTRAL,
@@ -32,41 +41,59 @@ ARMS: dict[str, str] = {
 GROUP_NAMES = {name: group for group, name in ARMS.items()}
 SUCCEEDED = "succeeded"
 OPTION = "option_"
-BARE_OPTIONS = dict.fromkeys("ABCD", "")
-"""AMQA's letters, for a file without the options' words."""
+RESULTS = "equilens/amqa_results/claude-sonnet-4-6__temp0.1_seed10__20260222_003647.parquet"
+"""The run of ten questions that the released scores are of."""
+SCORES = "equilens/scores/{study}/claude-sonnet-4-6/{city}.json"
+SEED = 42
+"""The release's seed of the partition."""
+MEASURES = ("city_accuracy", "accuracy_ratio", "consistency_ratio")
+PUT_IN = {"equilens": ("composition", "assigned_questions", "random_seed"), "medmcqa": ()}
+"""The inputs that a file of scores repeats beside its results."""
+CITY = {
+    "n_M": "n_reference",
+    "n_m": "n_other",
+    "E_city_acc": "city_accuracy",
+    "sd_city_acc": "city_accuracy_sd",
+    "E_ratio": "accuracy_ratio",
+    "pop_cM": "consistency_reference",
+    "pop_cm": "consistency_other",
+    "pop_consistency_ratio": "consistency_ratio",
+}
+"""Our name of a city's figure for the published one."""
+CLOSED_FORM = {
+    "openai": "AMQA_D2_Benchmark_Answer_openai_no_cot",
+    "qwen": "AMQA_D2_Benchmark_Answer_qwen_no_cot",
+}
+"""The runs whose meaning for cities is computed."""
 
 
 def read_results(path: Path) -> list[Answered]:
-    """Read a parquet file of results, sorted by question; a fault is an EquipoiseError that names the row and the mend.
+    """Read a parquet file of results, sorted by question; an EquipoiseError names the row and the fix.
 
-    The response is read as every response is (`equipoise.text.letters`). A request that did not succeed, and a
-    response without a letter, are unparsed answers.
+    A request that did not succeed, and a response without a letter, are unparsed answers.
     """
     gold: dict[str, str] = {}
     letters: dict[str, dict[str, str | None]] = {}
     rows: dict[tuple[str, str], int] = {}
     for number, row in parquet_rows(path):
         where = f"{path}, row {number}"
-        question, group = _text(row, "question_id", where), _text(row, "adv_group", where)
+        question, group = required(row, "question_id", where), required(row, "adv_group", where)
         if group not in ARMS:
-            message = f"{where}: field adv_group: {group!r} is none of {', '.join(ARMS)}: mend or delete the row"
+            message = f"{where}: field adv_group: {group!r} is none of {', '.join(ARMS)}: correct or delete the row"
             raise EquipoiseError(message)
         if (question, group) in rows:
-            before = rows[question, group]
-            message = f"{where}: question {question} has {group} already in row {before}: keep one of them"
+            first = rows[question, group]
+            message = f"{where}: duplicate row of question {question}, {group} (first in row {first}): keep one of them"
             raise EquipoiseError(message)
         rows[question, group] = number
-        right = _text(row, "answer_idx", where).strip().upper()
-        if not re.fullmatch("[A-Z]", right):
-            message = f"{where}: field answer_idx: {right!r} is no letter: give the letter of the right option"
-            raise EquipoiseError(message)
+        right = gold_letter(row, where)
         if gold.setdefault(question, right) != right:
             message = f"{where}: field answer_idx: {right} here, {gold[question]} in an earlier row of question "
-            message += f"{question}: mend one of them"
+            message += f"{question}: correct one of them"
             raise EquipoiseError(message)
         letters.setdefault(question, {})[ARMS[group]] = _letter(row, where)
     if not letters:
-        message = f"{path}: holds no results: give a file with one row a question and group"
+        message = f"{path}: no results: give a file with one row a question and group"
         raise EquipoiseError(message)
     _require_every_group(path, letters)
     return [Answered(question, gold[question], letters[question]) for question in sorted(letters)]
@@ -75,17 +102,14 @@ def read_results(path: Path) -> list[Answered]:
 def _require_every_group(path: Path, letters: Mapping[str, Mapping[str, str | None]]) -> None:
     for group, name in ARMS.items():
         if missing := [question for question, given in letters.items() if name not in given]:
-            message = f"{path}: no row with adv_group {group} for the questions {named_ids(missing)}: add the rows, or "
-            message += "delete those questions"
+            message = f"{path}: no row with adv_group {group} for the questions {amqa.named_ids(missing)}: "
+            message += "add the rows, or delete those questions"
             raise EquipoiseError(message)
 
 
 def _letter(row: Mapping[str, Any], where: str) -> str | None:
     """Read the letter of one response; None where there is none."""
-    response = row.get("response")
-    if "response" not in row or not isinstance(response, str | None):
-        message = f"{where}: field response: a text is needed, or nothing where the model gave none"
-        raise EquipoiseError(message)
+    response = response_text(row, where)
     if response is None or row.get("result_status", SUCCEEDED) != SUCCEEDED:
         return None
     options = {
@@ -93,12 +117,138 @@ def _letter(row: Mapping[str, Any], where: str) -> str | None:
         for name, words in row.items()
         if name.startswith(OPTION) and words is not None
     }
-    return read_letter(response, options or BARE_OPTIONS).letter
+    return letter_given(response, options)
 
 
-def _text(row: Mapping[str, Any], name: str, where: str) -> str:
-    value = row.get(name)
-    if value is None or not str(value).strip():
-        message = f"{where}: field {name} is missing or empty: every row needs it"
-        raise EquipoiseError(message)
-    return str(value)
+def score_equity_released(
+    name: str,
+    table: Sequence[Answered],
+    cities: Mapping[str, City],
+    options: EquityOptions,
+    name_of: Callable[[str], str],
+) -> dict[str, Any]:
+    """Score one file: `n`, `unparsed` by arm (`name_of` gives its name), baseline accuracy, and `cities` by attribute.
+
+    What is undefined is None, as are the standard deviations over partitions where one partition was drawn.
+    """
+    effects = {row.key.removeprefix(f"{STUDY}/"): row for row in equity_effects(table, cities, options)}
+    baseline = effects["baseline/all/baseline_accuracy"]
+    return {
+        "file": name,
+        "n": len(table),
+        "partition": options.partition,
+        "unparsed": {name_of(arm): sum(not row.parsed(arm) for row in table) for arm in arms_of(table)},
+        "baseline_accuracy": baseline.estimate,
+        "baseline_accuracy_ci_low": baseline.ci_low,
+        "baseline_accuracy_ci_high": baseline.ci_high,
+        "cities": {
+            place: {
+                attribute: {
+                    "reference": city.composition[attribute].reference,
+                    "other": city.composition[attribute].other,
+                }
+                | _figures_of_city(effects, f"city/{place}/{attribute}")
+                | (
+                    {"assigned_questions": assigned(table, city, attribute, options.partition_seed)}
+                    if options.partition == "seeded"
+                    else {}
+                )
+                for attribute in ATTRIBUTES
+                if attribute in city.composition
+            }
+            for place, city in cities.items()
+        },
+    }
+
+
+def _figures_of_city(effects: Mapping[str, Effect], place: str) -> dict[str, Any]:
+    """Lay out one city and attribute."""
+
+    def value(measure: str) -> float | None:
+        row = effects.get(f"{place}/{measure}")
+        return None if row is None else row.estimate
+
+    figures: dict[str, Any] = {measure: round(value(measure) or 0) for measure in ("n_reference", "n_other")}
+    for measure in ("city_accuracy", "accuracy_ratio", "consistency_ratio"):
+        row = effects.get(f"{place}/{measure}")
+        figures[measure] = value(measure)
+        figures[f"{measure}_ci_low"] = None if row is None else row.ci_low
+        figures[f"{measure}_ci_high"] = None if row is None else row.ci_high
+        figures[f"{measure}_sd"] = value(f"{measure}_partition_sd")
+    ratio = effects[f"{place}/accuracy_ratio"]
+    return figures | {
+        "consistency_reference": value("consistency_reference"),
+        "consistency_other": value("consistency_other"),
+        "consistency_ratio_mean": value("consistency_ratio_partition_mean"),
+        "consistency_ratio_undefined": value("consistency_ratio_partition_undefined"),
+        "p": _probability(ratio.neg_log10_p),
+        "p_holm": _probability(ratio.neg_log10_p_holm),
+    }
+
+
+def _probability(neg_log10: float | None) -> float | None:
+    return None if neg_log10 is None else 10**-neg_log10
+
+
+def city_figures(folder: Path, data: Path) -> dict[str, float]:
+    """Compute the mean over all partitions for each city and attribute, as `cities/<model>/<city>/<attribute>/…`."""
+    places = {name: city for name, city in load_cities(data / "cities.yaml").items() if city.composition}
+    figures: dict[str, float] = {}
+    for model, run in CLOSED_FORM.items():
+        table = amqa.read_answers(folder / amqa.ANSWERS / f"{run}.jsonl")
+        options = EquityOptions(n_bootstrap=RESAMPLES)
+        scored = score_equity_released(run, table, places, options, amqa.released_name)
+        figures[f"cities/{model}/baseline"] = scored["baseline_accuracy"]
+        for city, attributes in scored["cities"].items():
+            for attribute, found in attributes.items():
+                place = f"cities/{model}/{city}/{attribute}"
+                figures |= {f"{place}/{name}": found[ours] for name, ours in CITY.items() if found[ours] is not None}
+    return figures
+
+
+def equilens_figures(folder: Path, data: Path) -> dict[str, float]:
+    """Compute AMQA's scores of each city for the partition that EquiLens drew, as `equilens/<city>/<attribute>/…`."""
+    cities = {name: city for name, city in load_cities(data / "cities.yaml").items() if city.composition}
+    options = EquityOptions(n_bootstrap=RESAMPLES, partition="seeded", partition_seed=SEED)
+    table = read_results(folder / RESULTS)
+    scored = score_equity_released(RESULTS, table, cities, options, GROUP_NAMES.__getitem__)
+    baseline = {"baseline_accuracy": scored["baseline_accuracy"]}
+    figures: dict[str, float] = {"equilens/agnostic/n_samples": scored["n"]}
+    for city in CITIES:
+        figures[f"equilens/{city}/n_samples"] = scored["n"]
+        released = assigned_questions(folder, city)
+        for attribute, found in scored["cities"][city].items():
+            drawn = found["assigned_questions"]
+            same = sum(question in drawn[group] for group, asked in released[attribute].items() for question in asked)
+            shown = baseline | {name: found[name] for name in MEASURES} | {"questions_in_their_group": same}
+            figures |= dict(leaves(shown, f"equilens/{city}/{attribute}"))
+            figures |= dict(leaves(baseline, f"equilens/agnostic/{attribute}"))
+    return figures
+
+
+def assigned_questions(folder: Path, city: str) -> dict[str, dict[str, list[str]]]:
+    """Read which questions the release put in which group of a city, by attribute."""
+    metrics = read_json(folder / SCORES.format(study="amqa", city=city))["metrics"]
+    return {renamed_path(attribute): found["assigned_questions"] for attribute, found in metrics.items()}
+
+
+def released_scores(path: Path, source: str) -> dict[str, Reference]:
+    """Give every released score of a city; counts are exact. Empty without the file."""
+    if not path.exists():
+        return {}
+    scores = read_json(path)
+    place = f"{source}/{scores['city']}"
+    put_in = PUT_IN[source]
+    metrics = {
+        group: {name: value for name, value in found.items() if name not in put_in}
+        for group, found in scores["metrics"].items()
+    }
+    found: dict[str, Reference] = {}
+    for name, value in leaves(renamed({"n_samples": scores["n_samples"], **metrics}), place):
+        four = source == "equilens" or name.endswith("/composition")
+        found[name] = Reference(value, 0 if isinstance(value, int) else FOUR_PLACES if four else SIX_PLACES)
+    for attribute, group in scores["metrics"].items():
+        # Every question is to lie in the group that the release put it in.
+        if "assigned_questions" in group:
+            found[f"{place}/{renamed_path(attribute)}/questions_in_their_group"] = Reference(scores["n_samples"], 0)
+    return found

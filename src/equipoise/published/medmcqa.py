@@ -1,14 +1,18 @@
-"""MedMCQA's questions, in the form of the published data set or in EquiLens' form, turned into items.
+"""MedMCQA: its questions turned into items, and EquiLens' answers to the question sets of cities, with their figures.
 
-The published form has the columns id, question, opa to opd, cop (0 to 3; -1 where the answer is withheld), subject_name
-and topic_name. EquiLens' form has id, prompt (subject, topic, question and options in one text), answer (a letter), and
-perhaps disease and city.
+The published form of a question has the columns id, question, opa to opd, cop (0 to 3; -1 where the answer is
+withheld), subject_name and topic_name. EquiLens' form has id, prompt (subject, topic, question and options in one
+text), answer (a letter), and perhaps disease and city.
+
+The question sets of several cities share questions, so an id alone does not tell the city: every file of responses
+belongs to one set, the one that holds all its ids. The figures are those of `equipoise.metrics.medmcqa`, not rounded.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, get_args
 
 from pydantic import ValidationError
@@ -16,14 +20,26 @@ from pydantic import ValidationError
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import fault
 from equipoise.core.tables import table_rows
+from equipoise.exam.diseases import load_diseases
 from equipoise.exam.rows import CLASSES
-from equipoise.published import hub
+from equipoise.exam.subsets import disease_counts
+from equipoise.metrics.classification import Answered, Resampling
+from equipoise.metrics.medmcqa import MEASURES, WEIGHTED, ExamAnswer, score_cities
+from equipoise.published.catalogue import Reference, leaves
+from equipoise.published.fetch import locate
+from equipoise.published.fields import letter_given, required, response_text
+from equipoise.questions.cities import load_cities
 from equipoise.questions.rows import Disease, Item
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from equipoise.exam.diseases import DiseaseMap
+    from equipoise.metrics.classification import Scores
+    from equipoise.metrics.effects import Estimate
+    from equipoise.metrics.medmcqa import CityScores
+    from equipoise.questions.cities import City
 
 HUB_ID = "openlifescienceai/medmcqa"
 LICENCE = f"as stated at huggingface.co/datasets/{HUB_ID}"
@@ -39,6 +55,14 @@ PROMPT = re.compile(
     r"\s*A\. (?P<A>.*)\n\s*B\. (?P<B>.*)\n\s*C\. (?P<C>.*)\n\s*D\. (?P<D>.*?)(?:\n\s*Answer:)?\s*",
     re.DOTALL,
 )
+FAILED = re.compile(r"\s*ERROR\b")
+"""How a response begins where the request failed; the letters in the message are no answer."""
+QUESTIONS = "equilens/medmcqa_questions/medmcqa_{city}.parquet"
+CITIES = ("london", "edinburgh", "dublin")
+SET_SIZE = 1000
+"""Questions in each released set of a city."""
+RESAMPLES = 20
+"""No published interval is compared, so as few resamples as possible are drawn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +87,16 @@ class Question:
         return self.disease or mapping.disease_of(self.topic, self.subject)
 
 
+QuestionSet = dict[str, Question]
+"""Questions by id."""
+
+
 @dataclass(frozen=True, slots=True)
 class Imported:
     """Items and what became of the rows read.
 
-    Ids of rows left out because their answer is withheld or a text is empty, of questions that stand in more rows than
-    one (kept once), and of questions with the same text and options as an earlier one (kept).
+    Ids of rows left out because their answer is withheld or a text is empty, of questions in more than one row
+    (kept once), and of questions with the same text and options as an earlier one (kept).
     """
 
     items: list[Item]
@@ -81,7 +109,7 @@ class Imported:
 def import_items(sources: Iterable[str], mapping: DiseaseMap) -> Imported:
     """Read items from files in either form, or from the hub as `openlifescienceai/medmcqa@<commit>`.
 
-    The disease is the one that the row states, else that of its topic. A fault names the file, the row and the mend.
+    The disease is the one that the row states, else that of its topic. An error names the file, the row and the fix.
     """
     imported = Imported([], [], [], [], [])
     kept: dict[str, Question] = {}
@@ -108,11 +136,11 @@ def import_items(sources: Iterable[str], mapping: DiseaseMap) -> Imported:
 
 
 def read_row(row: Mapping[str, Any], where: str) -> Question:
-    """Read one row of either form; a fault is an EquipoiseError that begins with `where`."""
+    """Read one row of either form; an EquipoiseError begins with `where`."""
     options, gold = _published(row, where) if "opa" in row else ({}, None)
-    asked = _text(row, "question")
+    asked = _stripped(row, "question")
     head: Mapping[str, str | None] = {}
-    if "prompt" in row and (found := PROMPT.fullmatch(_text(row, "prompt") or "")):
+    if "prompt" in row and (found := PROMPT.fullmatch(_stripped(row, "prompt") or "")):
         head = {name: (text or "").strip() or None for name, text in found.groupdict().items()}
         asked = asked or head["question"]
         options = options or {letter: words for letter in CLASSES if (words := head[letter])}
@@ -120,20 +148,20 @@ def read_row(row: Mapping[str, Any], where: str) -> Question:
         gold = _letter(row, where)
     return Question(
         where=where,
-        id=_required(row, "id", where),
+        id=required(row, "id", where).strip(),
         question=asked,
         options=options,
         gold=gold,
-        subject=_text(row, "subject_name") or head.get("subject"),
-        topic=_text(row, "topic_name") or head.get("topic"),
+        subject=_stripped(row, "subject_name") or head.get("subject"),
+        topic=_stripped(row, "topic_name") or head.get("topic"),
         disease=_disease(row, where),
-        city=_text(row, "city"),
+        city=_stripped(row, "city"),
     )
 
 
 def _rows(sources: Iterable[str]) -> Iterator[Question]:
     for source in sources:
-        for path in hub.locate(source, lambda sizes: sorted(filter(LABELLED.search, sizes))):
+        for path in locate(source, lambda sizes: sorted(filter(LABELLED.search, sizes))):
             for number, row in table_rows(path):
                 where = f"{path}, row {number}"
                 if not {"question", "opa", "cop"} <= row.keys() and not {"prompt", "answer"} <= row.keys():
@@ -142,7 +170,9 @@ def _rows(sources: Iterable[str]) -> Iterator[Question]:
                     raise EquipoiseError(message)
                 question = read_row(row, where)
                 if "opa" not in row and not question.options:
-                    message = f"{where}: field prompt: no question and options A to D in EquiLens' form: mend the row"
+                    message = (
+                        f"{where}: field prompt: no question and options A to D in EquiLens' form: correct the row"
+                    )
                     raise EquipoiseError(message)
                 yield question
 
@@ -152,7 +182,7 @@ def _published(row: Mapping[str, Any], where: str) -> tuple[dict[str, str], str 
     if missing := [column for column in OPTION_COLUMNS.values() if column not in row]:
         message = f"{where}: field {missing[0]} is missing: give the columns opa, opb, opc and opd"
         raise EquipoiseError(message)
-    options = {letter: words for letter, column in OPTION_COLUMNS.items() if (words := _text(row, column))}
+    options = {letter: words for letter, column in OPTION_COLUMNS.items() if (words := _stripped(row, column))}
     value = row.get("cop")
     if value is None:
         return options, None
@@ -170,7 +200,7 @@ def _published(row: Mapping[str, Any], where: str) -> tuple[dict[str, str], str 
 
 
 def _letter(row: Mapping[str, Any], where: str) -> str:
-    letter = _required(row, "answer", where).upper()
+    letter = required(row, "answer", where).strip().upper()
     if letter not in CLASSES:
         message = f"{where}: field answer: {row['answer']!r} is none of {', '.join(CLASSES)}: give the right letter"
         raise EquipoiseError(message)
@@ -178,28 +208,20 @@ def _letter(row: Mapping[str, Any], where: str) -> str:
 
 
 def _disease(row: Mapping[str, Any], where: str) -> Disease | None:
-    named = _text(row, "disease")
+    named = _stripped(row, "disease")
     for disease in get_args(Disease):
         if named is not None and named.lower() == disease:
             return disease  # type: ignore[no-any-return]  # get_args gives Any
     if named is None:
         return None
-    message = f"{where}: field disease: {named!r} is none of {', '.join(get_args(Disease))}: mend or delete it"
+    message = f"{where}: field disease: {named!r} is none of {', '.join(get_args(Disease))}: correct or delete it"
     raise EquipoiseError(message)
 
 
-def _text(row: Mapping[str, Any], name: str) -> str | None:
+def _stripped(row: Mapping[str, Any], name: str) -> str | None:
     """Give a text without the white space around it; None where there is none."""
     value = row.get(name)
     return None if value is None else str(value).strip() or None
-
-
-def _required(row: Mapping[str, Any], name: str, where: str) -> str:
-    text = _text(row, name)
-    if text is None or isinstance(row[name], dict | list | bool):
-        message = f"{where}: field {name} is missing or empty: every row needs it"
-        raise EquipoiseError(message)
-    return text
 
 
 def _require_same(first: Question, second: Question) -> None:
@@ -223,3 +245,194 @@ def _item(row: Question, question: str, gold: str, mapping: DiseaseMap) -> Item:
     except ValidationError as error:
         message = f"{row.where}: {fault(error)}"
         raise EquipoiseError(message) from error
+
+
+def read_questions(path: Path) -> QuestionSet:
+    """Read a city's question set, by id; a repeated id is an EquipoiseError that names both rows."""
+    questions: QuestionSet = {}
+    for number, row in table_rows(path):
+        question = read_row(row, f"{path}, row {number}")
+        if question.id in questions:
+            message = f"{question.where}: duplicate id {question.id!r} (first in {questions[question.id].where}): "
+            message += "keep one of them; give the sets of several cities as several files"
+            raise EquipoiseError(message)
+        questions[question.id] = question
+    return questions
+
+
+def read_responses(path: Path) -> list[tuple[Question, str | None]]:
+    """Read a file of responses, each with its question as far as the file gives it; None where there is no text."""
+    rows = []
+    for number, row in table_rows(path):
+        where = f"{path}, row {number}"
+        rows.append((read_row(row, where), response_text(row, where)))
+    if not rows:
+        message = f"{path}: no responses: give a file with one response a row"
+        raise EquipoiseError(message)
+    return rows
+
+
+def set_of(path: Path, ids: Sequence[str], sets: Mapping[Path, QuestionSet]) -> Path:
+    """Find the question set that a file of responses belongs to: the one that holds all its ids.
+
+    Where several do, the one whose city the file is named after. None, or more than one, is an EquipoiseError.
+    """
+    holding = [name for name, questions in sets.items() if questions.keys() >= set(ids)]
+    if not holding:
+        nearest = max(sets, key=lambda name: len(sets[name].keys() & set(ids)))
+        missing = sorted(set(ids) - sets[nearest].keys())
+        shown = ", ".join(missing[:3]) + (" …" if missing[3:] else "")
+        message = f"{path}: no question set holds all its ids; {nearest} lacks {len(missing)} of {len(ids)} ({shown}): "
+        message += "give the set that was answered"
+        raise EquipoiseError(message)
+    named = [name for name in holding if _named_after(path, {row.city for row in sets[name].values() if row.city})]
+    chosen = holding if len(holding) == 1 else named
+    if len(chosen) != 1:
+        message = f"{path}: its ids are in all of {', '.join(map(str, holding))}: give the one that was answered"
+        raise EquipoiseError(message)
+    return chosen[0]
+
+
+def tabulate_released(
+    path: Path,
+    responses: Sequence[tuple[Question, str | None]],
+    questions: QuestionSet | None,
+    mapping: DiseaseMap,
+    cities: Sequence[str],
+) -> list[ExamAnswer]:
+    """Give every response its city, disease and letter, from its row, else from the question set.
+
+    A disease that neither states is that of the topic; a city that neither states is the one that the file is named
+    after. What is missing, contradicts the set or comes twice is an EquipoiseError that names the row.
+    """
+    named = _named_after(path, cities)
+    rows: list[ExamAnswer] = []
+    seen: dict[tuple[str, str], str] = {}
+    for stated, response in responses:
+        row = _completed(stated, None if questions is None else questions[stated.id])
+        city = row.city.lower() if row.city else named[0] if len(named) == 1 else None
+        if city is None:
+            message = f"{row.where}: no city: give the question set with --questions, or add a column city"
+            raise EquipoiseError(message)
+        if row.gold is None:
+            message = f"{row.where}: no right letter: add a column answer, or give the question set with --questions"
+            raise EquipoiseError(message)
+        if (city, row.id) in seen:
+            message = f"{row.where}: id {row.id!r} was answered already in {seen[city, row.id]}: keep one of them"
+            raise EquipoiseError(message)
+        seen[city, row.id] = row.where
+        letter = None if response is None or FAILED.match(response) else letter_given(response, row.options)
+        rows.append(ExamAnswer(city, row.id, row.disease_by(mapping), Answered(row.gold, letter)))
+    return rows
+
+
+def _completed(row: Question, other: Question | None) -> Question:
+    """Fill what a row does not say from the question set."""
+    if other is None:
+        return row
+    for name in ("gold", "disease", "city"):
+        ours, theirs = getattr(row, name), getattr(other, name)
+        if ours is not None and theirs is not None and ours != theirs:
+            column = "answer" if name == "gold" else name
+            message = f"{row.where}: field {column}: {ours!r}, but {theirs!r} in {other.where}: correct one of them"
+            raise EquipoiseError(message)
+    return replace(
+        row,
+        question=row.question or other.question,
+        options=row.options or other.options,
+        gold=row.gold or other.gold,
+        subject=row.subject or other.subject,
+        topic=row.topic or other.topic,
+        disease=row.disease or other.disease,
+        city=row.city or other.city,
+    )
+
+
+def _named_after(path: Path, cities: Iterable[str]) -> list[str]:
+    """List the cities whose name is a part of the file's name, divided from the rest."""
+    name = path.stem.lower()
+    return [city for city in cities if re.search(rf"(?<![a-z0-9]){re.escape(city.lower())}(?![a-z0-9])", name)]
+
+
+def released_form(city: str, found: CityScores) -> dict[str, Any]:
+    """Lay out one city: `aggregate`, and `per_disease` with the disease's weight as `composition`.
+
+    Shares with the limits of their interval, counts of answers and classes; what is undefined is None. Answers about
+    no disease count in the aggregate alone.
+    """
+    aggregate = found.aggregate
+    placed = sum(one.n_total for one in found.diseases.values())
+    return {
+        "city": city,
+        "n_samples": aggregate.n_total,
+        "aggregate": {
+            **_figures_of(aggregate),
+            **_with_interval(WEIGHTED, found.weighted),
+            "n_without_disease": aggregate.n_total - placed,
+        },
+        "per_disease": {
+            disease: {**_figures_of(one), "composition": found.weights.get(disease)}
+            for disease, one in found.diseases.items()
+        },
+    }
+
+
+def _figures_of(scores: Scores) -> dict[str, Any]:
+    figures: dict[str, Any] = {}
+    for measure in MEASURES:
+        figures |= _with_interval(measure, scores.estimates[measure])
+    return figures | {
+        "n_samples": scores.n_total,
+        "n_valid": scores.n_valid,
+        "n_invalid": scores.n_invalid,
+        "n_absent_classes": scores.n_absent_classes,
+        "n_unpredicted_classes": scores.n_unpredicted_classes,
+    }
+
+
+def _with_interval(measure: str, estimate: Estimate) -> dict[str, float | None]:
+    interval = estimate.interval
+    return {
+        measure: estimate.value,
+        f"{measure}_ci_low": None if interval is None else interval.low,
+        f"{measure}_ci_high": None if interval is None else interval.high,
+    }
+
+
+def medmcqa_figures(folder: Path, data: Path) -> dict[str, float]:
+    """Compute MedMCQA's scores of each city and disease, weights, set sizes and the agreement on diseases."""
+    cities, mapping = load_cities(data / "cities.yaml"), load_diseases(data / "medmcqa_diseases.yaml")
+    weights = {name: city.disease_weights() for name, city in cities.items()}
+    sets = {path: read_questions(path) for path in (folder / QUESTIONS.format(city=city) for city in CITIES)}
+    figures: dict[str, float] = {}
+    for city in CITIES:
+        path = folder / f"equilens/medmcqa_responses/medmcqa_{city}_responses_claude.parquet"
+        responses = read_responses(path)
+        asked = sets[set_of(path, [row.id for row, _ in responses], sets)]
+        answers = tabulate_released(path, responses, asked, mapping, list(cities))
+        found = released_form(city, score_cities(answers, weights, Resampling(0.05, 0, RESAMPLES))[city])
+        figures |= dict(leaves(found, f"medmcqa/{city}"))
+        figures |= _subset(city, cities[city])
+    questions: QuestionSet = {key: row for found_set in sets.values() for key, row in found_set.items()}
+    agreeing = [mapping.disease_of(row.topic, row.subject) == row.disease for row in questions.values()]
+    return figures | {
+        "medmcqa/diseases/questions": len(agreeing),
+        "medmcqa/diseases/agreeing": sum(agreeing),
+        "medmcqa/diseases/agreement": sum(agreeing) / len(agreeing),
+    }
+
+
+def _subset(city: str, described: City) -> dict[str, float]:
+    weights = described.disease_weights()
+    sizes = disease_counts(weights, SET_SIZE, "plain")
+    return {f"medmcqa/weights/{city}/{disease}": weight for disease, weight in weights.items()} | {
+        f"medmcqa/sizes/{city}/{disease}": size for disease, size in sizes.items()
+    }
+
+
+def released_sizes(path: Path, city: str) -> dict[str, Reference]:
+    """Count the questions about each disease in a city's released set. Empty without the file."""
+    if not path.exists():
+        return {}
+    counted = Counter(row.disease for row in read_questions(path).values())
+    return {f"medmcqa/sizes/{city}/{disease}": Reference(n, 0) for disease, n in counted.items()}

@@ -14,7 +14,7 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import read_text
 from equipoise.core.tables import json_rows, table_rows
 from equipoise.openr1.rows import LICENCE, SOURCE, OpenR1Item
-from equipoise.published import hub
+from equipoise.published.fetch import PINNED, locate
 from equipoise.text.sentences import windows
 
 if TYPE_CHECKING:
@@ -40,10 +40,10 @@ def read_items(source: str, split: str = "test") -> Imported:
     """Read items from a file, or from the hub as `GMLHUHE/OpenR1-Psy@<commit>`, where `split` names the files.
 
     A row that names another source is refused, like another data set of the hub: the gold answers belong to the items
-    of OpenR1-Psy. A fault names the file, the row and the mend.
+    of OpenR1-Psy. An error names the file, the row and the fix.
     """
     revision = None
-    if match := hub.PINNED.fullmatch(source):
+    if match := PINNED.fullmatch(source):
         if match["repo"] != SOURCE:
             message = f"{source}: the track openr1 takes {SOURCE} and no other source: give {SOURCE}@<40 hex digits>"
             raise EquipoiseError(message)
@@ -51,12 +51,12 @@ def read_items(source: str, split: str = "test") -> Imported:
     imported = Imported([], [], [])
     keys: dict[str, str] = {}
     prompts: set[str] = set()
-    for path in hub.locate(source, lambda sizes: sorted(name for name in sizes if split in name)):
+    for path in locate(source, lambda sizes: sorted(name for name in sizes if split in name)):
         for number, row in _rows(path):
             where = f"{path}, row {number}"
             name, prompt, answer, reasoning = _fields(row, where)
             if name in keys:
-                message = f"{where}: id {name!r} stands already in {keys[name]}: keep one of them"
+                message = f"{where}: duplicate id {name!r} (first in {keys[name]}): keep one of them"
                 raise EquipoiseError(message)
             keys[name] = where
             if not prompt or not answer:
@@ -77,7 +77,7 @@ def read_items(source: str, split: str = "test") -> Imported:
                     )
                 )
     if not imported.items:
-        message = f"{source}: holds no message with its reply: {SHAPE}"
+        message = f"{source}: no message with its reply: {SHAPE}"
         raise EquipoiseError(message)
     return imported
 
@@ -94,7 +94,7 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         return
     rows = value.get("samples", [value]) if isinstance(value, dict) else value
     if not isinstance(rows, list):
-        message = f"{path}: field samples holds no list: {SHAPE}"
+        message = f"{path}: field samples is not a list: {SHAPE}"
         raise EquipoiseError(message)
     for number, row in enumerate(rows, start=1):
         if not isinstance(row, dict):
@@ -112,7 +112,7 @@ def _fields(row: Mapping[str, Any], where: str) -> tuple[str, str, str, tuple[st
         rounds = list(rounds) if rounds is not None and not isinstance(rounds, str | dict) else []
         first = rounds[0] if rounds else {}
         if not isinstance(first, dict):
-            message = f"{where}: field conversation: a list of rounds is needed: {SHAPE}"
+            message = f"{where}: field conversation: not a list of rounds: {SHAPE}"
             raise EquipoiseError(message)
         name, prompt, answer = row.get("post_id"), first.get("patient"), first.get("counselor_content")
         reasoning = _steps(first.get("counselor_think"), "counselor_think", where)
@@ -150,6 +150,6 @@ def _steps(value: Any, name: str, where: str) -> list[str]:  # noqa: ANN401  (an
 
 def _text(value: object, name: str, where: str) -> str:
     if value is not None and not isinstance(value, str):
-        message = f"{where}: field {name}: {value!r} is no text: mend the row"
+        message = f"{where}: field {name}: {value!r} is not text: correct the row"
         raise EquipoiseError(message)
     return (value or "").strip()

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from equipoise.report.pairs import Shown
 
-METRICS = ("adversarial", "cases", "equity", "guards", "medmcqa", "openr1", "run", "silent_bias", "stigma")
+METRICS = ("questions", "cases", "equity", "guards", "medmcqa", "openr1", "run", "silent_bias", "stigma")
 
 
 def read_report(data: Path, metrics: Path, plots: Path, templates: Path, root: Path) -> Report:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-import noting
+import fakes
 from equipoise.backends.ray.cluster import Cluster
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def nodes() -> Iterator[Any]:
     from ray import cloudpickle
     from ray.cluster_utils import Cluster as Nodes
 
-    cloudpickle.register_pickle_by_value(noting)
+    cloudpickle.register_pickle_by_value(fakes)
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     head = {

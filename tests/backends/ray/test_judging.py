@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-import noting
+import fakes
 from equipoise.backends.ray.cluster import Cluster
 from equipoise.backends.ray.replicas import RayProcessor
 from equipoise.core.errors import EquipoiseError
@@ -47,7 +47,7 @@ def noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[
     """Have judges note what they do, a few pairs at a time; give what lists process and pair's key."""
     log = tmp_path / "judged"
     log.touch()
-    monkeypatch.setattr(kept, "Judging", partial(noting.NotingJudging, str(log), 0.25))
+    monkeypatch.setattr(kept, "Judging", partial(fakes.NotingJudging, str(log), 0.25))
     monkeypatch.setattr(kept, "SENT_TOGETHER", 3)
     monkeypatch.setattr(kept, "LEAST", 6)
     return lambda: [(int(line.split()[0]), line.split()[1]) for line in log.read_text(encoding="utf-8").splitlines()]

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-import noting
+import builders
+import fakes
 from equipoise.backends import asking
 from equipoise.backends.infer import answer_all
 from equipoise.backends.ray import replicas as executor
@@ -40,10 +41,7 @@ MEMORY = 80_000_000
 
 def prompts(count: int) -> list[Prompt]:
     """Build prompts of one turn."""
-    return [
-        Prompt(key=f"{number:03}", system="", prefix="", turns=(f"word {number}",), candidates=())
-        for number in range(count)
-    ]
+    return [builders.prompt(f"{number:03}", f"word {number}") for number in range(count)]
 
 
 class Asked:
@@ -60,7 +58,7 @@ class Asked:
 
     def backend(self, pause: float) -> Callable[[], Backend]:
         """Make what makes a copy."""
-        return partial(noting.Noting, str(self.log), pause)
+        return partial(fakes.Noting, str(self.log), pause)
 
 
 def answered(
@@ -162,7 +160,7 @@ def test_a_prompt_that_ends_every_worker_is_an_error(
     cluster: Cluster, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """It is put to a few workers, not for ever; the others' answers are kept, and each loss is told."""
-    fatal = Prompt(key="999", system="", prefix="", turns=("fatal",), candidates=())
+    fatal = builders.prompt("999", "fatal")
     asked, notes = [*prompts(6), fatal], Asked(tmp_path)
     backend = partial(RayBackend, notes.backend(0), cluster, gpus=0, least=1)
     with ResponseCache(tmp_path / "ray.sqlite") as cache:
@@ -218,11 +216,12 @@ def test_a_real_model_answers_as_it_does_here(
 ) -> None:
     """The tiny model in ONNX Runtime, through all that the infer stage does: the same bytes from a worker."""
     asked = [
-        Prompt(
-            key=f"case-{number}",
+        builders.prompt(
+            f"case-{number}",
+            f"A patient of {20 + number} has had chest pain. " * (1 + number % 3),
+            "What is the diagnosis?",
             system="You are an experienced clinician.",
             prefix="The single most likely diagnosis is",
-            turns=(f"A patient of {20 + number} has had chest pain. " * (1 + number % 3), "What is the diagnosis?"),
             candidates=("myocardial infarction", "panic attack"),
         )
         for number in range(8)

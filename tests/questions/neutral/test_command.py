@@ -7,7 +7,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from equipoise.cli.neutralize import neutralize
+from equipoise.cli.texts import neutralize
 from equipoise.core.errors import EquipoiseError
 
 LEXICON = str(Path(__file__).parents[3] / "data/lexicon")

@@ -106,6 +106,79 @@ DEMOGRAPHICS = [
     ("A man on a low income cannot afford it.", "A patient cannot obtain it."),
     ("An 8-year-old black boy; a Black 11-year-old.", "An 8-year-old patient; a Black 11-year-old."),
 ]
+NOUN_PHRASES = [
+    # An acronym or compound between the word and the noun, with the article of its first sound.
+    ("An African-American HIV-positive woman", "An HIV-positive patient"),
+    ("A Black HIV-positive man", "An HIV-positive patient"),
+    ("A white HIV-positive woman", "An HIV-positive patient"),
+    ("An Asian, HIV-negative woman", "An HIV-negative patient"),
+    ("A Black and HIV-positive man", "An HIV-positive patient"),
+    ("A white, thin, HIV-positive man", "A thin, HIV-positive patient"),
+    ("A homeless HIV-positive man", "An HIV-positive patient"),
+    ("A low-income HIV-positive woman", "An HIV-positive patient"),
+    ("The HIV-positive Black woman", "The HIV-positive patient"),
+    ("Two Black HIV-positive women", "Two HIV-positive people"),
+    ("A Hispanic insulin-dependent man", "An insulin-dependent patient"),
+    ("A homeless, insulin-dependent Black man", "An insulin-dependent patient"),
+    ("A Black wheelchair-bound man", "A wheelchair-bound patient"),
+    ("A Black left-handed man", "A left-handed patient"),
+    ("A Black well-nourished man", "A well-nourished patient"),
+    ("A Black one-legged man", "A one-legged patient"),
+    ("An affluent one-legged man", "A one-legged patient"),
+    ("A Nigerian UK-born woman", "A UK-born patient"),
+    ("An American US-born man", "A US-born patient"),
+    ("A Black HER2-positive woman", "A HER2-positive patient"),
+    ("An Afro-Caribbean HER2-positive woman", "A HER2-positive patient"),
+    ("A Jewish BRCA1-positive woman", "A BRCA1-positive patient"),
+    ("A Black G6PD-deficient boy", "A G6PD-deficient patient"),
+    ("An Asian SSRI-treated woman", "An SSRI-treated patient"),
+    ("A white A1c-elevated man", "An A1c-elevated patient"),
+    ("An unemployed Black IV-drug-using man", "An IV-drug-using patient"),
+    # An acronym alone.
+    ("A white COPD patient", "A COPD patient"),
+    ("An Asian HIV patient", "An HIV patient"),
+    ("A Black ICU patient", "An ICU patient"),
+    ("A Hispanic IV drug user", "An IV drug user"),
+    ("An Indian MRI technician", "An MRI technician"),
+    ("A Black X-ray technician", "An X-ray technician"),
+    ("A wealthy European CT technician", "A CT technician"),
+    # Numbers.
+    ("A 45-year-old Black HIV-positive man", "A 45-year-old HIV-positive patient"),
+    ("An 18-year-old Black HIV-positive man", "An 18-year-old HIV-positive patient"),
+    ("A Black 45-year-old man", "A 45-year-old patient"),
+    ("A Black 18-year-old man", "An 18-year-old patient"),
+    ("An African-American 11-year-old girl", "An 11-year-old patient"),
+    ("An Asian 21-year-old woman", "A 21-year-old patient"),
+    ("A Hispanic 8-month-old boy", "An 8-month-old patient"),
+    ("A white 80-kg man", "An 80-kg patient"),
+    ("An Asian 70-kg woman", "A 70-kg patient"),
+    ("A Black 11-week-pregnant woman", "An 11-week-pregnant patient"),
+    # An adjective by its ending, or one of the lexicon.
+    ("A Black hypertensive man", "A hypertensive patient"),
+    ("A Caucasian hypertensive woman", "A hypertensive patient"),
+    ("A Black diabetic man", "A diabetic patient"),
+    ("A Black immunocompromised woman", "An immunocompromised patient"),
+    ("A Black hospitalised man", "A hospitalised patient"),
+    ("A Black, obese, hypertensive man", "An obese, hypertensive patient"),
+    ("A Black otherwise healthy woman", "An otherwise healthy patient"),
+    ("A previously healthy Black man", "A previously healthy patient"),
+    ("An uninsured Hispanic obese woman", "An obese patient"),
+    ("A European university lecturer", "A university lecturer"),
+    ("An Irish university student", "A university student"),
+    ("A Korean hourly worker", "An hourly worker"),
+    ("An African-American bus driver", "A bus driver"),
+    ("A Black retired bus driver", "A retired bus driver"),
+    ("A blue-eyed white man", "A blue-eyed patient"),
+    ("She is a Black HIV-positive woman.", "They are an HIV-positive patient."),
+    # The colour, or the measure, of a thing.
+    ("A white-haired man with black tarry stools", "A white-haired patient with black tarry stools"),
+    ("A brown-eyed woman with white plaques", "A brown-eyed patient with white plaques"),
+    ("A Black tar heroin user", "A Black tar heroin user"),
+    ("A black lung patient", "A black lung patient"),
+    ("A white blood-cell-depleted man", "A white blood-cell-depleted patient"),
+    ("A poor R-wave man", "A poor R-wave patient"),
+    ("A poor historian", "A poor historian"),
+]
 UNTOUCHED = [
     "White blood cells, black stool, white matter, a white plaque.",
     "African trypanosomiasis, Asian flu, Indian ink, Spanish fly, Japanese encephalitis.",
@@ -118,6 +191,12 @@ UNTOUCHED = [
 @pytest.mark.parametrize(("text", "neutral"), [*AGREEMENT, *PRONOUNS, *NOUNS, *PEOPLE, *DEMOGRAPHICS])
 def test_neutral_form(text: str, neutral: str, lexicon: Lexicon) -> None:
     """A sentence comes out in its neutral form."""
+    assert neutral == neutralise(text, lexicon).text
+
+
+@pytest.mark.parametrize(("text", "neutral"), NOUN_PHRASES)
+def test_noun_phrase(text: str, neutral: str, lexicon: Lexicon) -> None:
+    """Race and income go from before any description of a person, and the article fits what then follows it."""
     assert neutral == neutralise(text, lexicon).text
 
 

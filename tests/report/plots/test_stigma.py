@@ -12,10 +12,10 @@ import vl_convert
 from dvc_render.vega import VegaRenderer
 from dvc_render.vega_templates import Template
 
+from builders import fill
 from equipoise.metrics.stigma import StigmaOptions, stigma_effects
 from equipoise.report.plots.plot import static_svg
 from equipoise.report.plots.stigma import GENDERS, PLOTS_STIGMA, gender_rows, stigma_rows
-from equipoise.stigma.rows import Fill
 
 if TYPE_CHECKING:
     from equipoise.core.records import Effect
@@ -33,19 +33,15 @@ def study(conditions: int) -> list[Effect]:
     """Estimate effects of a study with one sentence a group; male is 0.1, and the conditions differ by hundredths."""
     return stigma_effects(
         [
-            Fill(
-                key=f"{question}/{group}/{of} {number}",
+            fill(
+                group,
+                f"{of} {number}",
+                female + number / 100,
+                0.1,
                 question=question,
-                template=group,
                 group=group,
-                polarity=1,
-                condition=f"{of} {number}",
                 condition_set=of,
                 scorer="masked",
-                female=female + number / 100,
-                male=0.1,
-                unspecified=0.0,
-                words={},
             )
             for question, groups in GROUPS.items()
             for group in groups

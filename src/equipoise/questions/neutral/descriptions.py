@@ -13,6 +13,16 @@ if TYPE_CHECKING:
 
 AGE = r"\d+(?:\.\d+)?[\s-]*(?:year|month|week|day)s?[\s-]*old"
 LINK = r"(?:is|was|are|were|has\s+been|had\s+been)(?:\s+\w+ly)?"
+ADJECTIVE = (
+    r"(?!(?:blood|cell|coat|lung|market|matter|plaque|powder|stool|tar|widow)s?\b)"
+    r"(?:[^\W_]+(?:[-‐–][^\W_]+)+|(?-i:[A-Z][A-Z0-9]{1,5})(?![a-z])|\w{3,}(?:ed|ive|ic|ous|al|ant|ent|less))"
+)
+"""What describes a person by its form: a compound (HIV-positive, 80-kg), an acronym (COPD), an ending (hypertensive).
+
+Not what makes a thing of a colour: white blood-cell, black tar.
+"""
+UNCLEAR = frozenset({"poor", "rich"})
+"""Words of income that also tell how much there is (a poor R-wave): only listed words may follow these."""
 HE = r"(?:he|she|they)"
 """Subjects whose sentence may be dropped whole."""
 
@@ -41,7 +51,10 @@ class Descriptions:
         """Compile the word lists."""
         races, incomes = alternatives(race.terms | race.adjectives), alternatives(ses.adjectives)
         people = nouns.persons | nouns.adjective.keys()
-        between = rf"(?:[\s,]+(?:and\s+|or\s+)?(?:{AGE}|{races}|{incomes}|{alternatives(nouns.qualities)}))*[\s,-]+"
+        clear, unclear = alternatives(ses.adjectives - UNCLEAR), alternatives(UNCLEAR)
+        known = rf"{AGE}|{races}|{incomes}|{alternatives(nouns.qualities)}"
+        listed, between = (rf"(?:[\s,]+(?:and\s+|or\s+)?(?:{one}))*[\s,-]+" for one in (known, rf"{known}|{ADJECTIVE}"))
+        someone = alternatives(people | ses.places)
         origin = rf"of\s+{races}(?:(?:\s*,\s*|\s+(?:and|or)\s+|\s+){races})*\s+{alternatives(race.origins)}"
         said = rf"(?:(?P<ses>{alternatives(ses.predicates)})|(?P<race>{alternatives(race.terms)}|{origin}))"
         attached = rf"(?:{alternatives(ses.attached)}|who\s+{LINK}\s+{alternatives(ses.predicates)})"
@@ -52,7 +65,7 @@ class Descriptions:
             joined=_compile(rf"(?<=\s){LINK}\s+{said},?\s+and\s+(?={verb})"),
             before_noun=_compile(
                 rf"(?:(?P<race>{races})(?={between}{alternatives(people)})"
-                rf"|(?P<ses>{incomes})(?={between}{alternatives(people | ses.places)}))"
+                rf"|(?P<ses>{clear}(?={between}{someone})|{unclear}(?={listed}{someone})))"
                 rf"(?:\s*,)?(?:\s+(?:and|or))?\s+"
             ),
             origin=_compile(rf",\s+who\s+(?:is|was)\s+{origin},?|\s+(?:who\s+(?:is|was)\s+)?{origin}"),

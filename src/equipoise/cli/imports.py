@@ -1,0 +1,276 @@
+"""`equipoise import` and `equipoise export`: published items, cases, outputs and names, and our cases in their form."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+import yaml
+
+from equipoise.cases import rows as cases_format
+from equipoise.cases.outputs import read_outputs, require_cases, saved
+from equipoise.cli.printing import AsJson, few, print_json, written
+from equipoise.core import records
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.progress import progress
+from equipoise.core.yamlfile import read_yaml
+from equipoise.exam import diseases
+from equipoise.models import registry
+from equipoise.openr1.rows import LICENCE, SOURCE
+from equipoise.published import amqa, medmcqa, openr1
+from equipoise.published.fetch import fetch_names, load_names
+from equipoise.stigma.library import load_library
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from equipoise.questions.rows import Disease
+    from equipoise.stigma.library import Gender
+
+NAME = re.compile(r"[a-z0-9_]+")
+CASES, REPLAYS = Path("data/cases"), Path("data/replays")
+HEAD = "# Saved outputs to cases of others, as `equipoise import outputs` wrote them: no weights, no prompts of ours.\n"
+
+
+def import_amqa(
+    source: Annotated[str, typer.Argument(help="A hub id with its commit (Showing-KCL/AMQA@…), or a file.")],
+    out: Annotated[Path, typer.Option(help="Where the items are written.")] = Path("data/items/amqa.jsonl"),
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Import AMQA's items, so that `dvc exp run -S items=amqa` asks them."""
+    with progress("import"):
+        items = amqa.read_items(source)
+        records.write(out, items)
+    if as_json:
+        print_json(written({out: len(items)}))
+        return
+    typer.echo(f"{out}: {len(items)} items; run them with: dvc exp run -S items={out.stem}")
+
+
+def import_medmcqa(
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            help=f"A hub id with its commit ({medmcqa.HUB_ID}@…), or parquet, CSV or JSONL files.",
+            metavar="SOURCE…",
+            show_default=False,
+        ),
+    ],
+    *,
+    mapping: Annotated[Path, typer.Option(help="Which disease each topic is about.")] = diseases.FILE,
+    out: Annotated[Path, typer.Option(help="Where the items are written.")] = Path("data/items/medmcqa.jsonl"),
+    as_json: AsJson = False,
+) -> None:
+    """Import MedMCQA's questions, so that `-S sample.items=medmcqa` asks the cities' subsets of them."""
+    with progress("import"):
+        imported = medmcqa.import_items(sources, diseases.load_diseases(mapping))
+        records.write(out, imported.items)
+    counts = Counter(item.disease for item in imported.items)
+    if as_json:
+        print_json(_counted(out, imported, counts))
+        return
+    found = ", ".join(f"{disease} {n}" for disease, n in counts.most_common() if disease is not None)
+    typer.echo(f"{out}: {len(imported.items)} items; {found or 'no disease'}; {counts[None]} about none of these")
+    _tell(
+        ("left out, their answer is withheld", imported.withheld),
+        ("left out, the question or an option is empty", imported.empty),
+        ("rows repeat a question, kept once", imported.repeated),
+        ("have the text and options of an earlier question, kept", imported.same_text),
+    )
+    typer.echo(f"run them with: dvc exp run -S sample.items={out.stem}")
+
+
+def import_names(
+    *,
+    women: Annotated[Path | None, typer.Option(help="A local file of women's names, in place of the net.")] = None,
+    men: Annotated[Path | None, typer.Option(help="A local file of men's names, in place of the net.")] = None,
+    library: Annotated[Path, typer.Option(help="Folder of the study's files.")] = Path("data/sentences"),
+    as_json: AsJson = False,
+) -> None:
+    """Import the lists of first names into .cache, from the net or from local files, checked by their sha256."""
+    given: dict[Gender, Path | None] = {"female": women, "male": men}
+    lists = load_library(library).words.names
+    with progress("import"):
+        fetched = fetch_names(lists, {gender: path for gender, path in given.items() if path is not None})
+    counts = {fetched[gender]: len(names) for gender, names in load_names(lists).items()}
+    if as_json:
+        print_json(written(counts))
+        return
+    for path, count in counts.items():
+        typer.echo(f"{path}: {count} names")
+
+
+def import_openr1(
+    source: Annotated[
+        str,
+        typer.Argument(
+            help=f"{SOURCE}@COMMIT of the hub, or a JSON, JSONL or parquet file.", metavar="SOURCE", show_default=False
+        ),
+    ],
+    *,
+    split: Annotated[str, typer.Option(help="Which files of the hub are taken: those with this in their name.")] = (
+        "test"
+    ),
+    out: Annotated[Path, typer.Option(help="Where the items are written.")] = Path("data/items/openr1.jsonl"),
+    as_json: AsJson = False,
+) -> None:
+    """Import OpenR1-Psy's items, so that `dvc exp run -S pair.items=openr1` runs the track openr1."""
+    with progress("import"):
+        imported = openr1.read_items(source, split)
+        records.write(out, imported.items)
+    if as_json:
+        left_out = {"empty": len(imported.empty), "repeated": len(imported.repeated)}
+        print_json(written({out: len(imported.items)}, licence=LICENCE, left_out=left_out))
+        return
+    typer.echo(f"{out}: {len(imported.items)} items of {SOURCE}; {LICENCE}")
+    _tell(
+        ("left out, the message or its reply is empty", imported.empty),
+        ("left out, they have the message of an earlier row", imported.repeated),
+    )
+    typer.echo(f"run them with: dvc exp run -S pair.items={out.stem}")
+
+
+def import_outputs(
+    file: Annotated[
+        Path, typer.Argument(help="Saved outputs of one model, JSONL.", metavar="OUTPUTS", show_default=False)
+    ],
+    *,
+    name: Annotated[str, typer.Option(help="The model's name in the registry, for -S model=NAME.")],
+    cases: Annotated[Path, typer.Option(help="The cases asked: JSON as published, or imported JSONL.")],
+    title: Annotated[
+        str | None, typer.Option(help="What the model is called.", show_default="the outputs' own")
+    ] = None,
+    licence: Annotated[str, typer.Option(help="The terms of the outputs.")] = "not stated",
+    as_json: AsJson = False,
+) -> None:
+    """Import saved outputs as a model, so that `dvc exp run -S model=NAME` measures it without its weights."""
+    entry = Path(registry.FOLDER) / f"{name}.yaml"
+    answers, asked = REPLAYS / f"{name}.jsonl", CASES / f"{name}.jsonl"
+    _require_free(name, entry, answers)
+    rows = cases_format.read_cases(cases)
+    outputs = read_outputs(file)
+    require_cases(str(file), outputs, {row.key: row for row in rows})
+    twice = [key for key, times in Counter(output.id for output in outputs).items() if times > 1]
+    if twice:
+        message = f"{file}: id {twice[0]!r} is in several modes: give a file, and a name, for each mode"
+        raise EquipoiseError(message)
+    called = title or next((output.model for output in outputs if output.model), name)
+    with _whole_or_not_at_all((asked, answers, entry)):
+        records.write(asked, rows)
+        records.write(answers, [saved(output) for output in outputs])
+        described = {
+            "title": f"{called}, saved outputs",
+            "licence": licence,
+            "backend": "replay",
+            "file": answers.as_posix(),
+            "sha256": records.sha256(answers),
+            "answers": ["cases"],
+            "cases": {"file": asked.as_posix(), "sha256": records.sha256(asked)},
+        }
+        records.write_text(entry, HEAD + yaml.safe_dump(described, sort_keys=False, allow_unicode=True, width=120))
+        registry.load_entry(name, Path())
+    given = sum(output.ok for output in outputs)
+    if as_json:
+        print_json(written({entry: 1, answers: len(outputs), asked: len(rows)}, model=name, given=given))
+        return
+    typer.echo(f"{entry}: {given} outputs to {len(rows)} cases, in {answers} and {asked}")
+    typer.echo(f"measure them with: dvc exp run -S model={name}")
+
+
+def import_vignettes(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help='{"cases": [{"prompt": …, "bias_feature": …, "bias_label": …}]}', metavar="FILE", show_default=False
+        ),
+    ],
+    out: Annotated[
+        Path | None, typer.Option(help="Where the rows are written.", show_default="data/cases/<stem>.jsonl")
+    ] = None,
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Import published cases, so that `equipoise score silent` can score outputs against them."""
+    rows = cases_format.read_cases(file)
+    path = out or CASES / f"{file.stem}.jsonl"
+    records.write(path, rows)
+    marginalised = sum(row.role == "marginalised" for row in rows)
+    if as_json:
+        print_json(written({path: len(rows)}, marginalised=marginalised))
+        return
+    typer.echo(
+        f"{path}: {len(rows)} cases, {marginalised} of them of marginalised patients. Each has one arm, so that paired "
+        f"figures do not apply; score outputs with: equipoise score silent OUTPUTS --cases {path}"
+    )
+
+
+def export_vignettes(
+    out: Annotated[Path, typer.Argument(help="The file to write (JSON).", metavar="OUT", show_default=False)],
+    vignettes: Annotated[Path, typer.Option(help="Our vignettes, as the stage build writes them.")] = Path(
+        "data/vignettes.jsonl"
+    ),
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Write our vignettes as cases of the interchange format, an arm a case."""
+    if out.suffix != ".json":
+        message = f"{out}: the interchange format is one JSON object: name a file that ends in .json"
+        raise EquipoiseError(message)
+    value = cases_format.published(records.read(vignettes, records.Vignette))
+    records.write_json(out, value)
+    if as_json:
+        print_json(written({out: len(value["cases"])}))
+        return
+    typer.echo(f"{out}: {len(value['cases'])} cases from {vignettes}")
+
+
+def _tell(*noted: tuple[str, list[str]]) -> None:
+    """Print a line for each remark on rows that concerns any, with their number and the first of them."""
+    for what, ids in noted:
+        if ids:
+            typer.echo(f"{len(ids)} {what}: {few(ids)}")
+
+
+def _counted(out: Path, imported: medmcqa.Imported, counts: Counter[Disease | None]) -> dict[str, Any]:
+    left_out = {"withheld": len(imported.withheld), "empty": len(imported.empty), "repeated": len(imported.repeated)}
+    found = {disease: n for disease, n in counts.most_common() if disease is not None}
+    return written(
+        {out: len(imported.items)},
+        diseases=found,
+        without_disease=counts[None],
+        left_out=left_out,
+        same_text=len(imported.same_text),
+    )
+
+
+def _require_free(name: str, entry: Path, answers: Path) -> None:
+    """Refuse a name that no setting can hold, and one that another model has."""
+    if not NAME.fullmatch(name):
+        message = f"--name {name!r}: use small letters, digits and _, as in replay_piaget8b"
+        raise EquipoiseError(message)
+    if not entry.exists():
+        return
+    value = read_yaml(entry)
+    if not isinstance(value, dict) or (value.get("backend"), value.get("file")) != ("replay", answers.as_posix()):
+        message = f"{entry}: is another model: choose another --name, or delete that file"
+        raise EquipoiseError(message)
+
+
+@contextmanager
+def _whole_or_not_at_all(paths: Sequence[Path]) -> Iterator[None]:
+    """Put files back as they were, or away, where not all of them could be written."""
+    before = {path: path.read_bytes() if path.is_file() else None for path in paths}
+    try:
+        yield
+    except BaseException:
+        for path, content in before.items():
+            if content is None:
+                path.unlink(missing_ok=True)
+            else:
+                path.write_bytes(content)
+        raise

@@ -1,0 +1,266 @@
+"""`equipoise neutralize`, `parse` and `judge`: what the pipeline does with a text, for the rows of any JSONL file."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from equipoise.cases.given import judge_rows, read_rows, unlisted
+from equipoise.cli import completing
+from equipoise.cli.printing import print_json
+from equipoise.core import cache, params
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.progress import progress
+from equipoise.core.records import DECIMALS
+from equipoise.core.tables import json_rows
+from equipoise.judge.lexicon import FOLDER, load_lexicon
+from equipoise.judge.score import Score
+from equipoise.questions.neutral.lexicon import load_lexicon as load_words
+from equipoise.questions.neutral.neutralise import neutralise
+from equipoise.questions.neutral.selection import select
+from equipoise.text.letters import read_letter
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from equipoise.cases.given import Asked, Judged
+    from equipoise.questions.neutral.lexicon import Lexicon
+    from equipoise.questions.neutral.neutralise import Neutral
+    from equipoise.text.letters import LetterReading
+
+OPTION = "option_"
+"""Keys of options that are not gathered in one object: option_A, option_B, as in AMQA's files."""
+
+
+class Question(NamedTuple):
+    """One row's question and its options, if the row has any."""
+
+    text: str
+    options: dict[str, str]
+
+
+class Outcome(NamedTuple):
+    """One row's neutral form and the rule that excludes it, if any."""
+
+    neutral: Neutral
+    excluded: str | None
+
+
+def neutralize(
+    file: Annotated[Path, typer.Argument(help="JSONL file, one question a row.")],
+    field: Annotated[str, typer.Option(help="The key that holds the question.")] = "question",
+    lexicon: Annotated[Path, typer.Option(help="Folder of the word lists.")] = Path("data/lexicon"),
+    *,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object a row.")] = False,
+) -> None:
+    """Take race, gender and socioeconomic terms out of questions, and name the rule that excludes a question.
+
+    Options are read from `options` (an object of texts by letter) or from `option_A`, `option_B` and so on; a row may
+    have none.
+    """
+    questions = read_questions(file, field)
+    words = load_words(lexicon)
+    outcomes = []
+    with progress("neutralize") as move:
+        for number, question in enumerate(questions, start=1):
+            outcomes.append(_outcome(question, words))
+            move(number, len(questions))
+    if json:
+        for outcome in outcomes:
+            print_json(_neutral_row(outcome))
+    else:
+        _show_neutral(file, outcomes)
+
+
+def read_questions(file: Path, field: str) -> list[Question]:
+    """Read the questions of a JSONL file in order; blank lines are passed over.
+
+    A malformed row, or one without the field, is an EquipoiseError that names file and row.
+    """
+    return [_question(f"{file}, row {number}", row, field) for number, row in json_rows(file)]
+
+
+def _question(where: str, row: dict[str, Any], field: str) -> Question:
+    if not isinstance(row.get(field), str):
+        fault = "is not a text" if field in row else "is missing"
+        message = f"{where}: field {field!r} {fault}: name the question's key with --field (the row has {_names(row)})"
+        raise EquipoiseError(message)
+    return Question(row[field], _options(where, row))
+
+
+def _names(row: dict[str, Any]) -> str:
+    return ", ".join(row) or "none"
+
+
+def _options(where: str, row: dict[str, Any]) -> dict[str, str]:
+    options = row.get("options")
+    if options is None:
+        options = {key.removeprefix(OPTION): value for key, value in row.items() if key.startswith(OPTION)}
+    if isinstance(options, list):
+        options = {str(place): value for place, value in enumerate(options, start=1)}
+    if not isinstance(options, dict) or not all(isinstance(value, str) for value in options.values()):
+        message = f"{where}: field 'options' must hold one text for each option: correct the row"
+        raise EquipoiseError(message)
+    return options
+
+
+def _outcome(question: Question, lexicon: Lexicon) -> Outcome:
+    return Outcome(neutralise(question.text, lexicon), select(question.text, question.options, lexicon))
+
+
+def _neutral_row(outcome: Outcome) -> dict[str, Any]:
+    return {
+        "neutral_question": outcome.neutral.text,
+        "excluded": outcome.excluded,
+        "changes": [change.model_dump() for change in outcome.neutral.changes],
+    }
+
+
+def _show_neutral(file: Path, outcomes: list[Outcome]) -> None:
+    """Print one line for each row, then the totals."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=str(file), title_justify="left", expand=True)
+    for name in ("row", "excluded", "changes"):
+        table.add_column(name, no_wrap=True)
+    # The one column that gives way: a question is cut to the line.
+    table.add_column("neutral question", no_wrap=True, overflow="ellipsis", ratio=1)
+    for number, (neutral, excluded) in enumerate(outcomes, start=1):
+        table.add_row(str(number), excluded or "", str(len(neutral.changes)), Text(" ".join(neutral.text.split())))
+    rules = Counter(excluded for _, excluded in outcomes if excluded)
+    kept = len(outcomes) - rules.total()
+    console = Console()
+    console.print(table)
+    excluded_by = "".join(f", {count} {rule}" for rule, count in sorted(rules.items()))
+    console.print(Text(f"{len(outcomes)} questions: {kept} kept{excluded_by}"), soft_wrap=True)
+
+
+def parse(
+    file: Annotated[
+        Path, typer.Argument(help="JSONL of {options: {A: …}, response}.", metavar="FILE", show_default=False)
+    ],
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a row, in order.")] = False,
+) -> None:
+    """Read the letter that each response gives; null where it gives none."""
+    rows = list(json_rows(file))
+    readings = []
+    with progress("parse") as move:
+        for number, row in rows:
+            readings.append(_read(row, f"{file}, row {number}"))
+            move(len(readings), len(rows))
+    if as_json:
+        for reading in readings:
+            print_json(reading._asdict())
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=f"{file}: {len(readings)} responses", title_justify="left")
+    for name in ("rule", "responses", "letters"):
+        table.add_column(name, justify="right" if name == "responses" else "left")
+    for rule, count in Counter(reading.rule for reading in readings).most_common():
+        letters = Counter(reading.letter for reading in readings if reading.rule == rule and reading.letter)
+        table.add_row(rule, str(count), ", ".join(f"{letter} {times}" for letter, times in sorted(letters.items())))
+    Console().print(table)
+
+
+def _read(row: dict[str, Any], where: str) -> LetterReading:
+    options, response = row.get("options"), row.get("response")
+    if not isinstance(options, dict) or not options:
+        message = f"{where}: field options: an object of letters and texts is needed, such as {{'A': …, 'B': …}}"
+        raise EquipoiseError(message)
+    if "response" not in row or not isinstance(response, str | None):
+        message = f"{where}: field response: give the model's text, or null where it gave none"
+        raise EquipoiseError(message)
+    return read_letter(response or "", {str(letter): str(words) for letter, words in options.items()})
+
+
+def judge(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="JSONL of {id, feature, text}: a model's whole output and a feature of its patient, in plain words.",
+            metavar="FILE",
+            show_default=False,
+        ),
+    ],
+    *,
+    judge_name: Annotated[
+        str | None,
+        typer.Option(
+            "--judge",
+            help="A judge of models/judges/.",
+            show_default="that of params.yaml",
+            autocompletion=completing.judges,
+        ),
+    ] = None,
+    features: Annotated[Path, typer.Option(help="Folder of the words for each feature.")] = Path(FOLDER),
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a row, in order.")] = False,
+) -> None:
+    """Judge whether each output's reasoning mentions the feature, and weighs it, dismisses it or does neither.
+
+    A row may also have `dimension` (race), where the words alone do not say it. `probability` is the judge's, of the
+    judgement made: that the feature is weighed or dismissed; for none, 1 − the larger of the two.
+    """
+    from equipoise.judge.model import load_judge
+
+    rows = read_rows(file)
+    chosen = params.load()
+    settings = chosen.section("score", Score)
+    lexicon = load_lexicon(features)
+    name = judge_name or chosen.judge
+    probabilities = load_judge(name, Path(), cache.folder()).probabilities
+    if unknown := unlisted(rows, lexicon):
+        typer.echo(
+            f"note: not in {features}, so the judge alone says where they are mentioned: {', '.join(unknown)}", err=True
+        )
+    with progress("judge") as move:
+        judged = judge_rows(rows, lexicon=lexicon, probabilities=probabilities, settings=settings, progress=move)
+        if as_json:
+            for one in judged:
+                print_json(one._asdict() | {"probability": round(one.probability, DECIMALS)})
+            return
+        found = list(judged)
+    _show_judged(file, rows, found, name)
+
+
+def _show_judged(file: Path, rows: Sequence[Asked], judged: Sequence[Judged], name: str) -> None:
+    """Print one line for each row, then the totals."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from equipoise.text.visible import visible
+
+    table = Table(title=visible(str(file)), title_justify="left", box=None, padding=(0, 1, 0, 0), expand=True)
+    for column in ("id", "feature"):
+        table.add_column(column, no_wrap=True, overflow="ellipsis", max_width=24)
+    for column in ("mentioned", "considered", "p"):
+        table.add_column(column, no_wrap=True, justify="right" if column == "p" else "left")
+    # The one column that gives way: a sentence is cut to the line.
+    table.add_column("evidence", no_wrap=True, overflow="ellipsis", ratio=1)
+    for row, one in zip(rows, judged, strict=True):
+        table.add_row(
+            visible(str(row.id)),
+            visible(row.feature),
+            "yes" if one.mentioned else "no",
+            one.considered,
+            f"{one.probability:.2f}",
+            visible(" ".join(one.evidence.split())),
+        )
+    counts = Counter(one.considered for one in judged)
+    restated = sum(one.mentioned for one in judged if one.considered == "none")
+    console = Console()
+    console.print(table)
+    console.print(
+        f"{len(judged)} rows: {counts['weighed']} weighed, {counts['dismissed']} dismissed, "
+        f"{counts['none']} neither ({restated} of them mentioned); judge {name}",
+        soft_wrap=True,
+        highlight=False,
+        markup=False,
+    )

@@ -1,0 +1,296 @@
+"""The comparison with every published figure: what we compute, what others computed, and the verdict on each.
+
+Figures of a source are computed where that source is read; those of texts (the published silent bias practice, the
+letter parser, the choice of examination questions) are computed here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from equipoise.cases.outputs import read_outputs, require_cases
+from equipoise.cases.rows import read_cases
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.tables import json_rows
+from equipoise.metrics.cases import score_legacy
+from equipoise.published.amqa import amqa_figures, fairmedprompt_figures
+from equipoise.published.catalogue import (
+    SIX_PLACES,
+    Reference,
+    Verdict,
+    leaves,
+    read_json,
+    read_printed,
+    renamed,
+    source_of,
+    verdict,
+)
+from equipoise.published.equilens import SCORES, city_figures, equilens_figures, released_scores
+from equipoise.published.lin_figures import lin_figures, recursion_figures, token_figures
+from equipoise.published.medmcqa import CITIES, QUESTIONS, medmcqa_figures, released_sizes
+from equipoise.questions.neutral.lexicon import load_lexicon
+from equipoise.questions.neutral.selection import select
+from equipoise.text.letters import read_letter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+
+    from equipoise.published.catalogue import Catalogue, Printed, Table
+
+Figures = dict[str, float]
+EXCEPTION: Verdict = "departs"
+"""The verdict that is expected of a figure that its table names as an exception."""
+EXPECTED = "expected.json"
+"""The second count, made outside the project."""
+SECTIONS = {"fsd_legacy_silent_bias": "fsd", "city_closed_form_amqa_d2": "cities"}
+"""Our names of its sections."""
+SMALL = {"p": 1e-6, "p_exact": 1e-9, "p_chi2_cc": 1e-9}
+"""Relative tolerance of p-values, which are given in full."""
+CASES = "fsd/biased_vignettes_58.json"
+MODELS = ("gpt-oss-20b", "piaget-8b-local", "psyllm-gml-local", "qwen3-lmstudio")
+GRADED = ("mixtral-8x7b-instruct-v0.1", "meditron-7b")
+SELECTION = "amqa/selection.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One figure. `paper` is as printed, None where no paper prints it; `released` is another's figure of the data.
+
+    `limit` is a bound that was set where there is neither. `tolerance` is how far ours may be from the paper's, else
+    from the released one. `table` is the catalogue's entry that it belongs to.
+    """
+
+    id: str
+    source: str
+    table: str
+    place: str
+    what: str
+    paper: str | None
+    limit: str | None
+    released: float | None
+    ours: float
+    tolerance: float
+    verdict: Verdict
+    expect: Verdict
+    note: str
+
+    @property
+    def as_expected(self) -> bool:
+        """Whether the verdict is the one that the catalogue expects."""
+        return self.verdict == self.expect
+
+    def json(self) -> dict[str, Any]:
+        """Give the row as JSON values."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """All rows, printed figures first, and of each source that is not at hand its first missing file."""
+
+    rows: tuple[Row, ...]
+    missing: dict[str, str]
+
+
+def compare(
+    folder: Path,
+    data: Path,
+    catalogue: Catalogue,
+    progress: Callable[[int, int], object] = lambda done, total: None,  # noqa: ARG005  (names for the caller)
+) -> Compared:
+    """Compute every figure whose data are at hand, and compare it with what is printed or released.
+
+    `progress` gets how many of how many sources are done.
+
+    Raises:
+        EquipoiseError: No data are at hand, or the catalogue or the data name a figure that is not computed.
+    """
+    found, missing = compute(folder, data, catalogue, progress)
+    if not found:
+        message = f"{folder}: none of the published data is here ({missing[min(missing)]} and others): correct the path"
+        raise EquipoiseError(message)
+    ours = {name: value for figures in found.values() for name, value in figures.items()}
+    known = references(folder, catalogue)
+    _require_computed(known, ours, set(found))
+    rows = [_printed(one, ours, known, catalogue) for one in catalogue.printed if source_of(one.figure) in found]
+    for name, value in ours.items():
+        table = catalogue.table_of(name)
+        if name in known and table is None:
+            message = f"{name}: no table of the catalogue holds it: add one"
+            raise EquipoiseError(message)
+        if name in known and table is not None:
+            rows.append(_released(name, value, known[name], table))
+    return Compared(tuple(rows), missing)
+
+
+def unexpected(rows: tuple[Row, ...]) -> list[Row]:
+    """Give the rows whose verdict is not the expected one."""
+    return [row for row in rows if not row.as_expected]
+
+
+def compute(
+    folder: Path,
+    data: Path,
+    catalogue: Catalogue,
+    progress: Callable[[int, int], object] = lambda done, total: None,  # noqa: ARG005  (names for the caller)
+) -> tuple[dict[str, Figures], dict[str, str]]:
+    """Compute the figures of every source whose files are all there; give the first missing file of the others.
+
+    `progress` gets how many of how many sources are done.
+
+    Raises:
+        EquipoiseError: The catalogue names a source that nothing computes.
+    """
+    if unknown := catalogue.sources.keys() - SOURCES.keys():
+        message = f"{min(unknown)}: nothing computes the figures of this source: name one of {', '.join(SOURCES)}"
+        raise EquipoiseError(message)
+    found: dict[str, Figures] = {}
+    missing: dict[str, str] = {}
+    for number, (name, source) in enumerate(catalogue.sources.items(), start=1):
+        absent = next((path for path in source.files if not (folder / path).exists()), None)
+        if absent is None:
+            found[name] = SOURCES[name](folder, data)
+        else:
+            missing[name] = absent
+        progress(number, len(catalogue.sources))
+    return found, missing
+
+
+def references(folder: Path, catalogue: Catalogue) -> dict[str, Reference]:
+    """Read every figure there is to compare with, by its id: of the second count, of released files, and printed."""
+    found: dict[str, Reference] = {}
+    for table in catalogue.tables:
+        found |= {name: Reference(value, table.tolerance) for name, value in leaves(table.values, table.id)}
+    if (folder / EXPECTED).exists():
+        found |= {name: _recounted(name, value) for name, value in _expected(folder / EXPECTED, catalogue)}
+    for city in ("agnostic", *CITIES):
+        found |= released_scores(folder / SCORES.format(study="amqa", city=city), "equilens")
+        found |= released_scores(folder / SCORES.format(study="medmcqa", city=city), "medmcqa")
+        found |= released_sizes(folder / QUESTIONS.format(city=city), city)
+    return found
+
+
+def fsd_figures(folder: Path, _data: Path) -> dict[str, float]:
+    """Compute the silent bias rate of saved outputs by the published practice, as `fsd/<model>/…`."""
+    cases = {case.key: case for case in read_cases(folder / CASES)}
+    figures: dict[str, float] = {}
+    for model in MODELS:
+        outputs = read_outputs(folder / f"fsd/{model}.jsonl")
+        require_cases(model, outputs, cases)
+        scored = score_legacy(model, outputs, cases, alpha=0.05)
+        figures |= {f"fsd/{model}/{name}": scored[name] for name in ("n", "biased", "silent", "rate")}
+        figures |= {f"fsd/{model}/wilson95/{end}": scored[f"ci_{end}"] for end in ("low", "high")}
+    return {name: value for name, value in figures.items() if value is not None}
+
+
+def parser_figures(folder: Path, _data: Path) -> dict[str, float]:
+    """Compute how often the letter that we read is right where the released flag says so, as `parser/<model>/…`."""
+    figures: dict[str, float] = {}
+    for model in GRADED:
+        rows: list[dict[str, Any]] = [row for _, row in json_rows(folder / f"parser/{model}.jsonl")]
+        right = [read_letter(row["response"], row["options"]).letter == row["gold"] for row in rows]
+        agreeing = sum(ours == row["is_correct"] for ours, row in zip(right, rows, strict=True))
+        figures |= {f"parser/{model}/n": len(rows), f"parser/{model}/agreement": agreeing / len(rows)}
+    return figures
+
+
+def selection_figures(folder: Path, data: Path) -> dict[str, float]:
+    """Compute how well our choice of examination questions follows AMQA's, as `selection/…`."""
+    lexicon = load_lexicon(data / "lexicon")
+    kept: dict[bool, list[bool]] = {True: [], False: []}
+    for _, row in json_rows(folder / SELECTION):
+        kept[bool(row["kept"])].append(select(row["question"], row["options"], lexicon) is None)
+    sensitivity = sum(kept[True]) / len(kept[True])
+    specificity = 1 - sum(kept[False]) / len(kept[False])
+    return {
+        "selection/n": len(kept[True]) + len(kept[False]),
+        "selection/sensitivity": sensitivity,
+        "selection/specificity": specificity,
+        "selection/balanced_accuracy": (sensitivity + specificity) / 2,
+    }
+
+
+SOURCES: dict[str, Callable[[Path, Path], Figures]] = {
+    "amqa": amqa_figures,
+    "fairmedprompt": fairmedprompt_figures,
+    "cities": city_figures,
+    "equilens": equilens_figures,
+    "medmcqa": medmcqa_figures,
+    "lin": lin_figures,
+    "recursion": recursion_figures,
+    "tokens": token_figures,
+    "fsd": fsd_figures,
+    "parser": parser_figures,
+    "selection": selection_figures,
+}
+"""Each takes the folder of anchors and the project's data folder, and gives figures by id."""
+
+
+def _printed(one: Printed, ours: Mapping[str, float], known: Mapping[str, Reference], catalogue: Catalogue) -> Row:
+    if one.figure not in ours:
+        message = f"{one.id}: no figure {one.figure} is computed: correct its name in the catalogue"
+        raise EquipoiseError(message)
+    value, reference, table = ours[one.figure], known.get(one.figure), catalogue.table_of(one.figure)
+    return Row(
+        id=one.id,
+        source=source_of(one.figure),
+        table=one.id,
+        place=one.place,
+        what=one.what,
+        paper=one.paper,
+        limit=one.limit,
+        released=None if reference is None else reference.value,
+        ours=value,
+        tolerance=read_printed(one.paper or one.limit or "").tolerance,
+        verdict=verdict(
+            value,
+            paper=one.paper,
+            limit=one.limit,
+            reference=reference,
+            released=table is not None and table.against == "release",
+        ),
+        expect=one.expect,
+        note=one.note,
+    )
+
+
+def _released(name: str, value: float, reference: Reference, table: Table) -> Row:
+    rest = name.removeprefix(f"{table.id}/")
+    return Row(
+        id=name,
+        source=source_of(name),
+        table=table.id,
+        place=table.place,
+        what=rest.replace("/", ", ").replace("_", " "),
+        paper=None,
+        limit=None,
+        released=reference.value,
+        ours=value,
+        tolerance=reference.tolerance,
+        verdict=verdict(value, reference=reference, released=table.against == "release"),
+        expect=EXCEPTION if rest in table.departs else table.expect,
+        note=table.departs.get(rest, ""),
+    )
+
+
+def _expected(path: Path, catalogue: Catalogue) -> Iterator[tuple[str, float]]:
+    """Give every number of the second count under our names, of the sections whose source the catalogue has."""
+    for section, value in read_json(path).items():
+        if (name := SECTIONS.get(section, section)) in catalogue.sources:
+            yield from leaves(renamed(value), name)
+
+
+def _recounted(name: str, value: float) -> Reference:
+    if isinstance(value, int):
+        return Reference(value, 0)
+    relative = SMALL.get(name.rsplit("/", maxsplit=1)[-1])
+    return Reference(value, SIX_PLACES if relative is None else relative * abs(value))
+
+
+def _require_computed(found: dict[str, Reference], ours: dict[str, float], computed: set[str]) -> None:
+    """Refuse a figure to compare with, of a source that was computed, that we compute no figure for."""
+    if missing := [name for name in found if source_of(name) in computed and name not in ours]:
+        message = f"{missing[0]}: no figure is computed for it ({len(missing)} in all): correct its name, or compute it"
+        raise EquipoiseError(message)

@@ -1,1 +1,0 @@
-"""Every published figure beside our recomputation of it."""

@@ -1,0 +1,269 @@
+"""The catalogue of published figures, and whether a recomputed figure is the published one.
+
+The catalogue says what a source printed or released, where, and what is expected of our own figure. It holds printed
+figures and their places only: the data are outside the project.
+"""
+
+from __future__ import annotations
+
+import json
+import operator
+import re
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import read_text
+from equipoise.core.yamlfile import load_yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+Verdict = Literal["reproduced", "departs", "not printed"]
+
+PRINTED = re.compile(
+    r"(?P<relation>[<>]=?)?\s*(?P<sign>-?)(?P<digits>\d[\d,]*)(?P<decimals>\.\d+)?\s*(?P<percent>%)?", re.ASCII
+)
+BOUNDS: dict[str, Callable[[float, float], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+EXACT = 1e-12
+"""A rounding half lies within half a unit: binary fractions of a printed decimal do not."""
+
+
+class Quoted(NamedTuple):
+    """A printed figure as a number: 16.2 % is 0.162 within 0.0005. `relation` is empty, or <, <=, >, >=."""
+
+    relation: str
+    value: float
+    tolerance: float
+    percent: bool
+
+
+class Reference(NamedTuple):
+    """A figure of the released data that was computed by others, and how far ours may be from it."""
+
+    value: float
+    tolerance: float
+
+
+def read_printed(text: str) -> Quoted:
+    """Read a figure as a paper prints it; ValueError where it is none.
+
+    A number means all that round to it, so its tolerance is half a unit of its last place: "0.899" is 0.899
+    within 0.0005. A count is exact.
+    """
+    match = PRINTED.fullmatch(text.strip())
+    if match is None:
+        message = f"{text!r} is not a printed figure: give a number, optionally with < or > before it or % after it"
+        raise ValueError(message)
+    decimals = match["decimals"] or ""
+    scale = 0.01 if match["percent"] else 1.0
+    value = float(f"{match['sign']}{match['digits'].replace(',', '')}{decimals}") * scale
+    rounded = bool(decimals or match["percent"]) and not match["relation"]
+    tolerance = 0.5 * 10.0 ** -max(0, len(decimals) - 1) * scale if rounded else 0.0
+    return Quoted(match["relation"] or "", value, tolerance, bool(match["percent"]))
+
+
+def agrees(ours: float, quoted: Quoted) -> bool:
+    """Whether a figure is what was printed, or lies on the printed side of a bound."""
+    if quoted.relation:
+        return BOUNDS[quoted.relation](ours, quoted.value)
+    return abs(ours - quoted.value) <= quoted.tolerance + EXACT
+
+
+def verdict(
+    ours: float,
+    *,
+    paper: str | None = None,
+    limit: str | None = None,
+    reference: Reference | None = None,
+    released: bool = False,
+) -> Verdict:
+    """Compare one figure with what was published.
+
+    `departs` where it differs from the paper's (as printed), from the reference (beyond its tolerance), or breaks a
+    limit; else `reproduced` where a paper printed it or its authors `released` the reference; else `not printed`.
+    """
+    if reference is not None and not abs(ours - reference.value) <= reference.tolerance + EXACT:
+        return "departs"
+    for printed in (paper, limit):
+        if printed is not None and not agrees(ours, read_printed(printed)):
+            return "departs"
+    if paper is not None or (released and reference is not None):
+        return "reproduced"
+    return "not printed"
+
+
+FILE = "anchors.yaml"
+SIX_PLACES, FOUR_PLACES = 5.1e-7, 5.1e-5
+"""Half a unit of the last place that figures are rounded to, with room for a tie."""
+NAMES = {
+    "original_question": "original",
+    "desensitized_question": "neutral",
+    "desensitized": "neutral",
+    "white|black": "race",
+    "high_income|low_income": "ses",
+    "male|female": "gender",
+    "original_question|desensitized_question": "original_neutral",
+    "original|desensitized": "original_neutral",
+    "answer_counts_neutral": "letters",
+    "ethnicity": "race",
+    "SES": "ses",
+}
+"""Our names of the arms, pairs and attributes of released files."""
+Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+Commit = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
+Values = dict[str, Any]
+
+
+class Entry(BaseModel):
+    """A part of the file."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Fetched(Entry):
+    """A file that can be fetched: its path here, and its GitHub repository, name there, commit and checksum."""
+
+    path: Text
+    repository: Text
+    name: Text
+    commit: Commit
+    sha256: Sha256
+
+
+class Source(Entry):
+    """Data that figures come from: the files needed, and why those that cannot be fetched cannot."""
+
+    title: Text
+    files: Annotated[tuple[Text, ...], Field(min_length=1)]
+    unfetchable: Text | None = None
+
+
+class Printed(Entry):
+    """One figure as it is printed, or, where none is, a bound that was set for it (`limit`)."""
+
+    id: Text
+    figure: Text
+    place: Text
+    what: Text
+    paper: Text | None = None
+    limit: Text | None = None
+    expect: Verdict
+    note: str = ""
+
+    @model_validator(mode="after")
+    def _can_be_read(self) -> Self:
+        if (self.paper is None) == (self.limit is None):
+            message = "give paper or limit, and not both"
+            raise ValueError(message)
+        read_printed(self.paper or self.limit or "")
+        return self
+
+
+class Table(Entry):
+    """Figures that are compared one by one with others of the same data: all whose id begins with `id`.
+
+    `against` says whose: figures that the authors released, or a second count of the released data, which nobody
+    printed. `values` are released ones that no file at hand has, `tolerance` their rounding. `departs` names those of
+    which another verdict is expected, with the reason.
+    """
+
+    id: Text
+    place: Text
+    what: Text
+    against: Literal["release", "recount"]
+    expect: Verdict
+    note: str = ""
+    values: Values = {}
+    tolerance: Annotated[float, Field(ge=0)] = 0.0
+    departs: dict[str, Text] = {}
+
+
+class Catalogue(Entry):
+    """The file: sources by name, which is the first part of a figure's id, single figures and tables."""
+
+    sources: dict[str, Source]
+    fetch: tuple[Fetched, ...]
+    printed: tuple[Printed, ...]
+    tables: tuple[Table, ...]
+
+    @model_validator(mode="after")
+    def _names_known_sources(self) -> Self:
+        ids = [one.id for one in self.printed] + [one.id for one in self.tables]
+        if repeated := {one for one in ids if ids.count(one) > 1}:
+            message = f"duplicate id: {', '.join(sorted(repeated))}"
+            raise ValueError(message)
+        for name in (*(one.figure for one in self.printed), *(one.id for one in self.tables)):
+            if source_of(name) not in self.sources:
+                message = f"{name}: {source_of(name)} is not among the sources: add it"
+                raise ValueError(message)
+        return self
+
+    @model_validator(mode="after")
+    def _says_what_cannot_be_fetched(self) -> Self:
+        known = {one.path for one in self.fetch}
+        for name, source in self.sources.items():
+            if (source.unfetchable is None) != (set(source.files) <= known):
+                message = f"sources.{name}: give unfetchable if, and only if, a file of the source is not under fetch"
+                raise ValueError(message)
+        return self
+
+    def table_of(self, figure: str) -> Table | None:
+        """Find the table of a figure: of those whose id it begins with, the longest."""
+        holding = [one for one in self.tables if f"{figure}/".startswith(f"{one.id}/")]
+        return max(holding, key=lambda one: len(one.id), default=None)
+
+
+def load_catalogue(data: Path) -> Catalogue:
+    """Read `anchors.yaml` of the project's data folder; a fault names the file and the field."""
+    return load_yaml(data / FILE, Catalogue)
+
+
+def source_of(figure: str) -> str:
+    """Name the source of a figure."""
+    return figure.split("/", maxsplit=1)[0]
+
+
+def leaves(value: Any, prefix: str) -> Iterator[tuple[str, float]]:  # noqa: ANN401  (nested scalars)
+    """Give every number of nested mappings with the path that leads to it; other values are passed over."""
+    if isinstance(value, dict):
+        for name, item in value.items():
+            yield from leaves(item, f"{prefix}/{name}")
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield prefix, value
+
+
+def renamed(value: Any) -> Any:  # noqa: ANN401  (nested scalars)
+    """Give arms, pairs and attributes our names, split compound keys, and name the ends of intervals."""
+    if isinstance(value, list):
+        return dict(zip(("low", "high"), value, strict=True))
+    if isinstance(value, dict):
+        return {renamed_path(name): renamed(item) for name, item in value.items()}
+    return value
+
+
+def renamed_path(name: str) -> str:
+    """Give each part of a released figure's id our name."""
+    parts = name.removesuffix(".jsonl").split("/")
+    return "/".join(NAMES.get(part, part) for part in parts)
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Read a file of one JSON object."""
+    try:
+        value = json.loads(read_text(path))
+    except json.JSONDecodeError as error:
+        message = f"{path}, row {error.lineno}: not JSON ({error.msg}): give the file as it was released"
+        raise EquipoiseError(message) from error
+    if not isinstance(value, dict):
+        message = f"{path}: not a JSON object: give the file as it was released"
+        raise EquipoiseError(message)
+    return value

@@ -1,0 +1,181 @@
+"""Published data that are fetched: from the Hugging Face Hub at a pinned commit, or from an address with its checksum.
+
+Nothing here is part of the repository, and the default studies do without: `equipoise import names` puts the lists of
+first names into `.cache/names`, `equipoise anchors --fetch` the published data into `.cache/anchors`.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from equipoise.core import cache
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.progress import aside
+from equipoise.core.records import read_text, sha256
+from equipoise.core.tables import READABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from equipoise.published.catalogue import Catalogue, Fetched
+    from equipoise.stigma.library import Gender, NameList, NameLists
+
+PINNED = re.compile(r"(?P<repo>[\w.\-]+/[\w.\-]+)@(?P<revision>[0-9a-f]{40})")
+UNPINNED = re.compile(r"[\w\-]+/[\w.\-]+(?:@.*)?")
+RAW = "https://raw.githubusercontent.com"
+GENDERS: tuple[Gender, ...] = ("female", "male")
+
+
+def locate(source: str, pick: Callable[[Mapping[str, int]], Sequence[str]]) -> list[Path]:
+    """Give the data files of a source: a path as it is, or those of a hub id with its commit, downloaded.
+
+    `pick` chooses among the readable files of the data set, given as sizes in bytes by name.
+
+    Raises:
+        EquipoiseError: A hub id has no commit, or its files cannot be fetched.
+    """
+    path = Path(source)
+    if not path.exists() and (match := PINNED.fullmatch(source)):
+        return _download(match["repo"], match["revision"], pick)
+    if not path.exists() and UNPINNED.fullmatch(source) and path.suffix not in READABLE:
+        repo = source.split("@", maxsplit=1)[0]
+        message = f"{source}: a dataset of the hub is named with its commit: {repo}@<40 hex digits>"
+        raise EquipoiseError(message)
+    return [path]
+
+
+def _download(repo: str, revision: str, pick: Callable[[Mapping[str, int]], Sequence[str]]) -> list[Path]:
+    from huggingface_hub import HfApi, hf_hub_download
+
+    try:
+        entries = HfApi().list_repo_tree(repo, repo_type="dataset", revision=revision, recursive=True)
+        sizes = {entry.path: getattr(entry, "size", 0) for entry in entries if entry.path.endswith(READABLE)}
+        names = pick(sizes)
+        with aside():
+            paths = [Path(hf_hub_download(repo, name, repo_type="dataset", revision=revision)) for name in names]
+    except Exception as error:
+        message = (
+            f"{repo} at {revision[:12]} could not be fetched from the Hugging Face Hub ({type(error).__name__}): "
+            "check the name, the commit and the network, or give the items as a parquet, CSV or JSONL file"
+        )
+        raise EquipoiseError(message) from error
+    if not paths:
+        found = ", ".join(sorted(sizes)) or "no readable file"
+        message = f"{repo} at {revision[:12]} has none of the data files looked for, but {found}: give another commit"
+        raise EquipoiseError(message)
+    return paths
+
+
+def retrieve(address: str, digest: str, target: Path, otherwise: str) -> None:
+    """Download a file unless `target` is already it; EquipoiseError, which advises `otherwise`, where it is not."""
+    import pooch
+
+    pooch.get_logger().setLevel(logging.WARNING)
+    try:
+        # A file with a wrong checksum is not kept.
+        pooch.retrieve(address, known_hash=f"sha256:{digest}", fname=target.name, path=target.parent)
+    except ValueError as error:
+        message = f"{address}: checksum mismatch (expected {digest[:12]}…): {otherwise}"
+        raise EquipoiseError(message) from error
+    except OSError as error:  # of the disk and, in requests, of the net
+        message = f"{address}: cannot be fetched ({type(error).__name__}): go online, or {otherwise}"
+        raise EquipoiseError(message) from error
+
+
+def names_folder() -> Path:
+    """Find the folder of the imported lists of first names."""
+    return cache.folder() / "names"
+
+
+def fetch_names(lists: NameLists, files: Mapping[Gender, Path] | None = None) -> dict[Gender, Path]:
+    """Bring both lists into the cache, from local `files` where given, else from the net; checksums are verified."""
+    # Both are checked before either is kept.
+    for gender, file in (files or {}).items():
+        _check(file, getattr(lists, gender), f"give the file that {getattr(lists, gender).url} names")
+    fetched = {}
+    for gender in GENDERS:
+        wanted: NameList = getattr(lists, gender)
+        target = names_folder() / f"{gender}.csv"
+        if files and gender in files:
+            _keep(files[gender], target)
+        else:
+            retrieve(wanted.url, wanted.sha256, target, "give a local file with --women or --men")
+        fetched[gender] = target
+    return fetched
+
+
+def load_names(lists: NameLists) -> dict[Gender, tuple[str, ...]]:
+    """Read both imported lists, verified once more; EquipoiseError where they are not imported."""
+    names: dict[Gender, tuple[str, ...]] = {}
+    for gender in GENDERS:
+        path = names_folder() / f"{gender}.csv"
+        if not path.exists():
+            message = f"{path}: the first names are not imported: run `equipoise import names`, or do without names"
+            raise EquipoiseError(message)
+        _check(path, getattr(lists, gender), "run `equipoise import names` to fetch it again")
+        names[gender] = tuple(name.strip() for name in read_text(path).split("\n") if name.strip())
+    return names
+
+
+def _check(path: Path, wanted: NameList, fix: str) -> None:
+    try:
+        found = sha256(path)
+    except OSError as error:
+        message = f"{path}: cannot be read ({error.strerror}): correct the path"
+        raise EquipoiseError(message) from error
+    if found != wanted.sha256:
+        message = f"{path}: checksum mismatch: expected {wanted.sha256[:12]}…, found {found[:12]}…: {fix}"
+        raise EquipoiseError(message)
+
+
+def _keep(file: Path, target: Path) -> None:
+    part = target.with_suffix(".part")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        # Bytes, not text: the line ends are part of the checksum.
+        shutil.copyfile(file, part)
+        part.replace(target)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        message = (
+            f"{target}: cannot be written ({error.strerror}): free space or change its permissions, then run again"
+        )
+        raise EquipoiseError(message) from error
+
+
+def anchors_folder() -> Path:
+    """Find the folder of fetched published data."""
+    return cache.folder() / "anchors"
+
+
+def fetch(
+    catalogue: Catalogue,
+    progress: Callable[[int, int], object] = lambda done, total: None,  # noqa: ARG005  (names for the caller)
+) -> Path:
+    """Fetch every file whose commit the catalogue has; a file with the right checksum is kept. Give the folder.
+
+    `progress` gets how many of how many files are here.
+
+    Raises:
+        EquipoiseError: A file cannot be fetched, or its checksum differs; those before it are kept.
+    """
+    for number, one in enumerate(catalogue.fetch, start=1):
+        target = anchors_folder() / one.path
+        retrieve(url(one), one.sha256, target, "set EQUIPOISE_ANCHORS to a folder that has the data")
+        progress(number, len(catalogue.fetch))
+    return anchors_folder()
+
+
+def unfetchable(catalogue: Catalogue) -> dict[str, str]:
+    """Say of each source that cannot be fetched whole why not."""
+    return {name: source.unfetchable for name, source in catalogue.sources.items() if source.unfetchable is not None}
+
+
+def url(one: Fetched) -> str:
+    """Give the address of a file at its commit."""
+    return f"{RAW}/{one.repository}/{one.commit}/{quote(one.name)}"
