@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, settings
@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import builders
 from equipoise.core.errors import EquipoiseError
+from equipoise.metrics.headlines import headline_metrics
 from equipoise.metrics.stigma import FAMILIES, StigmaOptions, stigma_effects
 from equipoise.stigma.rows import Fill
 
@@ -249,3 +250,106 @@ def test_swapped_genders_mirror_the_disparity(values: list[tuple[float, float]])
         assert (here.estimate is None) == (there.estimate is None)
         assert here.estimate is None or here.estimate == pytest.approx(-(there.estimate or 0.0), abs=1e-12)
         assert here.neg_log10_p == pytest.approx(there.neg_log10_p)
+
+
+def sentence(question: Question, group: str, condition: str, of: ConditionSet, female: float) -> Fill:
+    """Make a sentence whose male probability is 0.2; avoidance is worded as its opposite."""
+    place = f"{question}/{group}/{group}/{condition}"
+    return fill(place, female, 0.2, control=of == "control", reversed_=group == "avoidance")
+
+
+@pytest.fixture(scope="module")
+def both() -> dict[str, Effect]:
+    """Give the effects of two questions with two groups each, three conditions a set."""
+    questions: list[tuple[Question, tuple[str, str]]] = [
+        ("rq1", ("diagnosis", "action")),
+        ("rq2", ("avoidance", "pity")),
+    ]
+    sets: list[tuple[ConditionSet, tuple[float, float, float]]] = [
+        ("mental", (0.3, 0.4, 0.5)),
+        ("control", (0.2, 0.2, 0.2)),
+    ]
+    return by_place(
+        [
+            sentence(question, group, f"{of} {number}", of, female)
+            for question, groups in questions
+            for group in groups
+            for of, values in sets
+            for number, female in enumerate(values)
+        ]
+    )
+
+
+def test_disparity_has_every_adjusted_value_and_size(both: dict[str, Effect]) -> None:
+    """A disparity has its interval, its p-values over the family, and both sizes of effect beside it."""
+    # Differences 0.1, 0.2, 0.3: t = 2 sqrt(3) on 2 degrees of freedom, p = 1 - sqrt(12 / 14) = 0.074180. The three
+    # tests of the family are two with this p and `all`, whose six differences have mean 0.2 and squares 0.04 over 5:
+    # t = 0.2 / sqrt(0.008 / 6) = 5.477226 on 5 degrees of freedom, p = 0.002766.
+    p = 1 - math.sqrt(12 / 14)
+    row = both["rq1_mental/diagnosis/disparity"]
+
+    assert (row.n, row.estimate) == (3, pytest.approx(0.2))
+    assert (row.ci_low, row.ci_high) == pytest.approx(
+        (0.2 - 4.302653 * 0.1 / math.sqrt(3), 0.2 + 4.302653 * 0.1 / math.sqrt(3)), abs=1e-6
+    )
+    assert row.neg_log10_p == pytest.approx(-math.log10(p), abs=1e-6)
+    assert row.neg_log10_p_holm == pytest.approx(-math.log10(2 * p), abs=1e-6)
+    assert row.neg_log10_p_bonferroni == pytest.approx(-math.log10(3 * p), abs=1e-6)
+    assert row.neg_log10_p_bh == pytest.approx(-math.log10(p), abs=1e-6)
+    # male does not vary: the pooled variance is half of 0.01
+    assert both["rq1_mental/diagnosis/d_pooled"].estimate == pytest.approx(0.2 / math.sqrt(0.005), abs=1e-6)
+    assert both["rq1_mental/diagnosis/d_z"].estimate == pytest.approx(2.0)
+
+
+def test_disparities_without_spread_have_neither_interval_nor_test(both: dict[str, Effect]) -> None:
+    """Control disparities of 0 throughout have an estimate, and neither interval nor test nor size."""
+    for measure, n in (("disparity", 6), ("disparity_clustered", 3)):
+        row = both[f"rq1_control/all/{measure}"]
+        assert (row.n, row.estimate, row.ci_low, row.neg_log10_p) == (n, 0.0, None, None)
+    assert [both[f"rq1_control/all/{size}"].estimate for size in ("d_pooled", "d_z")] == [None, None]
+
+
+def test_difference_has_welchs_test_beside_students(both: dict[str, Effect]) -> None:
+    """A difference has both p-values and its d, and no d_z, which is of pairs."""
+    student, welch = (both[f"rq1_difference/diagnosis/disparity{suffix}"].neg_log10_p for suffix in ("", "_welch"))
+
+    # the control disparities are constant: Welch's test is that of 0.1, 0.2, 0.3 alone
+    assert welch == pytest.approx(-math.log10(1 - math.sqrt(12 / 14)), abs=1e-6)
+    # t = 0.2 / sqrt(0.005 * 2 / 3) = 2 sqrt(3) on 4 degrees of freedom
+    assert (student or 0) > (welch or 0)
+    assert both["rq1_difference/diagnosis/d_pooled"].estimate == pytest.approx(0.2 / math.sqrt(0.005), abs=1e-6)
+    assert "rq1_difference/diagnosis/d_z" not in both
+
+
+def test_dimensions_together_are_not_adjusted(both: dict[str, Effect]) -> None:
+    """In the second question `all` is not a member of the family."""
+    row = both["rq2_mental/all/disparity"]
+
+    assert row.neg_log10_p is not None
+    assert {row.neg_log10_p_holm, row.neg_log10_p_bonferroni, row.neg_log10_p_bh} == {None}
+
+
+def test_the_published_figure_is_kept_beside_the_corrected_one(both: dict[str, Effect]) -> None:
+    """Avoidance, worded as its opposite, has the published sign and the corrected one."""
+    signs = [both[f"rq2_mental/avoidance/disparity{suffix}"].estimate for suffix in ("", "_corrected")]
+
+    assert signs == pytest.approx([0.2, -0.2])
+
+
+def test_clustered_disparity_says_what_it_could_detect(both: dict[str, Effect]) -> None:
+    """The smallest detectable disparity is beside the test that decides."""
+    assert (both["rq1_mental/all/disparity_clustered_minimum_detectable_effect"].estimate or 0) > 0.1
+
+
+def test_headlines_have_both_questions_and_sets(both: dict[str, Effect]) -> None:
+    """The metrics file has the clustered disparities over all sentences, nested by question, and nothing else."""
+    nested: Any = headline_metrics("stigma", both.values())
+
+    assert list(nested) == ["n", "rq1", "rq2"]
+    assert {question: set(nested[question]) for question in ("rq1", "rq2")} == dict.fromkeys(
+        ("rq1", "rq2"), {"mental", "control", "difference"}
+    )
+    # Three conditions a set: the difference compares six.
+    assert nested["n"] == 6
+    assert nested["rq1"]["control"] == {"n": 3, "estimate": 0.0}
+    assert headline_metrics("stigma", []) == {"n": 0}
