@@ -14,7 +14,7 @@ from equipoise.core import records
 from equipoise.core.cache import ResponseCache
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Prompt, Response
-from equipoise.models import manifests
+from equipoise.models.export import describe
 from equipoise.models.registry import ReplayEntry
 
 prompt = partial(builders.prompt, study="adversarial", system="You are a clinician.")
@@ -101,7 +101,7 @@ def test_saved_responses_of_a_run_give_the_run_again(tmp_path: Path, monkeypatch
     before = [Response.model_validate(saved(key, key).model_dump(exclude={"asked"})) for key in "ab"]
     records.write(tmp_path / "responses.jsonl", before)
     model = entry(tmp_path / "responses.jsonl")
-    manifest = manifests.describe("some", model, tmp_path)
+    manifest = describe("some", model, tmp_path)
     with ResponseCache(tmp_path / "cache") as cache:
         answered = answer_all(
             prompts,
@@ -124,10 +124,10 @@ def test_a_file_that_is_missing_or_altered_is_refused(tmp_path: Path, monkeypatc
     with pytest.raises(
         EquipoiseError, match=r"saved answers missing: \S+/saved\.jsonl: put the file there, or mend the"
     ):
-        manifests.describe("some", entry(path), tmp_path)
+        describe("some", entry(path), tmp_path)
     records.write(path, [saved("a", "Yes.")])
     model = entry(path)
-    manifest = manifests.describe("some", model, tmp_path)
+    manifest = describe("some", model, tmp_path)
     records.write(path, [saved("a", "No.")])
 
     with pytest.raises(
