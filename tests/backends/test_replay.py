@@ -122,7 +122,7 @@ def test_a_file_that_is_missing_or_altered_is_refused(tmp_path: Path, monkeypatc
     monkeypatch.setenv("DVC_ROOT", str(tmp_path))
     path = tmp_path / "saved.jsonl"
     with pytest.raises(
-        EquipoiseError, match=r"saved answers missing: \S+/saved\.jsonl: put the file there, or mend the"
+        EquipoiseError, match=r"saved answers missing: \S+/saved\.jsonl: restore the file, or correct the"
     ):
         describe("some", entry(path), tmp_path)
     records.write(path, [saved("a", "Yes.")])
@@ -131,6 +131,7 @@ def test_a_file_that_is_missing_or_altered_is_refused(tmp_path: Path, monkeypatc
     records.write(path, [saved("a", "No.")])
 
     with pytest.raises(
-        EquipoiseError, match=rf"saved answers altered: \S+ has sha256 [0-9a-f]{{64}}, not {model.sha256}"
+        EquipoiseError,
+        match=rf"saved answers altered: \S+: checksum mismatch: expected {model.sha256}, found [0-9a-f]+",
     ):
         open_backend(manifest, model, tmp_path, batch_size=1)

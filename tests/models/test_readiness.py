@@ -213,7 +213,7 @@ def test_saved_answers_need_their_file(tmp_path: Path) -> None:
     entry = ReplayEntry(title="Saved", licence="none", backend="replay", file="saved.jsonl", sha256="a" * 64)
 
     (fault,) = faults(entry, MadeMachine(), root=tmp_path)
-    assert fault.startswith(f"saved answers missing: {tmp_path / 'saved.jsonl'}: put the file there")
+    assert fault.startswith(f"saved answers missing: {tmp_path / 'saved.jsonl'}: restore the file")
     assert estimate(entry, 1) == "saved answers"
 
 

@@ -103,7 +103,7 @@ def locate(entry: WeightsEntry | JudgeEntry | MaskedEntry, root: Path) -> Weight
 
 
 def verified(path: Path, expected: str, what: str, fix: str) -> Path:
-    """Give the path of a file that has the expected sha256; any other is an EquipoiseError that names it and the fix."""
+    """Give the path of a file that has the expected sha256; any other is an EquipoiseError with the fix."""
     if not path.is_file():
         message = f"{what} missing: {path}: {fix}"
         raise EquipoiseError(message)
