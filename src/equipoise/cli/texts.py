@@ -208,7 +208,7 @@ def judge(
     A row may also have `dimension` (race), where the words alone do not say it. `probability` is the judge's, of the
     judgement made: that the feature is weighed or dismissed; for none, 1 − the larger of the two.
     """
-    from equipoise.judge.model import load_judge
+    from equipoise.judge.located import load_judge
 
     rows = read_rows(file)
     chosen = params.load()
