@@ -18,7 +18,7 @@ from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Answer, AnswerKind, Role, Row, Study, Text, Vignette, fault
 from equipoise.judge.reading import Reading
-from equipoise.text.spelling import american
+from equipoise.text.diagnoses import american
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from equipoise.cases.rows import CaseJudgement
 from equipoise.judge.reading import chunks, read_reasonings
-from equipoise.text.answers import Given, read_generated
+from equipoise.text.answers import Given, match_answer, read_generated
 from equipoise.text.conclusions import locate
-from equipoise.text.matching import match_answer
 from equipoise.text.reasoning import split
 
 if TYPE_CHECKING:
