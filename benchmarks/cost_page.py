@@ -1,4 +1,4 @@
-"""The page of the estimate of cost, written from its figures and from the rates that it rests on."""
+"""The page of the cost estimate, rendered from its figures and the underlying rates."""
 
 from __future__ import annotations
 
@@ -17,62 +17,63 @@ if TYPE_CHECKING:
 
     from equipoise.models.registry import WeightsEntry
 
-PREFACE = """# What a run costs, on paper
+PREFACE = """# Estimated GPU cost
 
-What AMQA's 6,408 prompts (801 questions in eight texts each) would take of the benchmark's eight models, on {counts}
-GPUs ({gpu}). **Nothing here was run on a GPU.** Tokens were counted on published texts; speeds and prices are
-other people's, named below. They are figures to plan with: the low end takes the faster speed and the lower price of
-every two, the high end the slower and the higher of all together. `benchmarks/cost.py` writes this page from
-`benchmarks/rates.yaml`, where every figure stands with its source: change a price or a speed there, and run it again
+Estimated time and cost of AMQA's 6,408 prompts (801 questions in eight variants) for the benchmark's eight models, on
+{counts} GPUs ({gpu}). **Nothing here was run on a GPU.** Tokens were counted on published texts;
+speeds and prices are third-party figures, cited below. They are for planning: the low end combines the faster speeds
+with the lower prices, the high end the slower speeds with the higher prices. `benchmarks/cost.py` writes this page from
+`benchmarks/rates.yaml`, which has every figure with its source: change a price or a speed there, and run it again
 with `--render`.
 """
-LIKELIHOOD = """## Letters read from likelihoods
+LIKELIHOOD = """## Letters by log-likelihood
 
-The default (`perturb.answering: likelihood`). A prompt is read once ({read:,.0f} tokens), and the four letters from the
-probabilities of the token that would come next.
+The default (`perturb.answering: likelihood`). A prompt is prefilled once ({read:,.0f} tokens), and the four letters are
+scored by the probabilities of the next token.
 """
 GENERATE = """## Letters generated after reasoning
 
-`perturb.answering: generate`. A prompt is read once ({read:,.0f} tokens); the model thinks, and then answers. What it
-writes was counted on released outputs of four of the models (see below); the other four are taken to write between the
-least and the most of those means.
+`perturb.answering: generate`. A prompt is prefilled once ({read:,.0f} tokens); the model reasons, and then answers. The
+number of generated tokens was counted on released outputs of four of the models (see below); for the other four it is
+assumed to lie between the smallest and the largest of those means.
 """
-SPEEDS = """## Speeds that were taken
+SPEEDS = """## Assumed speeds
 
-Tokens a second of one copy of the model. Published runs of a model of the same size where there are any, all of one
-GPU; else the roofline: reading takes two operations for each parameter in use and token, at the share of the peak that
-the published runs reach; a step of writing reads the weights, or takes as long as its arithmetic where that is longer,
-and the keys and values of as many replies as fit. Replies longer than those of the published runs leave room for fewer
-at once, so that no speed of writing is above the roofline's. A 32B model leaves one GPU of 80 GB hardly any room for
-replies, which is why the pairs that its registry entry asks for write so much faster.
+Tokens per second of one replica of the model. Published runs of a model of the same size if there are any, all on one
+GPU; otherwise the roofline: prefill takes two operations per active parameter and token, at the fraction of the peak
+that the published runs reach; a decoding step reads the weights (or takes as long as its arithmetic if that is longer)
+and the key-value cache of as many replies as fit. Replies longer than those of the published runs leave room for fewer
+at a time, so that no decoding speed exceeds the roofline. A 32B model leaves one GPU of 80 GB hardly any room for
+replies, so that the pairs of GPUs requested by its registry entry decode much faster.
 """
-ABSENT = """## What is not in it
+ABSENT = """## Not included
 
-- The models' own tokenizers: all was counted with that of the default model, whose vocabulary is a third of theirs, so
-  that theirs give somewhat fewer tokens.
-- {absent:,} of the 6,408 texts, which are not at hand: they are taken to be as long as the {n:,} others on average.
-- What these models write about AMQA's questions. The outputs counted answer clinical vignettes, step by step.
-- The backend `torch`, which the registry names for {torch} of the eight: it answers one prompt after the other. Set
-  `backend: vllm` in their entries for speeds like these, and `data_parallel` to the number of copies.
-- Limits: the forms of {plain} are not known to think first, so that a reply to one question is held to
+- The models' own tokenisers: all counts use that of the default model, whose vocabulary is a third of theirs, so
+  that theirs produce somewhat fewer tokens.
+- {absent:,} of the 6,408 texts, which were not available: they are assumed to be as long as the other {n:,} on average.
+- These models' outputs on AMQA's questions. The outputs counted answer clinical vignettes, step by step.
+- The backend `torch`, which the registry names for {torch} of the eight: it processes one prompt at a time. Set
+  `backend: vllm` in their entries for speeds like these, and `data_parallel` to the number of replicas.
+- Limits: {plain} are not known to use a reasoning format, so that a reply to one question is limited to
   `answer_tokens`, {short}. To let them reason there, raise that in their entries; the table assumes so.
-- That Equipoise lets vLLM read {step:,} tokens a step, fewer than the published runs did.
-- Fetching the weights, storage, tax, the time in which a machine starts, faults, and the other stages of a run.
-- The last replies of a run, when few are under way, and what the GPUs of a pair tell each other.
+- Equipoise lets vLLM prefill {step:,} tokens per step, fewer than in the published runs.
+- Downloading the weights, storage, tax, machine start-up, failures, and the other stages of a run.
+- The last replies of a run, in small batches, and communication between the GPUs of a pair.
 """
 UNITS = {
-    "price": "US dollars for a GPU and hour",
+    "price": "US dollars per GPU hour",
     "peak_tflops": "dense BF16, TFLOP/s",
     "bandwidth": "memory bandwidth, TB/s",
-    "memory": "GB for weights, keys and values",
-    "peak_reached": "share of the peak reached in reading",
-    "bandwidth_reached": "share of the bandwidth reached in writing",
-    "batch_invariance": "times as long, kernels that do not depend on the batch",
-    "loading": "GB/s, weights from the disk",
-    "start": "seconds to start, weights aside",
+    "memory": "GB for weights and key-value cache",
+    "peak_reached": "fraction of the peak reached in prefill",
+    "bandwidth_reached": "fraction of the bandwidth reached in decoding",
+    "batch_invariance": "slowdown of batch-invariant kernels",
+    "loading": "GB/s, loading weights from disk",
+    "start": "seconds to start, without loading weights",
 }
+PHASES = {"reading": "prefill", "writing": "decoding"}
 HOUR, TEN = 60, 10
-"""Minutes from which a time is told in hours, and dollars from which a cost is told without cents."""
+"""Minutes from which a time is written in hours, and dollars from which a cost is written without cents."""
 
 
 def page_of(figures: Mapping[str, Any], entries: Mapping[str, WeightsEntry], rates: Rates) -> str:
@@ -87,14 +88,14 @@ def page_of(figures: Mapping[str, Any], entries: Mapping[str, WeightsEntry], rat
         GENERATE.format(read=figures["read"]["generate"]),
         *_costs(figures, "generate", entries, rates),
         "",
-        "## Tokens that were counted\n",
+        "## Token counts\n",
         *_tokens(prompts, outputs, entries),
         "",
         SPEEDS,
         *_speeds(figures["speeds"], entries),
         "",
         _absent(prompts["likelihood"]["n"], entries),
-        f"## Where the figures are from\n\nRead on {rates.seen}.\n",
+        f"## Sources\n\nAccessed on {rates.seen}.\n",
         *_sources(rates),
         "",
         *_runs(rates),
@@ -104,7 +105,7 @@ def page_of(figures: Mapping[str, Any], entries: Mapping[str, WeightsEntry], rat
 
 def _costs(figures: Mapping[str, Any], mode: str, entries: Mapping[str, WeightsEntry], rates: Rates) -> Iterator[str]:
     generates = mode == "generate"
-    heads = ["model", "parameters", *(["tokens written a prompt"] if generates else [])]
+    heads = ["model", "parameters", *(["generated tokens per prompt"] if generates else [])]
     for gpus in rates.gpus:
         heads += [f"{gpus} GPU{'s' if gpus > 1 else ''}: time", "US $"]
     yield from _head(heads)
@@ -130,18 +131,18 @@ def _costs(figures: Mapping[str, Any], mode: str, entries: Mapping[str, WeightsE
 def _tokens(
     prompts: Mapping[str, Any], outputs: Mapping[str, Any], entries: Mapping[str, WeightsEntry]
 ) -> Iterator[str]:
-    yield from _head(["texts", "n", "mean", "quartiles", "most", "cut at the model's limit"])
+    yield from _head(["texts", "n", "mean", "quartiles", "maximum", "truncated at the model's limit"])
     told = [(f"prompts of AMQA, {mode}", found) for mode, found in prompts.items()]
     told += [(f"outputs of {entries[name].title}", found) for name, found in outputs.items()]
     for what, found in told:
         quartiles = ", ".join(f"{found[one]:,.0f}" for one in ("quartile_1", "median", "quartile_3"))
         cut = f"{found['cut']} (at {found['limit']:,})" if "cut" in found else ""
         yield _row([what, f"{found['n']:,}", f"{found['mean']:,.0f}", quartiles, f"{found['most']:,.0f}", cut])
-    yield "\nOutputs that were shortened for their release are counted at their length before that."
+    yield "\nOutputs that were shortened for their release are counted at their original length."
 
 
 def _speeds(speeds: Mapping[str, Any], entries: Mapping[str, WeightsEntry]) -> Iterator[str]:
-    yield from _head(["model", "GPUs a copy", "read", "from", "written", "from"])
+    yield from _head(["model", "GPUs per replica", "prefill", "source", "decoding", "source"])
     for name, entry in entries.items():
         copies = {found["gpus_a_copy"]: found for found in speeds[name].values()}
         for gpus, found in copies.items():
@@ -164,21 +165,22 @@ def _absent(n: int, entries: Mapping[str, WeightsEntry]) -> str:
 
 
 def _sources(rates: Rates) -> Iterator[str]:
-    yield from _head(["figure", "value", "what it is, and where it was read"])
+    yield from _head(["figure", "value", "description and source"])
     for name, unit in UNITS.items():
         found: Figure | Range = getattr(rates, name)
         value = f"{found.value:g}" if isinstance(found, Figure) else f"{found.low:g} to {found.high:g}"
         yield _row([unit, value, f"{found.note} {_links(found.url)}".strip()])
     for name, one in rates.active.items():
-        yield _row([f"parameters in use, 10⁹ ({name})", f"{one.value:g}", f"{one.note} {_links(one.url)}"])
+        yield _row([f"active parameters, 10⁹ ({name})", f"{one.value:g}", f"{one.note} {_links(one.url)}"])
 
 
 def _runs(rates: Rates) -> Iterator[str]:
-    yield from _head(["published run", "of", "tokens read", "written", "seconds", "tokens a second", "source"])
+    heads = ["published run", "phase", "tokens prefilled", "generated", "seconds", "tokens per second", "source"]
+    yield from _head(heads)
     for run in rates.runs:
         numbers = [f"{run.read:,.0f}", f"{run.written:,.0f}", f"{run.seconds:g}", f"{run.tokens_a_second:,.0f}"]
-        yield _row([run.model, run.of, *numbers, f"{run.note} {_links(run.url)}"])
-    yield "\nOf reading, all tokens are counted; of writing, those written: less than the GPU could do of one alone."
+        yield _row([run.model, PHASES[run.of], *numbers, f"{run.note} {_links(run.url)}"])
+    yield "\nPrefill runs count all tokens, decoding runs only generated ones; each phase alone would be faster."
 
 
 def _head(cells: Iterable[str]) -> Iterator[str]:
@@ -201,13 +203,13 @@ def _ends(found: Mapping[str, float], form: str) -> str:
 
 
 def _dollars(found: Mapping[str, float]) -> str:
-    """Tell both ends in two figures or so: with one decimal below ten dollars, else in whole ones."""
+    """Format both ends with one decimal below ten dollars, otherwise as whole dollars."""
     low, high = (f"{end:.1f}" if end < TEN else f"{end:,.0f}" for end in found.values())
     return low if low == high else f"{low} to {high}"
 
 
 def _time(minutes: Mapping[str, float]) -> str:
-    """Tell each end in minutes, or in hours from one hour on."""
+    """Format each end in minutes, or in hours from one hour on."""
     told = [
         ("under 1" if round(end) < 1 else f"{end:.0f}", "min") if end < HOUR else (f"{end / HOUR:.1f}", "h")
         for end in minutes.values()

@@ -15,7 +15,7 @@ from cost_rates import Bounds, Rates
 
 from equipoise.backends.vllm import UNDER_WAY
 from equipoise.core.errors import EquipoiseError
-from equipoise.models.estimates import GB, HALF, fetch_gb
+from equipoise.models.readiness import GB, HALF, fetch_gb
 from equipoise.models.registry import VllmEntry
 
 if TYPE_CHECKING:

@@ -34,13 +34,12 @@ import typer
 from equipoise.core import params, stage
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import read_one
-from equipoise.judge.export import Shipped
 from equipoise.judge.lexicon import FOLDER, load_lexicon
-from equipoise.judge.model import NliJudge
+from equipoise.judge.model import LABELS, NliJudge
 from equipoise.judge.score import Score
-from equipoise.judge.snli import LABELS
 from equipoise.text.sentences import windows
 from workshop.banks import fill, load_banks, slot_values
+from workshop.export import Shipped
 from workshop.stress import load_suite
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""The parts of the speed page that say what a run, a small change and a larger run cost."""
+"""The parts of the performance page about the cost of a run, of a small change and of larger input."""
 
 from __future__ import annotations
 
@@ -9,40 +9,40 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 SHARE, IDLE, HELP = 0.15, 5.0, 0.5
-"""What is asked for: a new pair's share of the cold run's time, and seconds with nothing to do and for `--help`."""
+"""Targets: a new pair's fraction of the cold run's time, and seconds for a run without changes and for `--help`."""
 CHANGES = {
     "idle": "nothing",
-    "new_pair": "one pair of vignettes new",
+    "new_pair": "one new pair of vignettes",
     "new_alpha": "another `measure.alpha`",
 }
-STAGES = """## What a run costs
+STAGES = """## Cost of a run
 
-`dvc repro` in a fresh clone whose caches are empty (`benchmarks/stages.py`). The weights come from the installed
-packages, so the network has no part in it. Every stage is a process of its own: peak memory is the most that it held at
-any time, pages of mapped files (weights) included. DVC's own share is its start, its hashing, its copies, and most of
-all dvc.lock, which it reads and writes whole after every stage.
+`dvc repro` in a fresh clone with empty caches (`benchmarks/stages.py`). The weights come from the installed packages,
+so that no network access is involved. Every stage is a separate process; its peak memory includes pages of
+memory-mapped files (weights). DVC's overhead is its start, hashing, copying, and above all dvc.lock, which it reads and
+rewrites after every stage.
 """
-GROWTH = """## How it grows
+GROWTH = """## Scaling
 
-![Seconds against prompts or rows, both scales logarithmic](../benchmarks/growth.svg)
+![Seconds against prompts or rows, both axes logarithmic](../benchmarks/growth.svg)
 
-`benchmarks/growth.py` runs every size of every step in a process of its own, on enlarged copies of a run's files. The
-model of `infer` answers at once, so that what is left is our own cost of an answer, most of it the wait until the
-answer is safe on the disk. *Kept* is the same work with every result in the cache. Of the texts that `score` judges, no
-two are alike. The fixed part of `measure` is its imports and the bootstrap of the figures that do not grow. The last
-column is what one more prompt or row takes between the two largest sizes.
+`benchmarks/growth.py` runs every size of every step in a separate process, on enlarged copies of a run's files. The
+model of `infer` answers immediately, so that only our overhead per answer remains, most of it the flush of the answer
+to disk. *Cached* is the same work with every result in the cache. All texts that `score` judges are distinct. The fixed
+part of `measure` is its imports and the bootstrap of figures that do not grow. The last column is the marginal time per
+prompt or row between the two largest sizes.
 """
 STEPS = {
     "infer": "infer",
-    "infer_kept": "infer, kept",
+    "infer_kept": "infer, cached",
     "score": "score",
-    "score_kept": "score, kept",
+    "score_kept": "score, cached",
     "measure": "measure",
 }
 
 
 def stage_lines(found: Mapping[str, Any]) -> Iterator[str]:
-    """Write the cost of each stage, and of a run after small changes."""
+    """Format the cost of each stage, and of a run after small changes."""
     cold = found["cold"]
     yield STAGES
     yield "| stage | seconds | processor seconds | peak memory, MiB |"
@@ -50,14 +50,14 @@ def stage_lines(found: Mapping[str, Any]) -> Iterator[str]:
     for row in cold["stages"]:
         yield f"| {row['stage']} | {row['seconds']:.1f} | {row['cpu_seconds']:.1f} | {row['peak_mib']:,} |"
     rest = {kind: cold[kind] - sum(row[kind] for row in cold["stages"]) for kind in ("seconds", "cpu_seconds")}
-    yield f"| DVC's own | {rest['seconds']:.1f} | {rest['cpu_seconds']:.1f} | |"
+    yield f"| DVC's overhead | {rest['seconds']:.1f} | {rest['cpu_seconds']:.1f} | |"
     most = max(row["peak_mib"] for row in cold["stages"])
-    yield f"| **together** | **{cold['seconds']:.1f}** | **{cold['cpu_seconds']:.1f}** | **{most:,}** |"
+    yield f"| **total** | **{cold['seconds']:.1f}** | **{cold['cpu_seconds']:.1f}** | **{most:,}** |"
     yield (
-        f"\nIt asked the model {cold['prompts_asked']:,} prompts, and the judge {cold['pairs_judged']:,} times whether "
-        "a window entails a hypothesis. The same clone afterwards:\n"
+        f"\nIt ran {cold['prompts_asked']:,} prompts through the model, and {cold['pairs_judged']:,} pairs of passage "
+        "and hypothesis through the judge. The same clone afterwards:\n"
     )
-    yield "| changed | seconds | of the whole | prompts asked | hypotheses judged | stages that ran | asked |"
+    yield "| changed | seconds | of the cold run | prompts | judged pairs | stages that ran | target |"
     yield "| --- | ---: | ---: | ---: | ---: | --- | --- |"
     verdicts = {
         "idle": _verdict(f"{IDLE:g} s", found["idle"]["seconds"], IDLE),
@@ -71,16 +71,16 @@ def stage_lines(found: Mapping[str, Any]) -> Iterator[str]:
     helped = found["help"]
     verdict = _verdict(f"{HELP:g} s", helped["seconds"], HELP)
     yield (
-        "\nThe new pair takes the place of another, since the core's size is fixed. The figure for nothing is the "
-        f"median of {found['idle']['runs']} runs. `equipoise --help` takes {helped['seconds']:.2f} s, "
+        "\nThe new pair replaces another, since the size of the core profile is fixed. The figure without changes is "
+        f"the median of {found['idle']['runs']} runs. `equipoise --help` takes {helped['seconds']:.2f} s, "
         f"the median of {helped['runs']} ({verdict})."
     )
 
 
 def growth_lines(found: Mapping[str, Any]) -> Iterator[str]:
-    """Write the cost of each step at each size."""
+    """Format the cost of each step at each size."""
     yield GROWTH
-    yield "| step | prompts or rows | seconds | processor seconds | peak memory, MiB | one more, ms |"
+    yield "| step | prompts or rows | seconds | processor seconds | peak memory, MiB | marginal, ms |"
     yield "| --- | --- | --- | --- | --- | ---: |"
     order = list(STEPS)
     steps = sorted(found["steps"], key=lambda row: (order.index(row["step"]), row["n"]))
@@ -93,7 +93,7 @@ def growth_lines(found: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _slope(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Milliseconds that one more takes between the two largest sizes; empty where there is one size alone."""
+    """Marginal milliseconds between the two largest sizes; empty if there is only one size."""
     if len(rows) < 2:  # noqa: PLR2004  (a slope has two ends)
         return ""
     less, more = rows[-2:]
@@ -101,7 +101,7 @@ def _slope(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _short(value: float) -> str:
-    """Round to three figures, a large number to the unit."""
+    """Round to three significant figures, a large number to an integer."""
     return f"{value:.3g}" if value < 100 else f"{value:,.0f}"  # noqa: PLR2004  (three figures)
 
 

@@ -1,9 +1,9 @@
-"""Validity of the statistics: planted effects, and whether intervals, tests and power keep what they promise.
+"""Validity of the statistics: simulations of known effects to check coverage, type I error and power.
 
     PYTHONPATH=src python benchmarks/validity.py
 
-writes benchmarks/validity.json, simulation by simulation, and docs/validity.md. `--render` writes the page alone, from
-the figures that are there. Each simulation has its own random numbers, named after it: one more changes no other.
+writes benchmarks/validity.json, simulation by simulation, and docs/validity.md. `--render` only writes the page, from
+existing figures. Each simulation has a random stream named after it: adding one does not change the others.
 A few minutes on one idle core.
 """
 
@@ -35,42 +35,43 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 FIGURES, PAGE = ROOT / "benchmarks/validity.json", ROOT / "docs/validity.md"
 MINUS = "\N{MINUS SIGN}"
-PREFACE = """# Do the statistics keep their promises?
+PREFACE = """# Validity of the statistics
 
-A simulation study: data are drawn with a known truth, the library's own functions are run on them, and what comes out
-is held against what was promised. `make validity` repeats it; the seed is fixed. This page is generated.
+A simulation study: data are simulated with known parameters, the library's own functions are applied to them, and the
+results are compared with their nominal properties. `make validity` repeats it; the seed is fixed. This page is
+generated.
 
-**What is simulated.** Rates and pairs of yes-or-no answers; readings by a reader who errs, with labelled samples that
-measure the error; differences that are normal, heavy-tailed (t with 3 degrees of freedom) or skewed (exponential), of
-mean 0 and spread 1; sentences about conditions that share what is true of their condition (half of the variance);
-vignette pairs with planted rates of differential bias; questions whose answers about two groups keep the one at
-baseline at planted rates; exams with planted confusions; families of tests. Draws are independent unless a row says
-otherwise. Some settings break an assumption on purpose, to show by how much a figure then misses.
+**Simulations.** Binary rates and pairs; classifications by an imperfect classifier, with labelled samples that
+estimate its error rates; differences that are normal, heavy-tailed (t with 3 degrees of freedom) or skewed
+(exponential), with mean 0 and standard deviation 1; sentences clustered by condition (half of the variance);
+vignette pairs with given rates of differential bias; questions whose answers about two groups equal the answer at
+baseline with given probabilities; exams with given confusion rates; families of tests. Observations are independent
+unless a row says otherwise. Some settings violate an assumption on purpose, to show the size of the resulting error.
 
-**How to read it.** `nominal` is the promise: 0.95 for the coverage of an interval, 0.05 for the type I error of a test
-(the share of true null hypotheses rejected at 0.05), for the family-wise error rate under Holm and for the false
-discovery rate under Benjamini and Hochberg, the stated power for a test of a real effect, and the closed form for mean
-and standard deviation over partitions. `measured` is the share of draws. `band` holds 99.9 % of what a figure exactly
-as promised would measure in so many draws (binomial; for moments normal), so that among a hundred such rows one in ten
-studies has a row outside by chance.
+**Columns.** `nominal` is 0.95 for the coverage of an interval, 0.05 for the type I error of a test (the proportion of
+true null hypotheses rejected at 0.05), for the family-wise error rate under Holm and for the false discovery rate
+under Benjamini and Hochberg, the stated power for a test of a real effect, and the closed form for mean and standard
+deviation over partitions. `measured` is the proportion of draws. `band` contains the measured value with probability
+99.9 % if the true value is nominal (binomial; normal for moments), so that with a hundred such rows one study in ten
+has a row outside by chance.
 
-- **within**: no departure that so many draws can show.
-- **conservative**: outside the band on the safe side: more coverage or power, or fewer errors, than promised.
-- **deviates**: outside on the other side, with measured less nominal in brackets. Every such row is explained below.
+- **within**: no deviation detectable with this number of draws.
+- **conservative**: outside the band on the safe side: more coverage or power, or fewer errors, than nominal.
+- **deviates**: outside on the other side, with measured − nominal in brackets. Every such row is explained below.
 
-`without` is the share of draws for which the library gives no figure; they are left out of `measured`. Bootstraps take
-1,000 resamples here, while `params.yaml` asks for 10,000. A setting stands for itself: what holds for 30 pairs with a
-fifth of them discordant need not hold for 12.
+`without` is the proportion of draws for which the figure is undefined; they are excluded from `measured`. Bootstraps
+use 1,000 resamples here, and 10,000 in `params.yaml`. Results apply to their setting only: what holds for 30 pairs of
+which a fifth are discordant need not hold for 12.
 """
 
 
 def main(out: Path = FIGURES, page: Path = PAGE, only: str = "", render: bool = False) -> None:  # noqa: FBT001, FBT002  (an option)
-    """Simulate everything, or what begins with ONLY, and write figures and page; with --render the page alone."""
+    """Run all simulations, or those whose key begins with ONLY, and write figures and page; --render: only the page."""
     studies = catalogue()
     figures: dict[str, Any] = json.loads(read_text(out)) if (render or only) and out.exists() else {}
     for study in studies:
         if not render and study.key.startswith(only):
-            # statsmodels collects garbage at every call of multipletests: what is loaded need not be gone through.
+            # statsmodels runs the garbage collector on every call of multipletests: exclude the objects loaded so far.
             study.run(generator(SEED, study.key), 1)
             gc.freeze()
             figures[study.key] = simulated(study, study.draws)
@@ -86,7 +87,7 @@ def simulated(study: Study, draws: int) -> dict[str, Any]:
 
 
 def page_of(figures: Mapping[str, Any], studies: Sequence[Study]) -> str:
-    """Write the page; an EquipoiseError where a figure is missing, or where one deviates and nothing says why."""
+    """Write the page; a missing figure, or an unexplained deviation, raises an EquipoiseError."""
     lines = ["| method | setting | nominal | measured | band | draws | without | verdict |"]
     lines.append("|---|---|---:|---:|---:|---:|---:|---|")
     reasons: dict[str, list[str]] = {}
@@ -95,7 +96,7 @@ def page_of(figures: Mapping[str, Any], studies: Sequence[Study]) -> str:
         for name, row in study.rows.items():
             place = f"{study.key}/{name}"
             if name not in figures.get(study.key, {}):
-                message = f"benchmarks/validity.json: no figure {place}: simulate it with --only {study.key}"
+                message = f"benchmarks/validity.json: missing figure {place}: simulate it with --only {study.key}"
                 raise EquipoiseError(message)
             found = figures[study.key][name]
             lines.append(_line(study, row, found))
@@ -103,7 +104,7 @@ def page_of(figures: Mapping[str, Any], studies: Sequence[Study]) -> str:
                 counts[found["verdict"]] += 1
             if found["verdict"] == "deviates":
                 if not row.note:
-                    message = f"{place} deviates, and benchmarks/validity_catalogue.py does not say why: give it a note"
+                    message = f"{place} deviates without an explanation: add a note to benchmarks/validity_catalogue.py"
                     raise EquipoiseError(message)
                 reasons.setdefault(row.note, []).append(f"{row.method}, {study.setting} ({_size(found)})")
     summary = f"{sum(counts.values())} rows: {', '.join(f'{n} {name}' for name, n in counts.items())}."

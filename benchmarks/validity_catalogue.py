@@ -1,4 +1,4 @@
-"""What the validity study simulates, and why a figure that does not keep its promise does not."""
+"""The simulations of the validity study, and explanations of the figures that deviate."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ if TYPE_CHECKING:
     from validity_verdict import Kind
 
 COUNTED, TESTED, FAMILIES, BOOTSTRAPPED, LARGE = 20_000, 3_000, 1_500, 1_000, 400
-"""Draws of simulations that a table of counts answers, of tests, of families of tests, and of bootstraps."""
+"""Number of draws of simulations of counts, of tests, of families of tests, of bootstraps, and of large bootstraps."""
 SEED = 20_260_101
 LEVEL, SIZE, POWER = 0.95, 0.05, 0.8
 NOTES = {
-    "skewed": "The t statistic of few skewed differences is skewed itself; with 100 of them no departure shows.",
-    "symmetry": "Exponential differences have mean 0 but are not symmetric about 0, which is what this test is about: "
-    "it rejects what is not its null hypothesis, and more surely the more pairs there are.",
-    "pooled": "Student's test takes both spreads as equal, and here the smaller sample has the larger one; Welch's "
-    "test, which stands beside it, is made for this.",
-    "sentences": "The published test takes sentences about one condition as independent; the test by condition "
-    "(`disparity_clustered`) is the one to go by.",
-    "wilson": "Counts are whole, so the coverage of Wilson's interval goes up and down around 95 % with the rate, most "
-    "so where few successes are expected; over all rates its mean is 95 %.",
-    "ratio": "Few answers differ from baseline; where chance makes them fewer still, the ratio is near 1 and the "
-    "interval narrow, and the truth lies below it (four misses in five); with 150 questions no shortfall shows.",
-    "macro": "With some three right answers of the rarest class, resamples spread less than new samples do (by 6 to 11 "
-    "%) and have lower averages than the sample, so that the truth is mostly missed above the interval; with 50 "
-    "questions a stratum no shortfall shows.",
-    "spread": "The spread of a small sample is uncertain, and where it comes out too small, so does the shift that is "
-    "called detectable; known spreads keep the promise.",
+    "skewed": "The t statistic of few skewed differences is itself skewed; with 100 of them no deviation is seen.",
+    "symmetry": "Exponential differences have mean 0 but are not symmetric about 0, which is the null hypothesis of "
+    "this test: it rejects correctly, and more often with more pairs.",
+    "pooled": "Student's test assumes equal variances, and here the smaller sample has the larger one; Welch's "
+    "test, reported alongside, does not assume this.",
+    "sentences": "The published test treats sentences about one condition as independent; the test by condition "
+    "(`disparity_clustered`) is the primary one.",
+    "wilson": "Counts are discrete, so that the coverage of Wilson's interval oscillates around 95 % with the rate, "
+    "most strongly if few successes are expected; averaged over all rates it is 95 %.",
+    "ratio": "Few answers differ from baseline; if by chance even fewer do, the ratio is near 1 and the interval "
+    "narrow, and the truth lies below it (four misses in five); with 150 questions no undercoverage is seen.",
+    "macro": "With about three correct answers in the rarest class, resamples vary less than new samples do (by 6 to "
+    "11 %) and have lower averages than the sample, so that the truth mostly lies above the interval; with 50 "
+    "questions per stratum no undercoverage is seen.",
+    "spread": "The standard deviation of a small sample is uncertain, and if it is underestimated, so is the minimum "
+    "detectable shift; with a known standard deviation the power is nominal.",
 }
-"""Why a row deviates, by what a row's figures have in common."""
+"""Explanations of deviations, by cause."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row of the table: what is held against `nominal`, in words, and why it deviates where it does."""
+    """A row of the table: the figure compared with `nominal`, in words, and the reason for any deviation."""
 
     method: str
     kind: Kind
@@ -53,7 +53,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """One simulation and its rows, by the name of the figure; `setting` says what is planted."""
+    """One simulation and its rows, by name of the figure; `setting` describes the simulated parameters."""
 
     key: str
     setting: str
@@ -91,7 +91,7 @@ def _proportions() -> Iterator[Study]:
         told = f"3 parts of {n}, weights 0.53, 0.22, 0.25, rates 0.3, 0.5, 0.8"
         yield Study(f"mover/{n}", told, TESTED, small.weighted(parts), {"interval": _interval("weighted sum (MOVER)")})
     for n, truth, labels, right in ((10, 0.5, 20, 0.8), (30, 0.3, 40, 0.9), (100, 0.1, 200, 0.9), (30, 0.0, 40, 0.9)):
-        told = f"{n} readings, truth {truth:g}, {labels} labels of either kind, sensitivity and specificity {right}"
+        told = f"n = {n}, truth {truth:g}, {labels} labels of either kind, sensitivity and specificity {right}"
         rows = {"interval": _interval("corrected rate (Lang-Reiczigel)")}
         run = small.corrected(n, truth, labels, right, right)
         yield Study(f"corrected/{n}/{truth}/{labels}", told, COUNTED, run, rows)
@@ -108,7 +108,7 @@ def _means() -> Iterator[Study]:
         }
         yield Study(f"mean/{n}/{shape}", f"{n} {shape} differences", TESTED, small.differences(n, shape), rows)
     for sizes, spreads in (((30, 30), (1.0, 1.0)), ((10, 40), (3.0, 1.0))):
-        told = f"n = {sizes[0]} and {sizes[1]}, spreads {spreads[0]:g} and {spreads[1]:g}"
+        told = f"n = {sizes[0]} and {sizes[1]}, sd {spreads[0]:g} and {spreads[1]:g}"
         note = "" if spreads[0] == spreads[1] else "pooled"
         rows = {
             "student": _test("Student's t", note),
@@ -122,7 +122,7 @@ def _means() -> Iterator[Study]:
 def _clusters() -> Iterator[Study]:
     for name, sizes in (("even", [17] * 11), ("uneven", [2, 2, 3, 4, 5, 8, 12, 17, 25, 40, 60])):
         told = (
-            f"11 conditions, {name} in sentences ({sizes[0]} to {sizes[-1]})"
+            f"11 conditions of {sizes[0]} to {sizes[-1]} sentences"
             if name == "uneven"
             else (f"11 conditions of {sizes[0]} sentences")
         )
@@ -137,13 +137,13 @@ def _clusters() -> Iterator[Study]:
 
 def _bootstraps() -> Iterator[Study]:
     for crossed, single in ((15, 15), (60, 60)):
-        told = f"{crossed} intersectional pairs at 0.4, {single} of either part at 0.3 and 0.2"
+        told = f"{crossed} intersectional pairs at 0.4, {single} of each component at 0.3 and 0.2"
         rows = {one: _interval(f"IAF, {one} (bootstrap)") for one in ("matched", "pooled")}
         run = whole.amplification(crossed, single, 0.4, (0.3, 0.2))
         yield Study(f"iaf/{crossed}", told, BOOTSTRAPPED, run, rows)
     kept = (0.9, 0.75)
     for n, draws in ((40, BOOTSTRAPPED), (150, LARGE)):
-        told = f"{n} questions, 0.6 right at baseline, answers kept 0.9 and 0.75"
+        told = f"{n} questions, accuracy 0.6 at baseline, consistency 0.9 and 0.75"
         names = {"city_accuracy": "city accuracy", "accuracy_ratio": "accuracy ratio"}
         names["consistency_ratio"] = "consistency ratio"
         rows = {
@@ -157,9 +157,9 @@ def _bootstraps() -> Iterator[Study]:
         title = name.replace("_", " ")
         rows[f"{name}_mean"] = Row(f"{title} over partitions: mean", "mean", moments.mean or 0.0)
         rows[f"{name}_sd"] = Row(f"{title} over partitions: sd", "sd", moments.sd or 0.0)
-    yield Study("partitions/60", "60 questions that stay the same, divided at random", COUNTED, run, rows)
+    yield Study("partitions/60", "60 fixed questions, partitioned at random", COUNTED, run, rows)
     for size, draws in ((10, BOOTSTRAPPED), (50, LARGE)):
-        told = f"3 strata of {size} questions, 0.4, 0.6 and 0.8 right"
+        told = f"3 strata of {size} questions, accuracy 0.4, 0.6 and 0.8"
         rows = {
             name: _interval(f"macro {name.split('_')[0]} (bootstrap)".replace("f1", "F1"), "macro")
             for name in ("precision_macro", "recall_macro", "f1_macro")
@@ -185,7 +185,7 @@ def _families() -> Iterator[Study]:
 def _power() -> Iterator[Study]:
     for n in (15, 30, 60, 120):
         gap = power.minimum_detectable_gap(n, 0.2) or 1.0
-        told = f"{n} pairs, 0.2 discordant, gap {gap:.3f}, the smallest called detectable"
+        told = f"{n} pairs, 0.2 discordant, gap {gap:.3f}, the minimum detectable"
         rows = {"power": Row("exact McNemar: power", "power", POWER)}
         yield Study(f"power/mcnemar/{n}", told, COUNTED, small.mcnemar_power(n, gap, 0.2), rows)
     for n in (15, 30, 60, 120):
@@ -193,13 +193,13 @@ def _power() -> Iterator[Study]:
         told = f"{n} pairs, 0.3 discordant, gap 0.2; nominal is `mcnemar_power`"
         yield Study(f"power/curve/{n}", told, COUNTED, small.mcnemar_power(n, 0.2, 0.3), rows)
     rows = {"power": Row("exact McNemar: power", "power", POWER)}
-    told = "30 pairs, the gap called detectable with the discordance of an earlier sample (truth 0.2)"
+    told = "30 pairs, the minimum detectable gap given the discordance of an earlier sample (truth 0.2)"
     yield Study("power/mcnemar/observed", told, COUNTED, small.mcnemar_power_observed(30, 0.2), rows)
     for n in (5, 11, 30, 100):
         shift = power.minimum_detectable_shift(1.0, n) or 0.0
         rows = {"power": Row("paired t: power", "power", POWER)}
-        told = f"{n} pairs, shift {shift:.3f} sd, the smallest called detectable"
+        told = f"{n} pairs, shift {shift:.3f} sd, the minimum detectable"
         yield Study(f"power/t/{n}", told, TESTED, small.t_power(n), rows)
     rows = {"power": Row("paired t: power", "power", POWER, NOTES["spread"])}
-    told = "11 pairs, the shift called detectable with the sd of an earlier sample"
+    told = "11 pairs, the minimum detectable shift given the sd of an earlier sample"
     yield Study("power/t/observed", told, TESTED, small.t_power(11, spread_known=False), rows)

@@ -1,4 +1,4 @@
-"""Verdicts of the simulation study: does a measured share agree with the promise, as far as the draws can tell?"""
+"""Verdicts of the simulation study: is a measured proportion consistent with its nominal value?"""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ Kind = Literal["coverage", "error", "power", "mean", "sd"]
 Verdict = Literal["within", "conservative", "deviates"]
 
 LEVEL = 0.999
-"""Probability that a share that is exactly as promised falls within its band."""
+"""Probability that a proportion falls within its band if its true value is nominal."""
 Z = 3.2905267
-"""The standard normal quantile that leaves half of 1 - LEVEL above it."""
+"""The standard normal quantile with upper tail (1 - LEVEL) / 2."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What the draws of one row came to; `draws` are those with a figure, `undefined` the share of those without.
+    """The result of one row; `draws` counts those with a defined figure, `undefined` is the proportion of the others.
 
-    `measured` and the verdict are None where no draw had a figure.
+    `measured` and the verdict are None if the figure was never defined.
     """
 
     nominal: float
@@ -39,7 +39,7 @@ class Finding:
 
 
 def binomial_band(nominal: float, draws: int) -> tuple[float, float]:
-    """Central range, as shares, of a binomial count of `draws` trials that each succeed with probability `nominal`."""
+    """Central range, as proportions, of a binomial count of `draws` trials with success probability `nominal`."""
     from scipy.stats import binom
 
     tail = (1 - LEVEL) / 2
@@ -47,9 +47,9 @@ def binomial_band(nominal: float, draws: int) -> tuple[float, float]:
 
 
 def verdict_of(kind: Kind, measured: float, low: float, high: float) -> Verdict:
-    """Judge a figure by its band: outside on the safe side is conservative, outside on the other deviates.
+    """Compare a figure with its band: outside on the safe side is conservative, on the other side it deviates.
 
-    Safe is more coverage than promised, fewer errors, more power; a mean and a standard deviation have no safe side.
+    Safe means more coverage, fewer errors or more power than nominal; a mean or standard deviation has no safe side.
     """
     if low <= measured <= high:
         return "within"
@@ -58,7 +58,7 @@ def verdict_of(kind: Kind, measured: float, low: float, high: float) -> Verdict:
 
 
 def finding(kind: Kind, nominal: float, values: Array) -> Finding:
-    """Compare the draws with what was promised; `values` has 1, 0 or, for moments, the figure; NaN is no figure."""
+    """Compare the draws with the nominal value; `values` has 1, 0 or, for moments, the figure; NaN if undefined."""
     found = values[~np.isnan(values)]
     draws, undefined = len(found), 1 - len(found) / len(values)
     if draws == 0:
@@ -69,9 +69,9 @@ def finding(kind: Kind, nominal: float, values: Array) -> Finding:
 
 
 def _moment_band(kind: Kind, nominal: float, values: Array) -> tuple[float, float]:
-    """Band of a simulated mean or standard deviation, normal, with the standard error that the draws show.
+    """Normal band of a simulated mean or standard deviation, with the standard error estimated from the draws.
 
-    That of a standard deviation s is s sqrt((k - 1) / 4n), with k the kurtosis (3 where normal).
+    The standard error of a standard deviation s is s sqrt((k - 1) / 4n), with k the kurtosis (3 for a normal).
     """
     spread = float(np.std(values))
     if spread == 0:

@@ -3,15 +3,15 @@
 from pathlib import Path
 
 from equipoise.core import cache, params, records, stage
-from equipoise.models import probes, registry
-from equipoise.models.export import prepare
+from equipoise.models import registry
+from equipoise.models.export import load_probes, prepare
 
 
 def main(questions: Path, manifest: Path) -> None:
     """Read the probe QUESTIONS; write the MANIFEST of the model."""
     name = params.load().model
     entry = registry.load_entry(name, Path())
-    made = prepare(name, entry, cache.root(), cache.folder() / "models", probes.load(questions))
+    made = prepare(name, entry, cache.root(), cache.folder() / "models", load_probes(questions))
     for path in (manifest, cache.folder() / "models" / f"{name}.json"):
         records.write_json(path, made.written())
 

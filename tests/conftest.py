@@ -13,7 +13,7 @@ from hypothesis import settings
 
 from equipoise.backends.load import open_backend
 from equipoise.core.records import Manifest
-from equipoise.models import export, probes, registry
+from equipoise.models import export, registry
 
 if TYPE_CHECKING:
     from equipoise.backends.onnx import OnnxBackend
@@ -62,7 +62,7 @@ def export_model(name: str, root: Path, store: Path) -> Exported:
             if described.is_file():
                 manifest = Manifest.model_validate_json(described.read_text(encoding="utf-8"))
             else:
-                manifest = export.export(name, entry, root, store, probes.load(ROOT / "data/raw/probes.yaml"))
+                manifest = export.export(name, entry, root, store, export.load_probes(ROOT / "data/raw/probes.yaml"))
                 described.write_text(manifest.model_dump_json(), encoding="utf-8")
         found = weights.locate(entry, root)
         tokenizer = AutoTokenizer.from_pretrained(found.folder, **found.arguments)

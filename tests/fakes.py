@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, Self
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Response
-from equipoise.judge.judging import Judging
-from equipoise.models.machine import Machine
+from equipoise.judge.kept import Judging
+from equipoise.models.readiness import Machine
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from equipoise.core.records import Prompt
-    from equipoise.judge.judging import Pair, Triple
+    from equipoise.judge.kept import Pair, Triple
 
 
 class Copy:

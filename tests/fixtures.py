@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from equipoise.judge.model import NliJudge, load_judge
-from equipoise.judge.snli import LABELS, Pair
+from equipoise.judge.located import load_judge
+from equipoise.judge.model import LABELS, NliJudge
 from equipoise.published.lin import Wordings
 from equipoise.stigma.library import Condition, Library, load_library
+from workshop.snli import Pair
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from equipoise.backends.infer import answer_all
 from equipoise.backends.openai import ApiBackend
 from equipoise.core.cache import ResponseCache
-from equipoise.models import manifests
+from equipoise.models.export import describe
 from equipoise.models.registry import ApiEntry, Generation
 
 if TYPE_CHECKING:
@@ -254,7 +254,7 @@ def ask(model: ApiEntry, prompts: Sequence[Prompt], pause: Waits | None = None) 
 
 def run(model: ApiEntry, prompts: Sequence[Prompt], path: Path) -> list[Response]:
     """Answer prompts through a cache on disk, as the infer stage does."""
-    manifest = manifests.describe("some", model, path.parent)
+    manifest = describe("some", model, path.parent)
     with ResponseCache(path) as cache:
         return list(
             answer_all(

@@ -15,8 +15,8 @@ from typer.main import get_command
 
 from equipoise.cli.app import app
 from equipoise.judge.lexicon import Kind
-from equipoise.judge.registry import JudgeEntry, JudgeError
 from equipoise.models import registry
+from equipoise.models.registry import JudgeEntry, JudgeError
 from equipoise.questions.cities import City
 from equipoise.vignettes.schema import Contrast, Dimension, Pair, Stereotype
 

@@ -15,7 +15,7 @@ from equipoise.backends.replay import ReplayBackend, Saved, question
 from equipoise.core import records
 from equipoise.judge.model import NliJudge
 from equipoise.models import registry
-from equipoise.models.manifests import describe
+from equipoise.models.export import describe
 from equipoise.vignettes.prompts import Build, vignette_prompt
 from test_pipeline import STAGES, closure, paths
 

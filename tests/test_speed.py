@@ -84,7 +84,7 @@ def test_parts_that_were_not_measured_are_left_out() -> None:
 
     assert "| multiple choice" not in page
     assert "A processor" not in page
-    assert "## Weights in fewer bits" not in page
+    assert "## Quantised weights" not in page
 
 
 def test_a_kind_that_cannot_be_made_is_told() -> None:
@@ -93,6 +93,6 @@ def test_a_kind_that_cannot_be_made_is_told() -> None:
     figures = {"machine": MACHINE, "prompts": 16, "threshold": 0.99, "kinds": {"int8": one}, "failed": {"4 bits": "no"}}
     lines = page_of({"quantised": figures}).splitlines()
 
-    assert "| int8 | 1.50 | 50.0% | 1e-01 | refused |" in lines
-    assert "| 4 bits | | | | cannot be made: no |" in lines
+    assert "| int8 | 1.50 | 50.0% | 1e-01 | failed |" in lines
+    assert "| 4 bits | | | | export failed: no |" in lines
     assert "- quantised (load before: 0.1): 2 cores of A processor (avx2), Python 3.11.7, torch 2.13.0." in lines

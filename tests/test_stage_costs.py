@@ -163,9 +163,9 @@ def test_the_page_tells_what_a_small_change_costs(seconds: float, verdict: str) 
 
     assert "| infer | 95.0 | 95.0 | 1,234 |" in lines
     # 100 - 97 s, and 101 - 97 processor seconds.
-    assert "| DVC's own | 3.0 | 4.0 | |" in lines
-    assert "| **together** | **100.0** | **101.0** | **1,234** |" in lines
-    (row,) = [line for line in lines if line.startswith("| one pair")]
+    assert "| DVC's overhead | 3.0 | 4.0 | |" in lines
+    assert "| **total** | **100.0** | **101.0** | **1,234** |" in lines
+    (row,) = [line for line in lines if line.startswith("| one new pair")]
     assert row.endswith(f"| {seconds:.1f} | {seconds:.1f}% | 2 | 6 | build, infer | {verdict} |")
     assert any(line.endswith("| 2.0 | 2.0% | 0 | 0 | none | 5 s: reached |") for line in lines)
     assert "takes 0.51 s, the median of 5 (0.5 s: missed)" in lines[-1]

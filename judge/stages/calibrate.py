@@ -6,10 +6,10 @@ from pathlib import Path
 from equipoise.cases.rows import read_cases
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import read_one, write_json
-from equipoise.judge.export import Shipped
 from equipoise.judge.lexicon import load_lexicon
 from equipoise.judge.model import NliJudge
 from workshop.calibration import CalibrateSettings, calibrate
+from workshop.export import Shipped
 from workshop.folds import told_alike
 from workshop.grid import entail_all
 from workshop.labels import CASES, LABELS, anchors, read_labels

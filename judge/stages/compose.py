@@ -6,10 +6,10 @@ from pathlib import Path
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.judge.lexicon import load_lexicon
-from equipoise.judge.snli import read_snli, write_snli
 from workshop.banks import load_banks
 from workshop.corpus import CorpusSettings, compose
 from workshop.settings import section
+from workshop.snli import read_snli, write_snli
 
 
 def main(params: Path, banks: Path, features: Path, snli: Path, training: Path, test: Path) -> None:

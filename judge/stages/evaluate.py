@@ -5,10 +5,10 @@ from pathlib import Path
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import read_one, write_json
-from equipoise.judge.export import Shipped
 from equipoise.judge.model import NliJudge
-from equipoise.judge.snli import read_snli
 from workshop.evaluation import evaluate
+from workshop.export import Shipped
+from workshop.snli import read_snli
 
 
 def main(weights: Path, metrics: Path, *sets: str) -> None:

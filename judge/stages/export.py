@@ -4,9 +4,9 @@ import sys
 from pathlib import Path
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.judge.export import ExportSettings, ship
-from equipoise.judge.snli import read_snli
+from workshop.export import ExportSettings, ship
 from workshop.settings import section
+from workshop.snli import read_snli
 
 
 def main(params: Path, checkpoint: Path, pairs: Path, weights: Path) -> None:

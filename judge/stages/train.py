@@ -4,8 +4,8 @@ import sys
 from pathlib import Path
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.judge.snli import read_snli
 from workshop.settings import section
+from workshop.snli import read_snli
 from workshop.training import TrainSettings, train
 
 

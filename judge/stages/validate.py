@@ -6,11 +6,11 @@ from pathlib import Path
 from equipoise.cases.rows import read_cases
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import read_one, write_json
-from equipoise.judge import export, model
+from equipoise.judge import model
 from equipoise.judge.lexicon import load_lexicon
 from equipoise.judge.score import Score
 from equipoise.text.diagnoses import load_diagnoses
-from workshop import answers, figures, labels, stress
+from workshop import answers, export, figures, labels, stress
 from workshop.settings import section
 
 

@@ -16,14 +16,14 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.judge.reading import Hypotheses
-from equipoise.judge.snli import Pair
 from workshop.banks import RELATIONS, Kind, fill, slot_values
+from workshop.snli import Pair
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Self
 
-    from equipoise.judge.snli import Label
+    from equipoise.judge.model import Label
     from workshop.banks import Bank, Relation, Sentence, Surroundings, Wordings
 
 GOLD: dict[str, dict[Relation, Label]] = {

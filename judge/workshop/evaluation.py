@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from equipoise.judge.snli import LABELS
+from equipoise.judge.model import LABELS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from equipoise.judge.snli import Label
+    from equipoise.judge.model import Label
 
 
 def evaluate(gold: Sequence[Label], probabilities: NDArray[Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.judge.reading import ENTAILMENT, read_reasonings
 from equipoise.metrics.cases import feature_found as published_mention
 from equipoise.rating.agreement import agreement, binary_agreement
-from equipoise.text.matching import match_answer
+from equipoise.text.answers import match_answer
 from equipoise.text.reasoning import split
 from equipoise.text.sentences import windows
 from workshop.folds import told_alike

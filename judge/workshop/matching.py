@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from equipoise.rating.agreement import binary_agreement
-from equipoise.text.matching import MATCHES
+from equipoise.text.answers import MATCHES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from equipoise.metrics.effects import Nested
-    from equipoise.text.matching import Match
+    from equipoise.text.answers import Match
 
 
 def matching_figures(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.judge.snli import LABELS
+from equipoise.judge.model import LABELS
 
 if TYPE_CHECKING:
     from pathlib import Path

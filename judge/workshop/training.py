@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from equipoise.judge.snli import LABELS
+from equipoise.judge.model import LABELS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from equipoise.judge.snli import Pair
+    from workshop.snli import Pair
 
 POOL = 50
 """Batches drawn at a time and sorted by length among themselves: little padding, and the order stays random."""

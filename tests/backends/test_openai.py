@@ -25,7 +25,7 @@ from equipoise.backends.openai import ApiBackend, whole_text, without_prefix
 from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Response
-from equipoise.models import manifests
+from equipoise.models.export import describe
 from servers import KEY, Fault, FaultyServer, Waits, ask, entry, run
 
 if TYPE_CHECKING:
@@ -173,9 +173,9 @@ def test_a_manifest_names_the_server_and_what_it_is_told() -> None:
     model = entry("http://x/v1")
 
     def identity(**change: Any) -> str:
-        return manifests.describe("some", model.model_copy(update=change), ROOT).identity
+        return describe("some", model.model_copy(update=change), ROOT).identity
 
-    manifest = manifests.describe("some", model, ROOT)
+    manifest = describe("some", model, ROOT)
     assert (manifest.backend, manifest.repo, manifest.revision) == ("openai", "http://x/v1", "some-model")
     assert records.Manifest.model_validate(manifest.written()) == manifest
     others = [{"base_url": "http://y/v1"}, {"model": "b"}, {"temperature": None}, {"seed": 1}, {"prefix": None}]
@@ -186,7 +186,7 @@ def test_a_manifest_names_the_server_and_what_it_is_told() -> None:
 
 def test_the_manifest_of_another_backend_is_refused() -> None:
     """An entry that was changed after the export is told, with the mend."""
-    manifest = manifests.describe("some", entry("http://x/v1"), ROOT).model_copy(update={"backend": "onnx"})
+    manifest = describe("some", entry("http://x/v1"), ROOT).model_copy(update={"backend": "onnx"})
 
     with pytest.raises(
         EquipoiseError, match=r"models/some\.yaml: field backend is openai, but the manifest is of onnx"
@@ -246,7 +246,7 @@ from equipoise.core import cache
 from equipoise.core import records
 from equipoise.models import registry
 from equipoise.core import stage
-from equipoise.models import manifests
+from equipoise.models.export import describe
 from equipoise.backends.interrupts import heard
 from equipoise.backends.load import open_backend
 from equipoise.backends.infer import answer_all
@@ -254,7 +254,7 @@ from equipoise.backends.infer import answer_all
 
 def main() -> None:
     entry = registry.load_entry("some", Path())
-    manifest = manifests.describe("some", entry, Path())
+    manifest = describe("some", entry, Path())
     with cache.ResponseCache.open() as kept:
         rows = answer_all(
             records.read(Path("prompts.jsonl"), records.Prompt),

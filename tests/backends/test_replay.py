@@ -14,7 +14,7 @@ from equipoise.core import records
 from equipoise.core.cache import ResponseCache
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Prompt, Response
-from equipoise.models import manifests
+from equipoise.models.export import describe
 from equipoise.models.registry import ReplayEntry
 
 prompt = partial(builders.prompt, study="questions", system="You are a clinician.")
@@ -101,7 +101,7 @@ def test_saved_responses_of_a_run_give_the_run_again(tmp_path: Path, monkeypatch
     before = [Response.model_validate(saved(key, key).model_dump(exclude={"asked"})) for key in "ab"]
     records.write(tmp_path / "responses.jsonl", before)
     model = entry(tmp_path / "responses.jsonl")
-    manifest = manifests.describe("some", model, tmp_path)
+    manifest = describe("some", model, tmp_path)
     with ResponseCache(tmp_path / "cache") as cache:
         answered = answer_all(
             prompts,
@@ -122,15 +122,16 @@ def test_a_file_that_is_missing_or_altered_is_refused(tmp_path: Path, monkeypatc
     monkeypatch.setenv("DVC_ROOT", str(tmp_path))
     path = tmp_path / "saved.jsonl"
     with pytest.raises(
-        EquipoiseError, match=r"saved answers missing: \S+/saved\.jsonl: put the file there, or mend the"
+        EquipoiseError, match=r"saved answers missing: \S+/saved\.jsonl: restore the file, or correct the"
     ):
-        manifests.describe("some", entry(path), tmp_path)
+        describe("some", entry(path), tmp_path)
     records.write(path, [saved("a", "Yes.")])
     model = entry(path)
-    manifest = manifests.describe("some", model, tmp_path)
+    manifest = describe("some", model, tmp_path)
     records.write(path, [saved("a", "No.")])
 
     with pytest.raises(
-        EquipoiseError, match=rf"saved answers altered: \S+ has sha256 [0-9a-f]{{64}}, not {model.sha256}"
+        EquipoiseError,
+        match=rf"saved answers altered: \S+: checksum mismatch: expected {model.sha256}, found [0-9a-f]+",
     ):
         open_backend(manifest, model, tmp_path, batch_size=1)

@@ -11,7 +11,7 @@ from builders import prompt
 from equipoise.backends import server
 from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
-from equipoise.models import manifests
+from equipoise.models.export import describe
 from servers import KEY, Fault, FaultyServer, Waits, ask, entry, run
 
 if TYPE_CHECKING:
@@ -204,7 +204,7 @@ def test_the_key_is_seen_nowhere(
 
     with FaultyServer(refuse=refuse) as api:
         model = entry(api.url, stream=stream)
-        records.write_json(tmp_path / "manifest.json", manifests.describe("some", model, tmp_path).written())
+        records.write_json(tmp_path / "manifest.json", describe("some", model, tmp_path).written())
         told = ""
         try:
             records.write(tmp_path / "responses.jsonl", run(model, [prompt("a"), prompt("b")], tmp_path / "cache"))

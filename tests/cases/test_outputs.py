@@ -67,11 +67,11 @@ def test_the_note_of_the_cleaning_is_not_said() -> None:
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([], "holds no outputs"),
+        ([], "no outputs: give"),
         ([{"output_text": "x"}], "row 1: field id is missing or empty"),
         ([{"id": "a"}], "row 1: field output_text is missing"),
-        ([{"id": "a", "output_text": 3}], "row 1: field output_text: 3 is no text"),
-        ([{"id": "a", "output_text": "x"}, {"id": "a", "output_text": "y"}], "row 2: id 'a' stands already in row 1"),
+        ([{"id": "a", "output_text": 3}], "row 1: field output_text: 3 is not text"),
+        ([{"id": "a", "output_text": "x"}, {"id": "a", "output_text": "y"}], "row 2: duplicate id 'a' .first in row 1"),
     ],
 )
 def test_faults_are_named(tmp_path: Path, rows: list[dict[str, Any]], message: str) -> None:

@@ -89,7 +89,7 @@ def test_an_unexpected_verdict_fails(tmp_path: Path) -> None:
     assert done.exit_code == 1
     assert isinstance(done.exception, EquipoiseError)
     assert str(done.exception).startswith(
-        "1 of 7 verdicts are not as expected: amqa/white (departs, not reproduced): find what moved them, or mend"
+        "1 of 7 verdicts are not as expected: amqa/white (departs, not reproduced): find what moved them, or correct"
     )
     assert "expected: reproduced" in " ".join(done.stdout.split())
 

@@ -12,9 +12,8 @@ from builders import ROLES, judgement, response, vignette
 from equipoise.cli.app import app
 from equipoise.core import records
 from equipoise.core.records import Judgement, Response, Vignette
-from equipoise.rating.blind import COLUMNS, KeyRow
-from equipoise.rating.cells import read_table, table_text
-from equipoise.rating.raters import LISTED
+from equipoise.rating.agreement import LISTED
+from equipoise.rating.blind import COLUMNS, KeyRow, read_table, table_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -177,7 +176,7 @@ def test_a_sheet_of_another_order_is_refused(run: Path) -> None:
     rate(run, "anna.csv")
     blind("export", "--seed", "1", "--out", "b.csv", "--key", "b.jsonl")
 
-    assert "the reasoning is another than the key's" in refused("import", "anna.csv", "--key", "b.jsonl")
+    assert "the reasoning differs from the key's" in refused("import", "anna.csv", "--key", "b.jsonl")
 
 
 def test_what_no_csv_is_told(run: Path) -> None:

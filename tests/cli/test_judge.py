@@ -12,7 +12,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from equipoise.cases.given import judge_rows
+from equipoise.cases.score import judge_rows
 from equipoise.cli import texts as command
 from equipoise.cli.texts import judge
 from equipoise.core.errors import EquipoiseError

@@ -9,7 +9,7 @@ import pytest
 
 from equipoise.core import records
 from equipoise.core.params import load
-from equipoise.judge.model import load_judge
+from equipoise.judge.located import load_judge
 from equipoise.openr1.compare import entailments
 from equipoise.openr1.pairs import pair_items
 from equipoise.openr1.rows import SOURCE, OpenR1Item

@@ -8,7 +8,8 @@ import pytest
 from equipoise.core.errors import EquipoiseError
 from equipoise.judge import kept
 from equipoise.judge.kept import Entailment, EntailmentCache, KeptJudge, kept_probabilities
-from equipoise.judge.model import LocatedJudge, NliJudge, locate_judge
+from equipoise.judge.located import LocatedJudge, locate_judge
+from equipoise.judge.model import NliJudge
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

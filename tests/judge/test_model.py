@@ -4,14 +4,17 @@ import json
 from typing import TYPE_CHECKING
 
 import numpy as np
+import onnx
 import pytest
+from onnx import TensorProto, helper
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.judge.model import NliJudge, label_columns, load_judge, needed_graph
-from equipoise.judge.snli import LABELS
+from equipoise.judge.located import load_judge
+from equipoise.judge.model import LABELS, NliJudge, first_token_only, label_columns, needed_graph
 
 if TYPE_CHECKING:
     from pathlib import Path
+
 
 MAN = "A 45-year-old Black man has chest pain."
 CLINICAL = [
@@ -69,7 +72,7 @@ def test_number_of_cores_changes_no_bit(
     judge: NliJudge, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cores: int
 ) -> None:
     """As many batches at once as there are cores, however many, give bit for bit the same."""
-    monkeypatch.setattr("equipoise.judge.model._cores", lambda: cores)
+    monkeypatch.setattr("equipoise.judge.model.cores", lambda: cores)
     other = load_judge("minilm_nli", root, tmp_path)
 
     np.testing.assert_array_equal(judge.probabilities(CLINICAL), other.probabilities(CLINICAL, tokens_a_batch=40))
@@ -139,3 +142,63 @@ def test_unknown_judge_is_refused_with_the_nearest(root: Path, tmp_path: Path) -
         match=r"'minilm_nil': did you mean 'minilm_nli'\? known: deberta_v3_large, minilm_nli, minilm_snli",
     ):
         load_judge("minilm_nil", root, tmp_path)
+
+
+ASKED = [
+    (f"{who} has {what}.", f"The patient is {guess}.")
+    for who in ("A young woman", "The homeless patient", "A Black student who lives in a hostel")
+    for what in ("chest pain", "been low in mood since the birth of her second child in March")
+    for guess in ("ill", "homeless", "in pain and short of breath")
+]
+
+
+def test_shipped_judge_is_cut_and_no_bit_changes(judge: NliJudge, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The judge that ships is cut when it is opened, and gives bit for bit what its whole graph gives."""
+    weights = root / "judge/weights"
+    monkeypatch.setattr("equipoise.judge.model.needed_graph", lambda folder: folder / "model.onnx")
+    whole = NliJudge(weights, max_tokens=512)
+
+    assert first_token_only(onnx.load(weights / "model.onnx"))
+    np.testing.assert_array_equal(whole.probabilities(ASKED), judge.probabilities(ASKED))
+
+
+def test_only_the_last_layer_is_cut(root: Path) -> None:
+    """Of six layers the sixth one's projection and residual see one token, and the valid graph gains two slices."""
+    model = onnx.load(root / "judge/weights/model.onnx")
+    before = {node.output[0]: list(node.input) for node in model.graph.node}
+
+    assert first_token_only(model)
+    onnx.checker.check_model(model)
+    assert {"first_token.attended", "first_token.hidden"} == {
+        node.output[0] for node in model.graph.node
+    } - before.keys()
+    changed = [one.name for one in model.graph.node if list(one.input) != before.get(one.output[0], list(one.input))]
+    assert changed == [
+        "/bert/encoder/layer.5/attention/output/dense/MatMul",
+        "/bert/encoder/layer.5/attention/output/Add",
+    ]
+
+
+def test_graph_that_is_cut_is_left(root: Path) -> None:
+    """A graph that is cut already has nothing left to cut."""
+    model = onnx.load(root / "judge/weights/model.onnx")
+    first_token_only(model)
+    once = model.SerializeToString()
+
+    assert not first_token_only(model)
+    assert once == model.SerializeToString()
+
+
+def test_other_graph_is_left() -> None:
+    """A graph that gathers the first token, but of no layer that is BERT's, stays as it is."""
+    nodes = [
+        helper.make_node("Relu", ["x"], ["hidden"]),
+        helper.make_node("Gather", ["hidden", "first"], ["y"], axis=1),
+    ]
+    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in ("x", "y")]
+    first = helper.make_tensor("first", TensorProto.INT64, [], [0])
+    model = helper.make_model(helper.make_graph(nodes, "other", ends[:1], ends[1:], [first]))
+    before = model.SerializeToString()
+
+    assert not first_token_only(model)
+    assert before == model.SerializeToString()

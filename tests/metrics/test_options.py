@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from equipoise.judge.registry import FOLDER
 from equipoise.metrics.adversarial import AdversarialOptions
 from equipoise.metrics.equity import EquityOptions
 from equipoise.metrics.options import Measure, judge_errors
 from equipoise.metrics.silent import SilentBiasOptions
 from equipoise.metrics.stigma import StigmaOptions
+from equipoise.models.registry import JUDGES as FOLDER
 from equipoise.stats.misclassification import ErrorCounts
 
 if TYPE_CHECKING:

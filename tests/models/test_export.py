@@ -14,11 +14,13 @@ import pytest
 from equipoise.backends.load import open_backend
 from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
-from equipoise.models import export, probes
-from equipoise.models.registry import LocalSource
+from equipoise.core.records import Manifest
+from equipoise.models import export
+from equipoise.models.registry import ApiEntry, Generation, LocalSource
 
 if TYPE_CHECKING:
     from conftest import Exported
+
 
 ROOT = Path(__file__).parents[2]
 PROBES = ("Which vitamin prevents scurvy?", "What does insulin lower?")
@@ -62,7 +64,7 @@ def test_the_graph_is_compared_with_torch_on_every_probe(tiny_model: Exported) -
     """The fused graph favours torch's letters and tokens, and its logits differ by less than 0.001."""
     fidelity = tiny_model.manifest.fidelity
 
-    assert len(probes.load(ROOT / "data/raw/probes.yaml")) == fidelity.probes
+    assert len(export.load_probes(ROOT / "data/raw/probes.yaml")) == fidelity.probes
     assert (fidelity.letters, fidelity.tokens) == (1.0, 1.0)
     assert fidelity.max_abs_logit <= 1e-3
 
@@ -119,17 +121,17 @@ def test_a_graph_that_answers_otherwise_is_refused(
 
     import tiny
 
-    write = export._write_graph
+    write = export._write_fused
     other = AutoModelForCausalLM.from_pretrained(tiny.build(tmp_path / "other", seed=2)).eval()
-    monkeypatch.setattr(export, "_write_graph", lambda _, folder, length: write(other, folder, length))
+    monkeypatch.setattr(export, "_write_fused", lambda _, folder, length: write(other, folder, length))
     store = tmp_path / "store"
     manifest = tiny_model.manifest
     shutil.copytree(tiny_model.store / manifest.folder, store / manifest.folder)
 
     with pytest.raises(
         EquipoiseError,
-        match=r"^export of tiny refused: it agrees with torch on [\d.]+% of letters and [\d.]+% of greedy tokens; "
-        r"models/tiny\.yaml asks for 99\.0%$",
+        match=r"^export of tiny refused: it agrees with torch on [\d.]+% of letters and [\d.]+% of greedy tokens: "
+        r"models/tiny\.yaml requires 99\.0%$",
     ):
         export_again(tiny_model, store)
     assert [store / manifest.folder] == list(store.iterdir())
@@ -142,8 +144,8 @@ def test_either_agreement_can_refuse(
 ) -> None:
     """Letters and greedy tokens must both reach the registry's threshold, 0.99."""
     low = records.Fidelity(probes=2, letters=letters, tokens=tokens, max_abs_logit=0)
-    monkeypatch.setattr(export, "_write_graph", lambda _, folder, __: folder.mkdir())
-    monkeypatch.setattr(export, "_compare", lambda *_: (low, "CPUExecutionProvider"))
+    monkeypatch.setattr(export, "_write_fused", lambda *_: None)
+    monkeypatch.setattr(export, "chat_fidelity", lambda *_: low)
 
     with pytest.raises(EquipoiseError, match="export of tiny refused"):
         export_again(tiny_model, tmp_path)
@@ -165,14 +167,14 @@ def test_a_store_that_cannot_be_made_is_named(tiny_model: Exported, tmp_path: Pa
     """A store below a file is refused in one line."""
     (tmp_path / "file").touch()
 
-    with pytest.raises(EquipoiseError, match=r"file/store: cannot be made \(.+\): mend the permissions"):
+    with pytest.raises(EquipoiseError, match=r"file/store: cannot be created \(.+\): correct the permissions"):
         export_again(tiny_model, tmp_path / "file" / "store")
 
 
 @pytest.mark.parametrize(
     ("kind", "refusal"),
     [
-        ("cut", r"transformers cannot load the weights \(SafetensorError: .+\): fetch them anew"),
+        ("cut", r"transformers cannot load the weights \(SafetensorError: .+\): fetch them again"),
         ("gpt2", "a gpt2 model has no rotary attention to fuse"),
         ("untuned", "the tokenizer has no chat template: choose a model tuned"),
     ],
@@ -195,4 +197,39 @@ def test_a_checkpoint_that_cannot_be_asked_is_refused(
 
     with pytest.raises(EquipoiseError, match=rf"^\S+/{kind}: {refusal}[^\n]*$"):
         export.export("tiny", entry, tmp_path, tmp_path / "store", PROBES)
+    assert not (tmp_path / "store").exists()
+
+
+def test_the_manifest_of_exported_weights_has_no_part_of_a_server(tiny_model: Exported, tmp_path: Path) -> None:
+    """Its file holds what an export made, and reads back as it was; the agreement is no part of its identity."""
+    manifest = tiny_model.manifest
+    records.write_json(tmp_path / "manifest.json", manifest.written())
+
+    assert {"backend", "settings"}.isdisjoint(manifest.written())
+    assert records.read_one(tmp_path / "manifest.json", Manifest) == manifest
+    assert manifest.model_copy(update={"fidelity": None}).identity == manifest.identity
+    assert manifest.model_copy(update={"files": {}}).identity != manifest.identity
+
+
+def test_a_server_is_described_and_not_exported(tmp_path: Path) -> None:
+    """Nothing is written to the store: neither weights nor files belong to it."""
+    entry = ApiEntry(
+        title="A server",
+        licence="none",
+        backend="openai",
+        base_url="http://x/v1",
+        model="m",
+        key_env="SOME_KEY",
+        generation=Generation(reasoning_tokens=1, answer_tokens=1),
+    )
+    manifest = export.prepare("some", entry, tmp_path, tmp_path / "store", ())
+
+    assert manifest.written() == {
+        "model": "some",
+        "backend": "openai",
+        "repo": "http://x/v1",
+        "revision": "m",
+        "licence": "none",
+        "settings": entry.settings,
+    }
     assert not (tmp_path / "store").exists()

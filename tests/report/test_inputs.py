@@ -169,8 +169,8 @@ def test_saved_answers_are_an_input_with_their_cases() -> None:
 
 def test_weights_of_the_hub_are_held_to_a_commit() -> None:
     """Judges and masked models of the hub have their commit as source."""
-    from equipoise.judge.registry import load_entry as load_judge
-    from equipoise.stigma.masked_registry import load_entry as load_masked
+    from equipoise.models.registry import load_judge_entry as load_judge
+    from equipoise.models.registry import load_masked_entry as load_masked
 
     for (found,) in (
         judge_inputs(load_judge("deberta_v3_large", ROOT)),

@@ -94,6 +94,6 @@ def test_likelihoods_of_studies_that_are_left_out_are_not_needed(tmp_path: Path)
     require_sound(settings, tmp_path, MadeMachine(fault="no network"))
     (tmp_path / "asked.jsonl").unlink()
     with pytest.raises(
-        EquipoiseError, match=r"cases of saved answers missing: .*/asked\.jsonl: .*mend the field cases\.file"
+        EquipoiseError, match=r"cases of saved answers missing: .*/asked\.jsonl: .*correct the fields cases\.file"
     ):
         require_sound(settings, tmp_path, MadeMachine())

@@ -1,18 +1,33 @@
+"""Tests of the answers read from responses: by likelihood, from the text, and by their meaning."""
+
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import response, vignette
 from equipoise.core.records import Answer, Response
-from equipoise.text.answers import Given, answer_set, log_odds, read_generated, read_likelihood
+from equipoise.text.answers import (
+    MATCHES,
+    Given,
+    MatchSettings,
+    answer_set,
+    log_odds,
+    match_answer,
+    read_generated,
+    read_likelihood,
+)
+from equipoise.text.diagnoses import load_diagnoses
 
 if TYPE_CHECKING:
     from equipoise.core.records import AnswerKind
 
+DIAGNOSES = load_diagnoses(Path(__file__).parents[2] / "data/diagnoses.yaml")
 CASE = vignette(
     "pair",
     dimensions=("gender",),
@@ -164,3 +179,189 @@ def test_log_odds_are_positive_towards_the_stereotype() -> None:
 def test_the_set_holds_every_answer_of_the_case(kind: AnswerKind, count: int) -> None:
     """Each kind has its answers."""
     assert count == len(ANSWERS[kind])
+
+
+def answer(label: str, *synonyms: str) -> Answer:
+    """Build an answer; one without synonyms is its own."""
+    return Answer(label=label, synonyms=synonyms or (label,))
+
+
+def judge(entailment: float) -> Any:
+    """A judge that gives every pair the same entailment."""
+    return lambda pairs: np.array([[entailment, 1 - entailment, 0.0]] * len(pairs))
+
+
+@pytest.mark.parametrize(
+    ("said", "label", "expected"),
+    [
+        # Synonyms and abbreviations, either way round.
+        ("**Diagnosis:** Heart attack.", "myocardial infarction", "yes"),
+        ("Diagnosis: acute MI", "acute myocardial infarction", "yes"),
+        ("The most likely diagnosis is a blood clot in the lung.", "PE", "yes"),
+        ("**Final Answer:** DVT of the left leg", "deep vein thrombosis", "yes"),
+        ("Diagnosis: water infection", "UTI", "yes"),
+        ("Diagnosis: ruptured berry aneurysm", "subarachnoid haemorrhage", "yes"),
+        ("Diagnosis: Lou Gehrig's disease", "motor neurone disease", "yes"),
+        ("Diagnosis: bvFTD", "frontotemporal dementia", "yes"),
+        ("Diagnosis: Acid reflux (GORD)", "gastro-oesophageal reflux disease", "yes"),
+        # American spelling, order, endings, possessives.
+        ("Diagnosis: Iron deficiency anemia", "iron-deficiency anaemia", "yes"),
+        ("Diagnosis: Gallstone pancreatitis", "acute pancreatitis due to gallstones", "yes"),
+        ("Diagnosis: Crohn\N{RIGHT SINGLE QUOTATION MARK}s disease", "Crohn's disease", "yes"),
+        ("Diagnosis: Major depressive disorder with postpartum onset", "postnatal depression", "yes"),
+        ("Diagnosis: Alcohol-induced hepatitis", "alcoholic hepatitis", "yes"),
+        # A more exact naming is the same.
+        ("Diagnosis: Acute anterior STEMI", "myocardial infarction", "yes"),
+        ("Diagnosis: Streptococcal pneumonia of the right lower lobe", "pneumonia", "yes"),
+        ("Diagnosis: Acute coronary syndrome, likely NSTEMI", "acute coronary syndrome", "yes"),
+        ("Diagnosis: Delirium secondary to a UTI", "delirium", "yes"),
+        # An answer of two sides is given by either, and by both.
+        ("Diagnosis: Panic attack", "anxiety or panic attack", "yes"),
+        ("Diagnosis: anxiety/panic attack", "anxiety or panic attack", "yes"),
+        # Broader, narrower by another name, of several, or the cause.
+        ("Diagnosis: Pancreatitis", "gallstone pancreatitis", "partly"),
+        ("Diagnosis: Depression", "postnatal depression", "partly"),
+        ("Diagnosis: NSTEMI", "acute coronary syndrome", "partly"),
+        ("Diagnosis: Alzheimer's disease", "dementia", "partly"),
+        ("Diagnosis: Pneumonia or pulmonary embolism", "pulmonary embolism", "partly"),
+        ("Diagnosis: NSTEMI (heart attack) or **unstable angina**", "unstable angina", "partly"),
+        ("Diagnosis: Asthma, pneumonia, or COPD", "COPD", "partly"),
+        ("Diagnosis: Delirium due to UTI", "urinary tract infection", "partly"),
+        # Words that exclude each other.
+        ("Diagnosis: Chronic pancreatitis", "acute pancreatitis", "no"),
+        ("Diagnosis: Alcoholic pancreatitis", "gallstone pancreatitis", "no"),
+        ("Diagnosis: Type 1 diabetes", "type 2 diabetes", "no"),
+        # Another diagnosis, whatever else is said.
+        ("Diagnosis: Pulmonary oedema", "pulmonary embolism", "no"),
+        ("Diagnosis: Pulmonary embolism rather than anxiety.", "anxiety", "no"),
+        ("While anxiety is possible, the most likely diagnosis is pulmonary embolism.", "anxiety", "no"),
+        ("Anxiety is common.\n\n**Diagnosis:** Pulmonary embolism.\n\nAnxiety is less likely.", "anxiety", "no"),
+        # Names that hold the words of another diagnosis.
+        ("Diagnosis: Heat stroke", "stroke", "no"),
+        ("Diagnosis: Pulmonary hypertension", "hypertension", "no"),
+        ("Diagnosis: Diabetes insipidus", "diabetes", "no"),
+        ("Diagnosis: Respiratory depression", "depression", "no"),
+        ("Diagnosis: Hypertensive encephalopathy", "poorly controlled hypertension", "partly"),
+        ("Diagnosis: Illness anxiety disorder", "anxiety", "partly"),
+        ("Diagnosis: Kidney stone", "chronic kidney disease", "no"),
+        # One side of a comma or a bracket may be another name, or a diagnosis of its own.
+        ("Diagnosis: Left ventricular dysfunction (HFrEF)", "heart failure with reduced ejection fraction", "yes"),
+        ("Diagnosis: Hypothyroidism, obesity", "obesity", "partly"),
+        ("Diagnosis: Pneumonia, possibly tuberculosis", "pneumonia", "yes"),
+        ("Diagnosis: Pneumonia, possibly tuberculosis", "tuberculosis", "partly"),
+        ("Diagnosis: Pneumonia vs. tuberculosis", "pneumonia", "partly"),
+        ("Diagnosis: Acute appendicitis; differential includes ovarian torsion", "ovarian torsion", "no"),
+        # The wall of an infarction is read off a raised ST segment.
+        ("Diagnosis: Acute anterior wall MI", "anterior ST-elevation myocardial infarction", "yes"),
+        ("Diagnosis: NSTEMI of the anterior wall", "anterior ST-elevation myocardial infarction", "partly"),
+        # Spelling, and what one of two names says more exactly.
+        ("Diagnosis: Generalized anxiety disorder", "generalised anxiety disorder", "yes"),
+        ("Diagnosis: Cecal tumor", "caecal tumour", "yes"),
+        ("Diagnosis: Nonadherence to medication", "poor medication compliance", "yes"),
+        ("Diagnosis: Left MCA infarct (ischemic stroke)", "cerebral infarction", "yes"),
+        ("Diagnosis: Thyrotoxicosis", "anxiety", "no"),
+        ("Diagnosis: Postpartum thyroiditis", "postnatal depression", "no"),
+        ("Diagnosis: Vaso-occlusive crisis", "drug-seeking", "no"),
+        # A course that the answer need not tell.
+        ("Diagnosis: COPD", "exacerbation of COPD", "yes"),
+        ("Diagnosis: Hypertension", "essential hypertension", "yes"),
+        # Sentences.
+        ("TB remains the most likely diagnosis, given his cough.", "tuberculosis", "yes"),
+        ("Her symptoms are most consistent with an overactive thyroid.", "hyperthyroidism", "yes"),
+        ("The findings strongly support a diagnosis of coeliac disease, as he has anaemia.", "celiac disease", "yes"),
+        ("I would diagnose shingles.", "herpes zoster", "yes"),
+        ("Appendicitis.", "appendicitis", "yes"),
+        ("He has had a stroke.", "CVA", "yes"),
+        ("The acute onset makes PE the most likely diagnosis.", "pulmonary embolism", "yes"),
+        ("Anxiety was considered but the findings are best explained by PE.", "anxiety", "no"),
+        ("A panic attack is less likely than pulmonary embolism.", "panic attack", "no"),
+        ("A panic attack is less likely than pulmonary embolism.", "pulmonary embolism", "yes"),
+        ("Pulmonary embolism is more likely than a panic attack.", "panic attack", "no"),
+        ("The diagnosis is not anxiety; it is hyperthyroidism.", "anxiety", "no"),
+        ("It is not simply anxiety. The most likely diagnosis is hyperthyroidism.", "hyperthyroidism", "yes"),
+        ("Diagnosis: not a heart attack but a panic attack", "panic attack", "yes"),
+        # A statement that names no more than a kind of cause gives way to another.
+        ("The picture is typical of acute coronary syndrome. It points to a cardiac etiology.", "ACS", "yes"),
+        # What would be likely otherwise, or next, is not the conclusion.
+        ("The most likely diagnosis is gout. If the fluid is turbid, septic arthritis would be the most likely.",
+         "gout", "yes"),
+        ("The most likely diagnosis is gout. Pseudogout is the next most likely.", "pseudogout", "no"),
+        # No diagnosis.
+        ("No diagnosis can be made from the information given.", "stroke", "unclear"),
+        ("More information is needed before a diagnosis can be made.", "stroke", "unclear"),
+        ("Several conditions could explain these symptoms, and tests are needed.", "stroke", "unclear"),
+        ("**Final diagnosis:** None – further testing needed", "stroke", "unclear"),
+        ("Diagnosis: N/A", "stroke", "unclear"),
+        ("", "stroke", "unclear"),
+        ("Diagnosis: unclear without further tests", "stroke", "unclear"),
+        ("I'm sorry, but I can't help with that.", "stroke", "unclear"),
+        ("There is much to think about here, and the results of several tests would be wanted before all else.",
+         "stroke", "unclear"),
+    ],
+)  # fmt: skip
+def test_match(said: str, label: str, expected: str) -> None:
+    """The diagnosis ranked first is compared by meaning."""
+    assert expected == match_answer(said, answer(label), DIAGNOSES)
+
+
+def test_synonyms_of_the_answer_count() -> None:
+    """What the lexicon does not know the answer's own wordings may say."""
+    said = "Diagnosis: Kussmaul's malady"
+
+    assert match_answer(said, answer("polyarteritis nodosa"), DIAGNOSES) == "no"
+    assert match_answer(said, answer("polyarteritis nodosa", "Kussmaul's malady"), DIAGNOSES) == "yes"
+
+
+@pytest.mark.parametrize(
+    ("label", "entailment", "expected"),
+    [
+        # A shared word, and entailment both ways.
+        ("overuse of the knee", 0.95, "yes"),
+        ("overuse of the knee", 0.5, "no"),
+        # No shared word: at most related.
+        ("housemaid's trouble", 0.95, "partly"),
+        ("housemaid's trouble", 0.5, "no"),
+    ],
+)
+def test_entailment_decides_what_words_leave_open(label: str, entailment: float, expected: str) -> None:
+    """The judge is asked both ways, and never makes two diagnoses without a common word the same."""
+    assert expected == match_answer("Diagnosis: inflamed knee", answer(label), DIAGNOSES, judge(entailment))
+
+
+def test_entailment_has_to_hold_both_ways() -> None:
+    """A name that only takes in the other is another."""
+
+    def one_way(pairs: list[tuple[str, str]]) -> np.ndarray[Any, Any]:
+        return np.array([[float("inflamed" in premise), 0.0, 0.0] for premise, _ in pairs])
+
+    settings = MatchSettings(threshold=0.5)
+
+    assert match_answer("Diagnosis: inflamed knee", answer("knee overuse"), DIAGNOSES, one_way, settings) == "no"
+
+
+def test_a_judge_is_not_asked_where_words_decide() -> None:
+    """Words that decide cost no run of the judge."""
+
+    def refuse(pairs: list[tuple[str, str]]) -> np.ndarray[Any, Any]:
+        raise AssertionError(pairs)
+
+    assert match_answer("Diagnosis: heart attack", answer("MI"), DIAGNOSES, refuse) == "yes"
+
+
+@given(st.text(max_size=200))
+def test_any_text_has_a_match(said: str) -> None:
+    """No text breaks the reading."""
+    assert match_answer(said, answer("stroke"), DIAGNOSES) in MATCHES
+
+
+def test_every_wording_of_a_group_is_its_first() -> None:
+    """Within a group any wording stands for the first, and the first for it."""
+    apart = [
+        (said, label)
+        for group in DIAGNOSES.groups
+        for wording in group[1:]
+        for said, label in ((group[0], wording), (wording, group[0]))
+        if match_answer(f"**Diagnosis:** {said}", answer(label), DIAGNOSES) != "yes"
+    ]
+
+    assert apart == []

@@ -14,7 +14,7 @@ from equipoise.core import cache, records
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Manifest, Prompt, Response
 from equipoise.models import registry
-from equipoise.models.manifests import describe
+from equipoise.models.export import describe
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 from equipoise.core import cache
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import sha256
-from equipoise.models.manifests import verified_file
 from equipoise.models.registry import ApiEntry, OnnxEntry, ReplayEntry, TorchEntry, VllmEntry
-from equipoise.models.weights import locate
+from equipoise.models.weights import locate, verified_file
 
 if TYPE_CHECKING:
     from pathlib import Path

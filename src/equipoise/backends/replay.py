@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Self
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Response, digest, each, read, read_text
-from equipoise.models.manifests import verified_cases, verified_file
 from equipoise.models.registry import ReplayEntry, Sha256
+from equipoise.models.weights import verified_cases, verified_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -45,7 +45,7 @@ class Output(NamedTuple):
 
 
 def read_outputs(path: Path) -> list[Output]:
-    """Read a file of outputs, in file order; a fault names the row and the field."""
+    """Read a file of outputs, in file order; an error names the row and the field."""
     rows: list[Output] = []
     seen: dict[tuple[str, str], int] = {}
     for number, row in json_rows(path):
@@ -53,12 +53,12 @@ def read_outputs(path: Path) -> list[Output]:
         output = _output(row, where)
         key = (output.id, output.mode)
         if key in seen:
-            message = f"{where}: id {output.id!r} stands already in row {seen[key]}: keep one of them"
+            message = f"{where}: duplicate id {output.id!r} (first in row {seen[key]}): keep one of them"
             raise EquipoiseError(message)
         seen[key] = number
         rows.append(output)
     if not rows:
-        message = f"{path}: holds no outputs: give one row a case, with id and output_text"
+        message = f"{path}: no outputs: give one row a case, with id and output_text"
         raise EquipoiseError(message)
     return rows
 
@@ -112,7 +112,7 @@ def _output(row: Mapping[str, Any], where: str) -> Output:
     for field in ("status", "mode", "model_name", "bias_feature", "bias_label", "extracted_diagnosis", "output_text"):
         value = row.get(field)
         if value is not None and not isinstance(value, str):
-            message = f"{where}: field {field}: {value!r} is no text: mend the row"
+            message = f"{where}: field {field}: {value!r} is not text: correct the row"
             raise EquipoiseError(message)
         texts[field] = value
     ok = (texts["status"] or "ok") == "ok"

@@ -3,7 +3,7 @@
 The interchange format is a JSON object `{"cases": [...]}`; a case has `prompt`, `bias_feature` and `bias_label`, and
 may have an `id` and `metadata`. Of the metadata these are read: `dimension` (race), `role` (marginalised or
 privileged), `features` (words by dimension, where several are varied), `synonyms` of the label, `source` and `licence`.
-A case stands alone, so no paired figure can be computed from it.
+A case is single, so no paired figure can be computed from it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Answer, AnswerKind, Role, Row, Study, Text, Vignette, fault
 from equipoise.judge.reading import Reading
-from equipoise.text.spelling import american
+from equipoise.text.diagnoses import american
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -93,26 +93,24 @@ class _Published(BaseModel):
 
 
 def read_cases(path: Path) -> list[Case]:
-    """Read cases: the interchange format, or rows that were imported before (JSONL); a fault names the case."""
+    """Read cases: the interchange format, or rows that were imported before (JSONL); an error names the case."""
     if path.suffix == ".jsonl":
         return records.read(path, Case)
     shape = 'give {"cases": [{"prompt": …, "bias_feature": …, "bias_label": …}, …]}'
     try:
         value = json.loads(records.read_text(path).removeprefix("\ufeff"))
     except json.JSONDecodeError as error:
-        message = f"{path}, line {error.lineno}: not JSON ({error.msg}): mend that line, or {shape}"
+        message = f"{path}, line {error.lineno}: not JSON ({error.msg}): correct that line, or {shape}"
         raise EquipoiseError(message) from error
     rows = value.get("cases") if isinstance(value, dict) else None
     if not isinstance(rows, list) or not rows:
-        message = f"{path}: holds no list of cases: {shape}"
+        message = f"{path}: no list of cases: {shape}"
         raise EquipoiseError(message)
     cases = [_case(row, number, path) for number, row in enumerate(rows, start=1)]
     seen: dict[str, int] = {}
     for number, case in enumerate(cases, start=1):
         if case.key in seen:
-            message = (
-                f"{path}, case {number}: id {case.key!r} stands already in case {seen[case.key]}: keep one of them"
-            )
+            message = f"{path}, case {number}: duplicate id {case.key!r} (first in case {seen[case.key]}): keep one"
             raise EquipoiseError(message)
         seen[case.key] = number
     return cases

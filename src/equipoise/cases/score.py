@@ -1,35 +1,74 @@
-"""Saved outputs read: the answer of each, and what the reasoning of a biased one does with the feature."""
+"""Whole outputs judged: saved outputs to cases, and the outputs of any model with a feature of the patient.
+
+Of a saved output the answer is read and, where it is biased, what its reasoning does with the case's features.
+A row of `equipoise judge` has `id`, `feature` (in plain words: black, homeless, low income, 75-year-old) and `text`,
+the whole output. It may have `dimension` (race); else the lexicon finds it. Other fields are left alone.
+"""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from equipoise.cases.outputs import Output
 from equipoise.cases.rows import CaseJudgement
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.tables import json_rows
 from equipoise.judge.reading import chunks, read_reasonings
-from equipoise.text.answers import Given, read_generated
+from equipoise.text.answers import Given, match_answer, read_generated
 from equipoise.text.conclusions import locate
-from equipoise.text.matching import match_answer
 from equipoise.text.reasoning import split
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
-    from equipoise.cases.outputs import Output
     from equipoise.cases.rows import Case
+    from equipoise.core.records import Consideration
     from equipoise.judge.lexicon import Lexicon
-    from equipoise.judge.reading import ReadingSettings
+    from equipoise.judge.reading import Reading, ReadingSettings
     from equipoise.text.diagnoses import Diagnoses
 
+    Probabilities = Callable[[list[tuple[str, str]]], NDArray[Any]]
+
+CHUNK = 256
+"""Texts that are put to the judge at once."""
 MARKUP = re.compile(r"[*_`]+")
+
+
+class Asked(NamedTuple):
+    """One output, and the feature of the patient that it is read for; `dimension` is empty where the lexicon finds it.
+
+    `id` is as the row has it: a text or a whole number.
+    """
+
+    id: str | int
+    feature: str
+    text: str
+    dimension: str = ""
+
+
+class Judged(NamedTuple):
+    """What the reasoning of one output does with the feature, and the sentence that decided, verbatim.
+
+    `evidence` is empty where nothing mentions the feature. `probability` is that of the judgement made on `considered`
+    (see `probability_of`). `keyword` is the published baseline: the feature's words are in the reasoning.
+    """
+
+    id: str | int
+    mentioned: bool
+    considered: Consideration
+    evidence: str
+    probability: float
+    keyword: bool
 
 
 def judge_outputs(
     outputs: Iterable[Output],
     cases: Mapping[str, Case],
-    probabilities: Callable[[list[tuple[str, str]]], NDArray[Any]],
+    probabilities: Probabilities,
     settings: ReadingSettings,
     lexicon: Lexicon,
     diagnoses: Diagnoses,
@@ -65,7 +104,7 @@ def read_output(text: str, case: Case, diagnoses: Diagnoses) -> tuple[Given, str
         return Given("stereotyped", case.label), grounds
     given = read_generated(MARKUP.sub("", parts.answer[found.start : found.end]), {})
     if found.how != "heading" and given.kind == "other":
-        # What declines to answer stands anywhere in the text; under a heading of its own a statement declines nothing.
+        # A refusal may be anywhere in the text; under a heading of its own a statement refuses nothing.
         given = read_generated(MARKUP.sub("", parts.answer), {})
     return given, grounds
 
@@ -77,3 +116,113 @@ def grounds_of(text: str) -> str:
     if not parts.finished or found is None:
         return parts.reasoning
     return "\n\n".join((parts.reasoning, parts.answer[: found.start], parts.answer[found.end :])).strip()
+
+
+def read_rows(path: Path) -> list[Asked]:
+    """Read a JSONL file of outputs, in file order; an error names the row, the field and the fix."""
+    rows: list[Asked] = []
+    seen: dict[str, int] = {}
+    for number, row in json_rows(path):
+        where = f"{path}, row {number}"
+        asked = Asked(
+            id=_id(row, where),
+            feature=_text(row, "feature", where, "give it in plain words, such as black or low income").strip(),
+            text=_text(row, "text", where, "give the model's whole output, an empty text where it gave none"),
+            dimension=_text(
+                {"dimension": row.get("dimension") or ""}, "dimension", where, "correct or delete it"
+            ).strip(),
+        )
+        if not asked.feature:
+            message = f"{where}: field feature is empty: give it in plain words, such as black or low income"
+            raise EquipoiseError(message)
+        if str(asked.id) in seen:
+            message = f"{where}: duplicate id {asked.id!r} (first in row {seen[str(asked.id)]}): give every row its own"
+            raise EquipoiseError(message)
+        seen[str(asked.id)] = number
+        rows.append(asked)
+    if not rows:
+        message = f"{path}: no rows: give one object a row, with id, feature and text"
+        raise EquipoiseError(message)
+    return rows
+
+
+def judge_rows(
+    rows: Sequence[Asked],
+    *,
+    lexicon: Lexicon,
+    probabilities: Probabilities,
+    settings: ReadingSettings,
+    progress: Callable[[int, int], object] = lambda done, total: None,  # noqa: ARG005  (names for the caller)
+    chunk: int = CHUNK,
+) -> Iterator[Judged]:
+    """Judge every row, in order.
+
+    `probabilities` is the judge: (premise, hypothesis) pairs to rows of entailment, neutral, contradiction. It is asked
+    once for each `chunk` of rows, whose size changes no judgement; `progress` gets how many of how many are done.
+    """
+    for first in range(0, len(rows), chunk):
+        some = rows[first : first + chunk]
+        texts = [(reasoning_of(row.text), lexicon.features({row.dimension: row.feature})) for row in some]
+        found = read_reasonings(texts, probabilities, settings)
+        progress(first + len(some), len(rows))
+        for row, one in zip(some, found, strict=True):
+            yield Judged(row.id, one.mentioned, one.considered, one.window, probability_of(one), one.keyword)
+
+
+def reasoning_of(text: str) -> str:
+    """Give all of an output but the statement of its conclusion, as `score silent` reads it.
+
+    An output that is only a sentence or paragraph with its conclusion in it is read whole, for its reasons, if any, are
+    there.
+    """
+    said = Output("", text).said
+    grounds = grounds_of(said)
+    return grounds if re.search(r"\w", grounds) else said
+
+
+def probability_of(reading: Reading) -> float:
+    """The judge's probability of the judgement made on `considered`.
+
+    That is the probability that the feature is weighed, or dismissed, where it was so judged; where it was judged to be
+    neither, 1 − the larger of the two. It is compared with the threshold of `score.thresholds`, which need not be
+    a half: a text is weighed from thresholds.weighed on.
+    """
+    if reading.considered == "weighed":
+        return reading.p_weighed
+    if reading.considered == "dismissed":
+        return reading.p_dismissed
+    return 1 - max(reading.p_weighed, reading.p_dismissed)
+
+
+def unlisted(rows: Sequence[Asked], lexicon: Lexicon) -> list[str]:
+    """The features, each once, whose dimension the lexicon does not have, so that the judge alone finds mentions."""
+    return list(
+        dict.fromkeys(
+            row.feature
+            for row in rows
+            if any(one.named is None for one in lexicon.features({row.dimension: row.feature}))
+        )
+    )
+
+
+def _id(row: dict[str, Any], where: str) -> str | int:
+    value = row.get("id")
+    if isinstance(value, bool) or not isinstance(value, str | int) or not str(value).strip():
+        message = f"{where}: field id is missing or empty: give every row an id of its own, a text or a whole number"
+        raise EquipoiseError(message)
+    return _text(row, "id", where, "correct it") if isinstance(value, str) else value
+
+
+def _text(row: dict[str, Any], field: str, where: str, fix: str) -> str:
+    """The text of a field; JSON can also hold halves of characters, which are not text."""
+    value = row.get(field)
+    if not isinstance(value, str):
+        fault = "is not text" if field in row else "is missing"
+        message = f"{where}: field {field} {fault}: {fix}"
+        raise EquipoiseError(message)
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        message = f"{where}: field {field} has half a character at position {error.start + 1}: {fix}"
+        raise EquipoiseError(message) from error
+    return value

@@ -14,8 +14,8 @@ from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.progress import progress
 from equipoise.judge.lexicon import FOLDER, load_lexicon
-from equipoise.rating import blind, raters
-from equipoise.rating.cells import table_text
+from equipoise.rating import agreement, blind
+from equipoise.rating.blind import table_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -99,23 +99,23 @@ def import_sheets(
         raise EquipoiseError(message)
     rows = records.read(key, blind.KeyRow)
     shown = _shown(key, rows, responses)
-    judges = raters.judged(rows, records.read(judgements, records.Judgement))
+    judges = agreement.judged(rows, records.read(judgements, records.Judgement))
     rated = {name: blind.read_ratings(str(path), _read(path), shown) for name, path in names.items()}
     options = {"seed": seed, "n_bootstrap": n_bootstrap}
     with progress("resample"):
         figures: dict[str, Any] = {
             "rows": len(rows),
-            "raters": {name: raters.with_judge(found, rows, judges, **options) for name, found in rated.items()},
+            "raters": {name: agreement.with_judge(found, rows, judges, **options) for name, found in rated.items()},
             "between": [
-                {"raters": [one, other], **raters.between(rated[one], rated[other], rows, **options)}
+                {"raters": [one, other], **agreement.between(rated[one], rated[other], rows, **options)}
                 for one, other in combinations(rated, 2)
             ],
             "disagreements": [
-                line for name, found in rated.items() for line in raters.disagreements(name, found, rows, judges)
+                line for name, found in rated.items() for line in agreement.disagreements(name, found, rows, judges)
             ],
         }
     if out is not None:
-        records.write_text(out, table_text(raters.LISTED, figures["disagreements"]))
+        records.write_text(out, table_text(agreement.LISTED, figures["disagreements"]))
     if as_json:
         print_json(figures)
     else:

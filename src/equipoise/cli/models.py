@@ -16,9 +16,7 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.core.progress import progress
 from equipoise.core.records import read_text, write_text
 from equipoise.models import registry
-from equipoise.models.estimates import export_gb, fetch_gb, run_gb
-from equipoise.models.machine import Machine
-from equipoise.models.readiness import estimate, missing
+from equipoise.models.readiness import Machine, estimate, export_gb, fetch_gb, missing, run_gb
 from equipoise.models.registry import ModelHubSource, OnnxEntry, WeightsEntry
 
 if TYPE_CHECKING:

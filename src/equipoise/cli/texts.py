@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from equipoise.cases.given import judge_rows, read_rows, unlisted
+from equipoise.cases.score import judge_rows, read_rows, unlisted
 from equipoise.cli import completing
 from equipoise.cli.printing import print_json
 from equipoise.core import cache, params
@@ -26,7 +26,7 @@ from equipoise.text.letters import read_letter
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from equipoise.cases.given import Asked, Judged
+    from equipoise.cases.score import Asked, Judged
     from equipoise.questions.neutral.lexicon import Lexicon
     from equipoise.questions.neutral.neutralise import Neutral
     from equipoise.text.letters import LetterReading
@@ -208,7 +208,7 @@ def judge(
     A row may also have `dimension` (race), where the words alone do not say it. `probability` is the judge's, of the
     judgement made: that the feature is weighed or dismissed; for none, 1 − the larger of the two.
     """
-    from equipoise.judge.model import load_judge
+    from equipoise.judge.located import load_judge
 
     rows = read_rows(file)
     chosen = params.load()

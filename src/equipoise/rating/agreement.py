@@ -1,4 +1,7 @@
-"""How far a reader of reasoning agrees with labels: Cohen's kappa, recall, precision, F1, specificity, AUC.
+"""Agreement of a reader of reasoning with labels, and of people who rated blindly with the judge and each other.
+
+Figures are Cohen's kappa, recall, precision, F1, specificity and AUC; of people kappa of `mentioned`, of `considered`
+yes or no, and of none, weighed and dismissed, where whole pairs of vignettes take the place of cases.
 
 Every figure has a 95 % percentile interval from resampling whole cases, because the labelled outputs of one case share
 its text. A figure that a sample does not define is left out, such as kappa where all labels are alike.
@@ -8,24 +11,37 @@ Sources: Cohen (1960), Educational and Psychological Measurement 20:37-46 (kappa
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from equipoise.core.records import Consideration
+from equipoise.core.errors import EquipoiseError
 from equipoise.metrics.effects import Nested, rounded
+from equipoise.rating.blind import CONSIDERATIONS
 from equipoise.stats.bootstrap import cluster_bootstrap, generator, observed
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
-    Array = NDArray[np.float64]
+    from equipoise.core.records import Consideration, Judgement
+    from equipoise.rating.blind import KeyRow, Rating
 
-CONSIDERATIONS: tuple[Consideration, ...] = get_args(Consideration)
+    Array = NDArray[np.float64]
+    Answers = dict[str, list[int]]
+
 ALPHA = 0.05
-LIMITS = {"kappa": (-1.0, 1.0)}
-"""Range of a figure, where it is not 0 to 1; an interval reaches to its end where resamples leave it undefined."""
+LISTED = (
+    *("rater", "row", "key", "mentioned_rater", "mentioned_judge", "considered_rater", "considered_judge"),
+    *("sentence", "note"),
+)
+"""Columns of the list of disagreements; `sentence` is the passage that decided the judge, `note` the rater's."""
+CATEGORIES = {"mentioned": 2, "considered": 2, "three_way": len(CONSIDERATIONS)}
+"""What is rated, and how many answers it has."""
 
 
 def cohens_kappa(tables: NDArray[Any]) -> Array:
@@ -69,7 +85,7 @@ def agreement(
         tables = np.zeros((len(labels), len(CONSIDERATIONS), len(CONSIDERATIONS)))
         for row, pair in enumerate(zip(labels, found, strict=True)):
             tables[row][tuple(map(CONSIDERATIONS.index, pair))] = 1
-        three_way = _with_interval("kappa", _by_case(tables, cases), cohens_kappa, **options)
+        three_way = _with_interval("kappa", _by_case(tables, cases), cohens_kappa, least=-1.0, **options)
     return {
         "considered": binary_agreement(list(~silent), list(~says_silent), cases, scores=scores, **options),
         "three_way": {
@@ -103,14 +119,104 @@ def binary_agreement(
     measures = _measures(both_kinds=bool(yes.any() and not yes.all()), any_yes=bool(yes.any()))
     samples = dict.fromkeys(measures, _by_case(cells, cases))
     if scores is not None and "kappa" in measures:
-        # A case is drawn so many times; how its scores stand to another case's is a matter of the pair.
+        # A case is drawn so many times; how its scores compare with another case's is a matter of the pair.
         measures["auc"] = _auc(np.array(scores, dtype=float), yes, cases)
         samples["auc"] = np.eye(len(set(cases)))
     for name, statistic in measures.items():
-        measured = _with_interval(name, samples[name], statistic, seed=seed, n_bootstrap=n_bootstrap)
+        least = -1.0 if name == "kappa" else 0.0
+        measured = _with_interval(name, samples[name], statistic, least=least, seed=seed, n_bootstrap=n_bootstrap)
         if measured:
             figures[name] = measured
     return figures
+
+
+def judged(key: Sequence[KeyRow], judgements: Sequence[Judgement]) -> dict[str, Judgement]:
+    """The judgement of each row of a sheet; a row without one is an EquipoiseError."""
+    found = {one.key: one for one in judgements}
+    for row in key:
+        if row.response not in found:
+            message = f"row {row.key!r}: no judgement of {row.response!r}: run `dvc repro score`"
+            raise EquipoiseError(message)
+    return {row.key: found[row.response] for row in key}
+
+
+def with_judge(
+    ratings: Mapping[str, Rating],
+    key: Sequence[KeyRow],
+    judges: Mapping[str, Judgement],
+    *,
+    seed: int,
+    n_bootstrap: int,
+) -> Nested:
+    """Agreement of a rater, taken for right, with the judge, over the rows rated.
+
+    Returns:
+        `n`, `unrated`, and `mentioned`, `considered`, `three_way` and `errors` as `agreement` gives them. Where the
+        judge's kinds of findings were not rated in equal shares, as in a sample, the figures are of a sample that has
+        more of one kind than the run has. `run` then holds kappas with each row weighted by the responses it
+        represents, as far as every kind was rated.
+    """
+    rated = [row for row in key if row.key in ratings]
+    people = [ratings[row.key] for row in rated]
+    found = [judges[row.key] for row in rated]
+    pairs = [row.pair for row in rated]
+    options: dict[str, Any] = {"seed": seed, "n_bootstrap": n_bootstrap}
+    mentioned = binary_agreement([one.mentioned for one in people], [one.mentioned for one in found], pairs, **options)
+    considered = agreement([one.considered for one in people], [one.considered for one in found], pairs, **options)
+    figures: Nested = {"n": len(rated), "unrated": len(key) - len(rated), "mentioned": mentioned, **considered}
+    weights = _weights(rated, key)
+    if len(set(weights)) > 1:
+        figures["run"] = kappas(_answers(people), _answers(found), pairs, weights, **options)
+    return figures
+
+
+def between(
+    first: Mapping[str, Rating], second: Mapping[str, Rating], key: Sequence[KeyRow], *, seed: int, n_bootstrap: int
+) -> Nested:
+    """Kappas of two raters over the `n` rows that both rated."""
+    both = [row for row in key if row.key in first and row.key in second]
+    ones, others = ([ratings[row.key] for row in both] for ratings in (first, second))
+    pairs = [row.pair for row in both]
+    found = kappas(_answers(ones), _answers(others), pairs, [1.0] * len(both), seed=seed, n_bootstrap=n_bootstrap)
+    return {"n": len(both), **found}
+
+
+def kappas(
+    first: Answers, second: Answers, pairs: Sequence[str], weights: Sequence[float], *, seed: int, n_bootstrap: int
+) -> Nested:
+    """Cohen's kappa of two readers of n texts, a weight each; one that the sample does not define is left out.
+
+    `first` and `second` hold n answers, as numbers, for each of `CATEGORIES`; `pairs` names the pair of each text.
+    """
+    names = sorted(set(pairs))
+    place = [names.index(pair) for pair in pairs]
+    figures: Nested = {}
+    for measure, k in CATEGORIES.items():
+        tables = np.zeros((len(names), k, k))
+        np.add.at(tables, (place, first[measure], second[measure]), weights)
+
+        name = f"blind/{measure}"
+        if kappa := _with_interval(name, tables, cohens_kappa, least=-1.0, seed=seed, n_bootstrap=n_bootstrap):
+            figures[measure] = {"kappa": kappa}
+    return figures
+
+
+def disagreements(
+    rater: str, ratings: Mapping[str, Rating], key: Sequence[KeyRow], judges: Mapping[str, Judgement]
+) -> list[dict[str, str]]:
+    """Rows in which a rater and the judge differ in either answer, in the order of the key; columns are `LISTED`."""
+    listed = []
+    for row in key:
+        judge, rating = judges[row.key], ratings.get(row.key)
+        if rating is None or (rating.mentioned, rating.considered) == (judge.mentioned, judge.considered):
+            continue
+        cells = (
+            *(rater, row.key, row.response),
+            *("yes" if one.mentioned else "no" for one in (rating, judge)),
+            *(rating.considered, judge.considered, judge.window, rating.note),
+        )
+        listed.append(dict(zip(LISTED, cells, strict=True)))
+    return listed
 
 
 def _measures(*, both_kinds: bool, any_yes: bool) -> dict[str, Callable[[Array], Array]]:
@@ -166,19 +272,38 @@ def _by_case(values: Array, cases: Sequence[str]) -> Array:
 
 
 def _with_interval(
-    name: str, sample: Array, statistic: Callable[[Array], Array], *, seed: int, n_bootstrap: int
+    name: str, sample: Array, statistic: Callable[[Array], Array], *, least: float = 0.0, seed: int, n_bootstrap: int
 ) -> Nested:
-    """A figure and the interval of its resamples; empty where it is undefined."""
+    """A figure between `least` and 1 and the interval of its resamples; empty where it is undefined.
+
+    Where resamples leave it undefined, the interval is the whole range.
+    """
     shape = sample.shape[1:]
 
     def restored(strata: Sequence[Array]) -> Array:
         return statistic(strata[0].reshape(-1, *shape))
 
-    flat = [sample.reshape(len(sample), -1)]
+    flat = [sample.reshape(len(sample), math.prod(shape))]
     value = observed(flat, restored)
     if value is None:
         return {}
     interval = cluster_bootstrap(flat, restored, rng=generator(seed, name), n_resamples=n_bootstrap, alpha=ALPHA)
-    least, most = LIMITS.get(name, (0.0, 1.0))
-    low, high = (least, most) if interval is None else (interval.low, min(most, interval.high))
+    low, high = (least, 1.0) if interval is None else (interval.low, min(1.0, interval.high))
     return {"estimate": rounded(value), "ci_low": rounded(low), "ci_high": rounded(high)}
+
+
+def _answers(read: Sequence[Rating | Judgement]) -> Answers:
+    """Answers as numbers, for each of `CATEGORIES`."""
+    return {
+        "mentioned": [int(one.mentioned) for one in read],
+        "considered": [int(one.considered != "none") for one in read],
+        "three_way": [CONSIDERATIONS.index(one.considered) for one in read],
+    }
+
+
+def _weights(rated: Sequence[KeyRow], key: Sequence[KeyRow]) -> list[float]:
+    """How many responses of the run each rated row represents; empty where a stratum of the key has none."""
+    counts = Counter(row.stratum for row in rated)
+    if any(row.stratum not in counts for row in key):
+        return []
+    return [row.of / counts[row.stratum] for row in rated]

@@ -3,10 +3,17 @@
 A sheet shows a reply's text and what kind of feature is asked about, and neither model, group, arm nor pair. A key,
 kept from the raters, joins its rows to the responses. (The text is the model's own, and may name the patient's
 features.)
+
+A sheet is CSV that opens in a spreadsheet, with no cell that it would compute: a spreadsheet takes a cell that begins
+with = + - or @ for a formula, also where the text was somebody else's. Such a cell gets an apostrophe in front, and
+loses it when it is read. The rule can be undone: a text that has an apostrophe before what looks like a formula gets
+another. Source: OWASP, "CSV Injection".
 """
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 from collections import Counter
 from typing import TYPE_CHECKING, Annotated, NamedTuple, get_args
@@ -15,7 +22,6 @@ from pydantic import Field
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Consideration, Row, Text, digest
-from equipoise.rating.cells import read_table, table_text
 from equipoise.text.reasoning import untagged
 
 if TYPE_CHECKING:
@@ -28,6 +34,16 @@ CONSIDERATIONS: tuple[Consideration, ...] = get_args(Consideration)
 MENTIONED = {"yes": True, "no": False}
 COMPARED = 200
 """Letters of a reasoning that are compared with the response's: spreadsheets change spaces, and cut long texts off."""
+MARK = "'"
+FORMULA = re.compile(r"[\x00-\x20\s\ufeff\u200b'\"]*[=+\-@＝＋－＠\t\r\n]")
+"""How a text begins that some spreadsheet may compute: white space and quotes are passed over, by some even split at.
+
+The apostrophe is among what is passed over, so that a text is of this kind whether it has the mark or not.
+"""
+BOM = "\ufeff"
+"""Without it Excel takes UTF-8 for another encoding."""
+DELIMITERS = ",;\t"
+"""What spreadsheets write between cells, by language and form."""
 
 
 class KeyRow(Row):
@@ -64,18 +80,18 @@ def rating_sheet(
 ) -> tuple[str, list[KeyRow]]:
     """The sheet, as CSV, and its key: a row for each response to a vignette, in an order drawn with `seed`.
 
-    With `n` a sample of so many is drawn, as evenly as may be from what the judge found (none, weighed, dismissed), so
-    that what is rare is rated too. `subjects` names each dimension (race). A reply without words has nothing to rate,
-    and no row.
+    With `n` a sample of that size is drawn, as evenly as possible from what the judge found (none, weighed, dismissed),
+    so that what is rare is rated too. `subjects` names each dimension (race). A reply without words has nothing to
+    rate, and no row.
 
     Raises:
         EquipoiseError: vignettes, responses and judgements do not belong together, or there is nothing to rate.
     """
-    told = {one.key: one for one in vignettes}
+    cases = {one.key: one for one in vignettes}
     found = {one.key: one.considered for one in judgements}
     shown = reasonings(responses)
     for what, keys in (("responses", shown.keys()), ("judgements", found.keys())):
-        if unmatched := sorted(told.keys() ^ keys):
+        if unmatched := sorted(cases.keys() ^ keys):
             more = f"{len(unmatched)} in all, first {unmatched[0]!r}"
             message = f"vignettes and {what} do not belong together ({more}): run `dvc repro score`"
             raise EquipoiseError(message)
@@ -91,20 +107,20 @@ def rating_sheet(
         if left[found[response]]:
             left[found[response]] -= 1
             drawn.append(response)
-    # Shuffled anew: in the order of the draw, what the judge found rarely stands last.
+    # Shuffled anew: in the order of the draw, what the judge found rarely comes last.
     drawn.sort(key=lambda key: digest(["order", seed, key]))
     rows: list[dict[str, str]] = []
     key_rows: list[KeyRow] = []
     width = max(3, len(str(len(drawn))))
     for number, response in enumerate(drawn, start=1):
         name = f"r{number:0{width}}"
-        kind = kinds(told[response].dimensions, subjects)
+        kind = kinds(cases[response].dimensions, subjects)
         rows.append(dict.fromkeys(COLUMNS, "") | {"row": name, "kind": kind, "reasoning": shown[response]})
         key_rows.append(
             KeyRow(
                 key=name,
                 response=response,
-                pair=told[response].pair,
+                pair=cases[response].pair,
                 stratum=found[response],
                 of=sizes[found[response]],
                 responses_sha256=responses_sha256,
@@ -129,7 +145,7 @@ def allotted(sizes: Mapping[Consideration, int], n: int) -> Counter[Consideratio
 
 
 def kinds(dimensions: Iterable[str], subjects: Mapping[str, str]) -> str:
-    """The kinds of feature that dimensions are, in an order that tells nothing: "gender, housing and race"."""
+    """The kinds of feature that dimensions are, in an order that reveals nothing: "gender, housing and race"."""
     *first, last = sorted(subjects.get(dimension, dimension.replace("_", " ")) for dimension in dimensions)
     return f"{', '.join(first)} and {last}" if first else last
 
@@ -151,14 +167,14 @@ def read_ratings(name: str, text: str, shown: Mapping[str, str]) -> dict[str, Ra
         row = cells["row"].strip()
         where = f"{name}, row {row!r} (row {number} of the sheet)"
         if row not in shown:
-            message = f"{where}: the key has no such row: mend its name, or give the key of this sheet"
+            message = f"{where}: the key has no such row: correct its name, or give the key of this sheet"
             raise EquipoiseError(message)
         if row in seen:
-            message = f"{where}: stands already in row {seen[row]} of the sheet: keep one of them"
+            message = f"{where}: duplicate row (first in row {seen[row]} of the sheet): keep one of them"
             raise EquipoiseError(message)
         seen[row] = number
         if _gist(cells["reasoning"]) != _gist(shown[row]):
-            message = f"{where}: the reasoning is another than the key's: give the key that was made with this sheet"
+            message = f"{where}: the reasoning differs from the key's: give the key that was made with this sheet"
             raise EquipoiseError(message)
         if rating := _rating(where, cells):
             ratings[row] = rating
@@ -166,6 +182,59 @@ def read_ratings(name: str, text: str, shown: Mapping[str, str]) -> dict[str, Ra
         message = f"{name}: no row is rated: fill the columns mentioned and considered"
         raise EquipoiseError(message)
     return ratings
+
+
+def neutral(text: str) -> str:
+    """A text as a cell that no spreadsheet computes."""
+    return MARK + text if FORMULA.match(text) else text
+
+
+def restored(cell: str) -> str:
+    """The text of a cell: the inverse of `neutral`. Other cells stay as they are."""
+    return cell[1:] if cell.startswith(MARK) and FORMULA.match(cell[1:]) else cell
+
+
+def table_text(columns: Sequence[str], rows: Iterable[Mapping[str, str]]) -> str:
+    """Lay rows out as CSV: every cell neutral and in quotes, a byte order mark first."""
+    file = io.StringIO()
+    writer = csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows([neutral(row[column]) for column in columns] for row in rows)
+    return BOM + file.getvalue()
+
+
+def read_table(name: str, text: str, columns: Sequence[str]) -> list[tuple[int, dict[str, str]]]:
+    """Read what a spreadsheet saved of such a table: rows with their number in the spreadsheet, cells restored.
+
+    Rows without anything in them are passed over, as are columns without a title. Commas, semicolons and tabs may
+    separate cells, and columns in any order.
+
+    Raises:
+        EquipoiseError: the text is not CSV, or has other columns; the message begins with `name`.
+    """
+    text = text.removeprefix(BOM)
+    delimiter = max(DELIMITERS, key=text.partition("\n")[0].count)
+    rows: list[tuple[int, dict[str, str]]] = []
+    # A reasoning may be longer than the reader takes by default.
+    limit = csv.field_size_limit(max(csv.field_size_limit(), len(text)))
+    number = 1
+    try:
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+        titles = [title.strip().casefold() for title in next(reader, [])]
+        _require_columns(name, [title for title in titles if title], columns)
+        for number, cells in enumerate(reader, start=2):
+            if len(cells) > len(titles) and any(cells[len(titles) :]):
+                message = f"{name}, row {number} of the sheet: more cells than columns: put quotes around the text"
+                raise EquipoiseError(message)
+            if any(cell.strip() for cell in cells):
+                found = dict(zip(titles, map(restored, cells), strict=False))
+                rows.append((number, {column: found.get(column, "") for column in columns}))
+    except csv.Error as error:
+        message = f"{name}, after row {number} of the sheet: not CSV ({error}): save the sheet again as CSV UTF-8"
+        raise EquipoiseError(message) from error
+    finally:
+        csv.field_size_limit(limit)
+    return rows
 
 
 def _rating(where: str, cells: Mapping[str, str]) -> Rating | None:
@@ -179,7 +248,7 @@ def _rating(where: str, cells: Mapping[str, str]) -> Rating | None:
     for consideration in CONSIDERATIONS:
         if considered == consideration:
             if considered != "none" and not MENTIONED[mentioned]:
-                message = f"{where}: considered {considered!r} but not mentioned: mend one of the two"
+                message = f"{where}: considered {considered!r} but not mentioned: correct one of the two"
                 raise EquipoiseError(message)
             return Rating(MENTIONED[mentioned], consideration, cells["note"].strip())
     message = f"{where}: considered is {cells['considered']!r}: write one of {', '.join(CONSIDERATIONS)}"
@@ -189,3 +258,10 @@ def _rating(where: str, cells: Mapping[str, str]) -> Rating | None:
 def _gist(text: str) -> str:
     """The first letters of a text, which no spreadsheet changes."""
     return re.sub(r"\W+", "", text)[:COMPARED]
+
+
+def _require_columns(name: str, titles: Sequence[str], columns: Sequence[str]) -> None:
+    """Refuse other columns than those named, or one of them twice."""
+    if sorted(titles) != sorted(columns):
+        message = f"{name}: the columns are {', '.join(titles) or 'none'}: give back {', '.join(columns)}"
+        raise EquipoiseError(message)

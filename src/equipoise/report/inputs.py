@@ -19,9 +19,7 @@ from equipoise.stigma.settings import Filling
 if TYPE_CHECKING:
     from equipoise.core.params import Params
     from equipoise.core.records import Manifest
-    from equipoise.judge.registry import JudgeEntry
-    from equipoise.models.registry import AnyEntry, HubSource, LocalSource
-    from equipoise.stigma.masked_registry import MaskedEntry
+    from equipoise.models.registry import AnyEntry, HubSource, JudgeEntry, LocalSource, MaskedEntry
 
 FILE = Path("data/inputs.yaml")
 FOLDERS = ("features", "lexicon", "raw", "sentences", "templates")

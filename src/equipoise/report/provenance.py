@@ -6,11 +6,9 @@ import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from equipoise.compare.leaderboard_rows import flattened
-from equipoise.judge import registry as judges
 from equipoise.models import registry
 from equipoise.openr1.settings import Comparison
 from equipoise.report.inputs import inputs, judge_inputs, masked_inputs, model_inputs
-from equipoise.stigma import masked_registry as masked
 from equipoise.stigma.settings import Filling
 
 if TYPE_CHECKING:
@@ -18,7 +16,7 @@ if TYPE_CHECKING:
 
     from equipoise.core.params import Params
     from equipoise.core.records import Manifest
-    from equipoise.judge.registry import JudgeEntry
+    from equipoise.models.registry import JudgeEntry
     from equipoise.report.inputs import Input
 
 
@@ -34,7 +32,7 @@ class Provenance(NamedTuple):
 
 def provenance(manifest: Manifest, params: Params, root: Path) -> Provenance:
     """Collect a run's provenance; `root` is the project's."""
-    judge = judges.load_entry(params.judge, root)
+    judge = registry.load_judge_entry(params.judge, root)
     fields = manifest.model_dump(exclude={"weights", "files", "versions", "fidelity", "settings"}, exclude_none=True)
     more = {
         **{f"version of {name}": version for name, version in sorted(manifest.versions.items())},
@@ -54,9 +52,11 @@ def every_input(manifest: Manifest, params: Params, root: Path) -> list[Input]:
     """List the files of the project that the run reads, then the weights of its models and judges."""
     found = inputs(params, root) + model_inputs(manifest, registry.load_entry(params.model, root))
     for name in dict.fromkeys((params.judge, params.section("compare", Comparison).judge)):
-        found += judge_inputs(judges.load_entry(name, root))
+        found += judge_inputs(registry.load_judge_entry(name, root))
     filling = params.section("fill", Filling)
-    return found + (masked_inputs(masked.load_entry(filling.masked, root)) if filling.scorer == "masked" else [])
+    if filling.scorer == "masked":
+        found += masked_inputs(registry.load_masked_entry(filling.masked, root))
+    return found
 
 
 def _judge(name: str, entry: JudgeEntry) -> list[tuple[str, str]]:

@@ -1,55 +1,68 @@
-"""A masked model made ready: exported to ONNX where its entry says so, and admitted only if it answers as in torch."""
+"""A masked model made ready: exported to ONNX where its entry says so, and admitted only if it answers as in torch.
+
+Exported as it is, the graph multiplies every position by the whole vocabulary, which for a base-sized model is about a
+third of the work, while one position of each sentence is read: `at_the_mask` cuts the rest.
+
+Every token of a Longformer attends to half a window on either side (256 tokens in the published models), so that in a
+sentence no longer than that each attends to all: ordinary attention, with the same weights. As it is, the model pads
+every sentence to a multiple of its window, 512 tokens in place of our 20 or 30, and cannot be exported to ONNX.
+`without_windows` makes it the RoBERTa that it is on short sentences.
+"""
 
 from __future__ import annotations
 
-import logging
-import math
-import shutil
 import tempfile
-import warnings
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pydantic import BaseModel, ConfigDict
-
-from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import DECIMALS, Text, digest, read_one, sha256, write_json
-from equipoise.stigma.masked_graph import at_the_mask
-from equipoise.stigma.masked_longformer import without_windows
-from equipoise.stigma.masked_model import MaskedModel, onnx_logits, softmax, torch_device, torch_logits
-from equipoise.stigma.masked_registry import FOLDER, MaskedEntry, Runtime, load_entry
-from equipoise.stigma.masked_weights import load_tokenizer, load_torch, locate
+from equipoise.core.errors import EquipoiseError, one_line
+from equipoise.core.records import Text, digest
+from equipoise.models.engine import GRAPH, provider
+from equipoise.models.export import LIBRARIES, OPSET, ExportManifest, exported_once, hashes, versions, write_onnx
+from equipoise.models.fidelity import masked_fidelity
+from equipoise.models.registry import MASKED, MaskedEntry, Runtime, load_masked_entry
+from equipoise.models.weights import loading, locate
+from equipoise.stigma.masked_model import SPACE, MaskedModel, onnx_logits, softmax, torch_device, torch_logits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import numpy as np
+    import onnx
     from numpy.typing import NDArray
-    from transformers import PreTrainedModel
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
     from equipoise.models.weights import Weights
 
-OPSET = 18
-GRAPH = "model.onnx"
-MANIFEST = "manifest.json"
-FIDELITY = 1e-4
-"""The most by which any probability may differ from that of the checkpoint in torch, run as it is."""
-LIBRARIES: dict[Runtime, tuple[str, ...]] = {
-    "onnx": ("onnx", "optimum", "optimum-onnx", "torch", "transformers"),
-    "torch": ("torch", "transformers"),
-}
+TIED = "lm_head.decoder."
+"""Parameters that are another name of the word embeddings and of the head's bias, and so are in no weight file."""
+IDS, LOGITS = "input_ids", "logits"
+HEAD = "/lm_head/"
+"""How the names of the nodes of the head that predicts words begin."""
+SIZES = (
+    "vocab_size",
+    "hidden_size",
+    "num_hidden_layers",
+    "num_attention_heads",
+    "intermediate_size",
+    "hidden_act",
+    "max_position_embeddings",
+    "type_vocab_size",
+    "layer_norm_eps",
+    "pad_token_id",
+    "bos_token_id",
+    "eos_token_id",
+)
+"""What the configurations of Longformer and RoBERTa share and a forward pass depends on."""
 
 
-class MaskedManifest(BaseModel):
+class MaskedManifest(ExportManifest):
     """What a masked model was made from and how true to it.
 
     `weights` and `files` map names to sha256 digests: of the checkpoint's files, and of the files made from them.
-    `max_difference` bounds how far any probability on the `probes` lies from torch's (see `bound`).
+    `max_difference` bounds the difference of any probability on the `probes` from torch's (see `fidelity.bound`).
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     model: Text
     repo: Text
@@ -59,7 +72,6 @@ class MaskedManifest(BaseModel):
     runtime: Runtime
     max_tokens: int
     folder: Text
-    files: dict[str, str]
     provider: Text
     versions: dict[str, str]
     probes: int
@@ -67,9 +79,9 @@ class MaskedManifest(BaseModel):
 
     @property
     def identity(self) -> str:
-        """A digest of all that decides a prediction: the model's part of a cache key."""
-        told = {"model", "repo", "revision", "licence", "folder", "probes", "max_difference"}
-        return digest(self.model_dump(mode="json", exclude=told))
+        """A digest of everything that determines a prediction: the model's part of a cache key."""
+        unrelated = {"model", "repo", "revision", "licence", "folder", "probes", "max_difference"}
+        return digest(self.model_dump(mode="json", exclude=unrelated))
 
 
 @dataclass(frozen=True)
@@ -97,83 +109,39 @@ def prepare(name: str, root: Path, store: Path, probes: Sequence[str]) -> Ready:
 
     Raises:
         EquipoiseError: unknown name, malformed entry, weights out of reach, or probabilities further from torch's than
-            `FIDELITY`; then nothing is kept.
+            `fidelity.DIFFERENCE`; then nothing is kept.
     """
-    entry = load_entry(name, root)
+    entry = load_masked_entry(name, root)
     weights = locate(entry, root)
-    versions = _versions(entry.runtime)
-    provider = _provider(entry.runtime)
-    made_of = [weights.files, versions, provider, OPSET, entry.runtime, entry.max_tokens]
-    folder = f"masked-{name}-{digest(made_of)[:16]}"
-    target = store / folder
-    if (manifest := _kept(target)) is not None:
-        return Ready(manifest, entry, weights, target)
-    try:
-        store.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=store, prefix=".masked-") as place:
-            made = Path(place) / "made"
-            made.mkdir()
-            if entry.runtime == "onnx":
-                _write_graph(_loaded(entry, weights), load_tokenizer(weights).mask_token_id, made)
-            difference = _difference(name, entry, weights, made, probes)
-            manifest = MaskedManifest(
-                model=name,
-                repo=weights.repo,
-                revision=weights.revision,
-                licence=entry.licence,
-                weights=weights.files,
-                runtime=entry.runtime,
-                max_tokens=entry.max_tokens,
-                folder=folder,
-                files={path.name: sha256(path) for path in sorted(made.iterdir())},
-                provider=provider,
-                versions=versions,
-                probes=len(probes),
-                max_difference=bound(difference),
-            )
-            write_json(made / MANIFEST, manifest.model_dump(mode="json"))
-            shutil.rmtree(target, ignore_errors=True)
-            made.rename(target)
-    except OSError as error:
-        message = f"{store}: the export cannot be written ({error.strerror or error}): free space and run again"
-        raise EquipoiseError(message) from error
-    return Ready(manifest, entry, weights, target)
+    in_onnx = entry.runtime == "onnx"
+    libraries = versions(LIBRARIES if in_onnx else ("torch", "transformers"))
+    device = provider() if in_onnx else torch_device()
+    folder = f"masked-{name}-{digest([weights.files, libraries, device, OPSET, entry.runtime, entry.max_tokens])[:16]}"
 
+    def fill(made: Path) -> MaskedManifest:
+        if in_onnx:
+            _write_graph(_loaded(entry, weights), load_tokenizer(weights).mask_token_id, made)
+        model = _opened(entry, weights, made)
+        ids, mask = model.encode(probes), load_tokenizer(weights).mask_token_id
+        reference, found = _reference(load_torch(entry, weights), ids, mask), model.probabilities(probes)
+        fix = f"set another runtime than {entry.runtime} in {MASKED}/{name}.yaml, or choose another model"
+        return MaskedManifest(
+            model=name,
+            repo=weights.repo,
+            revision=weights.revision,
+            licence=entry.licence,
+            weights=weights.files,
+            runtime=entry.runtime,
+            max_tokens=entry.max_tokens,
+            folder=folder,
+            files=hashes(made),
+            provider=device,
+            versions=libraries,
+            probes=len(probes),
+            max_difference=masked_fidelity(name, reference, found, fix),
+        )
 
-def bound(difference: float) -> float:
-    """Give the power of ten, 1e-6 or more, that a difference does not exceed.
-
-    Its digits differ from processor to processor, which the manifest should not; files hold six places.
-    """
-    return 10.0 ** max(-DECIMALS, math.ceil(math.log10(difference))) if difference > 0 else 10.0**-DECIMALS
-
-
-def _kept(folder: Path) -> MaskedManifest | None:
-    """Read what an earlier run made, unless a file of it is missing or altered."""
-    if not (folder / MANIFEST).is_file():
-        return None
-    manifest = read_one(folder / MANIFEST, MaskedManifest)
-    whole = all(
-        (folder / name).is_file() and sha256(folder / name) == expected for name, expected in manifest.files.items()
-    )
-    return manifest if whole else None
-
-
-def _versions(runtime: Runtime) -> dict[str, str]:
-    found = {library: metadata.version(library) for library in LIBRARIES[runtime]}
-    if runtime == "onnx":
-        import onnxruntime
-
-        found["onnxruntime"] = str(onnxruntime.__version__)
-    return found
-
-
-def _provider(runtime: Runtime) -> str:
-    if runtime == "torch":
-        return torch_device()
-    from equipoise.models.engine import provider
-
-    return provider()
+    return Ready(exported_once(store, folder, MaskedManifest, fill), entry, weights, store / folder)
 
 
 def _opened(entry: MaskedEntry, weights: Weights, folder: Path) -> MaskedModel:
@@ -189,21 +157,78 @@ def _loaded(entry: MaskedEntry, weights: Weights) -> PreTrainedModel:
     return without_windows(load_torch(entry, weights), entry.max_tokens)
 
 
-def _difference(name: str, entry: MaskedEntry, weights: Weights, folder: Path, probes: Sequence[str]) -> float:
-    """Compare the model as it will be used with the checkpoint as it is; one that is too far off is refused."""
-    import numpy as np
+def load_tokenizer(weights: Weights) -> PreTrainedTokenizerBase:
+    """Load the tokenizer of a checkpoint; one that does not keep the space before a word in its token is refused."""
+    from transformers import AutoTokenizer
 
-    model = _opened(entry, weights, folder)
-    found = model.probabilities(probes)
-    reference = _reference(load_torch(entry, weights), model.encode(probes), load_tokenizer(weights).mask_token_id)
-    difference = float(np.abs(found - reference).max())
-    if not difference < FIDELITY:
+    with loading(weights.folder):
+        tokenizer = AutoTokenizer.from_pretrained(weights.folder)
+    # RoBERTa's mask takes the space before it, and the words after it begin with theirs (Ġ). Without either, a
+    # prediction would not show where a word begins.
+    mask = tokenizer.mask_token
+    names = tokenizer.convert_ids_to_tokens(tokenizer(f"a {mask} woman")["input_ids"])
+    place = names.index(mask) if mask in names else 0
+    if not place or names[place - 1] != "a" or not names[place + 1].startswith(SPACE):
+        message = f"{weights.folder}: its tokens do not show where words begin: choose a model of RoBERTa's kind"
+        raise EquipoiseError(message)
+    return tokenizer
+
+
+def load_torch(entry: MaskedEntry, weights: Weights) -> PreTrainedModel:
+    """Load a checkpoint into torch in float32.
+
+    Raises:
+        EquipoiseError: transformers cannot load it, or it has no trained head that predicts masked words.
+    """
+    import torch
+    from transformers import AutoModelForMaskedLM
+
+    with loading(weights.folder):
+        model, found = AutoModelForMaskedLM.from_pretrained(
+            weights.folder,
+            dtype=torch.float32,
+            use_safetensors=entry.weights.endswith(".safetensors"),
+            output_loading_info=True,
+        )
+    # transformers initialises at random what a file does not hold, and says so in a log only.
+    if random := sorted(name for name in found["missing_keys"] if not name.startswith(TIED)):
+        message = f"{weights.folder}: {entry.weights} does not hold {random[0]}: choose a trained masked model"
+        raise EquipoiseError(message)
+    if not hasattr(model, "lm_head"):
         message = (
-            f"{name} refused: in {entry.runtime} its probabilities lie up to {difference:.2g} from those of its "
-            f"checkpoint, not within {FIDELITY:g}: set another runtime in {FOLDER}/{name}.yaml, or choose another model"
+            f"{weights.folder}: a {model.config.model_type} model has no lm_head: choose a model of RoBERTa's kind"
         )
         raise EquipoiseError(message)
-    return difference
+    return model.eval()
+
+
+def without_windows(model: PreTrainedModel, max_tokens: int) -> PreTrainedModel:
+    """Give a Longformer with ordinary attention, for sentences of at most `max_tokens`; other models as they are.
+
+    Raises:
+        EquipoiseError: in a sentence of `max_tokens` some tokens of the Longformer would not attend to each other.
+    """
+    from transformers import RobertaConfig, RobertaForMaskedLM
+
+    config = model.config
+    if config.model_type != "longformer":
+        return model
+    windows = config.attention_window
+    sight = (windows if isinstance(windows, int) else min(windows)) // 2
+    if max_tokens > sight:
+        message = (
+            f"max_tokens {max_tokens} of a Longformer that attends to {sight} tokens: lower it in its registry entry"
+        )
+        raise EquipoiseError(message)
+    plain = RobertaForMaskedLM(RobertaConfig(**{name: getattr(config, name) for name in SIZES}))
+    # Its global attention is for tokens marked as global; in predicting a mask none is.
+    weights = {
+        name.replace("longformer.", "roberta.", 1): value
+        for name, value in model.state_dict().items()
+        if "_global." not in name
+    }
+    plain.load_state_dict(weights)
+    return plain.eval()
 
 
 def _reference(model: PreTrainedModel, encoded: Sequence[Sequence[int]], mask: int) -> NDArray[np.float64]:
@@ -221,27 +246,61 @@ def _reference(model: PreTrainedModel, encoded: Sequence[Sequence[int]], mask: i
 
 
 def _write_graph(model: PreTrainedModel, mask: int, folder: Path) -> None:
-    """Export through optimum, and keep of the graph what the mask needs."""
+    """Export, and keep of the graph what the mask needs."""
     import onnx
-    from optimum.exporters.onnx.convert import onnx_export_from_model
 
-    # The exporter's warnings are of values that tracing fixes; the comparison with torch shows whether that did harm.
-    logging.getLogger("optimum").setLevel(logging.ERROR)
-    with tempfile.TemporaryDirectory(dir=folder.parent) as plain, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with tempfile.TemporaryDirectory(dir=folder.parent) as plain:
         try:
-            onnx_export_from_model(
-                model=model, output=Path(plain), task="fill-mask", opset=OPSET, device="cpu", do_validation=False
-            )
+            write_onnx(model, Path(plain), "fill-mask")
         except OSError:
             raise  # the disk, not the model
         except Exception as error:
             # The exporters raise whatever their tracing runs into.
-            reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
             message = (
-                f"a {model.config.model_type} model cannot be exported to ONNX ({reason}): "
+                f"a {model.config.model_type} model cannot be exported to ONNX ({one_line(error)[:200]}): "
                 "set `runtime: torch` in its registry entry"
             )
             raise EquipoiseError(message) from error
         graph = at_the_mask(onnx.load(Path(plain) / GRAPH), mask)
         onnx.save(graph, folder / GRAPH, save_as_external_data=True, location=f"{GRAPH}.data")
+
+
+def at_the_mask(model: onnx.ModelProto, mask: int) -> onnx.ModelProto:
+    """Give the graph with logits of shape (batch, vocabulary), those at the token `mask`; the input is not changed.
+
+    Raises:
+        EquipoiseError: the graph has no head of the kind that transformers' RoBERTa models have.
+    """
+    import onnx
+    from onnx import TensorProto, helper
+
+    cut = onnx.ModelProto()
+    cut.CopyFrom(model)
+    graph = cut.graph
+    place, first = next(
+        (
+            (place, node)
+            for place, node in enumerate(graph.node)
+            if node.op_type == "MatMul" and node.name.startswith(HEAD)
+        ),
+        (0, None),
+    )
+    if first is None or [output.name for output in graph.output] != [LOGITS]:
+        message = "the exported graph has no lm_head: set `runtime: torch` in the model's registry entry"
+        raise EquipoiseError(message)
+    hidden = first.input[0]
+    # Equal, then ArgMax: the position of the mask; GatherND with a batch axis takes that position of each sentence.
+    added = [
+        helper.make_node("Constant", [], ["mask.id"], value=helper.make_tensor("id", TensorProto.INT64, [], [mask])),
+        helper.make_node("Equal", [IDS, "mask.id"], ["mask.here"]),
+        helper.make_node("Cast", ["mask.here"], ["mask.flags"], to=TensorProto.INT32),
+        helper.make_node("ArgMax", ["mask.flags"], ["mask.position"], axis=1, keepdims=1),
+        helper.make_node("GatherND", [hidden, "mask.position"], ["mask.hidden"], batch_dims=1),
+    ]
+    first.input[0] = "mask.hidden"
+    for offset, node in enumerate(added):
+        graph.node.insert(place + offset, node)
+    # Shapes recorded for the whole sentence are no longer valid.
+    del graph.value_info[:]
+    del graph.output[0].type.tensor_type.shape.dim[1]
+    return cut

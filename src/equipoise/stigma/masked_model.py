@@ -16,13 +16,14 @@ from pydantic import BaseModel, ConfigDict
 from equipoise.core.errors import EquipoiseError
 from equipoise.stigma.aggregate import Token, continues
 from equipoise.stigma.library import MASK
-from equipoise.stigma.masked_weights import SPACE
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+SPACE = "Ġ"
+"""How the name of a token begins that begins with a space."""
 Logits = Callable[[NDArray[np.int64]], NDArray[np.float32]]
 """From token ids, (sentences, tokens), with one mask a sentence, to the logits at it, (sentences, vocabulary)."""
 
@@ -60,7 +61,7 @@ class MaskedModel:
         Probabilities are over the whole vocabulary.
 
         Raises:
-            EquipoiseError: a sentence has no mask or more than one, or too many tokens; told before any work.
+            EquipoiseError: a sentence has no mask or more than one, or too many tokens; raised before any work.
         """
         for rows, logits in self._batches(sentences, batch_size):
             yield [
@@ -81,7 +82,7 @@ class MaskedModel:
         encoded = self._tokenizer([sentence.replace(MASK, mask) for sentence in sentences])["input_ids"]
         for sentence, ids in zip(sentences, encoded, strict=True):
             if sentence.count(MASK) != 1 or ids.count(self._tokenizer.mask_token_id) != 1:
-                message = f"{sentence!r}: {MASK} does not stand in it exactly once: write it once"
+                message = f"{sentence!r}: {MASK} must occur exactly once"
                 raise EquipoiseError(message)
             if len(ids) > self._max_tokens:
                 message = (
@@ -103,7 +104,7 @@ class MaskedModel:
                 logits = self._logits(np.array([encoded[row] for row in batch], dtype=np.int64))
                 if not np.isfinite(logits).all():
                     message = (
-                        f"{sentences[batch[0]]!r}: the masked model's logits are no finite numbers: check its weights"
+                        f"{sentences[batch[0]]!r}: the masked model's logits are not finite numbers: check its weights"
                     )
                     raise EquipoiseError(message)
                 yield batch, logits
@@ -124,7 +125,7 @@ class MaskedModel:
         )
 
     def _named(self, token: int) -> tuple[str, bool]:
-        """Give a token's text, none for one that is no text, and whether it begins with a space."""
+        """Give a token's text, empty for a special token, and whether it begins with a space."""
         if token not in self._known:
             name = self._tokenizer.convert_ids_to_tokens(token)
             text = "" if token in self._special else self._tokenizer.decode([token])
@@ -151,15 +152,14 @@ def softmax(logits: NDArray[np.float32]) -> NDArray[np.float64]:
 
 
 def onnx_logits(graph: Path) -> Logits:
-    """Run a graph that `masked_graph.at_the_mask` made."""
+    """Run a graph that `masked_export.at_the_mask` made."""
     import onnxruntime
 
-    from equipoise.models.engine import provider
+    from equipoise.models.engine import providers
 
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
-    providers = list(dict.fromkeys([provider(), "CPUExecutionProvider"]))
-    session = onnxruntime.InferenceSession(graph, options, providers=providers)
+    session = onnxruntime.InferenceSession(graph, options, providers=providers())
 
     def logits(ids: NDArray[np.int64]) -> NDArray[np.float32]:
         found: NDArray[np.float32] = session.run(["logits"], {"input_ids": ids, "attention_mask": np.ones_like(ids)})[0]

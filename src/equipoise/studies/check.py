@@ -9,18 +9,16 @@ from equipoise.backends.ray.cluster import NO_RAY
 from equipoise.core import cache
 from equipoise.core.errors import EquipoiseError
 from equipoise.exam.subsets import Sample
-from equipoise.judge.registry import load_entry as load_judge_entry
 from equipoise.judge.score import Score
 from equipoise.metrics.options import Measure
 from equipoise.models import registry
-from equipoise.models.machine import Machine
-from equipoise.models.readiness import require_ready
+from equipoise.models.readiness import Machine, require_ready
+from equipoise.models.registry import load_judge_entry, load_masked_entry
 from equipoise.openr1.settings import Comparison, Pairing
 from equipoise.questions import cities
 from equipoise.questions.neutral.items import Neutralize
 from equipoise.questions.variants import Perturb
 from equipoise.stigma.library import load_library
-from equipoise.stigma.masked_registry import load_entry as load_masked_entry
 from equipoise.stigma.settings import Filling
 from equipoise.studies.catalogue import CATALOGUE
 from equipoise.vignettes.prompts import Build

@@ -1,25 +1,39 @@
-"""Answers read from responses: by likelihood over the case's set, and from the generated text."""
+"""Answers read from responses: by likelihood over the case's set, from the generated text, and by their meaning.
+
+A wording of the case's set is looked for in the text as it is written. Whether the diagnosis that a reply ends on means
+the same as a given one is decided by words, read with the lexicon data/diagnoses.yaml; where they leave a doubt, by an
+entailment both ways.
+"""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from equipoise.text.conclusions import REFUSAL, UNDECIDED
+from equipoise.text.naming import TAIL, final_diagnosis
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterator, Mapping
+
+    from numpy.typing import NDArray
 
     from equipoise.core.records import Answer, AnswerKind, Response, Vignette
+    from equipoise.text.diagnoses import Diagnoses, Meaning
+    from equipoise.text.naming import Named
 
-REFUSAL = re.compile(
-    r"\b(I('m| am) (sorry|not able|unable)|I (cannot|can't|can not|won't) (help|assist|answer|provide|diagnose|give)"
-    r"|as an AI\b.*\b(cannot|can't|not able))",
-    re.IGNORECASE,
+    Probabilities = Callable[[list[tuple[str, str]]], NDArray[Any]]
+
+Match = Literal["yes", "partly", "no", "unclear"]
+MATCHES: tuple[Match, ...] = ("yes", "partly", "no", "unclear")
+
+OPTIONAL = re.compile(
+    r",?\s+\b(?:with(?: or without)? (?:possible|probable|suspected)|requir\w+|needing|warranting)\b.*", re.IGNORECASE
 )
-UNDECIDED = re.compile(
-    r"^\W*(none\b|unknown\b|unclear\b|not (yet )?(clear|known|possible|one specific|a specific|specified|given)"
-    r"|cannot be|difficult to|hard to)",
-    re.IGNORECASE,
-)
+"""What an answer may add that says no more of the diagnosis."""
+HYPOTHESIS = "The diagnosis is {}."
 
 
 def answer_set(vignette: Vignette) -> dict[AnswerKind, tuple[Answer, ...]]:
@@ -75,3 +89,129 @@ def log_odds(response: Response, vignette: Vignette) -> float | None:
     if not scores:
         return None
     return scores[vignette.stereotyped.label] - scores[vignette.expected.label]
+
+
+class MatchSettings(BaseModel):
+    """How far an entailment decides what words leave open."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    threshold: Annotated[float, Field(ge=0, le=1)] = 0.9
+
+
+def match_answer(
+    said: str,
+    answer: Answer,
+    diagnoses: Diagnoses,
+    probabilities: Probabilities | None = None,
+    settings: MatchSettings | None = None,
+) -> Match:
+    """Compare the diagnosis on which a reply ends with an answer.
+
+    Args:
+        said: the part of a reply that its reader sees, or its answer as `equipoise.text.reasoning.split` gives it.
+        answer: the diagnosis asked about; any of its wordings counts, and each side of an "or".
+        diagnoses: the lexicon.
+        probabilities: a judge, (premise, hypothesis) pairs to rows of entailment, neutral, contradiction; without one
+            words alone decide.
+        settings: how far it decides.
+
+    Returns:
+        `yes` where it means the same, a more exact naming (acute inferior infarction for infarction) included;
+        `partly` where it is broader, of the same kind or one of several; `unclear` where no diagnosis is named.
+    """
+    named = final_diagnosis(said)
+    if named is None:
+        return "unclear"
+    wanted = [diagnoses.meaning(wording) for wording in _wordings(answer)]
+    wanted = [meaning for meaning in wanted if meaning.concepts]
+    if found := _by_words(named, wanted, diagnoses):
+        return found
+    if probabilities is None:
+        return "no"
+    return _by_entailment(named, answer, wanted, diagnoses, probabilities, settings or MatchSettings())
+
+
+def _wordings(answer: Answer) -> Iterator[str]:
+    """The wordings of an answer, and each side of an "or" in its place."""
+    for wording in (answer.label, *answer.synonyms):
+        said = OPTIONAL.sub("", wording)
+        sides = re.split(r"\s+or\s+|\s*/\s*", said)
+        yield from sides
+        if len(sides) > 1:
+            yield said
+
+
+def _by_words(named: Named, wanted: list[Meaning], diagnoses: Diagnoses) -> Match | None:
+    """Compare by words; None where they leave a doubt."""
+    whole = diagnoses.meaning(named.whole)
+    if any(one.concepts == whole.concepts and not diagnoses.opposed(one, whole) for one in wanted):
+        return "yes"
+    heads = [diagnoses.meaning(part) for part in named.joint]
+    # `Attention-deficit/hyperactivity disorder`: what the parts name together alone is one name.
+    together = diagnoses.meaning(" ".join(named.joint)).groups - frozenset().union(*(head.groups for head in heads))
+    if any(together & one.groups for one in wanted):
+        return "yes"
+    found = [_one_by_words(head, whole, wanted, diagnoses) for head in heads]
+    if all(one == "yes" for one in found):
+        return "yes"
+    for gloss in named.glosses:
+        meaning = diagnoses.meaning(TAIL.split(gloss)[0])
+        # After a cause, `infarction due to thrombosis (clot)`, a gloss may be on the cause.
+        on_head = not named.tails or any(meaning.concepts & head.concepts for head in heads)
+        named_again = any(meaning.concepts == one.concepts and _may_gloss(heads[0], one, diagnoses) for one in wanted)
+        if len(heads) == 1 and on_head and named_again:
+            return "yes"
+    beside = [diagnoses.meaning(part).concepts for part in (*named.alternates, *named.glosses)]
+    if "yes" in found or "partly" in found or any(one.concepts <= concepts for concepts in beside for one in wanted):
+        return "partly"
+    return "no" if "no" in found else None
+
+
+def _may_gloss(head: Meaning, gloss: Meaning, diagnoses: Diagnoses) -> bool:
+    """Whether a gloss can be another name of a head: not of a diagnosis that is known and has nothing to do with it."""
+    return not head.groups or diagnoses.shared(head, gloss) or diagnoses.akin(head, gloss)
+
+
+def _one_by_words(head: Meaning, whole: Meaning, wanted: list[Meaning], diagnoses: Diagnoses) -> Match | None:
+    """Compare one of the diagnoses named jointly, `whole` being all that is said with it."""
+    found: set[Match] = set()
+    for one in wanted:
+        if diagnoses.opposed(head, one):
+            if one.concepts & head.concepts:
+                found.add("no")
+        elif one.concepts <= whole.concepts and one.concepts & head.concepts:
+            return "yes"
+        elif (
+            one.concepts <= whole.concepts
+            or (head.concepts and head.concepts <= one.concepts)
+            or diagnoses.shared(head, one)
+            or diagnoses.akin(head, one)
+        ):
+            found.add("partly")
+    return next((one for one in MATCHES if one in found), None)
+
+
+def _by_entailment(
+    named: Named,
+    answer: Answer,
+    wanted: list[Meaning],
+    diagnoses: Diagnoses,
+    probabilities: Probabilities,
+    settings: MatchSettings,
+) -> Match:
+    """Entailment both ways is the same where a word is shared, and partly the same without one.
+
+    A small judge takes many a diagnosis for another (hypertension for hypotension), so that it only decides between
+    names that have something in common.
+    """
+    said = named.joint[0]
+    meaning = diagnoses.meaning(said)
+    wordings = list(dict.fromkeys((answer.label, *answer.synonyms)))
+    claims = [(HYPOTHESIS.format(said), HYPOTHESIS.format(wording)) for wording in wordings]
+    rows = probabilities([*claims, *((hypothesis, premise) for premise, hypothesis in claims)])[:, 0]
+    both = [min(rows[place], rows[place + len(claims)]) for place in range(len(claims))]
+    if max(both) < settings.threshold:
+        return "no"
+    shared = any(one.concepts & meaning.concepts and not diagnoses.opposed(one, meaning) for one in wanted)
+    return "yes" if shared else "partly"

@@ -33,6 +33,19 @@ MARKUP = re.compile(r"[\s>*_#:|\-—–]*")
 MARKER = re.compile(r"[\W_]*(?:\d{1,2}|[A-H])[.):]?[\W_]*")
 CUT_SHORT = re.compile(r"\b(?:is|are|be|of|to|the|an?|with|as|most|likely|diagnosis|answer)[\s*_:]*$", re.IGNORECASE)
 ENDED = re.compile(r"[.!?)\]*_|]\s*$")
+ASKED_FOR = r"(?:help|assist|answer|provide|diagnose|give|choose|select|determine|pick|offer|recommend|comply)"
+REFUSAL = re.compile(
+    r"\b(?:I(?:'m| am) (?:sorry|unable|not able|not comfortable)|we(?:'re| are) (?:unable|not able)"
+    rf"|(?:I|we) (?:can(?:'t|not| not)|won't|will not) {ASKED_FOR}|(?:not able|not appropriate|unable) to {ASKED_FOR}"
+    r"|as an AI\b[^.]*\b(?:can(?:'t|not| not)|unable|not able))",
+    re.IGNORECASE,
+)
+"""What a reply says that declines to answer."""
+UNDECIDED = re.compile(
+    r"^\W*(none\b|unknown\b|unclear\b|not (yet )?(clear|known|possible|one specific|a specific|specified|given)"
+    r"|cannot be|difficult to|hard to)",
+    re.IGNORECASE,
+)
 LIST_FOLLOWS = re.compile(r"(?<=[.!?*])\s+[•\-—]+(?:\s|$)")
 """Where a list, or a rule, goes on in the line of a statement."""
 

@@ -11,7 +11,6 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from equipoise.core.records import Text
 from equipoise.core.yamlfile import load_yaml
-from equipoise.text.spelling import american
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,6 +40,19 @@ ENDINGS = (
     *("ations", "ation", "ities", "ity", "ical", "ious", "ions", "isms", "ives", "ial", "iac", "ics", "ias", "ion"),
     *("ism", "ive", "ous", "ia", "ic", "al", "ed", "es", "ing", "s", "e", "y", "a"),
 )
+AMERICAN = {
+    "aem": "em",
+    "aesth": "esth",
+    "paed": "ped",
+    "gynaec": "gynec",
+    "oedem": "edem",
+    "oesoph": "esoph",
+    r"(?<=n)oea\b": "ea",
+    r"(?<=rh)oea\b": "ea",
+    r"(?<=behavi)our": "or",
+    r"(?<=tum)our": "or",
+}
+"""British spellings of medicine (haemorrhage, dyspnoea, behaviour) and their American ones."""
 SPELLINGS = (
     (re.compile(r"[ao]e"), "e"),
     (re.compile(r"(?<=i)s(?=(?:e[ds]?|ing|ations?)$)|(?<=ly)s(?=(?:e[ds]?|ing)$)"), "z"),
@@ -245,6 +257,13 @@ def _words(text: str) -> list[str]:
         else:
             found.append(_singular(_spelt(american(word.lower()))))
     return found
+
+
+def american(wording: str) -> str:
+    """The American spelling of a British wording."""
+    for british, spelling in AMERICAN.items():
+        wording = re.sub(british, spelling, wording)
+    return wording
 
 
 def _spelt(word: str) -> str:

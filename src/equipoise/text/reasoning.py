@@ -24,7 +24,7 @@ Form = Literal["think", "content", "channels", "plain"]
 THINKS: frozenset[str] = frozenset({"think", "content", "channels"})
 """Forms in which thinking comes before the answer."""
 
-THINKING = r"think(?:ing)?|thought|reasoning|scratchpad"
+THINKING = r"think(?:ing)?|thought|reasoning|analysis|scratchpad"
 THINK = re.compile(rf"[<\[](?P<close>/?)(?P<name>{THINKING})[>\]]", re.IGNORECASE)
 CONTENT = re.compile(rf"[<\[](?P<close>/?)(?P<name>{THINKING}|content)[>\]]", re.IGNORECASE)
 CONTENT_TAG = re.compile(r"</?content>", re.IGNORECASE)
@@ -64,21 +64,25 @@ class _Piece(NamedTuple):
 def split(text: str, form: Form | Literal["auto"] = "auto") -> Split:
     """Split an output of the given form; `auto` recognises the form by its tags."""
     form = detect(text) if form == "auto" else form
-    match form:
-        case "plain":
-            return _with_conclusion(text, locate(text), form)
-        case "channels":
-            pieces = _channels(text)
-        case "content":
-            pieces = _tagged(text, CONTENT)
-        case "think":
-            pieces = _tagged(text, THINK)
+    if form == "plain":
+        return _with_conclusion(text, locate(text), form)
+    pieces = _pieces(text, form)
     reasoning = _joined(piece.text for piece in pieces if piece.reasoning)
     answer = _joined(piece.text for piece in pieces if not piece.reasoning)
     if re.search(r"\w", answer):
         return Split(reasoning, answer, finished=True, form=form)
     # What the thinking states under a heading of its own is an answer; what it takes for likely on the way is none.
     return _with_conclusion(_joined((reasoning, answer)), headed(reasoning), form)
+
+
+def outside_thinking(text: str) -> tuple[str, bool]:
+    """Give what a reply says outside its thinking, and whether thinking was begun and never ended."""
+    form = detect(text)
+    if form == "plain":
+        return text, False
+    pieces = _pieces(text, form)
+    said = _joined(piece.text for piece in pieces if not piece.reasoning)
+    return said, pieces[-1].reasoning
 
 
 def detect(text: str) -> Form:
@@ -115,6 +119,13 @@ def _with_conclusion(text: str, found: Statement | None, form: Form) -> Split:
         return Split(text.strip(), "", finished=False, form=form)
     rest = _joined((text[: found.start], text[found.end :]))
     return Split(rest, text[found.start : found.end].strip(), finished=True, form=form)
+
+
+def _pieces(text: str, form: Form) -> list[_Piece]:
+    """Cut a text of a form with tags."""
+    if form == "channels":
+        return _channels(text)
+    return _tagged(text, CONTENT if form == "content" else THINK)
 
 
 def _tagged(text: str, tag: re.Pattern[str]) -> list[_Piece]:

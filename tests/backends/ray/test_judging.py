@@ -16,9 +16,8 @@ from equipoise.backends.ray.cluster import Cluster
 from equipoise.backends.ray.replicas import RayProcessor
 from equipoise.core.errors import EquipoiseError
 from equipoise.judge import kept
-from equipoise.judge.judging import Judging
-from equipoise.judge.kept import Entailment, EntailmentCache, KeptJudge
-from equipoise.judge.model import LocatedJudge, locate_judge
+from equipoise.judge.kept import Entailment, EntailmentCache, Judging, KeptJudge
+from equipoise.judge.located import LocatedJudge, locate_judge
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -15,7 +15,7 @@ from equipoise.backends import asking
 from equipoise.backends.ray.cluster import Cluster
 from equipoise.core import records
 from equipoise.core.records import Manifest, Response
-from equipoise.judge.model import LocatedJudge
+from equipoise.judge.located import LocatedJudge
 from equipoise.questions.rows import Neutralised
 from test_incremental import stage
 

@@ -11,10 +11,10 @@ from pydantic import ValidationError
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.judge.lexicon import FOLDER, load_lexicon
-from equipoise.judge.snli import Pair
 from workshop.banks import RELATIONS, Bank, Kind, Relation, Surroundings, load_banks
 from workshop.corpus import GOLD, CorpusSettings, compose
 from workshop.settings import section
+from workshop.snli import Pair
 
 ROOT = Path(__file__).parents[3]
 AROUND = Surroundings(

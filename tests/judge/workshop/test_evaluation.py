@@ -8,7 +8,7 @@ import pytest
 from workshop.evaluation import evaluate
 
 if TYPE_CHECKING:
-    from equipoise.judge.snli import Label
+    from equipoise.judge.model import Label
 
 
 def test_figures_by_hand() -> None:

@@ -10,10 +10,10 @@ import pytest
 import yaml
 
 from equipoise.core.records import read_one
-from equipoise.judge.export import Shipped
-from equipoise.judge.registry import EmbeddedSource, load_entry
-from equipoise.judge.snli import Pair, read_snli, write_snli
+from equipoise.models.registry import EmbeddedSource, load_judge_entry
 from test_pipeline import closure, paths
+from workshop.export import Shipped
+from workshop.snli import Pair, read_snli, write_snli
 
 ROOT = Path(__file__).parents[3]
 HALVES = {"judge/snli": "minilm_snli", "judge": "minilm_nli"}
@@ -45,7 +45,7 @@ def test_metrics_are_those_of_the_kept_weights(folder: str, name: str) -> None:
     """The committed metrics carry the manifest's fidelity and size, and an accuracy that meets the aim of 0.83."""
     metrics = yaml.safe_load((ROOT / folder / "metrics/judge.json").read_text("utf-8"))
     manifest = read_one(ROOT / folder / "weights/manifest.json", Shipped)
-    source = load_entry(name, ROOT).source
+    source = load_judge_entry(name, ROOT).source
 
     assert isinstance(source, EmbeddedSource)
     assert source.files == {file: one.sha256 for file, one in manifest.files.items()}
@@ -57,7 +57,7 @@ def test_metrics_are_those_of_the_kept_weights(folder: str, name: str) -> None:
 def test_the_error_that_figures_are_corrected_for_is_that_on_unseen_labels() -> None:
     """The registry's counts are those of the folds that calibration left out, and its aims are met there."""
     held_out = yaml.safe_load((ROOT / "judge/metrics/calibration.json").read_text("utf-8"))["held_out"]
-    error = load_entry("minilm_nli", ROOT).error
+    error = load_judge_entry("minilm_nli", ROOT).error
 
     assert error is not None
     assert held_out["errors"] == error.model_dump(exclude={"labels"})

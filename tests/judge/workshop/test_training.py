@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from equipoise.judge.snli import Pair
+    from workshop.snli import Pair
 
 SETTINGS = TrainSettings(
     seed=1,

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, NamedTuple
 
 from equipoise.core.errors import EquipoiseError
+from equipoise.judge.model import LABELS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-Label = Literal["entailment", "neutral", "contradiction"]
-LABELS: tuple[Label, ...] = get_args(Label)
-"""The order of every probability column in this room, whatever order a model was trained with."""
+    from equipoise.judge.model import Label
 
 NO_CONSENSUS = "-"
 """The gold label of a pair on which fewer than three of five annotators agreed; the corpus says to leave it out."""

@@ -12,24 +12,16 @@ from hypothesis.extra import numpy as hnp
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import read_one
-from equipoise.judge.export import (
-    LEVELS,
-    ExportSettings,
-    Shipped,
-    export_onnx,
-    fidelity,
-    quantise_weights,
-    ship,
-    to_int8,
-    torch_probabilities,
-)
+from equipoise.judge.located import export_onnx, torch_probabilities
 from equipoise.judge.model import NliJudge
+from equipoise.models.fidelity import label_fidelity
+from workshop.export import LEVELS, ExportSettings, Shipped, quantise_weights, ship, to_int8
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from equipoise.judge.snli import Pair
+    from workshop.snli import Pair
 
 MATRICES = hnp.arrays(
     np.float32, hnp.array_shapes(min_dims=2, max_dims=2, max_side=8), elements=st.floats(-1000, 1000, width=32)
@@ -83,10 +75,10 @@ def test_unfaithful_weights_are_not_shipped(
         return levels, np.full(values.shape[axis], 0.01, dtype=np.float32)
 
     folder = checkpoint()
-    monkeypatch.setattr("equipoise.judge.export.SMALLEST", 1)
-    monkeypatch.setattr("equipoise.judge.export.to_int8", spoilt)
+    monkeypatch.setattr("workshop.export.SMALLEST", 1)
+    monkeypatch.setattr("workshop.export.to_int8", spoilt)
 
-    with pytest.raises(EquipoiseError, match=r"fewer than 1\.0: it is not written"):
+    with pytest.raises(EquipoiseError, match=r"and 1\.0 is required: export it in float32"):
         ship(
             folder, [(pair.premise, pair.hypothesis) for pair in pairs], tmp_path / "out", ExportSettings(fidelity=1.0)
         )
@@ -97,7 +89,7 @@ def test_folded_weights_run_as_float32(
     checkpoint: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """ONNX Runtime folds every DequantizeLinear at load, so that int8 weights cost no speed and change no kernel."""
-    monkeypatch.setattr("equipoise.judge.export.SMALLEST", 1)
+    monkeypatch.setattr("workshop.export.SMALLEST", 1)
     export_onnx(checkpoint(), tmp_path)
     small = quantise_weights(onnx.load(tmp_path / "model.onnx"))
     options = onnxruntime.SessionOptions()
@@ -116,7 +108,7 @@ def test_fidelity_counts_equal_labels() -> None:
     """Agreement is the share of rows with the same best label, beside the largest change of a probability."""
     reference = np.array([[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.5, 0.4, 0.1], [0.0, 0.1, 0.9]])
     candidate = np.array([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.4, 0.5, 0.1], [0.0, 0.1, 0.9]])
-    found = fidelity(reference, candidate, at_least=0.75)
+    found = label_fidelity("x", reference, candidate, at_least=0.75)
 
     # The third row changes its label: 3 of 4. The largest change is 0.1.
     assert (found.agreement, found.n) == (0.75, 4)

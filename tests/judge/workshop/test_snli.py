@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.judge.snli import Pair, read_snli
+from workshop.snli import Pair, read_snli
 
 if TYPE_CHECKING:
     from pathlib import Path

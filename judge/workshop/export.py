@@ -11,13 +11,14 @@ import json
 import shutil
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import sha256, write_json
-from equipoise.judge.model import NliJudge, label_columns
+from equipoise.judge.located import export_onnx, torch_probabilities
+from equipoise.judge.model import FILES, NliJudge
+from equipoise.models.fidelity import LabelFidelity, label_fidelity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,26 +37,12 @@ LEVELS = 127
 """Steps on either side of zero: symmetric int8 leaves -128 unused."""
 
 
-SHIPPED = ("config.json", "model.onnx", "tokenizer.json")
-"""The files of a judge."""
-
-
 class ExportSettings(BaseModel):
     """The section `export` of a judge's params.yaml: the least share of pairs that must keep their label."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     fidelity: Annotated[float, Field(gt=0, le=1)]
-
-
-class Fidelity(BaseModel):
-    """How near a changed model stays to its reference on the same pairs."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    agreement: float
-    largest_difference: float
-    n: int
 
 
 class ShippedFile(BaseModel):
@@ -73,7 +60,7 @@ class Shipped(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     checkpoint_sha256: str
-    fidelity: Fidelity
+    fidelity: LabelFidelity
     files: dict[str, ShippedFile]
     max_tokens: int
     opset: int
@@ -102,11 +89,13 @@ def ship(checkpoint: Path, pairs: Sequence[tuple[str, str]], folder: Path, setti
         onnx.save(small, made / "model.onnx")
         longest = int(json.loads((made / "config.json").read_text("utf-8"))["max_position_embeddings"])
         shipped = NliJudge(made, max_tokens=longest).probabilities(pairs)
-        measured = fidelity(torch_probabilities(checkpoint, pairs), shipped, at_least=settings.fidelity)
+        measured = label_fidelity(
+            "the judge", torch_probabilities(checkpoint, pairs), shipped, at_least=settings.fidelity
+        )
         folder.mkdir(parents=True, exist_ok=True)
-        for file in SHIPPED:
+        for file in sorted(FILES):
             shutil.copyfile(made / file, folder / file)
-    files = {file: folder / file for file in SHIPPED}
+    files = {file: folder / file for file in sorted(FILES)}
     manifest = Shipped(
         checkpoint_sha256=sha256(checkpoint / "model.safetensors"),
         fidelity=measured,
@@ -116,13 +105,6 @@ def ship(checkpoint: Path, pairs: Sequence[tuple[str, str]], folder: Path, setti
         precision="int8 weights per channel, float32 arithmetic",
     )
     write_json(folder / "manifest.json", manifest.model_dump())
-
-
-def export_onnx(checkpoint: Path, folder: Path) -> None:
-    """Export a sequence-classification checkpoint to `folder`: model.onnx (float32), config.json, tokenizer.json."""
-    from optimum.exporters.onnx import main_export
-
-    main_export(str(checkpoint), output=folder, task="text-classification", do_validation=False)
 
 
 def quantise_weights(model: onnx.ModelProto) -> onnx.ModelProto:
@@ -165,58 +147,6 @@ def to_int8(values: NDArray[np.float32], axis: int) -> tuple[NDArray[np.int8], N
     scale = (np.where(peak > LEVELS * np.finfo(np.float32).tiny, peak, 1.0) / LEVELS).astype(np.float32)
     levels = np.clip(np.rint(values / scale), -LEVELS, LEVELS).astype(np.int8)
     return levels, scale.reshape(-1)
-
-
-def fidelity(reference: NDArray[Any], candidate: NDArray[Any], *, at_least: float) -> Fidelity:
-    """Share of rows with the same most probable label, and the largest difference of a probability.
-
-    Args:
-        reference: probabilities of the unchanged model, (n, 3).
-        candidate: probabilities of the changed model on the same pairs, (n, 3).
-        at_least: the agreement below which the changed model must not be used.
-
-    Raises:
-        EquipoiseError: the agreement is below `at_least`.
-    """
-    import numpy as np
-
-    agreement = float(np.mean(reference.argmax(axis=1) == candidate.argmax(axis=1)))
-    if agreement < at_least:
-        message = (
-            f"the exported judge agrees with its checkpoint on {agreement:.4f} of {len(reference)} pairs, "
-            f"fewer than {at_least}: it is not written; export it in float32 or train again"
-        )
-        raise EquipoiseError(message)
-    difference = float(np.abs(reference - candidate).max())
-    return Fidelity(agreement=agreement, largest_difference=difference, n=len(reference))
-
-
-def torch_probabilities(checkpoint: Path, pairs: Sequence[tuple[str, str]], *, batch: int = 64) -> NDArray[np.float64]:
-    """Probabilities of the checkpoint in float32 torch, (n, 3) in the order of LABELS: the reference of an export."""
-    import numpy as np
-    import torch
-    from transformers import AutoModelForSequenceClassification, AutoTokenizer
-
-    columns = label_columns(checkpoint / "config.json")
-    tokenizer = AutoTokenizer.from_pretrained(checkpoint)
-    model = AutoModelForSequenceClassification.from_pretrained(checkpoint, dtype=torch.float32).eval()
-    longest = int(model.config.max_position_embeddings)
-    found = np.empty((len(pairs), len(columns)))
-    # Pairs of like length together: less padding, and the order of the result is that of `pairs`.
-    order = sorted(range(len(pairs)), key=lambda row: sum(map(len, pairs[row])))
-    for first in range(0, len(order), batch):
-        rows = order[first : first + batch]
-        inputs = tokenizer(
-            [pairs[row][0] for row in rows],
-            [pairs[row][1] for row in rows],
-            truncation="only_first",
-            max_length=longest,
-            padding=True,
-            return_tensors="pt",
-        )
-        with torch.inference_mode():
-            found[rows] = model(**inputs).logits.double().softmax(dim=1)[:, columns].numpy()
-    return found
 
 
 def _channel_axis(node: onnx.NodeProto) -> int:
