@@ -26,13 +26,8 @@ Count = Annotated[int, Field(ge=1)]
 Runtime = Literal["onnx", "torch"]
 ReasoningForm = Literal["auto", "think", "content", "channels", "plain"]
 UNITS = {"M": 10**6, "B": 10**9}
-<<<<<<< HEAD
 ASKED: tuple[Study, ...] = ("vignettes", "questions", "exam", "stigma", "openr1")
-"""The studies that we have prompts of: every model answers them, but one of saved answers to others."""
-=======
-ASKED: tuple[Study, ...] = ("vignettes", "adversarial", "medmcqa", "stigma", "openr1")
 """The studies with prompts of ours: every model answers them, except one whose saved answers are to other studies."""
->>>>>>> main
 
 
 class _Entry(BaseModel):
