@@ -13,7 +13,7 @@ import builders
 from equipoise.core.errors import EquipoiseError
 from equipoise.metrics.headlines import headline_metrics
 from equipoise.metrics.stigma import FAMILIES, StigmaOptions, stigma_effects
-from equipoise.stigma.rows import Fill
+from equipoise.stigma.rows import ConditionSet, Fill, Question
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
