@@ -38,6 +38,7 @@ CONDITIONS = {"rq1": "who has the condition", "rq2": "towards whom is the attitu
 """What the two questions of the stigma study ask."""
 EVERY = "*"
 """In place of a group: the same measure in every group of the family."""
+MINUS = "\N{MINUS SIGN}"
 FULL: tuple[Field, ...] = ("estimate", "interval", "p")
 
 
@@ -85,12 +86,12 @@ class Headline:
         return tuple(self.name.split(".")[1:])
 
     def covers(self, effect: Effect) -> bool:
-        """Whether an effect is this figure, or one of the figures that it stands for."""
-        return (
-            (study_of(effect), effect.family, effect.measure) == (self.study, self.family, self.measure)
-            and self.group in (EVERY, effect.group)
-            and self.pick is None
-        )
+        """Whether an effect is this figure, or one of those that it stands for or is picked from."""
+        return (study_of(effect), effect.family, effect.measure) == (
+            self.study,
+            self.family,
+            self.measure,
+        ) and self.group in (EVERY, effect.group)
 
     def of_group(self, group: str) -> Headline:
         """Give the figure of one group; that of a single group is itself."""
@@ -356,6 +357,26 @@ CATALOGUE: tuple[Headline, ...] = (
 """Every headline figure, in the order in which they are shown."""
 BOARD = tuple(one for one in CATALOGUE if one.board)
 """Columns of the leaderboard and cards of the report."""
+
+
+NOTE_EXTREMES = (
+    "The lowest and the highest city accuracy ratio are picked among cities and attributes; the interval is that of "
+    "the one picked, and too narrow for a pick."
+)
+"""What readers should know about figures that are picked."""
+
+
+def number(value: float) -> str:
+    """Write a figure with three decimals and a real minus sign."""
+    return f"{value:.3f}".replace("-", MINUS)
+
+
+def signed(value: float) -> str:
+    """Write a change with its sign; one that rounds to 0 has none."""
+    text = number(value)
+    if not text.strip(f"{MINUS}0."):
+        return number(0.0)
+    return text if value < 0 else f"+{text}"
 
 
 def study_of(effect: Effect) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from equipoise.compare.leaderboard_text import number
+from equipoise.metrics.headlines import number
 from equipoise.report.plots.catalogue import ALL
 from equipoise.report.plots.plot import filled, words
 
