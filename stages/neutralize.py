@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from equipoise.core import params, records, stage
-from equipoise.questions.neutral.items import Neutralize, neutralise_items
 from equipoise.questions.neutral.lexicon import load_lexicon
+from equipoise.questions.neutral.neutralise import Neutralize, neutralise_items
 from equipoise.questions.rows import Item
 
 

@@ -16,8 +16,8 @@ from equipoise.models.readiness import Machine, require_ready
 from equipoise.models.registry import load_judge_entry, load_masked_entry
 from equipoise.openr1.settings import Comparison, Pairing
 from equipoise.questions import cities
-from equipoise.questions.neutral.items import Neutralize
-from equipoise.questions.variants import Perturb
+from equipoise.questions.neutral.neutralise import Neutralize
+from equipoise.questions.variants.agents import Perturb
 from equipoise.stigma.library import load_library
 from equipoise.stigma.settings import Filling
 from equipoise.vignettes.prompts import Build
