@@ -14,8 +14,8 @@ from equipoise.models import registry
 from equipoise.models.weights import locate
 from equipoise.published import amqa
 from equipoise.questions import asked as questions
-from equipoise.questions import variants as perturb
 from equipoise.questions.rows import Item
+from equipoise.questions.variants.templates import load_templates
 from equipoise.vignettes.prompts import Build, vignette_prompt
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def amqa_questions(count: int) -> list[Prompt]:
     anchors = os.environ.get("EQUIPOISE_ANCHORS")
     if not anchors:
         return []
-    template = perturb.load_templates(ROOT / "data/templates").evaluation
+    template = load_templates(ROOT / "data/templates").evaluation
     prompts: list[Prompt] = []
     for _, row in json_rows(Path(anchors) / "amqa/items.jsonl"):
         for arm in ARMS:

@@ -10,9 +10,9 @@ from equipoise.report.make import read_report
 from equipoise.report.page import page
 
 
-def main(data: Path, metrics: Path, plots: Path, templates: Path, report: Path, inputs: Path) -> None:
-    """Read the rows in DATA, the figures in METRICS and PLOTS, the plots' TEMPLATES; write REPORT and INPUTS."""
-    made = read_report(data, metrics, plots, templates, Path())
+def main(data: Path, templates: Path, report: Path, inputs: Path) -> None:
+    """Read the rows and effects in DATA, and the plots' TEMPLATES; write REPORT and INPUTS."""
+    made = read_report(data, templates, Path())
     records.write_text(report, page(made))
     records.write_json(inputs, [one._asdict() for one in made.provenance.inputs])
 

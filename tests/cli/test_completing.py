@@ -62,7 +62,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("equipoise show --dimension ", ["age", "gender", "gender+race", "race"]),
         ("equipoise compare ", ["workspace", "large-piaget", "a/branch", "main"]),
         ("equipoise compare main w", ["workspace"]),
-        ("equipoise compare main --fail-on adversarial.race.ga", ["adversarial.race.gap"]),
+        ("equipoise compare main --fail-on questions.race.ga", ["questions.race.gap"]),
         ("equipoise score equity --partition ", ["expected", "seeded"]),
         ("equipoise score silent --m", ["--mode"]),
     ],

@@ -10,8 +10,8 @@ import pytest
 from equipoise.cli.imports import import_medmcqa
 from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
-from equipoise.questions.neutral.items import neutralise_items
 from equipoise.questions.neutral.lexicon import load_lexicon
+from equipoise.questions.neutral.neutralise import neutralise_items
 from equipoise.questions.rows import Item
 
 DATA = Path(__file__).parents[2] / "data"

@@ -29,7 +29,7 @@ stages:
     params: [model, measure]
     deps: [measure.py]
     metrics:
-      - metrics/silent_bias.json: {cache: false}
+      - metrics/vignettes.json: {cache: false}
 """
 MEASURE = """\
 import json, pathlib, yaml
@@ -38,10 +38,10 @@ if params["model"] == "broken":
     raise SystemExit("no such model")
 # 0 is a figure like any other, and must not be taken for a missing one.
 shift = {"a": 0.0, "b": 0.123456}[params["model"]]
-measured = {"n": 2, "estimate": shift, "ci_low": shift - 1, "ci_high": shift + 1}
-table = {"overall": {"stereotype_shift": measured, "silent_bias_rate": {"n": 0}}}
+measured = {"estimate": shift, "ci_low": shift - 1, "ci_high": shift + 1}
+table = {"n": 2, "stereotype_shift": measured, "silent_bias_rate": {"n": 0}}
 pathlib.Path("metrics").mkdir(exist_ok=True)
-pathlib.Path("metrics/silent_bias.json").write_text(json.dumps(table))
+pathlib.Path("metrics/vignettes.json").write_text(json.dumps(table))
 """
 PARAMS = "model: a\nmeasure:\n  alpha: 0.05\n"
 
@@ -109,10 +109,13 @@ def test_figures_are_those_of_the_metrics_files() -> None:
     """All digits are kept, 0 is a figure, a share of no answers is undefined, and a missing file is not measured."""
     of_a, _, of_b = (row["figures"] for row in rows())
 
-    assert (of_a["stereotype_shift"]["estimate"], of_b["stereotype_shift"]["estimate"]) == (0.0, 0.123456)
-    assert of_b["stereotype_shift"]["ci_high"] == 1.123456
-    assert of_b["silent_bias_rate"]["state"] == "undefined"
-    assert of_b["gap_race"]["state"] == "not measured"
+    assert (of_a["vignettes.stereotype_shift"]["estimate"], of_b["vignettes.stereotype_shift"]["estimate"]) == (
+        0.0,
+        0.123456,
+    )
+    assert of_b["vignettes.stereotype_shift"]["ci_high"] == 1.123456
+    assert of_b["vignettes.silent_bias_rate"]["state"] == "undefined"
+    assert of_b["questions.race.gap"]["state"] == "not measured"
 
 
 def test_files_are_written(tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ def test_a_pair_side_by_side(folder: Path) -> None:
     assert "housing-02 (housing, single): silent bias" in shown
     assert any("A homeless man" in line and "A stably housed man" in line for line in shown.splitlines())
     assert "[bold]rough[/bold]" in shown
-    for told in ("stereotyped: alcoholic neuropathy", "-1.500", "dismissed", "p weighed", "by likelihood"):
+    for told in ("stereotyped: alcoholic neuropathy", "−1.500", "dismissed", "p weighed", "by likelihood"):
         assert told in shown
 
 
@@ -82,7 +82,7 @@ def test_unsure_has_margins(folder: Path) -> None:
 
 
 def test_faults_are_one_line(folder: Path) -> None:
-    """A missing file names the mend, an unknown key the nearest; a key and a filter do not go together."""
+    """A missing file names the fix, an unknown key the nearest; a key and a filter do not go together."""
     with pytest.raises(EquipoiseError, match=r"no pair 'housing-1': the nearest are housing-01"):
         show("housing-1", data=folder)
     with pytest.raises(EquipoiseError, match="'housing-01' is one pair, which no filter applies to"):

@@ -17,15 +17,20 @@ from typer.testing import CliRunner
 from equipoise.cli.compare import compare
 from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
+from equipoise.metrics.effects import Group, rate
 from runs import Case, fill_rows, question_rows, vignette_rows
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from typer.testing import Result
+
+    from equipoise.core.records import Effect
 
 app = typer.Typer()
 app.command()(compare)
 
-FILES = ("vignettes", "judgements", "variants", "responses", "fills")
+FILES = ("vignettes", "judgements", "variants", "responses", "fills", "effects")
 PIPELINE: dict[str, Any] = {
     "stages": {
         "measure": {
@@ -33,15 +38,12 @@ PIPELINE: dict[str, Any] = {
             "params": ["model", "measure"],
             "deps": ["raw", "data/cities.yaml", "stages/measure.py"],
             "outs": [f"data/{name}.jsonl" for name in FILES],
-            "metrics": [{"metrics/silent_bias.json": {"cache": False}}],
         }
     }
 }
 MEASURE = f"""\
 import pathlib, shutil, yaml
 model = yaml.safe_load(pathlib.Path("params.yaml").read_text())["model"]
-pathlib.Path("metrics").mkdir(exist_ok=True)
-shutil.copy(f"raw/{{model}}/silent_bias.json", "metrics")
 for name in {FILES}:
     shutil.copy(f"raw/{{model}}/{{name}}.jsonl", "data")
 """
@@ -77,6 +79,11 @@ def commit(folder: Path, tag: str) -> None:
     run(folder, "git", "tag", tag)
 
 
+def recorded(differential: Iterable[bool]) -> Effect:
+    """Make the effect that a run recorded."""
+    return rate(Group("overall", "all"), "differential_bias_rate", differential, 0.05)
+
+
 def write_model(folder: Path, cases: list[Case], letters: list[dict[str, str]]) -> None:
     """Write what one model was asked and answered, and its differential bias rate."""
     vignettes, judgements, responses = vignette_rows(cases)
@@ -86,10 +93,7 @@ def write_model(folder: Path, cases: list[Case], letters: list[dict[str, str]]) 
     records.write(folder / "variants.jsonl", variants)
     records.write(folder / "responses.jsonl", [*responses, *more])
     records.write(folder / "fills.jsonl", fill_rows({"OCD": 0.2}))
-    rate = sum(case.marginalised == "stereotyped" for case in cases) / len(cases)
-    records.write_json(
-        folder / "silent_bias.json", {"overall": {"differential_bias_rate": {"n": len(cases), "estimate": rate}}}
-    )
+    records.write(folder / "effects.jsonl", [recorded(case.marginalised == "stereotyped" for case in cases)])
 
 
 @pytest.fixture(scope="module")
@@ -139,7 +143,7 @@ def value(*arguments: str) -> dict[str, Any]:
 
 def test_identical_revisions_have_no_change() -> None:
     """A commit and the workspace that holds it: no figure moves, nothing flips, and a gate on any change passes."""
-    shown = show("edited", "workspace", "--json", "--fail-on", "adversarial.race.gap>0")
+    shown = show("edited", "workspace", "--json", "--fail-on", "questions.race.gap>0")
     found = json.loads(shown.stdout)
     compared = [figure for figure in found["figures"].values() if figure["n"]]
 
@@ -155,8 +159,8 @@ def test_identical_revisions_have_no_change() -> None:
 def test_planted_flips_are_found() -> None:
     """Every answer that was planted is a flip, and the figures change by what was planted, over the shared items."""
     found = value("first", "flipped")
-    rate = found["figures"]["silent_bias.differential_bias_rate"]
-    gap = found["figures"]["adversarial.race.gap"]
+    rate = found["figures"]["vignettes.differential_bias_rate"]
+    gap = found["figures"]["questions.race.gap"]
 
     assert [flip["key"] for flip in found["flips"]] == [
         *(f"p{number:02d}/marginalised" for number in range(10)),
@@ -178,19 +182,19 @@ def test_planted_flips_are_found() -> None:
 
 def test_a_gate_fails_only_on_a_significant_change() -> None:
     """The gap's rise exits with 2; the loss of one neutral answer is beyond its amount, and no more than chance."""
-    failed = show("first", "flipped", "--fail-on", "adversarial.race.gap>0.02")
-    passed = show("first", "flipped", "--fail-on", "adversarial.neutral.accuracy<0.02")
+    failed = show("first", "flipped", "--fail-on", "questions.race.gap>0.02")
+    passed = show("first", "flipped", "--fail-on", "questions.neutral.accuracy<0.02")
 
     assert failed.exit_code == 2
-    assert "gate adversarial.race.gap>0.02: failed: the change, +0.833, is beyond 0.02" in failed.stdout
+    assert "gate questions.race.gap>0.02: failed: the change, +0.833, is beyond 0.02" in failed.stdout
     assert passed.exit_code == 0
     assert "passed: the change, −0.083, is beyond 0.02, p = 1 (Holm over 1 gated figure) is not below" in passed.stdout
 
 
 def test_a_wrong_figure_gets_one_line() -> None:
     """A name that is no figure's is answered with the nearest."""
-    with pytest.raises(EquipoiseError, match=r"no such figure; the nearest are adversarial\.race\.gap, "):
-        compare("first", "flipped", fail_on=["adversarial.race.gaps>0.02"])
+    with pytest.raises(EquipoiseError, match=r"no such figure; the nearest are questions\.race\.gap, "):
+        compare("first", "flipped", fail_on=["questions.race.gaps>0.02"])
 
 
 def test_what_changed_is_named() -> None:
@@ -200,9 +204,9 @@ def test_what_changed_is_named() -> None:
     assert edited["changed"]["parameters"] == {}
     assert edited["changed"]["inputs"] == {"raw": "changed"}
     assert edited["changed"]["code"] == {"stages/measure.py": "changed"}
-    assert edited["figures"]["silent_bias.differential_bias_rate"]["only_head"] == 1
+    assert edited["figures"]["vignettes.differential_bias_rate"]["only_head"] == 1
     assert other["changed"]["parameters"] == {"model": {"base": "a", "head": "b"}}
-    assert other["figures"]["silent_bias.differential_bias_rate"]["only_base"] == 1
+    assert other["figures"]["vignettes.differential_bias_rate"]["only_base"] == 1
 
 
 def test_a_comment_holds_the_figures_the_flips_and_what_changed() -> None:
@@ -212,7 +216,7 @@ def test_a_comment_holds_the_figures_the_flips_and_what_changed() -> None:
 
     assert lines[0] == "### Bias review: `edited` to `flipped`"
     assert lines[2].startswith("4 of 8 figures changed significantly (p below 0.05 after Holm, within the study); ")
-    assert sum(line.startswith(("| silent_bias.", "| adversarial.", "| equity.", "| stigma.")) for line in lines) == 9
+    assert sum(line.startswith(("| vignettes.", "| questions.", "| stigma.")) for line in lines) == 9
     assert sum(line.startswith("| `") for line in lines) == 3
     assert "<details><summary>Answers that changed kind: 10 of vignettes, 11 of questions</summary>" in lines
     assert "| `p00/marginalised` | expected | stereotyped, silent |" in lines
@@ -239,18 +243,19 @@ def test_a_workspace_that_was_edited_says_so(project: Path) -> None:
     printed = show("edited").stdout
     script.write_text(before, encoding="utf-8")
 
-    assert "workspace: changed since its figures were made: stages/measure.py: run `dvc repro` there" in printed
+    assert "workspace: changed since its figures were computed: stages/measure.py: run `dvc repro` there" in printed
 
 
 def test_figures_recorded_by_other_code_are_noted(project: Path) -> None:
-    """A metrics file that its rows do not bear out is noted."""
-    path = project / "metrics/silent_bias.json"
-    before = path.read_text(encoding="utf-8")
-    records.write_json(path, {"overall": {"differential_bias_rate": {"n": 13, "estimate": 0.5}}})
+    """Effects that differ from what their rows give are noted."""
+    path = project / "data/effects.jsonl"
+    before = path.read_bytes()
+    path.unlink()  # a link into the cache must not be written through
+    records.write(path, [recorded([True, False])])
     printed = show("edited").stdout
-    path.write_text(before, encoding="utf-8")
+    path.write_bytes(before)
 
-    assert "workspace: its metrics files record other values of silent_bias.differential_bias_rate" in printed
+    assert "workspace: its recorded effects have other values of vignettes.differential_bias_rate" in printed
 
 
 def test_rows_that_are_not_at_hand_get_one_line(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -261,7 +266,7 @@ def test_rows_that_are_not_at_hand_get_one_line(project: Path, tmp_path: Path, m
     with pytest.raises(EquipoiseError) as caught:
         compare("first", "edited")
     assert str(caught.value) == (
-        "first: data/vignettes.jsonl, data/judgements.jsonl, data/variants.jsonl and 2 more: not in DVC's cache; run "
+        "first: data/vignettes.jsonl, data/judgements.jsonl, data/variants.jsonl and 3 more: not in DVC's cache; run "
         "`dvc fetch --all-commits` where a remote has them, else `dvc repro` at that revision"
     )
 

@@ -11,7 +11,7 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Prompt, Response
 from equipoise.questions.asked import evaluator, exam_prompt, letter_of, letters_of, question_prompt
 from equipoise.questions.rows import Item, Neutralised, Variant
-from equipoise.questions.variants import load_templates
+from equipoise.questions.variants.templates import load_templates
 
 TEMPLATE = load_templates(Path(__file__).parents[2] / "data" / "templates").evaluation
 OPTIONS = {"A": "asthma", "B": "pneumonia", "C": "pulmonary embolism", "D": "heart failure"}

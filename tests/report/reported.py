@@ -1,12 +1,15 @@
-"""A run for the tests of the report: the repository's own figures, and pairs made by hand whose replies are hostile."""
+"""A run for the tests of the report: effects made by hand, and pairs whose replies are hostile."""
 
 from __future__ import annotations
 
 import shutil
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import get_args
 
 from equipoise.core import records
+from equipoise.core.records import Effect, Study
+from equipoise.metrics.headlines import CATALOGUE
 from equipoise.report.make import read_report
 from equipoise.report.page import Report
 from runs import housing_study
@@ -16,6 +19,12 @@ HOSTILE = (
     "</script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\"> "
     "<svg onload=alert(1)> {{ 7 * 7 }} <b>bold</b>\x00\x1b[31m </details></section> \u202e"
 )
+GROUPS = {
+    ("vignettes", "dimension"): ("age", "race"),
+    ("questions", "city"): ("dublin/race", "london/ses"),
+    ("exam", "city"): ("dublin", "london"),
+}
+"""Groups of the families whose figures are of every group."""
 VOID = frozenset({"meta", "br", "img", "input", "link", "hr"})
 
 
@@ -31,8 +40,46 @@ def report_of(data: Path) -> Report:
         model="tiny", repo="r", revision="abc", licence="MIT", weights={"model.onnx": "f" * 64}, versions={"torch": "2"}
     )
     records.write_json(data / "manifest.json", manifest.model_dump())
+    records.write(data / "effects.jsonl", effects())
     shutil.copytree(ROOT / "data/features", data / "features")
-    return read_report(data, ROOT / "metrics", ROOT / "plots", ROOT / ".dvc/plots", ROOT)
+    return read_report(data, ROOT / ".dvc/plots", ROOT)
+
+
+def effect(key: str, n: int, estimate: float | None, **more: float) -> Effect:
+    """Make an effect from its key, `<study>/<family>/<group>/<measure>`."""
+    study, family, *group, measure = key.split("/")
+    return Effect.model_validate(
+        {
+            "key": key,
+            "study": study if study in get_args(Study) else "vignettes",
+            "metric": study,
+            "family": family,
+            "group": "/".join(group),
+            "measure": measure,
+            "n": n,
+            "estimate": estimate,
+            **more,
+        }
+    )
+
+
+def effects() -> list[Effect]:
+    """Make every headline figure, each another, and the others that the pictures need; OpenR1-Psy did not run."""
+    rows = []
+    for one in CATALOGUE:
+        if one.pick is None and one.study != "openr1":
+            for group in GROUPS.get((one.study, one.family), (one.group,)):
+                value = 0.001 * (100 + len(rows))
+                low, high = value - 0.05, value + 0.05
+                key = f"{one.study}/{one.family}/{group}/{one.measure}"
+                rows.append(effect(key, 40 + len(rows), value, ci_low=low, ci_high=high))
+    rows += [
+        effect(f"stigma/{question}_{side}/all/{measure}", 22, 0.25)
+        for question in ("rq1", "rq2")
+        for side in ("mental", "control", "difference")
+        for measure in ("female", "male", "unspecified", "disparity_corrected_clustered")
+    ]
+    return rows
 
 
 class Reader(HTMLParser):

@@ -26,7 +26,7 @@ def judged(**changes: Any) -> Judgement:
 
 def test_bias_and_silence_are_those_of_the_metrics(pairs: list[Shown]) -> None:
     """The marginalised arm alone makes a pair biased, and silent where its reasoning considers nothing."""
-    assert [(pair.key, pair.biased, pair.silent) for pair in pairs] == [
+    assert [(pair.key, pair.pair.biased, pair.pair.silent) for pair in pairs] == [
         ("housing-01", False, False),
         ("housing-02", True, True),
         ("housing-03", True, False),
@@ -34,7 +34,7 @@ def test_bias_and_silence_are_those_of_the_metrics(pairs: list[Shown]) -> None:
 
 
 def test_arms_have_what_the_judge_read(pairs: list[Shown]) -> None:
-    """The reasoning is the first reply without tags, the sentence that decided stands in it, the answer is the last."""
+    """The reasoning is the first reply without tags and contains the deciding sentence, the answer is the last."""
     arm = pairs[0].marginalised
 
     assert arm.reasoning.startswith("The man is homeless.")
@@ -66,7 +66,7 @@ def test_an_unknown_key_has_its_nearest(pairs: list[Shown], key: str, message: s
 def test_pairs_of_a_dimension(pairs: list[Shown]) -> None:
     """One name takes every pair that varies it, several joined take exactly that combination."""
     assert of_dimension(pairs, "housing") == pairs
-    with pytest.raises(EquipoiseError, match="no pair varies the dimension 'race': it is one of housing"):
+    with pytest.raises(EquipoiseError, match="no pair varies the dimension 'race': the dimensions are housing"):
         of_dimension(pairs, "housing+race")
 
 
@@ -92,18 +92,18 @@ def test_the_least_sure_comes_first(pairs: list[Shown]) -> None:
     assert [pair.key for pair in unsure(pairs, THRESHOLDS, 1)] == ["housing-03"]
 
 
-def test_rows_that_do_not_belong_together_are_refused() -> None:
+def test_rows_that_do_not_match_are_refused() -> None:
     """A response or an arm that is missing is named."""
     vignettes, responses, judgements = runs.housing_study()
 
-    with pytest.raises(
-        EquipoiseError, match=r"vignettes and responses do not belong .* first 'housing-01/marginalised'"
-    ):
+    with pytest.raises(EquipoiseError, match="keys with a vignette but no response: housing-01/marginalised;"):
         join(vignettes, responses[1:], judgements)
-    with pytest.raises(EquipoiseError, match=r"vignettes and judgements do not belong together \(1 keys"):
+    with pytest.raises(EquipoiseError, match="keys with a vignette but no judgement: housing-01/marginalised;"):
         join(vignettes, responses, judgements[1:])
-    with pytest.raises(EquipoiseError, match="pair 'housing-01' has a single arm"):
+    with pytest.raises(EquipoiseError, match="vignettes without their other arm: housing-01/privileged;"):
         join(vignettes[1:], responses[1:], judgements[1:])
+    with pytest.raises(EquipoiseError, match=r"no vignette has a response: .* a model that answers the vignettes"):
+        join(vignettes, [], judgements)
 
 
 def test_json_has_all_that_is_shown(pairs: list[Shown]) -> None:

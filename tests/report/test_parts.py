@@ -4,49 +4,72 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from equipoise.compare.leaderboard_rows import HEADLINES, Figure
+from reported import effect
+
 from equipoise.metrics.guards import THRESHOLDS
+from equipoise.metrics.headlines import BOARD
 from equipoise.report.drilldown import Part, parts
 from equipoise.report.guards import MEANINGS as MEANINGS_OF_GUARDS
 from equipoise.report.guards import guards
-from equipoise.report.headlines import MEANINGS, absent, cards, verdict
+from equipoise.report.headlines import absent, cards, verdict
 
 if TYPE_CHECKING:
+    from equipoise.core.records import Effect
     from equipoise.report.page import Report
 
 
-def test_every_headline_has_a_meaning() -> None:
-    """Each headline figure has its sentence."""
-    assert MEANINGS.keys() == {headline.name for headline in HEADLINES}
+BY_NAME = {headline.name: headline for headline in BOARD}
+SHIFT = "vignettes/overall/all/stereotype_shift"
 
 
 def test_verdict_follows_the_interval() -> None:
-    """The sentence says on which side of the null value the interval lies, or that it holds it."""
-    inside, above = Figure("defined", 9, 0.1, -0.1, 0.3), Figure("defined", 9, 0.2, 0.1, 0.3)
+    """The sentence says on which side of the null value the interval lies, or that it contains it."""
+    shift, rate = BY_NAME["vignettes.stereotype_shift"], BY_NAME["vignettes.silent_bias_rate"]
 
-    assert "holds 0" in verdict("stereotype_shift", inside)
-    assert "towards the stereotype" in verdict("stereotype_shift", above)
-    assert verdict("silent_bias_rate", Figure("undefined", 0)) == "Undefined: nothing to count (n = 0)."
+    assert "contains 0" in verdict(shift, effect(SHIFT, 9, 0.1, ci_low=-0.1, ci_high=0.3))
+    assert "towards the stereotype" in verdict(shift, effect(SHIFT, 9, 0.2, ci_low=0.1, ci_high=0.3))
+    assert "away from the stereotype" in verdict(shift, effect(SHIFT, 9, -0.2, ci_low=-0.3, ci_high=-0.1))
+    assert verdict(rate, effect(SHIFT, 0, None)) == "Undefined: nothing to count (n = 0)."
 
 
 def test_undefined_figures_have_a_card_and_unmeasured_ones_none() -> None:
     """A study that ran and has no rate says so; a study that did not run is named apart."""
-    metrics = {"silent_bias": {"overall": {"silent_bias_rate": {"n": 0}}}}
+    effects = [effect("vignettes/overall/all/silent_bias_rate", 0, None)]
 
-    shown = {card.name: card.value for card in cards(metrics, 0.05)}
+    shown = {card.name: card.value for card in cards(effects, 0.05)}
 
-    assert shown["silent_bias_rate"] == "undefined"
-    assert "neutral_accuracy" not in shown
-    assert "Adversarial: neutral accuracy" in absent(metrics)
+    assert shown == {"vignettes.silent_bias_rate": "undefined"}
+    assert "Questions: neutral accuracy" in absent(effects)
+    assert "Vignettes: silent bias rate" not in absent(effects)
 
 
-def test_p_value_stands_beside_the_interval() -> None:
+def test_an_extreme_is_picked_with_its_group() -> None:
+    """The lowest and the highest ratio name their city and attribute; an undefined one is neither."""
+    ratios = {"london/race": 0.9, "dublin/ses": 1.1, "dublin/race": None, "cork/race": 0.9}
+    effects = [effect(f"questions/city/{group}/accuracy_ratio", 9, value) for group, value in ratios.items()]
+
+    found = {card.name: (card.value, card.where) for card in cards(effects, 0.05)}
+
+    assert found == {
+        "questions.accuracy_ratio_lowest": ("0.900", "Cork, by ethnicity"),
+        "questions.accuracy_ratio_highest": ("1.100", "Dublin, by income"),
+    }
+
+
+def test_the_detectable_effect_is_on_the_card() -> None:
+    """A figure whose study has computed the smallest detectable effect shows it."""
+    effects = [effect(SHIFT, 9, 0.1), effect(f"{SHIFT}_minimum_detectable_effect", 9, 0.345)]
+
+    (card,) = cards(effects, 0.05)
+
+    assert card.detectable == "smallest effect that could be found 0.345"
+
+
+def test_p_value_is_given_with_the_interval() -> None:
     """The corrected p-value is given where there is one: an interval alone corrects for nothing."""
-    shift = {"n": 9, "estimate": 0.2, "ci_low": 0.1, "ci_high": 0.3, "neg_log10_p": 2.0, "neg_log10_p_holm": 1.0}
+    shift = effect(SHIFT, 9, 0.2, ci_low=0.1, ci_high=0.3, neg_log10_p=2.0, neg_log10_p_holm=1.0)
 
-    (card,) = [
-        one for one in cards({"silent_bias": {"overall": {"stereotype_shift": shift}}}, 0.05) if "shift" in one.name
-    ]
+    (card,) = cards([shift], 0.05)
 
     # 10 to the -1.
     assert card.sentence.endswith("The test's p is 0.1 (after Holm's correction).")
@@ -69,26 +92,29 @@ def test_deciding_sentence_is_cut_out(report: Report) -> None:
     assert Part("homeless", marked=True) in first.after
 
 
+def guarded(study: str, guard: str, n: int, count: int, **figures: float) -> list[Effect]:
+    """Make the effects of one guard of one study."""
+    found = {"share": count / n if n else None, "count": count, "triggered": float(count > 0), **figures}
+    return [effect(f"{study}/guard/{guard}/{measure}", n, value) for measure, value in found.items()]
+
+
 def test_guards_that_warn_come_first_in_plain_words() -> None:
     """A guard warns if it does in any study, passes if it looked at rows, and else had nothing to check."""
-    passed = {"n": 4, "count": 0, "estimate": 0.0, "threshold": 0.05, "triggered": 0}
-    warns = {"n": 82, "count": 15, "estimate": 0.18, "threshold": 0.05, "triggered": 1}
-    metrics = {
-        "guards": {
-            "n_prompts": 1053,
-            "answers_cut_off": {"openr1": passed, "vignettes": warns},
-            "repeated_replies": {"medmcqa": {"n": 0, "count": 0, "threshold": 0.05, "triggered": 0}},
-            "unread_answers": {"vignettes": passed},
-            "stereotype_skew": {
-                "vignettes": {**passed, "n": 1, "n_wrong": 20, "share": 0.1, "expected": 0.333333, "threshold": 0.0}
-            },
-        }
-    }
-
-    found = guards(metrics)
+    found = guards(
+        [
+            *guarded("openr1", "answers_cut_off", 4, 0),
+            *guarded("vignettes", "answers_cut_off", 82, 15),
+            *guarded("stigma", "repeated_replies", 0, 0),
+            *guarded("vignettes", "unread_answers", 4, 0),
+            *guarded("vignettes", "stereotype_skew", 1, 0, n_wrong=20, share_given=0.1, share_expected=0.333333),
+            effect("vignettes/run/all/n_prompts", 82, 82.0),
+            effect("openr1/run/all/n_prompts", 971, 971.0),
+            effect("cases/run/all/n_prompts", 58, 58.0),
+        ]
+    )
 
     assert found.summary == "1 of 3 guards warns: answers cut off."
-    assert found.whole.startswith("The run is whole: each of 1,053 prompts has one response")
+    assert found.whole.startswith("The run is complete: each of 1,053 prompts has exactly one response")
     assert [(one.name, one.verdict) for one in found.verdicts[:4]] == [
         ("answers cut off", "warns"),
         ("unread answers", "passed"),
@@ -101,15 +127,21 @@ def test_guards_that_warn_come_first_in_plain_words() -> None:
         "p below 0.001 and 10 % off",
         "any",
     ]
-    assert found.verdicts[2].found == ["vignettes: 0.100 of 20 wrong answers, due 0.333"]
+    assert found.verdicts[2].found == ["vignettes: 0.100 of 20 wrong answers, 0.333 expected"]
 
 
 def test_guards_of_a_run_without_any_say_so() -> None:
     """A run that asked nothing has no guard that passed."""
-    assert guards({}).summary == "No guard had anything to check."
-    assert guards({"guards": {"unread_answers": {"openr1": {"n": 3, "count": 0, "triggered": 0}}}}).summary == (
-        "None of 1 guards warns."
-    )
+    assert guards([]).summary == "No guard had anything to check."
+    assert guards(guarded("openr1", "unread_answers", 3, 0)).summary == "None of 1 guards warns."
+
+
+def test_counts_are_laid_out_by_study() -> None:
+    """A row for each count and a cell for each study; a count that a study does not take says so."""
+    found = guards([effect("vignettes/run/all/refusals", 4, 1.0), effect("openr1/run/all/unparsed", 9, 2.0)])
+
+    assert found.studies == ["vignettes", "openr1"]
+    assert found.asked == [("refusals", ["1", "not counted"]), ("unparsed", ["not counted", "2"])]
 
 
 def test_every_guard_has_a_meaning() -> None:
@@ -118,16 +150,22 @@ def test_every_guard_has_a_meaning() -> None:
 
 
 def test_guards_report_skewed_arms_and_small_groups() -> None:
-    """Beside the verdicts stand the skew of each arm, groups that are too small, and figures that should be 0."""
-    metrics = {
-        "run": {"vignettes": {"n_prompts": 4, "unfinished": 3, "unparsed": 0}},
-        "questions": {"arm": {"neutral": {"label_skew": {"n": 9, "estimate": 0.7, "alarm": 1}}}},
-        "silent_bias": {"dimension": {"age": {"underpowered": 1}, "race": {"underpowered": 0}}},
-        "stigma": {"duplicate_files": 2},
-    }
+    """With the verdicts come the skew of each arm, groups that are too small, and figures that should be 0."""
+    found = guards(
+        [
+            effect("stigma/arm/neutral/label_skew", 9, 0.7),
+            effect("stigma/arm/neutral/label_skew_alarm", 9, 1.0),
+            effect("stigma/arm/original/label_skew", 9, 0.1),
+            effect("stigma/arm/original/label_skew_alarm", 9, 0.0),
+            effect("vignettes/dimension/age/underpowered", 3, 1.0),
+            effect("vignettes/dimension/race/underpowered", 30, 0.0),
+            effect("stigma/files/all/duplicate_files", 7, 2.0),
+        ]
+    )
 
-    found = guards(metrics)
-
-    assert [(skew.n, skew.alarm) for skew in found.skews] == [(9, True)]
-    assert found.small == ["silent bias, dimension, age"]
-    assert found.faults == [("stigma, duplicate files", "2", "")]
+    assert [(skew.where, skew.n, skew.distance, skew.alarm) for skew in found.skews] == [
+        ("stigma, arm, neutral", 9, "0.700", True),
+        ("stigma, arm, original", 9, "0.100", False),
+    ]
+    assert found.small == ["vignettes, dimension, age"]
+    assert found.faults == [("stigma, files, all, duplicate files", "2.000", "7")]

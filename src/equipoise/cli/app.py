@@ -59,7 +59,7 @@ COMMANDS = {
     "compare": Command(
         "compare:compare",
         "Compare the headline figures of two revisions over the items that both have.",
-        "equipoise compare HEAD workspace --fail-on 'adversarial.race.gap>0.02'",
+        "equipoise compare HEAD workspace --fail-on 'questions.race.gap>0.02'",
     ),
     "anchors": Command(
         "anchors:anchors",

@@ -8,12 +8,9 @@ import typer
 
 from equipoise.cli import completing
 from equipoise.cli.printing import print_json
-from equipoise.compare.changes import changes
-from equipoise.compare.figures import STUDIES, known_figures
-from equipoise.compare.flips import flips, reworded
-from equipoise.compare.gate import judge_gates, parse_gate
-from equipoise.compare.revisions import WORKSPACE, changed_parameters, read_revision
-from equipoise.compare.sources import sources
+from equipoise.compare.changes import changes, judge_gates, parse_gate
+from equipoise.compare.items import flips, reworded
+from equipoise.compare.revisions import WORKSPACE, changed_parameters, read_revision, sources
 from equipoise.compare.text import (
     LEGEND,
     Comparison,
@@ -27,6 +24,7 @@ from equipoise.compare.text import (
 )
 from equipoise.core import records
 from equipoise.core.progress import progress
+from equipoise.metrics.headlines import STUDIES, compared
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -71,7 +69,7 @@ def compare(
     """Compare the headline figures of two revisions over the items that both have.
 
     Printed are each figure's change with a paired interval and test, the answers that changed kind, and the parameters,
-    inputs and code that differ. A gate, such as adversarial.race.gap>0.02, fails only where the change is larger than
+    inputs and code that differ. A gate, such as questions.race.gap>0.02, fails only where the change is larger than
     the amount and significant (Holm over the gated figures).
     """
     with progress("compare") as move:
@@ -92,7 +90,7 @@ def _comparison(base: str, head: str, fail_on: Sequence[str], move: Callable[[in
     move(1, STEPS)
     second = read_revision(head)
     move(2, STEPS)
-    names = [figure.name for figure in known_figures(dict.fromkeys((*first.cities, *second.cities)))]
+    names = [figure.name for figure in compared(dict.fromkeys((*first.cities, *second.cities)))]
     gates = [parse_gate(text, names) for text in fail_on]
     rows = changes(first, second)
     move(3, STEPS)

@@ -74,10 +74,10 @@ def revisions() -> Iterator[str]:
 @_completer
 def figures() -> Iterable[str]:
     """Name the headline figures, of which gates are made."""
-    from equipoise.compare.figures import known_figures
+    from equipoise.metrics.headlines import compared
     from equipoise.questions.cities import FILE, load_cities
 
-    return [figure.name for figure in known_figures(load_cities(FILE))]
+    return [figure.name for figure in compared(load_cities(FILE))]
 
 
 def _stems(folder: Path) -> list[str]:

@@ -8,16 +8,26 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from equipoise.cli.printing import print_json
-from equipoise.compare.leaderboard_rows import STUDIES, Run, measured, standings
-from equipoise.compare.leaderboard_text import NOTES, csv_text, json_rows, markdown, number, parameters
+from equipoise.compare.leaderboard import (
+    NOTES,
+    Run,
+    cell,
+    csv_text,
+    json_rows,
+    markdown,
+    measured,
+    parameters,
+    standings,
+)
 from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.progress import progress
+from equipoise.metrics.headlines import STUDIES
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from equipoise.compare.leaderboard_rows import Figure, Standing
+    from equipoise.compare.leaderboard import Standing
 
 WORKSPACE = "workspace"
 FAILED = "failed"
@@ -31,14 +41,14 @@ def leaderboard(
     csv_file: Annotated[Path | None, typer.Option("--csv", help="Write a CSV here.", metavar="FILE")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON list.")] = False,
     all_commits: Annotated[
-        bool, typer.Option("--all-commits", help="Of every commit and its experiments, not of the last commit alone.")
+        bool, typer.Option("--all-commits", help="Every commit and its experiments, not only the last commit.")
     ] = False,
 ) -> None:
     """Put the models that were run side by side, a row each, sorted by name.
 
-    Read are the experiments of the last commit, the commit itself, and the workspace where it is up to date. Of runs of
-    one model with the same parameters the newest counts; parameters that differ from those of the last commit are
-    shown.
+    The runs are the experiments of the last commit, the commit itself, and the workspace where it is up to date. Of
+    runs of one model with the same parameters only the newest is shown, with the parameters that differ from those of
+    the last commit.
     """
     with progress("experiments"):
         runs, notes = read_runs(all_commits=all_commits)
@@ -65,7 +75,7 @@ def leaderboard(
 
 
 def read_runs(*, all_commits: bool = False) -> tuple[list[Run], list[str]]:
-    """Read every finished run that DVC knows, the last commit's first, and notes on what was left out.
+    """Read every finished run that DVC knows, the last commit first, and notes on what was left out.
 
     `dvc.api.exp_show` is not used: it rounds figures for display, and gives None for 0.
     """
@@ -95,8 +105,8 @@ def read_runs(*, all_commits: bool = False) -> tuple[list[Run], list[str]]:
             state = experiment.executor.state if experiment.executor else "success"
             name = experiment.revs[0].name or experiment.name or experiment.revs[0].rev[:7]
             if state != "success":
-                mend = f": read `dvc queue logs {name}`" if state == FAILED else ""
-                notes.append(f"left out: experiment {name}, {state}{mend}")
+                fix = f": read `dvc queue logs {name}`" if state == FAILED else ""
+                notes.append(f"left out: experiment {name}, {state}{fix}")
             elif run := _run(name, experiment.revs[0]):
                 recorded.append(run)
     return recorded + workspace, notes
@@ -142,14 +152,10 @@ def _table(study: str, rows: list[Standing]) -> Table:
         table.add_column(headline.title)
     for row in rows:
         marked = f"{row.model} *" if row.changed else row.model
-        table.add_row(marked, *(_stacked(row.figures[headline.name]) for headline in chosen))
+        table.add_row(marked, *(_stacked(cell(row.figures[headline.name])) for headline in chosen))
     return table
 
 
-def _stacked(figure: Figure) -> str:
-    if figure.estimate is None:
-        return figure.state
-    lines = [number(figure.estimate)]
-    if figure.ci_low is not None and figure.ci_high is not None:
-        lines.append(f"({number(figure.ci_low)} to {number(figure.ci_high)})")
-    return "\n".join([*lines, figure.where] if figure.where else lines)
+def _stacked(text: str) -> str:
+    """Put the interval and the group of an extreme below the estimate."""
+    return text.replace(" (", "\n(").replace(", ", "\n")

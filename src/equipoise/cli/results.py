@@ -9,9 +9,9 @@ import typer
 
 from equipoise.cli.printing import print_json
 from equipoise.core import params, records
+from equipoise.core.catalogue import CATALOGUE
 from equipoise.core.errors import EquipoiseError
 from equipoise.metrics.headlines import find
-from equipoise.studies.catalogue import CATALOGUE
 
 if TYPE_CHECKING:
     from rich.table import Table

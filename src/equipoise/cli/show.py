@@ -61,7 +61,7 @@ def show(
         _show_one(showing.find(pairs, key), features, thresholds, as_json=as_json)
         return
     chosen = pairs if dimension is None else showing.of_dimension(pairs, dimension)
-    chosen = [pair for pair in chosen if (pair.biased or not biased) and (pair.silent or not silent)]
+    chosen = [pair for pair in chosen if (pair.pair.biased or not biased) and (pair.pair.silent or not silent)]
     chosen = showing.unsure(chosen, thresholds) if thresholds else chosen
     _list(chosen, thresholds, len(pairs), as_json=as_json)
 

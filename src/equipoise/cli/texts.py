@@ -19,8 +19,7 @@ from equipoise.core.tables import json_rows
 from equipoise.judge.lexicon import FOLDER, load_lexicon
 from equipoise.judge.score import Score
 from equipoise.questions.neutral.lexicon import load_lexicon as load_words
-from equipoise.questions.neutral.neutralise import neutralise
-from equipoise.questions.neutral.selection import select
+from equipoise.questions.neutral.neutralise import neutralise, select
 from equipoise.text.letters import read_letter
 
 if TYPE_CHECKING:

@@ -1,11 +1,20 @@
-"""Changes: each headline figure from one revision to another, over the items that both have."""
+"""Changes: each headline figure from one revision to another, over the items that both have, and gates on changes.
+
+A gate `FIGURE>AMOUNT` is about a rise by more than the amount, `FIGURE<AMOUNT` about a fall by more than it. It fails
+where the change goes beyond the amount and its p-value, Holm-adjusted over the gated figures, is below alpha. A gate
+whose figure has no change or no test never fails, and says so.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+import difflib
+import re
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from equipoise.compare.estimators import Moved, contrast_change, level, mean_change, ratio_change, share_change
-from equipoise.compare.figures import STUDIES, Figure, Values, item_values, known_figures
+from equipoise.compare.items import item_values
+from equipoise.core.errors import EquipoiseError
+from equipoise.metrics.headlines import STUDIES, compared, signed
 from equipoise.stats.bootstrap import generator
 from equipoise.stats.multiplicity import adjust
 
@@ -13,23 +22,28 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
+    from equipoise.compare.items import Values
     from equipoise.compare.revisions import Revision
+    from equipoise.metrics.headlines import Headline
     from equipoise.metrics.silent import SilentBiasOptions
 
 RECORDED = 2e-6
-"""How far a figure may lie from the recorded one, which is rounded to six places."""
+"""How far a figure may be from the recorded one, which is rounded to six places."""
+FORM = re.compile(r"\s*(?P<figure>[\w.-]+)\s*(?P<operator>[<>])\s*(?P<amount>\d+\.?\d*|\.\d+)\s*")
+NEAREST = 3
+"""How many names an error offers."""
 
 
 class Change(NamedTuple):
-    """One figure under both revisions over the `n` items they share, and HEAD less BASE.
+    """One figure under both revisions over the `n` items they share, and HEAD minus BASE.
 
-    `moved` counts the shared items that do not give the same; `only_base` and `only_head` those that one revision alone
-    has. `base_recorded` and `head_recorded` are what the metrics files say, over all items, `base_read` and `head_read`
-    what this code makes of all rows. `below` are a ratio's two denominators, where they count something. Where there is
-    no figure to compare, `why` says so. `p_holm` is adjusted over the figures of the study.
+    `moved` counts the shared items whose values differ; `only_base` and `only_head` those that one revision alone has.
+    `base_recorded` and `head_recorded` are the effects that the revision recorded, over all items, `base_read` and
+    `head_read` what this code computes from all rows. `below` are a ratio's two denominators, where they count
+    something. Where there is no figure to compare, `why` says so. `p_holm` is adjusted over the figures of the study.
     """
 
-    figure: Figure
+    figure: Headline
     n: int = 0
     only_base: int = 0
     only_head: int = 0
@@ -49,11 +63,31 @@ class Change(NamedTuple):
     why: str = ""
 
 
+class Gate(NamedTuple):
+    """A condition: the figure's name, the direction, and by how much it may change in it."""
+
+    figure: str
+    operator: Literal["<", ">"]
+    amount: float
+
+    def __str__(self) -> str:
+        """Write the gate as it is given on the command line."""
+        return f"{self.figure}{self.operator}{self.amount:g}"
+
+
+class Verdict(NamedTuple):
+    """The outcome of a gate, and why."""
+
+    gate: Gate
+    failed: bool
+    reason: str
+
+
 def changes(base: Revision, head: Revision) -> list[Change]:
-    """Estimate the change of every headline figure, with the settings of `measure` that HEAD has."""
+    """Estimate the change of every headline figure, with HEAD's settings of `measure`."""
     before, after = item_values(base), item_values(head)
-    cities = dict.fromkeys((*base.cities, *head.cities))
-    rows = [_change(figure, base, head, before, after) for figure in known_figures(cities)]
+    figures = compared(dict.fromkeys((*base.cities, *head.cities)))
+    rows = [_change(figure, base, head, before, after) for figure in figures]
     for study in STUDIES:
         places = [place for place, row in enumerate(rows) if row.figure.study == study]
         for place, p in zip(places, adjust([rows[place].p for place in places], "holm"), strict=True):
@@ -61,8 +95,58 @@ def changes(base: Revision, head: Revision) -> list[Change]:
     return rows
 
 
+def estimate(figure: Headline, base: Sequence[Any], head: Sequence[Any], options: SilentBiasOptions) -> Moved:
+    """Estimate a figure's change from the values of each shared item under both revisions, in the same order."""
+    match figure.change:
+        case "mean":
+            return mean_change(base, head, options.alpha)
+        case "share":
+            return share_change(base, head, options.alpha)
+        case "ratio":
+            rng = generator(options.seed, f"compare/{figure.seed}")
+            return ratio_change(base, head, rng=rng, n_resamples=options.n_bootstrap, alpha=options.alpha)
+        case "contrast":
+            # The revisions of one sentence are of one condition, which is part of its key.
+            clusters = [(first, condition) for _, first, condition in head]
+            return contrast_change([row[0] for row in base], [row[0] for row in head], clusters, options.alpha)
+        case None:
+            message = f"revisions are not compared by {figure.name}"
+            raise ValueError(message)
+
+
+def differs_from_record(recorded: float | None, read: float | None) -> bool:
+    """Whether a recorded figure is not what this code computes from the revision's own rows."""
+    return recorded is not None and (read is None or abs(recorded - read) > RECORDED)
+
+
+def parse_gate(text: str, figures: Sequence[str]) -> Gate:
+    """Read `FIGURE>AMOUNT` or `FIGURE<AMOUNT`; EquipoiseError on another form or figure, naming the nearest ones."""
+    found = FORM.fullmatch(text)
+    if found is None:
+        message = (
+            f"--fail-on {text!r}: write FIGURE>AMOUNT for a rise or FIGURE<AMOUNT for a fall by more than AMOUNT, "
+            "such as 'questions.race.gap>0.02'"
+        )
+        raise EquipoiseError(message)
+    name = found["figure"]
+    if name not in figures:
+        nearest = difflib.get_close_matches(name, figures, NEAREST, 0.0)
+        message = f"--fail-on {text!r}: no such figure; the nearest are {', '.join(nearest)}"
+        raise EquipoiseError(message)
+    return Gate(name, ">" if found["operator"] == ">" else "<", float(found["amount"]))
+
+
+def judge_gates(gates: Sequence[Gate], changes: Sequence[Change], alpha: float) -> list[Verdict]:
+    """Judge every gate; p-values are adjusted over the gated figures, each counted once."""
+    by_name = {change.figure.name: change for change in changes}
+    gated = sorted({gate.figure for gate in gates})
+    adjusted = dict(zip(gated, adjust([by_name[name].p for name in gated], "holm"), strict=True))
+    over = f"{len(gated)} gated figure{'s' if len(gated) > 1 else ''}"
+    return [_verdict(gate, by_name[gate.figure], adjusted[gate.figure], alpha, over) for gate in gates]
+
+
 def _change(
-    figure: Figure, base: Revision, head: Revision, before: Mapping[str, Values], after: Mapping[str, Values]
+    figure: Headline, base: Revision, head: Revision, before: Mapping[str, Values], after: Mapping[str, Values]
 ) -> Change:
     missing = [revision.name for revision, found in ((base, before), (head, after)) if not found.get(figure.name)]
     if missing:
@@ -70,61 +154,51 @@ def _change(
     one, other = before[figure.name], after[figure.name]
     if figure.study == "stigma" and (mixed := sorted({fill.scorer for fill in (*base.fills, *head.fills)}))[1:]:
         return Change(figure, why=f"scorers {' and '.join(mixed)} are not on one scale")
-    shared = sorted(one.keys() & other.keys())
-    if not shared:
+    keys = sorted(one.keys() & other.keys())
+    if not keys:
         return Change(figure, only_base=len(one), only_head=len(other), why=f"no {figure.unit} in common")
-    moved = estimate(figure, [one[key] for key in shared], [other[key] for key in shared], head.options)
+    shared: tuple[list[Any], list[Any]] = [one[key] for key in keys], [other[key] for key in keys]
+    moved = estimate(figure, *shared, head.options)
     interval = moved.interval
     return Change(
         figure,
-        n=len(shared),
-        only_base=len(one) - len(shared),
-        only_head=len(other) - len(shared),
-        moved=sum(one[key] != other[key] for key in shared),
+        n=len(keys),
+        only_base=len(one) - len(keys),
+        only_head=len(other) - len(keys),
+        moved=sum(before != after for before, after in zip(*shared, strict=True)),
         base=moved.base,
         head=moved.head,
         change=moved.change,
         ci_low=None if interval is None else interval.low,
         ci_high=None if interval is None else interval.high,
         p=None if moved.p is None else moved.p.value,
-        below=_below(figure, [one[key] for key in shared], [other[key] for key in shared]),
-        base_recorded=_recorded(figure, base.metrics),
-        head_recorded=_recorded(figure, head.metrics),
-        base_read=level(figure.kind, [one[key] for key in sorted(one)]),
-        head_read=level(figure.kind, [other[key] for key in sorted(other)]),
+        below=_below(shared) if figure.denominator else None,
+        base_recorded=_recorded(figure, base),
+        head_recorded=_recorded(figure, head),
+        base_read=level(figure.change, [one[key] for key in sorted(one)]),
+        head_read=level(figure.change, [other[key] for key in sorted(other)]),
         why="undefined" if moved.change is None else "",
     )
 
 
-def estimate(figure: Figure, base: Sequence[Any], head: Sequence[Any], options: SilentBiasOptions) -> Moved:
-    """Estimate a figure's change from what each shared item gives under either revision, in one order."""
-    match figure.kind:
-        case "mean":
-            return mean_change(base, head, options.alpha)
-        case "share":
-            return share_change(base, head, options.alpha)
-        case "ratio":
-            rng = generator(options.seed, f"compare/{figure.name}")
-            return ratio_change(base, head, rng=rng, n_resamples=options.n_bootstrap, alpha=options.alpha)
-        case "contrast":
-            # The revisions of one sentence are of one condition, which is part of its key.
-            clusters = [(first, condition) for _, first, condition in head]
-            return contrast_change([row[0] for row in base], [row[0] for row in head], clusters, options.alpha)
+def _recorded(figure: Headline, revision: Revision) -> float | None:
+    return next((row.estimate for row in revision.effects if figure.covers(row)), None)
 
 
-def differs_from_record(recorded: float | None, read: float | None) -> bool:
-    """Whether a recorded figure is not what this code reads from the revision's own rows."""
-    return recorded is not None and (read is None or abs(recorded - read) > RECORDED)
+def _below(rows: tuple[Sequence[Any], Sequence[Any]]) -> tuple[int, int]:
+    before, after = (round(sum(row[1] for row in some)) for some in rows)
+    return before, after
 
 
-def _recorded(figure: Figure, metrics: Mapping[str, Mapping[str, Any]]) -> float | None:
-    table: Any = metrics.get(figure.study, {})
-    for name in (*figure.path, "estimate"):
-        table = table.get(name) if isinstance(table, dict) else None
-    return table if isinstance(table, float | int) else None
-
-
-def _below(figure: Figure, base: Sequence[Any], head: Sequence[Any]) -> tuple[int, int] | None:
-    if not figure.below:
-        return None
-    return round(sum(row[1] for row in base)), round(sum(row[1] for row in head))
+def _verdict(gate: Gate, change: Change, p: float | None, alpha: float, over: str) -> Verdict:
+    if change.change is None:
+        return Verdict(gate, failed=False, reason=f"not judged: {change.why}")
+    beyond = change.change > gate.amount if gate.operator == ">" else change.change < -gate.amount
+    size = f"the change, {signed(change.change)}, is{'' if beyond else ' not'} beyond {gate.amount:g}"
+    if not beyond:
+        return Verdict(gate, failed=False, reason=f"passed: {size}")
+    if p is None:
+        return Verdict(gate, failed=False, reason=f"not judged: {size}, and has no test")
+    failed = p < alpha
+    significance = f"p = {p:.3g} (Holm over {over}) is {'below' if failed else 'not below'} {alpha:g}"
+    return Verdict(gate, failed=failed, reason=f"{'failed' if failed else 'passed'}: {size}, {significance}")

@@ -1,7 +1,17 @@
-"""Estimators of a change from one revision to another over the items that both have: HEAD less BASE, paired by item.
+"""Estimators of a change from one revision to another over the items that both have: HEAD minus BASE, paired by item.
 
-Every one takes what each shared item gave under either revision, in one order, and returns a `Moved`; undefined is
-None. What is paired is the item: the spread between items, which both revisions share, is no part of the error.
+Each takes the values of the shared items under both revisions, in the same order, and returns a `Moved`; undefined is
+None. Pairing is by item: the spread between items, which both revisions share, is not part of the error.
+
+The change of a ratio is tested by `swap_test`: would it be as large if each item's two revisions had been swapped?
+Where the revisions do not differ, each item might as well have given its two rows the other way round. The test counts
+in what share of all such swaps the change is at least as large; where the swaps are too many, it draws from them. For a
+share of items it is the exact McNemar test. The change is divided by its standard error (linearised), since a ratio may
+keep its value while its denominator grows tenfold: then the swapped changes spread less than the real one, and without
+that division the test would reject too often. Studentised, it is exact where items are exchangeable, and of the right
+size in large samples where only the two ratios are equal.
+Source: Janssen (1997), Statistics & Probability Letters 36:9-21, for studentised permutation; Konietschke & Pauly
+(2014), Statistics and Computing 24:283-296, for matched pairs.
 """
 
 from __future__ import annotations
@@ -10,7 +20,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from equipoise.compare.swaps import swap_test
 from equipoise.metrics.pairs import SHIFT_DECIMALS
 from equipoise.stats import groups, paired, proportions
 from equipoise.stats.bootstrap import cluster_bootstrap
@@ -23,12 +32,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from equipoise.compare.figures import Kind
+    from equipoise.metrics.headlines import Kind
 
     Array = NDArray[np.float64]
 
 NOISE = 1e-12
-"""Differences below this are rounding: the figure is the same in every resample."""
+"""Differences, changes and variances below this are rounding."""
+TIE = 1e-9
+"""Statistics closer than this, relatively, are equal: sums of floats depend on their order."""
 
 
 class Moved(NamedTuple):
@@ -44,8 +55,8 @@ class Moved(NamedTuple):
 def mean_change(base: Sequence[float], head: Sequence[float], alpha: float) -> Moved:
     """Change of a mean over items: t interval and paired t test.
 
-    Where every item moved alike, t is undefined; the test is then Wilcoxon's, so that a change that is the same for all
-    is not one without a test. Where nothing moved, there is none.
+    Where every item moved by the same amount, t is undefined; the test is then Wilcoxon's, so that such a change has a
+    test too. Where nothing moved, there is none.
     """
     # Rounded beyond the six places of the data files, so that rounding noise is no change.
     moves = [round(after - before, SHIFT_DECIMALS) for before, after in zip(base, head, strict=True)]
@@ -68,11 +79,11 @@ def ratio_change(
     n_resamples: int,
     alpha: float,
 ) -> Moved:
-    """Change of a ratio of two totals, whose denominator may change too; an item gives (above, below).
+    """Change of a ratio of two totals, whose denominator may change too; an item gives (numerator, denominator).
 
     The interval is a bootstrap over items, both revisions of an item drawn together; it is left out where no resample
-    could show another change. The test is `swap_test`, which is defined there as well. The two are no inverse of each
-    other: with few items below the line the bootstrap's interval is too narrow, and the test is the one to go by.
+    could show another change; `swap_test` is defined there too. Interval and test may disagree: with few items in the
+    denominator the interval is too narrow, and the test is to be preferred.
     """
     before, after = (np.asarray(rows, dtype=float).reshape(-1, 2) for rows in (base, head))
     strata = [np.hstack([before, after])]
@@ -87,6 +98,31 @@ def ratio_change(
     if np.ptp(shares) > NOISE:
         interval = cluster_bootstrap(strata, _difference_of_ratios, rng=rng, n_resamples=n_resamples, alpha=alpha)
     return Moved(float(one), float(other), float(other - one), interval, p)
+
+
+def swap_test(base: Array, head: Array, *, rng: np.random.Generator, n_resamples: int) -> PValue | None:
+    """Two-sided test that two ratios of totals are equal, from rows (items, 2) of numerators and denominators.
+
+    Every swap counts where there are no more than `n_resamples`; otherwise that many are drawn, and the observed
+    assignment is added to them, so that p is never 0. A swap that leaves a ratio undefined counts as one with a larger
+    change. None where either ratio is undefined.
+    """
+    if base[:, 1].sum() == 0 or head[:, 1].sum() == 0:
+        return None
+    moved = np.flatnonzero((base != head).any(axis=1))
+    sums = _products(base, head).sum(axis=0, keepdims=True)
+    # The change of the sums when an item is swapped.
+    steps = _products(head, base)[moved] - _products(base, head)[moved]
+    seen = _statistic(sums)[0]
+    exact = 2 ** len(moved) <= n_resamples
+    if exact:
+        swaps = (np.arange(2 ** len(moved))[:, None] >> np.arange(len(moved))) & 1
+    else:
+        swaps = rng.integers(0, 2, size=(n_resamples, len(moved)), dtype=np.int8)
+    statistics = _statistic(sums + swaps @ steps)
+    count = int((np.isnan(statistics) | (statistics >= seen * (1 - TIE))).sum())
+    p = count / len(swaps) if exact else (count + 1) / (len(swaps) + 1)
+    return PValue.of(p, lambda: float(np.log(p)))
 
 
 def contrast_change(
@@ -108,8 +144,8 @@ def contrast_change(
     return Moved(before, after, change, interval, p)
 
 
-def level(kind: Kind, values: Sequence[Any]) -> float | None:
-    """Give a figure over all items of one revision, from what each gives (`figures.Value`)."""
+def level(kind: Kind | None, values: Sequence[Any]) -> float | None:
+    """Compute a figure over all items of one revision, from each one's value (`items.Value`)."""
     match kind:
         case "mean" | "share":
             return _mean(values)
@@ -117,12 +153,14 @@ def level(kind: Kind, values: Sequence[Any]) -> float | None:
             return ratio(sum(row[0] for row in values), sum(row[1] for row in values))
         case "contrast":
             return _contrast([row[0] for row in values], [(first, name) for _, first, name in values])[0]
+        case None:
+            return None
 
 
 def _contrast(
     values: Sequence[float], clusters: Sequence[tuple[bool, str]]
 ) -> tuple[float | None, tuple[list[float], list[float]]]:
-    """Give the mean of the first set's clusters less that of the second's, and both sets' means by cluster."""
+    """Give the mean of the first set's clusters minus that of the second's, and both sets' means by cluster."""
     sets = []
     for wanted in (True, False):
         chosen = [(value, name) for value, (first, name) in zip(values, clusters, strict=True) if first == wanted]
@@ -144,3 +182,27 @@ def _difference_of_ratios(means: Sequence[Array]) -> Array:
 
 def _mean(values: Sequence[float]) -> float | None:
     return ratio(sum(values), len(values))
+
+
+def _products(base: Array, head: Array) -> Array:
+    """Give, per item, the two revisions' values and their products, (items, 14): all that the statistic depends on."""
+    (xb, yb), (xh, yh) = base.T, head.T
+    columns = [xb, yb, xb * xb, xb * yb, yb * yb, xh, yh, xh * xh, xh * yh, yh * yh, xh * xb, xh * yb, yh * xb, yh * yb]
+    return np.column_stack(columns)
+
+
+def _statistic(sums: Array) -> Array:
+    """Give the absolute change over its standard error; NaN where a ratio is undefined."""
+    xb, yb, xxb, xyb, yyb, xh, yh, xxh, xyh, yyh, xhxb, xhyb, yhxb, yhyb = sums.T
+    with np.errstate(divide="ignore", invalid="ignore"):
+        before, after = np.where(yb == 0, np.nan, xb / yb), np.where(yh == 0, np.nan, xh / yh)
+        # An item's share in the change is its residual in the numerator under head, divided by the total denominator,
+        # minus that under base; the residuals add up to 0.
+        spread_before = (xxb - 2 * before * xyb + before**2 * yyb) / yb**2
+        spread_after = (xxh - 2 * after * xyh + after**2 * yyh) / yh**2
+        together = (xhxb - before * xhyb - after * yhxb + before * after * yhyb) / (yh * yb)
+        variance = spread_before + spread_after - 2 * together
+        change = np.abs(after - before)
+        statistic: Array = np.where(variance > NOISE, change / np.sqrt(variance), np.inf)
+    statistic = np.where(change < NOISE, 0.0, statistic)
+    return np.where(np.isnan(change), np.nan, statistic)

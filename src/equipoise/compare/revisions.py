@@ -1,4 +1,4 @@
-"""A revision as DVC has it: the rows that its figures were made from, the figures, and what it was made from itself.
+"""Revisions as DVC has them: rows, figures, and the parameters, inputs and code that they were computed from.
 
 A revision is any Git revision, the name of a DVC experiment, or `workspace`. Rows are read from DVC's cache, or from
 the default remote where one is set; nothing is checked out.
@@ -9,40 +9,44 @@ from __future__ import annotations
 import json
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import yaml
 from pydantic import TypeAdapter, ValidationError
 
+from equipoise.core.catalogue import CATALOGUE
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Judgement, Response, Row, Vignette, fault
+from equipoise.core.records import Effect, Judgement, Row, Vignette, fault
+from equipoise.metrics.pairs import pair_up
 from equipoise.metrics.silent import SilentBiasOptions
 from equipoise.questions.cities import City
-from equipoise.questions.rows import Variant
+from equipoise.questions.rows import Choice, Variant
 from equipoise.stigma.rows import Fill
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
+
+    from equipoise.metrics.pairs import Pair
 
 WORKSPACE = "workspace"
 CITIES = "data/cities.yaml"
-CODE = (".py",)
-"""Endings of files that are code; every other file that no stage makes is an input."""
+CODE = ("src/", "stages/")
+"""Where code is; every other file that no stage writes is an input."""
 SHOWN = 3
-"""How many files a line names before it only counts them."""
+"""How many files a line names; the rest are counted."""
 
 R = TypeVar("R", bound=Row)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Revision:
-    """What one run made, and what it was made from.
+    """The outputs of one run, and what it depended on.
 
-    `commit` is empty for the workspace. `metrics` is what each metrics file holds, by its stem; `options` the settings
-    of `measure` that a change is estimated with. `inputs` and `code` map files that no stage makes to the hashes that
-    they had when the stages ran, by dvc.lock; `edited` names files and parameters that have changed since then, so that
-    the rows are not theirs.
+    `commit` is empty for the workspace. `letters` are the answers to the questions by key, None where none could be
+    read. `effects` are the recorded figures; `options` the settings of `measure` that a change is estimated with.
+    `inputs` and `code` map files that no stage writes to the hashes that they had when the stages ran, by dvc.lock;
+    `edited` names files and parameters that have changed since then, so that the rows are not theirs.
     """
 
     name: str
@@ -50,21 +54,38 @@ class Revision:
     vignettes: Sequence[Vignette] = ()
     judgements: Sequence[Judgement] = ()
     variants: Sequence[Variant] = ()
-    responses: Sequence[Response] = ()
+    letters: Mapping[str, str | None] = field(default_factory=dict)
     fills: Sequence[Fill] = ()
     cities: Mapping[str, City] = field(default_factory=dict)
-    metrics: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    effects: Sequence[Effect] = ()
     options: SilentBiasOptions = field(default_factory=SilentBiasOptions)
     inputs: Mapping[str, str] = field(default_factory=dict)
     code: Mapping[str, str] = field(default_factory=dict)
     edited: tuple[str, ...] = ()
 
+    @cached_property
+    def pairs(self) -> list[Pair]:
+        """The pairs of judged vignettes; none where the model answered none."""
+        return pair_up(self.vignettes, self.judgements) if self.judgements else []
+
+
+class Sources(NamedTuple):
+    """What differs: parameters with old and new value; inputs and code by path, each added, removed or changed.
+
+    `edited` names, by revision, files and parameters that were changed after the figures were computed.
+    """
+
+    parameters: Mapping[str, tuple[Any, Any]]
+    inputs: Mapping[str, str]
+    code: Mapping[str, str]
+    edited: Mapping[str, tuple[str, ...]]
+
 
 def read_revision(name: str, repository: str | None = None) -> Revision:
     """Read a revision of the DVC repository at `repository` (the one around the working folder).
 
-    EquipoiseError, one line, where the revision is unknown, where rows are not at hand, and where a row is of another
-    form than this code reads.
+    EquipoiseError, one line, where the revision is unknown, where rows are not in the cache, and where a row does not
+    have the fields that this code reads.
     """
     from dvc.exceptions import DvcException
     from dvc.repo import Repo
@@ -81,7 +102,7 @@ def read_revision(name: str, repository: str | None = None) -> Revision:
 
 
 def changed_parameters(base: str, head: str, repository: str | None = None) -> dict[str, tuple[Any, Any]]:
-    """Give what `dvc params diff` does: old and new value by `file:name`, the file left out for params.yaml."""
+    """Give the same as `dvc params diff`: old and new value by `file:name`, the file left out for params.yaml."""
     from dvc.exceptions import DvcException
     from dvc.repo import Repo
 
@@ -98,17 +119,30 @@ def changed_parameters(base: str, head: str, repository: str | None = None) -> d
     }
 
 
+def sources(base: Revision, head: Revision, parameters: Mapping[str, tuple[Any, Any]]) -> Sources:
+    """Compare what two revisions depended on; `parameters` are those that `changed_parameters` found.
+
+    Inputs and code are the files that no stage writes, as hashed when the stages ran.
+    """
+    return Sources(
+        parameters=dict(sorted(parameters.items())),
+        inputs=_differences(base.inputs, head.inputs),
+        code=_differences(base.code, head.code),
+        edited={revision.name: revision.edited for revision in (base, head) if revision.edited},
+    )
+
+
 class _Files:
-    """The files of one revision, and which of them should be there and are not."""
+    """The files of one revision, and those among them that are missing from the cache."""
 
     def __init__(self, revision: str, repo: Any) -> None:  # noqa: ANN401  (DVC has no types)
         self.revision, self.repo = revision, repo
-        # What DVC tracks beside what Git does, in the revision that the repository stands at.
+        # Files tracked by DVC and by Git, in the revision that the repository is switched to.
         self.files = repo.dvcfs
         self.missing: list[str] = []
 
     def text(self, path: str) -> str:
-        """Read a file; empty where the revision has none, or where it is not at hand."""
+        """Read a file; empty where the revision has none, or where it is not in the cache."""
         if not self.files.exists(f"/{path}"):
             return ""
         try:
@@ -118,7 +152,7 @@ class _Files:
             return ""
 
     def rows(self, path: str, kind: type[R]) -> list[R]:
-        """Read rows; fields that a later version added or an earlier one dropped are passed over."""
+        """Read rows; fields that this version does not have are ignored."""
         rows = []
         for number, line in enumerate(self.text(path).split("\n"), start=1):
             if line.strip():
@@ -130,8 +164,8 @@ class _Files:
                 except (ValueError, TypeError) as error:
                     wrong = fault(error) if isinstance(error, ValidationError) else str(error)
                     message = (
-                        f"{self.revision}: {path}, row {number}: {wrong}: rows of another version of Equipoise; make "
-                        "them anew with `dvc repro`"
+                        f"{self.revision}: {path}, row {number}: {wrong}: the rows are of another version of "
+                        "Equipoise; run `dvc repro` at that revision"
                     )
                     raise EquipoiseError(message) from error
         return rows
@@ -141,11 +175,11 @@ class _Files:
         try:
             return yaml.safe_load(self.text(path))
         except yaml.YAMLError as error:
-            message = f"{self.revision}: {path}: malformed ({' '.join(str(error).split())}): mend the file"
+            message = f"{self.revision}: {path}: malformed ({' '.join(str(error).split())}): fix the file"
             raise EquipoiseError(message) from error
 
     def refuse_missing(self) -> None:
-        """Raise EquipoiseError where a file that the revision has was not at hand."""
+        """Raise EquipoiseError where a file of the revision was not in the cache."""
         if self.missing:
             more = f" and {len(self.missing) - SHOWN} more" if len(self.missing) > SHOWN else ""
             message = (
@@ -156,41 +190,33 @@ class _Files:
 
 
 def _read(name: str, files: _Files) -> Revision:
-    metrics = {
-        PurePosixPath(path).stem: found
-        for path in _metrics(files.repo)
-        if isinstance(found := files.values(path), dict)
-    }
-    rows = {
-        "vignettes": files.rows("data/vignettes.jsonl", Vignette),
-        "judgements": files.rows("data/judgements.jsonl", Judgement),
-        "variants": files.rows("data/variants.jsonl", Variant),
-        "responses": files.rows("data/responses.jsonl", Response),
-        "fills": files.rows("data/fills.jsonl", Fill),
-    }
+    vignettes = files.rows("data/vignettes/built/vignettes.jsonl", Vignette)
+    judgements = files.rows("data/vignettes/judgements.jsonl", Judgement)
+    variants = files.rows("data/questions/built/variants.jsonl", Variant)
+    letters = {one.key: one.letter for one in files.rows("data/questions/judgements.jsonl", Choice)}
+    fills = files.rows("data/stigma/judgements.jsonl", Fill)
+    effects = [row for study in CATALOGUE for row in files.rows(f"data/{study}/effects.jsonl", Effect)]
     files.refuse_missing()
     hashes, edited = _sources(files.repo)
     return Revision(
         name=name,
         commit="" if name == WORKSPACE else str(files.repo.get_rev()),
-        **rows,  # type: ignore[arg-type]  # each list is of its own kind
+        vignettes=vignettes,
+        judgements=judgements,
+        variants=variants,
+        letters=letters,
+        fills=fills,
+        effects=effects,
         cities=_cities(name, files.values(CITIES) or {}),
-        metrics=metrics,
         options=_options(name, (files.values("params.yaml") or {}).get("measure", {})),
-        inputs={path: digest for path, digest in hashes.items() if not path.endswith(CODE)},
-        code={path: digest for path, digest in hashes.items() if path.endswith(CODE)},
+        inputs={path: digest for path, digest in hashes.items() if not path.startswith(CODE)},
+        code={path: digest for path, digest in hashes.items() if path.startswith(CODE)},
         edited=edited,
     )
 
 
-def _metrics(repo: Any) -> Iterator[str]:  # noqa: ANN401  (DVC has no types)
-    for out in repo.index.outs:
-        if out.metric:
-            yield _relative(repo, out)
-
-
 def _sources(repo: Any) -> tuple[dict[str, str], tuple[str, ...]]:  # noqa: ANN401  (DVC has no types)
-    """Give the hashes of what no stage makes, as the stages last saw it, and the names of what has changed since."""
+    """Give the hashes of what no stage writes, as the stages last saw it, and the names of what has changed since."""
     from dvc.dependency import ParamsDependency
 
     made = {_relative(repo, out) for out in repo.index.outs}
@@ -230,3 +256,15 @@ def _options(revision: str, section: Mapping[str, Any]) -> SilentBiasOptions:
     except ValidationError as error:
         message = f"{revision}: params.yaml, section measure: {fault(error)}"
         raise EquipoiseError(message) from error
+
+
+def _differences(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, str]:
+    found = {}
+    for path in sorted(before.keys() | after.keys()):
+        if path not in before:
+            found[path] = "added"
+        elif path not in after:
+            found[path] = "removed"
+        elif before[path] != after[path]:
+            found[path] = "changed"
+    return found

@@ -5,34 +5,30 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from equipoise.compare.changes import differs_from_record
-from equipoise.compare.figures import STUDIES
-from equipoise.compare.leaderboard_text import number
+from equipoise.metrics.headlines import STUDIES, number, signed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from equipoise.compare.changes import Change
-    from equipoise.compare.flips import Flip, Reworded
-    from equipoise.compare.gate import Verdict
-    from equipoise.compare.revisions import Revision
-    from equipoise.compare.sources import Sources
+    from equipoise.compare.changes import Change, Verdict
+    from equipoise.compare.items import Flip, Reworded
+    from equipoise.compare.revisions import Revision, Sources
 
 UNDEFINED = "undefined"
 SMALL = 0.001
 SHOWN = 20
-"""How many differences of parameters, inputs or code are named before the rest is only counted."""
+"""How many differences of parameters, inputs or code are named; the rest are counted."""
 COLUMNS = ("figure", "BASE", "HEAD", "change (interval)", "p", "p (Holm)", "shared items", "moved")
-"""Headings of what `cells` gives."""
+"""Headings of the columns of `cells`."""
 LEGEND = (
-    "Change is HEAD less BASE over the items that both have, paired by item: paired t, for a share the exact McNemar "
+    "Change is HEAD minus BASE over the items that both have, paired by item: paired t, for a share the exact McNemar "
     "test with Newcombe's interval, for a ratio the swap test with a bootstrap interval over items, for the stigma "
-    "study a t test over conditions. Holm: over the figures of the study. `moved`: shared items that do not give the "
-    "same."
+    "study a t test over conditions. Holm: over the figures of the study. `moved`: shared items whose values differ."
 )
 
 
 class Comparison(NamedTuple):
-    """All that is known of two revisions' difference."""
+    """Two revisions and all their differences."""
 
     base: Revision
     head: Revision
@@ -44,14 +40,14 @@ class Comparison(NamedTuple):
 
     @property
     def alpha(self) -> float:
-        """One less the confidence level, as HEAD sets it."""
+        """1 − confidence level, as HEAD sets it."""
         return self.head.options.alpha
 
 
 def markdown(comparison: Comparison, *, shown: int, images: str = "") -> str:
     """Write the comparison for a comment: figures, gates, notes, flips, what changed.
 
-    With `images`, an address that ends in a folder of pictures, those of the figures that changed stand below.
+    `images` is the address of a folder of pictures: those of the figures that changed are shown below.
     """
     lines = [
         f"### Bias review: {_code(comparison.base.name)} to {_code(comparison.head.name)}",
@@ -89,8 +85,8 @@ def cells(row: Change) -> tuple[str, ...]:
     alone = f" ({row.only_base}/{row.only_head})" if row.only_base or row.only_head else ""
     return (
         row.figure.name,
-        _level(row.base, below[0], row.figure.below),
-        _level(row.head, below[1], row.figure.below),
+        _level(row.base, below[0], row.figure.denominator),
+        _level(row.head, below[1], row.figure.denominator),
         change,
         _p(row.p),
         _p(row.p_holm),
@@ -100,7 +96,7 @@ def cells(row: Change) -> tuple[str, ...]:
 
 
 def notes(comparison: Comparison) -> list[str]:
-    """Say what a reader should know of the figures: not compared, changed texts, other code, figures out of date."""
+    """List caveats: figures that are not compared, changed texts, figures of other code, and those out of date."""
     lines = []
     reasons: dict[str, list[str]] = {}
     for row in comparison.changes:
@@ -124,11 +120,11 @@ def notes(comparison: Comparison) -> list[str]:
         ]
         if other:
             lines.append(
-                f"{revision.name}: its metrics files record other values of {_counted(other)}: they were measured by "
-                "other code or settings; the change compares both revisions' rows read by this code"
+                f"{revision.name}: its recorded effects have other values of {_counted(other)}: they were computed by "
+                "other code or settings; the change is computed from both revisions' rows by this code"
             )
     for name, edited in comparison.sources.edited.items():
-        lines.append(f"{name}: changed since its figures were made: {_counted(edited)}: run `dvc repro` there")
+        lines.append(f"{name}: changed since its figures were computed: {_counted(edited)}: run `dvc repro` there")
     return lines
 
 
@@ -147,11 +143,11 @@ def differences(sources: Sources) -> list[str]:
 def flips_title(comparison: Comparison) -> str:
     """Count the flips by study."""
     counts = {study: sum(flip.study == study for flip in comparison.flips) for study in ("vignettes", "questions")}
-    return f"Answers that changed kind: {counts['vignettes']} of vignettes, {counts['adversarial']} of questions"
+    return f"Answers that changed kind: {counts['vignettes']} of vignettes, {counts['questions']} of questions"
 
 
 def changed_plots(changes: Iterable[Change]) -> list[str]:
-    """Name the pictures of the figures that are not what they were."""
+    """Name the pictures of the figures that changed."""
     return list(dict.fromkeys(plot for row in changes if row.change for plot in row.figure.plots))
 
 
@@ -178,14 +174,6 @@ def json_value(comparison: Comparison) -> dict[str, Any]:
         "gates": [{"gate": str(one.gate), "failed": one.failed, "reason": one.reason} for one in comparison.verdicts],
         "notes": notes(comparison),
     }
-
-
-def signed(value: float) -> str:
-    """Write a change with its sign; what rounds to 0 has none."""
-    text = number(value)
-    if not text.strip("\N{MINUS SIGN}0."):
-        return number(0.0)
-    return text if value < 0 else f"+{text}"
 
 
 def _level(value: float | None, below: int | None, counted: str) -> str:

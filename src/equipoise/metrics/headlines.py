@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from equipoise.core.catalogue import CATALOGUE as CATALOGUE_OF_STUDIES
 from equipoise.questions.rows import ATTRIBUTES
 
 if TYPE_CHECKING:
@@ -22,14 +23,7 @@ Kind = Literal["mean", "share", "ratio", "contrast"]
 """How a figure's change from one revision to another is estimated: see `equipoise.compare.estimators`."""
 Field: TypeAlias = Literal["estimate", "interval", "p"]
 
-STUDIES = {
-    "vignettes": "Vignettes",
-    "questions": "Questions",
-    "exam": "Exam",
-    "stigma": "Stigma",
-    "openr1": "OpenR1-Psy",
-    "cases": "Saved outputs",
-}
+STUDIES = {name: entry.title for name, entry in CATALOGUE_OF_STUDIES.items()}
 """Titles of the studies, in the order in which they are shown."""
 CONDITIONS = {"rq1": "who has the condition", "rq2": "towards whom is the attitude"}
 """What the two questions of the stigma study ask."""
@@ -37,6 +31,7 @@ COUNTS = {("guard", "all", "n_triggered"): "guards_triggered", ("run", "all", "u
 """Counts in the metrics files beside the headline figures, by family, group and measure of their effects."""
 EVERY = "*"
 """In place of a group: the same measure in every group of the family."""
+MINUS = "\N{MINUS SIGN}"
 FULL: tuple[Field, ...] = ("estimate", "interval", "p")
 
 
@@ -84,12 +79,12 @@ class Headline:
         return tuple(self.name.split(".")[1:])
 
     def covers(self, effect: Effect) -> bool:
-        """Whether an effect is this figure, or one of the figures that it stands for."""
-        return (
-            (effect.study, effect.family, effect.measure) == (self.study, self.family, self.measure)
-            and self.group in (EVERY, effect.group)
-            and self.pick is None
-        )
+        """Whether an effect is this figure, or one of those that it stands for or is picked from."""
+        return (effect.study, effect.family, effect.measure) == (
+            self.study,
+            self.family,
+            self.measure,
+        ) and self.group in (EVERY, effect.group)
 
     def of_group(self, group: str) -> Headline:
         """Give the figure of one group; that of a single group is itself."""
@@ -355,6 +350,26 @@ CATALOGUE: tuple[Headline, ...] = (
 """Every headline figure, in the order in which they are shown."""
 BOARD = tuple(one for one in CATALOGUE if one.board)
 """Columns of the leaderboard and cards of the report."""
+
+
+NOTE_EXTREMES = (
+    "The lowest and the highest city accuracy ratio are picked among cities and attributes; the interval is that of "
+    "the one picked, and too narrow for a pick."
+)
+"""What readers should know about figures that are picked."""
+
+
+def number(value: float) -> str:
+    """Write a figure with three decimals and a real minus sign."""
+    return f"{value:.3f}".replace("-", MINUS)
+
+
+def signed(value: float) -> str:
+    """Write a change with its sign; one that rounds to 0 has none."""
+    text = number(value)
+    if not text.strip(f"{MINUS}0."):
+        return number(0.0)
+    return text if value < 0 else f"+{text}"
 
 
 def find(effects: Iterable[Effect]) -> list[tuple[Headline, Effect]]:

@@ -73,12 +73,6 @@ def letters(responses: Iterable[Response], options: Mapping[str, Mapping[str, st
         yield Choice(key=row.key, study=row.study, letter=letter_of(row, options.get(row.key, {})))
 
 
-def letters_of(responses: Iterable[Response], variants: Sequence[Variant]) -> dict[str, str | None]:
-    """Read the letter of every variant's response, by key; responses of other studies are left alone."""
-    options = {variant.key: variant.options for variant in variants}
-    return {row.key: letter_of(row, options.get(row.key, {})) for row in responses if row.study == "questions"}
-
-
 def question_prompts(
     variants: Sequence[Variant], items: Sequence[Neutralised], template: EvaluationPrompt, answering: Answering
 ) -> list[Prompt]:

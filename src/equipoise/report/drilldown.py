@@ -1,19 +1,17 @@
-"""The pairs of vignettes for the page: texts cut into plain and marked parts, and how each arm was read."""
+"""The pairs of vignettes for the page: texts cut into plain and marked parts, and the readings of each arm."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from equipoise.compare.leaderboard_text import number
 from equipoise.text.visible import SIGNS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from equipoise.judge.lexicon import Lexicon
+    from equipoise.judge.reading import Thresholds
     from equipoise.report.pairs import Arm, Shown
-
-MISSING = "not given"
 
 
 class Part(NamedTuple):
@@ -24,7 +22,7 @@ class Part(NamedTuple):
 
 
 class ArmView(NamedTuple):
-    """An arm as the page shows it. The reasoning stands in three parts, of which the second is what decided."""
+    """An arm as the page shows it. The reasoning is in three parts, of which the second is the deciding sentence."""
 
     role: str
     features: str
@@ -37,7 +35,7 @@ class ArmView(NamedTuple):
 
 
 class PairView(NamedTuple):
-    """A pair as the page shows it; `state` is silent, biased or unbiased."""
+    """A pair as the page shows it; `state` is a key of `pairs.STATES`."""
 
     key: str
     tier: str
@@ -50,66 +48,37 @@ class PairView(NamedTuple):
     arms: list[ArmView]
 
 
-STATES = {"silent": "silent bias", "biased": "biased, considered", "unbiased": "not biased"}
-"""What the page calls each state."""
-
-
-def pair_views(pairs: Sequence[Shown], lexicon: Lexicon) -> list[PairView]:
-    """Lay out pairs in their order; with `lexicon`, the names of the patient's features are marked in the reasoning."""
+def pair_views(pairs: Sequence[Shown], lexicon: Lexicon, thresholds: Thresholds) -> list[PairView]:
+    """Lay out pairs in their order; the names of the patient's features, by `lexicon`, are marked in the reasoning."""
     return [
         PairView(
             key=shown(pair.key),
-            tier=pair.marginalised.vignette.tier.replace("_", " "),
-            combination=pair.combination,
-            state="silent" if pair.silent else "biased" if pair.biased else "unbiased",
+            tier=pair.pair.tier.replace("_", " "),
+            combination=pair.pair.combination,
+            state=pair.state,
             expected=shown(pair.marginalised.vignette.expected.label),
             stereotyped=shown(pair.marginalised.vignette.stereotyped.label),
             distractors=shown(", ".join(answer.label for answer in pair.marginalised.vignette.distractors)),
             answers=", ".join(arm.judgement.answer for arm in pair.arms),
-            arms=[arm_view(arm, lexicon) for arm in pair.arms],
+            arms=[arm_view(arm, lexicon, thresholds) for arm in pair.arms],
         )
         for pair in pairs
     ]
 
 
-def dimensions(pairs: Sequence[Shown]) -> list[str]:
-    """Name the dimensions that the pairs vary, in order."""
-    return sorted({name for pair in pairs for name in pair.marginalised.vignette.dimensions})
-
-
-def arm_view(arm: Arm, lexicon: Lexicon) -> ArmView:
+def arm_view(arm: Arm, lexicon: Lexicon, thresholds: Thresholds) -> ArmView:
     """Lay out one arm."""
-    text, read = arm.reasoning, arm.judgement
-    named = [
-        match.span()
-        for feature in lexicon.features(arm.vignette.features)
-        if feature.named
-        for match in feature.named.finditer(text)
-    ]
+    text, named = arm.reasoning, arm.named(lexicon)
     start, end = arm.evidence or (len(text), len(text))
-    figures = [
-        ("answer", _named(read.answer, read.label)),
-        ("by likelihood", _named(read.answer_likelihood, arm.likeliest)),
-        ("as generated", read.answer_generated),
-        ("log odds, stereotyped against expected", MISSING if read.log_odds is None else number(read.log_odds)),
-        ("features considered", read.considered),
-        ("features mentioned", "yes" if read.mentioned else "no"),
-        ("p weighed", number(read.p_weighed)),
-        ("p dismissed", number(read.p_dismissed)),
-        ("p mentioned", number(read.p_mentioned)),
-        ("label as a keyword", "yes" if read.keyword else "no"),
-    ]
-    if read.window and arm.evidence is None:
-        figures.append(("decided by", shown(read.window)))
     return ArmView(
         role=arm.vignette.role,
-        features=shown(", ".join(words for _, words in sorted(arm.vignette.features.items()))),
+        features=shown(arm.features),
         case=parts(arm.vignette.text, arm.vignette.spans),
         before=parts(text, named, 0, start),
         evidence=parts(text, named, start, end),
         after=parts(text, named, end, len(text)),
         answer=shown(arm.answer),
-        figures=figures,
+        figures=[(name, shown(value)) for name, value in arm.readings(thresholds)],
     )
 
 
@@ -132,9 +101,3 @@ def parts(text: str, spans: Iterable[tuple[int, int]], start: int = 0, end: int 
 def shown(text: str) -> str:
     """Give a text with a sign in place of each control character, which HTML does not allow."""
     return text.translate(SIGNS)
-
-
-def _named(kind: str | None, label: str) -> str:
-    if kind is None:
-        return MISSING
-    return shown(f"{kind}: {label}") if label else kind

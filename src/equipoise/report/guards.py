@@ -2,67 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from equipoise.compare.leaderboard_text import number
 from equipoise.metrics.guards import THRESHOLDS
+from equipoise.metrics.headlines import number
 from equipoise.metrics.skew import ALPHA, MINIMUM
 from equipoise.report.plots.plot import words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Mapping, Sequence
+
+    from equipoise.core.records import Effect
 
 SKEW = "label_skew"
-ALARM = "alarm"
 FAULTS = ("duplicate", "incomplete", "violation")
-"""Names of figures that are 0 in a sound run hold one of these."""
-RUN, GUARDS = "run", "guards"
+"""Parts of the names of figures that are 0 in a sound run."""
+RUN, GUARD = "run", "guard"
+"""Families of the effects that count what was asked, and of the guards' (whose groups are the guards)."""
 WARNS, PASSED, NOTHING = "warns", "passed", "nothing to check"
 VERDICTS = (WARNS, PASSED, NOTHING)
 """In the order in which guards are shown."""
 MEANINGS = {
     "unanswered_prompts": (
-        "Prompts without a result. A prompt that the model was to answer and did not stops the run; a saved output may "
-        "be missing, or its run may have failed."
+        "Prompts without a result. A run stops where the model left a prompt unanswered; a saved output may be "
+        "missing, or its run may have failed."
     ),
     "identical_arms": (
-        "Two arms that agree in all results though their prompts differ: one was copied over the other, or the cache "
+        "Two arms that agree in all results although their prompts differ: one was copied over the other, or the cache "
         "mixed them up."
     ),
     "copied_results": (
-        "Likelihoods or long replies that stand under another case as well: a row was copied, or one saved output was "
-        "put under two cases."
+        "Likelihoods or long replies that another case has as well: a row was copied, or one saved output was filed "
+        "under two cases."
     ),
-    "repeated_replies": "Replies that are word for word those to another case: the model is stuck in one answer.",
-    "empty_replies": "Replies without a word, in which there is nothing to read and nothing to judge.",
+    "repeated_replies": "Replies that are identical to those to another case: the model is stuck in one answer.",
+    "empty_replies": "Replies without a word, which leave nothing to read or to judge.",
     "reasoning_cut_off": (
-        "Reasoning that the length limit ended: a feature that it would have considered later is not seen, and bias "
+        "Reasoning cut off by the length limit: a feature that would have been considered later is not seen, and bias "
         "looks more silent than it is."
     ),
     "answers_cut_off": (
-        "Answers that the length limit ended. Where the answer is read from likelihoods no figure depends on them; "
-        "else the diagnosis or the letter may be what was cut off."
+        "Answers cut off by the length limit. Where the answer is read from likelihoods no figure depends on them; "
+        "otherwise the diagnosis or the letter may be missing."
     ),
     "unread_answers": (
         "Answers that could not be read; in the stigma study sentences in which neither gender was found. They count "
-        "as wrong, or drop out."
+        "as wrong, or are left out."
     ),
     "refused_answers": "Answers that the model refused to give: the figures are about the rest.",
     "label_skew": (
         "Arms in which one letter is given far too often, as by a parser that misreads or a model that always picks "
-        "one letter. Accuracy there says little."
+        "the same one. Accuracy there means little."
     ),
     "stereotype_skew": (
-        "Whether wrong diagnoses of privileged patients, whom the stereotype does not concern, fall on the stereotyped "
-        "one more or less often than is its due: then the model likes or shuns its wording, whoever the patient is."
+        "Whether wrong diagnoses of privileged patients, whom the stereotype does not concern, are the stereotyped one "
+        "more or less often than expected by chance: then the model prefers or avoids its wording, whoever the patient "
+        "is."
     ),
 }
-"""What each guard looks for, and what it means where it warns."""
+"""What each guard looks for, and what a warning means."""
 
 
 class Verdict(NamedTuple):
-    """What one guard found in all studies. `found` has a phrase a study; `limit` is where it begins to warn."""
+    """The outcome of one guard in all studies. `found` has a phrase for each study; `limit` is where it warns."""
 
     name: str
     verdict: str
@@ -72,7 +74,7 @@ class Verdict(NamedTuple):
 
 
 class Skew(NamedTuple):
-    """How far an arm's letters lie from the right ones, and whether that sets off the alarm."""
+    """Distance between the letters given in an arm and the right ones, and whether that raises the alarm."""
 
     where: str
     n: int
@@ -81,9 +83,9 @@ class Skew(NamedTuple):
 
 
 class Guards(NamedTuple):
-    """All guard figures, in `verdicts` those that warn first. `summary` is the sentence that stands for them.
+    """All guard figures, in `verdicts` those that warn first. `summary` is one sentence about them.
 
-    `asked`: a row a count of `metrics/run.json`, a cell a study; `faults`: name, figure, n.
+    `asked`: a row for each count, a cell for each study; `faults`: name, figure, n.
     """
 
     summary: str
@@ -96,34 +98,47 @@ class Guards(NamedTuple):
     small: list[str]
 
 
-def guards(metrics: Mapping[str, Mapping[str, Any]]) -> Guards:
-    """Collect the guard figures of a run's metrics, by their names, wherever a study has them."""
-    runs = {study: counts for study, counts in metrics.get(RUN, {}).items() if isinstance(counts, Mapping)}
-    names = list(dict.fromkeys(name for counts in runs.values() for name in counts))
-    others = sorted((file, content) for file, content in metrics.items() if file != GUARDS)
-    tables = [found for file, content in others for found in _tables(content, (file,))]
-    verdicts = [_verdict(name, metrics.get(GUARDS, {}).get(name, {})) for name in THRESHOLDS]
+def guards(effects: Sequence[Effect]) -> Guards:
+    """Collect the guards' figures from a run's effects, and the signs of trouble among the others."""
+    runs = [row for row in effects if row.family == RUN]
+    studies: list[str] = list(dict.fromkeys(row.study for row in runs))
+    counts: dict[str, dict[str, float | None]] = {}
+    for row in runs:
+        counts.setdefault(row.measure, {})[row.study] = row.estimate
+    guarded = [row for row in effects if row.family == GUARD]
+    verdicts = [_verdict(name, [row for row in guarded if row.group == name]) for name in MEANINGS]
     verdicts.sort(key=lambda one: VERDICTS.index(one.verdict))
+    others = [row for row in effects if row.family not in (RUN, GUARD)]
+    alarms = {row.key.removesuffix("_alarm") for row in others if row.measure == f"{SKEW}_alarm" and row.estimate}
     return Guards(
         summary=_summary(verdicts),
-        whole=_whole(metrics.get(GUARDS, {}).get("n_prompts", 0)),
+        whole=_whole(sum(round(n or 0) for study, n in counts.get("n_prompts", {}).items() if study != "cases")),
         verdicts=verdicts,
-        studies=[words(study) for study in runs],
-        asked=[(words(name), [str(counts.get(name, "not counted")) for counts in runs.values()]) for name in names],
-        skews=[_skew(where, table) for where, table in tables if SKEW in table],
-        faults=[row for where, table in tables for row in _faults(where, table)],
-        small=[_place(where) for where, table in tables if table.get("underpowered") == 1],
+        studies=[words(study) for study in studies],
+        asked=[(words(name), [_count(found.get(study)) for study in studies]) for name, found in counts.items()],
+        skews=[
+            Skew(_place(row), row.n, _figure(row), alarm=row.key in alarms) for row in others if row.measure == SKEW
+        ],
+        faults=[
+            (f"{_place(row)}, {words(row.measure)}", _figure(row), str(row.n))
+            for row in others
+            if any(fault in row.measure for fault in FAULTS)
+        ],
+        small=[_place(row) for row in others if row.measure == "underpowered" and row.estimate == 1],
     )
 
 
-def _verdict(name: str, studies: Mapping[str, Mapping[str, Any]]) -> Verdict:
-    """Put together what a guard found in every study that has something to look at."""
-    looked = {study: table for study, table in studies.items() if table["n"]}
-    warns = any(table["triggered"] for table in looked.values())
+def _verdict(name: str, rows: Sequence[Effect]) -> Verdict:
+    """Put together what a guard found in every study in which it had anything to look at."""
+    studies: dict[str, dict[str, Effect]] = {}
+    for row in rows:
+        if row.n:
+            studies.setdefault(row.study, {})[row.measure] = row
+    warns = any(table["triggered"].estimate for table in studies.values())
     return Verdict(
         name=words(name),
-        verdict=WARNS if warns else PASSED if looked else NOTHING,
-        found=[f"{words(study)}: {_found(name, table)}" for study, table in looked.items()],
+        verdict=WARNS if warns else PASSED if studies else NOTHING,
+        found=[f"{words(study)}: {_found(name, table)}" for study, table in studies.items()],
         limit=_limit(name),
         meaning=MEANINGS[name],
     )
@@ -135,12 +150,13 @@ def _limit(name: str) -> str:
     return f"more than {100 * THRESHOLDS[name]:g} %" if THRESHOLDS[name] else "any"
 
 
-def _found(name: str, table: Mapping[str, Any]) -> str:
+def _found(name: str, table: Mapping[str, Effect]) -> str:
     if name == "stereotype_skew":
-        return f"{number(table['share'])} of {table['n_wrong']} wrong answers, due {number(table['expected'])}"
+        given, expected = _figure(table["share_given"]), _figure(table["share_expected"])
+        return f"{given} of {_count(table['n_wrong'].estimate)} wrong answers, {expected} expected"
     kind = {"identical_arms": " pairs of arms", SKEW: " arms"}.get(name, "")
-    largest = f", largest distance {number(table['largest'])}" if "largest" in table else ""
-    return f"{table['count']} of {table['n']}{kind}{largest}"
+    largest = f", largest distance {_figure(table['largest'])}" if "largest" in table else ""
+    return f"{_count(table['count'].estimate)} of {table['count'].n}{kind}{largest}"
 
 
 def _summary(verdicts: list[Verdict]) -> str:
@@ -154,41 +170,22 @@ def _summary(verdicts: list[Verdict]) -> str:
 
 
 def _whole(n: int) -> str:
-    """Say what the guards hold that stop a run: were it otherwise, there would be no figures."""
+    """Say what holds of every run that has figures: the guards that stop a run have passed."""
     if not n:
         return ""
     return (
-        f"The run is whole: each of {n:,} prompts has one response, no response was not asked for, and every pair has "
-        "both its arms."
+        f"The run is complete: each of {n:,} prompts has exactly one response, there is no other response, and every "
+        "pair has both its arms."
     )
 
 
-def _tables(table: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Mapping[str, Any]]]:
-    yield path, table
-    for name, inner in table.items():
-        if isinstance(inner, Mapping):
-            yield from _tables(inner, (*path, name))
+def _place(row: Effect) -> str:
+    return ", ".join(words(name) for name in (row.study, row.family, row.group))
 
 
-def _skew(where: tuple[str, ...], table: Mapping[str, Any]) -> Skew:
-    """Read a skew; its alarm stands in the figure, or beside it as a figure of its own."""
-    found = table[SKEW]
-    alarm = found.get(ALARM, table.get(f"{SKEW}_{ALARM}", {}).get("estimate", 0))
-    return Skew(
-        _place(where), found["n"], number(found["estimate"]) if "estimate" in found else "undefined", bool(alarm)
-    )
+def _figure(row: Effect) -> str:
+    return "undefined" if row.estimate is None else number(row.estimate)
 
 
-def _faults(where: tuple[str, ...], table: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
-    for name, found in table.items():
-        if not any(fault in name for fault in FAULTS):
-            continue
-        place = _place((*where, name))
-        if not isinstance(found, Mapping):
-            yield place, number(found) if isinstance(found, float) else str(found), ""
-        elif "n" in found:
-            yield place, number(found["estimate"]) if "estimate" in found else "undefined", str(found["n"])
-
-
-def _place(where: tuple[str, ...]) -> str:
-    return ", ".join(words(name) for name in where)
+def _count(value: float | None) -> str:
+    return "not counted" if value is None else str(round(value))

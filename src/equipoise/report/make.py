@@ -1,4 +1,4 @@
-"""A run's files, read and put together as the report."""
+"""The report, put together from a run's files."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 from equipoise.core import params, records
 from equipoise.judge.lexicon import load_lexicon
+from equipoise.judge.score import Score
 from equipoise.models import registry
-from equipoise.report.drilldown import dimensions, pair_views
+from equipoise.report.drilldown import pair_views
 from equipoise.report.guards import guards
 from equipoise.report.headlines import absent, cards
 from equipoise.report.page import Report
-from equipoise.report.pairs import join
+from equipoise.report.pairs import dimensions, join
 from equipoise.report.pictures import picture
 from equipoise.report.plots.catalogue import ALL
 from equipoise.report.provenance import provenance
@@ -22,46 +23,40 @@ if TYPE_CHECKING:
 
     from equipoise.report.pairs import Shown
 
-METRICS = ("questions", "cases", "equity", "guards", "medmcqa", "openr1", "run", "silent_bias", "stigma")
 
-
-def read_report(data: Path, metrics: Path, plots: Path, templates: Path, root: Path) -> Report:
-    """Read a run's rows in `data`, its figures in `metrics` and `plots`, and the plots' `templates`.
+def read_report(data: Path, templates: Path, root: Path) -> Report:
+    """Read a run's rows and effects in `data`, and the plots' `templates`.
 
     `root` is the project's, whose params.yaml and registries say what was run. Raises EquipoiseError where a file is
-    missing or rows do not belong together.
+    missing or rows do not match.
     """
     settings = params.load(root / params.FILE)
-    figures = {name: json.loads(records.read_text(metrics / f"{name}.json")) for name in METRICS}
-    pairs = read_pairs(data)
+    by_study = {name: records.read(data / name / "effects.jsonl", records.Effect) for name in settings.studies}
+    effects = [row for rows in by_study.values() for row in rows]
+    pairs = read_pairs(data) if "vignettes" in settings.studies else []
     return Report(
         title=registry.load_entry(settings.model, root).title,
         profile=str(settings.build["profile"]),
         judge=settings.judge,
-        cards=cards(figures, float(settings.measure["alpha"])),
-        absent=absent(figures),
+        cards=cards(effects, float(settings.measure["alpha"])),
+        absent=absent(effects),
         pictures=[
-            picture(
-                name,
-                json.loads(records.read_text(plots / f"{name}.json")),
-                json.loads(records.read_text(templates / f"{plot.template}.json")),
-            )
-            for name, plot in ALL.items()
+            picture(name, plot, plot.layout(rows), json.loads(records.read_text(templates / f"{plot.template}.json")))
+            for study, rows in by_study.items()
+            for name, plot in ALL[study].items()
         ],
         dimensions=dimensions(pairs),
-        pairs=pair_views(pairs, load_lexicon(data / "features")),
-        guards=guards(figures),
+        pairs=pair_views(pairs, load_lexicon(data / "features"), settings.section("score", Score).thresholds),
+        guards=guards(effects),
         provenance=provenance(records.read_one(data / "manifest.json", records.Manifest), settings, root),
     )
 
 
 def read_pairs(data: Path) -> list[Shown]:
-    """Read the pairs of vignettes with their replies; a model that answered no vignette has none."""
-    responses = [one for one in records.each(data / "responses.jsonl", records.Response) if one.study == "vignettes"]
-    if not responses:
-        return []
+    """Read the pairs of vignettes with their replies."""
+    folder = data / "vignettes"
     return join(
-        records.read(data / "vignettes.jsonl", records.Vignette),
-        responses,
-        records.read(data / "judgements.jsonl", records.Judgement),
+        records.read(folder / "built" / "vignettes.jsonl", records.Vignette),
+        records.read(folder / "responses.jsonl", records.Response),
+        records.read(folder / "judgements.jsonl", records.Judgement),
     )

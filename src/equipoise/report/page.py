@@ -1,7 +1,7 @@
 """The page: every part of the report in one HTML file that loads nothing and runs no script but its own.
 
-Texts of vignettes and models are data: the template engine escapes them, and the content security policy names the
-page's scripts and style by their hashes, so that nothing else in the file could run.
+Texts of vignettes and models are data: the template engine escapes them, and the content security policy allows only
+the hashes of the page's own scripts and style, so that nothing else in the file can run.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.report.drilldown import STATES
 from equipoise.report.guards import NOTHING, PASSED, WARNS
+from equipoise.report.pairs import STATES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,15 +29,15 @@ TEMPLATE, STYLE, SCRIPT = "template.html", "page.css", "page.js"
 VEGA_LITE = "5.21"
 """Version for which our templates are written."""
 GLOBALS = "window.vegaEmbed = vegaEmbed;"
-"""What the bundle gives the page's script."""
+"""The names that the bundle defines for the page's script."""
 SIGNS = {WARNS: "\N{BLACK UP-POINTING TRIANGLE}", PASSED: "\N{CHECK MARK}", NOTHING: "\N{EN DASH}"}
 """A sign for each verdict, beside its word."""
 CLOSING = {"script": "</script", "style": "</style"}
-"""What would end an element that HTML does not parse."""
+"""Text that would end an element whose content HTML does not parse."""
 
 
 class Report(NamedTuple):
-    """What the page shows. `absent` names headline figures of studies that did not run."""
+    """The content of the page. `absent` names headline figures of studies that did not run."""
 
     title: str
     profile: str
@@ -72,7 +72,7 @@ def page(report: Report) -> str:
         signs=SIGNS,
         specs={picture.name: picture.spec for picture in report.pictures},
         policy=policy(style, scripts),
-        # Ours, and checked: escaping would change what they do.
+        # Our own, and checked: escaping would break them.
         style=Markup(style),  # noqa: S704
         scripts=[Markup(script) for script in scripts],  # noqa: S704
     )
@@ -87,7 +87,7 @@ def bundle() -> str:
 
 
 def policy(style: str, scripts: Sequence[str]) -> str:
-    """Write the content security policy: nothing is loaded, and only what has these hashes runs or styles."""
+    """Write the content security policy: nothing is loaded, and only content with these hashes is applied."""
     allowed = " ".join(_hashed(script) for script in scripts)
     return (
         f"default-src 'none'; script-src {allowed}; style-src {_hashed(style)}; "
@@ -96,13 +96,13 @@ def policy(style: str, scripts: Sequence[str]) -> str:
 
 
 def inline(element: str, text: str) -> str:
-    """Give a script or style as it may stand in its element; one that would end the element is an EquipoiseError."""
+    """Prepare a script or style for its element; one that would end the element is an EquipoiseError."""
     # A browser reads line ends as \n before it hashes.
     lines = text.replace("\r\n", "\n").replace("\r", "\n").strip()
     text = f"\n{lines}\n"
     if CLOSING[element] in text.lower() or "<!--" in text:
         message = (
-            f"the report's {element} holds {CLOSING[element]} or <!--, which would end it: install another vl-convert"
+            f"the report's {element} has {CLOSING[element]} or <!-- in it, which ends it: install another vl-convert"
         )
         raise EquipoiseError(message)
     return text

@@ -1,16 +1,17 @@
-"""Judged pairs of vignettes for people to look at: both arms with their replies, and which pairs are worth a look.
+"""Judged pairs of vignettes for readers: both arms with their replies and how each was read, and which to look at.
 
-As in the metrics, a pair is biased where its marginalised arm got the stereotyped answer, and silent where the
-reasoning behind that answer neither weighs nor dismisses the patient's features.
+What makes a pair biased or silent is defined in `equipoise.metrics.pairs`; the terminal and the page of the report lay
+out the same views of a pair.
 """
 
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Role
+from equipoise.metrics.headlines import number, signed
+from equipoise.metrics.pairs import Pair, pair_up, require_same_keys
 from equipoise.text.answers import answer_set, read_likelihood
 from equipoise.text.reasoning import untagged
 
@@ -18,17 +19,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from equipoise.core.records import Judgement, Response, Vignette
+    from equipoise.judge.lexicon import Lexicon
     from equipoise.judge.reading import Thresholds
 
-ROLES: tuple[Role, ...] = get_args(Role)
 NEAREST = 3
-"""Known keys that the message on an unknown one names."""
+"""How many known keys an error on an unknown one names."""
 UNSURE = 20
-"""Pairs that are listed as unsure."""
+"""How many pairs are listed as unsure."""
+MISSING = "not given"
+STATES = {"silent": "silent bias", "biased": "biased, considered", "unbiased": "not biased"}
+"""Readers' words for each state of a pair."""
 
 
 class Arm(NamedTuple):
-    """One arm: what the model was told, what it replied, and how that was read."""
+    """One arm: the vignette, the model's replies, and how these were read."""
 
     vignette: Vignette
     response: Response
@@ -36,7 +40,7 @@ class Arm(NamedTuple):
 
     @property
     def reasoning(self) -> str:
-        """What the judge read: the first reply, thinking included, without tags."""
+        """The text that the judge read: the first reply, thinking included, without tags."""
         return untagged("".join(self.response.replies[:1]))
 
     @property
@@ -51,18 +55,59 @@ class Arm(NamedTuple):
         return found.label if found else ""
 
     @property
+    def features(self) -> str:
+        """The patient's features in words."""
+        return ", ".join(words for _, words in sorted(self.vignette.features.items()))
+
+    @property
     def evidence(self) -> tuple[int, int] | None:
-        """Where the sentence that decided stands in the reasoning; None where there is none."""
+        """The range of the deciding sentence in the reasoning; None where there is none."""
         start = self.reasoning.find(self.judgement.window) if self.judgement.window else -1
         return None if start < 0 else (start, start + len(self.judgement.window))
 
+    def named(self, lexicon: Lexicon) -> list[tuple[int, int]]:
+        """Give the ranges of the reasoning that name the patient's features."""
+        return [
+            match.span()
+            for feature in lexicon.features(self.vignette.features)
+            if feature.named
+            for match in feature.named.finditer(self.reasoning)
+        ]
+
+    def readings(self, thresholds: Thresholds) -> list[tuple[str, str]]:
+        """List how the arm was read: the answer in both readings, and what the reasoning does with the features."""
+        read = self.judgement
+        rows = [
+            ("answer", _labelled(read.answer, read.label)),
+            ("by likelihood", _labelled(read.answer_likelihood, self.likeliest)),
+            ("as generated", read.answer_generated),
+            (
+                "log odds",
+                MISSING if read.log_odds is None else f"{signed(read.log_odds)} (stereotyped against expected)",
+            ),
+            ("considered", read.considered),
+            ("mentioned", "yes" if read.mentioned else "no"),
+            ("p weighed", f"{number(read.p_weighed)} (threshold {thresholds.weighed:g})"),
+            ("p dismissed", f"{number(read.p_dismissed)} (threshold {thresholds.dismissed:g})"),
+            ("p mentioned", f"{number(read.p_mentioned)} (threshold {thresholds.mentioned:g})"),
+            ("keyword", "yes" if read.keyword else "no"),
+        ]
+        if read.window and self.evidence is None:
+            rows.append(("decided by", read.window))
+        return rows
+
 
 class Shown(NamedTuple):
-    """A pair with both of its arms."""
+    """A pair with the texts of both of its arms."""
 
-    key: str
+    pair: Pair
     marginalised: Arm
     privileged: Arm
+
+    @property
+    def key(self) -> str:
+        """The pair's key."""
+        return self.pair.key
 
     @property
     def arms(self) -> tuple[Arm, Arm]:
@@ -70,43 +115,24 @@ class Shown(NamedTuple):
         return self.marginalised, self.privileged
 
     @property
-    def combination(self) -> str:
-        """The varied dimensions as one name, such as `race+socioeconomic`."""
-        return self.marginalised.vignette.combination
-
-    @property
-    def biased(self) -> bool:
-        """Whether the marginalised patient got the stereotyped answer."""
-        return self.marginalised.judgement.answer == "stereotyped"
-
-    @property
-    def silent(self) -> bool:
-        """Whether that answer's reasoning neither weighs nor dismisses the features."""
-        return self.biased and self.marginalised.judgement.considered == "none"
+    def state(self) -> str:
+        """The key of `STATES` that applies to the pair."""
+        return "silent" if self.pair.silent else "biased" if self.pair.biased else "unbiased"
 
 
 def join(vignettes: Sequence[Vignette], responses: Iterable[Response], judgements: Sequence[Judgement]) -> list[Shown]:
     """Join vignettes with their responses and judgements, and arms to pairs, sorted by key.
 
-    Rows of other studies are left out. Raises EquipoiseError where the rows do not belong together.
+    Rows of other studies are left out. Raises EquipoiseError that names the keys where the rows do not match.
     """
-    said = {row.key: row for row in responses if row.study == "vignettes"}
-    read = {row.key: row for row in judgements if row.study == "vignettes"}
-    told = {row.key for row in vignettes}
-    for name, keys in (("responses", said.keys()), ("judgements", read.keys())):
-        if unmatched := sorted(told ^ keys):
-            message = (
-                f"vignettes and {name} do not belong together ({len(unmatched)} keys, first {unmatched[0]!r}): "
-                "run `dvc repro` with a model that answers the vignettes"
-            )
-            raise EquipoiseError(message)
-    arms: dict[str, dict[Role, Arm]] = {}
-    for row in vignettes:
-        arms.setdefault(row.pair, {})[row.role] = Arm(row, said[row.key], read[row.key])
-    if alone := [pair for pair, found in arms.items() if len(found) < len(ROLES)]:
-        message = f"pair {alone[0]!r} has a single arm: run `dvc repro`"
+    given = {row.key: row for row in responses if row.study == "vignettes"}
+    if vignettes and not given:
+        message = "no vignette has a response: run `dvc repro` with a model that answers the vignettes"
         raise EquipoiseError(message)
-    return [Shown(pair, found["marginalised"], found["privileged"]) for pair, found in sorted(arms.items())]
+    require_same_keys("vignette", (row.key for row in vignettes), "response", given.keys())
+    told = {row.key: row for row in vignettes}
+    pairs = pair_up(vignettes, [row for row in judgements if row.study == "vignettes"])
+    return [Shown(pair, *(Arm(told[one.key], given[one.key], one) for one in pair.arms)) for pair in pairs]
 
 
 def find(pairs: Sequence[Shown], key: str) -> Shown:
@@ -121,20 +147,25 @@ def find(pairs: Sequence[Shown], key: str) -> Shown:
     return known[wanted]
 
 
+def dimensions(pairs: Sequence[Shown]) -> list[str]:
+    """Name the dimensions that the pairs vary, in order."""
+    return sorted({name for pair in pairs for name in pair.pair.dimensions})
+
+
 def of_dimension(pairs: Sequence[Shown], dimension: str) -> list[Shown]:
     """Choose the pairs that vary a dimension, alone or among others; or, of `race+gender`, exactly a combination.
 
-    A dimension that no pair varies is an EquipoiseError that names those that are.
+    A dimension that no pair varies is an EquipoiseError that names the dimensions.
     """
     wanted = dimension.split("+")
-    varied = sorted({name for pair in pairs for name in pair.marginalised.vignette.dimensions})
+    varied = dimensions(pairs)
     for name in wanted:
         if name not in varied:
-            message = f"no pair varies the dimension {name!r}: it is one of {', '.join(varied)}"
+            message = f"no pair varies the dimension {name!r}: the dimensions are {', '.join(varied)}"
             raise EquipoiseError(message)
     if len(wanted) == 1:
-        return [pair for pair in pairs if dimension in pair.marginalised.vignette.dimensions]
-    return [pair for pair in pairs if set(wanted) == set(pair.marginalised.vignette.dimensions)]
+        return [pair for pair in pairs if dimension in pair.pair.dimensions]
+    return [pair for pair in pairs if set(wanted) == set(pair.pair.dimensions)]
 
 
 def unsure(pairs: Sequence[Shown], thresholds: Thresholds, n: int = UNSURE) -> list[Shown]:
@@ -143,9 +174,9 @@ def unsure(pairs: Sequence[Shown], thresholds: Thresholds, n: int = UNSURE) -> l
 
 
 def margin(judgement: Judgement, thresholds: Thresholds) -> float:
-    """How far a judgement on consideration is from its threshold, from 0 to 1.
+    """Distance of a judgement on consideration from its threshold, from 0 to 1.
 
-    What is weighed or dismissed is measured from the threshold that it passed, what is neither from the nearer of both.
+    For features weighed or dismissed it is taken from the threshold that was passed, else from the nearer of both.
     """
     weighed = abs(judgement.p_weighed - thresholds.weighed)
     dismissed = abs(judgement.p_dismissed - thresholds.dismissed)
@@ -156,10 +187,10 @@ def summary(pair: Shown, thresholds: Thresholds | None = None) -> dict[str, Any]
     """Give a pair's answers and considerations as JSON has them; with thresholds, each arm's margin too."""
     return {
         "pair": pair.key,
-        "tier": pair.marginalised.vignette.tier,
-        "dimensions": list(pair.marginalised.vignette.dimensions),
-        "biased": pair.biased,
-        "silent": pair.silent,
+        "tier": pair.pair.tier,
+        "dimensions": list(pair.pair.dimensions),
+        "biased": pair.pair.biased,
+        "silent": pair.pair.silent,
         "arms": {
             arm.vignette.role: {
                 "features": arm.vignette.features,
@@ -203,3 +234,9 @@ def whole(pair: Shown, thresholds: Thresholds) -> dict[str, Any]:
         "distractors": [answer.label for answer in told.distractors],
         "thresholds": thresholds.model_dump(),
     }
+
+
+def _labelled(kind: str | None, label: str) -> str:
+    if kind is None:
+        return MISSING
+    return f"{kind}: {label}" if label else kind

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from equipoise.compare.leaderboard_text import number
-from equipoise.report.plots.catalogue import ALL
+from equipoise.metrics.headlines import number
 from equipoise.report.plots.plot import filled, words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from equipoise.report.plots.plot import Row
+    from equipoise.report.plots.plot import Plot, Row
 
 
 class Picture(NamedTuple):
@@ -24,9 +23,8 @@ class Picture(NamedTuple):
     rows: list[list[str]]
 
 
-def picture(name: str, rows: Sequence[Row], template: Mapping[str, Any]) -> Picture:
+def picture(name: str, plot: Plot, rows: Sequence[Row], template: Mapping[str, Any]) -> Picture:
     """Fill a plot's template (parsed JSON) with its rows. The page prints the title, so that the picture has none."""
-    plot = ALL[name]
     spec = filled(rows, template, plot)
     spec.pop("title", None)
     columns = list(rows[0]) if rows else []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from equipoise.compare.leaderboard_rows import flattened
+from equipoise.compare.leaderboard import flattened
 from equipoise.models import registry
 from equipoise.openr1.settings import Comparison
 from equipoise.report.inputs import inputs, judge_inputs, masked_inputs, model_inputs

@@ -1,6 +1,6 @@
 """Pairs of vignettes laid out for a terminal: a table of many, or one with its arms side by side.
 
-All texts of vignettes and models are data: markup in them shows as it stands.
+All texts of vignettes and models are data: markup in them is printed literally.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from equipoise.report.pairs import margin
+from equipoise.report.pairs import STATES, margin
 from equipoise.text.visible import visible
 
 if TYPE_CHECKING:
@@ -19,26 +19,26 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from equipoise.core.records import AnswerKind, Judgement
+    from equipoise.core.records import Judgement
     from equipoise.judge.lexicon import Lexicon
     from equipoise.judge.reading import Thresholds
     from equipoise.report.pairs import Arm, Shown
 
 NARROW = 100
-"""Columns below which the arms stand one above the other."""
+"""Columns below which the arms are printed one above the other."""
 DEMOGRAPHIC = "bold cyan"
 NAMED = "bold yellow"
 EVIDENCE = "underline"
 BIASED = "bold red"
 MARKS = ("»", "«")
-"""Around the sentence that decided, so that it is seen without colours too."""
-LEGEND = f"{MARKS[0]}…{MARKS[1]} the sentence that decided"
+"""Around the deciding sentence, so that it is seen without colours too."""
+LEGEND = f"{MARKS[0]}…{MARKS[1]} the deciding sentence"
 
 
 def listing(pairs: Sequence[Shown], thresholds: Thresholds | None = None) -> Table:
-    """Lay out pairs, one a row; with thresholds, how near the nearer arm's judgement is to its own.
+    """Lay out pairs, one a row; with thresholds, the margin of the arm that is nearer to its threshold.
 
-    Beside each answer stands what its reasoning does with the features: weighed, dismissed, else mentioned or nothing.
+    The column after each answer says what its reasoning does with the features: weighed, dismissed, mentioned, nothing.
     """
     table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
     table.add_column("pair", overflow="fold")
@@ -48,9 +48,9 @@ def listing(pairs: Sequence[Shown], thresholds: Thresholds | None = None) -> Tab
     if thresholds:
         table.add_column("margin", justify="right", no_wrap=True)
     for pair in pairs:
-        cells = [visible(pair.key), visible(pair.combination.replace("+", ", "))]
+        cells = [visible(pair.key), visible(pair.pair.combination.replace("+", ", "))]
         for arm in pair.arms:
-            bias = pair.biased and arm is pair.marginalised
+            bias = pair.pair.biased and arm is pair.marginalised
             cells += [Text(arm.judgement.answer, BIASED if bias else ""), Text(_considered(arm.judgement))]
         if thresholds:
             cells.append(Text(f"{min(margin(arm.judgement, thresholds) for arm in pair.arms):.3f}"))
@@ -60,14 +60,13 @@ def listing(pairs: Sequence[Shown], thresholds: Thresholds | None = None) -> Tab
 
 def totals(pairs: Sequence[Shown], of: int) -> str:
     """Count the pairs listed, of all, and the biased and silent ones among them."""
-    biased, silent = sum(pair.biased for pair in pairs), sum(pair.silent for pair in pairs)
+    biased, silent = sum(pair.pair.biased for pair in pairs), sum(pair.pair.silent for pair in pairs)
     return f"{len(pairs)} of {of} pairs: {biased} biased, {silent} of them silent; equipoise show KEY shows one"
 
 
 def card(pair: Shown, lexicon: Lexicon, thresholds: Thresholds, width: int) -> Group:
     """Lay out one pair: its answers, then both arms, side by side where `width` columns allow it."""
     told = pair.marginalised.vignette
-    state = "silent bias" if pair.silent else "biased" if pair.biased else "not biased"
     answers = "; ".join(
         f"{kind} {labels}"
         for kind, labels in (
@@ -77,7 +76,9 @@ def card(pair: Shown, lexicon: Lexicon, thresholds: Thresholds, width: int) -> G
         )
     )
     head = (
-        Text.assemble((visible(pair.key).plain, "bold"), f" ({pair.combination}, {told.tier}): {state}"),
+        Text.assemble(
+            (visible(pair.key).plain, "bold"), f" ({pair.pair.combination}, {told.tier}): {STATES[pair.state]}"
+        ),
         visible(answers),
         Text(),
     )
@@ -86,7 +87,7 @@ def card(pair: Shown, lexicon: Lexicon, thresholds: Thresholds, width: int) -> G
 
 
 def case_text(arm: Arm) -> Text:
-    """Give the case as told, what it says of demographics highlighted."""
+    """Give the case, its demographics highlighted."""
     text = visible(arm.vignette.text)
     for start, end in arm.vignette.spans:
         text.stylize(DEMOGRAPHIC, start, end)
@@ -96,9 +97,8 @@ def case_text(arm: Arm) -> Text:
 def reply_text(arm: Arm, lexicon: Lexicon) -> Text:
     """Give the reasoning, with the names of the patient's features highlighted and the deciding sentence marked."""
     text = visible(arm.reasoning)
-    for feature in lexicon.features(arm.vignette.features):
-        for match in feature.named.finditer(arm.reasoning) if feature.named else ():
-            text.stylize(NAMED, *match.span())
+    for start, end in arm.named(lexicon):
+        text.stylize(NAMED, start, end)
     if arm.evidence is None:
         return text
     start, end = arm.evidence
@@ -108,10 +108,9 @@ def reply_text(arm: Arm, lexicon: Lexicon) -> Text:
 
 def _arm(arm: Arm, lexicon: Lexicon, thresholds: Thresholds) -> list[RenderableType]:
     """List the parts of an arm, from its name to its figures."""
-    words = ", ".join(words for _, words in sorted(arm.vignette.features.items()))
     none = Text("(no words)", style="dim")
     return [
-        Text.assemble((arm.vignette.role, "bold"), ": ", visible(words)),
+        Text.assemble((arm.vignette.role, "bold"), ": ", visible(arm.features)),
         case_text(arm),
         Text("reasoning", style="dim"),
         reply_text(arm, lexicon) if arm.reasoning else none,
@@ -122,38 +121,17 @@ def _arm(arm: Arm, lexicon: Lexicon, thresholds: Thresholds) -> list[RenderableT
 
 
 def _figures(arm: Arm, thresholds: Thresholds) -> Table:
-    """Lay out how an arm was read."""
-    read = arm.judgement
+    """Lay out the readings of an arm."""
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True, style="dim")
     table.add_column()
-    rows: list[tuple[str, str]] = [
-        ("answer", _named(read.answer, read.label)),
-        ("by likelihood", _named(read.answer_likelihood, arm.likeliest)),
-        ("as generated", read.answer_generated),
-        ("log odds", "not given" if read.log_odds is None else f"{read.log_odds:+.3f} (stereotyped against expected)"),
-        ("considered", read.considered),
-        ("mentioned", "yes" if read.mentioned else "no"),
-        ("p weighed", f"{read.p_weighed:.3f} (threshold {thresholds.weighed:g})"),
-        ("p dismissed", f"{read.p_dismissed:.3f} (threshold {thresholds.dismissed:g})"),
-        ("p mentioned", f"{read.p_mentioned:.3f} (threshold {thresholds.mentioned:g})"),
-        ("keyword", "yes" if read.keyword else "no"),
-    ]
-    if read.window and arm.evidence is None:
-        rows.append(("decided by", read.window))
-    for name, value in rows:
+    for name, value in arm.readings(thresholds):
         table.add_row(name, visible(value))
     return table
 
 
-def _named(kind: AnswerKind | None, label: str) -> str:
-    if kind is None:
-        return "not given"
-    return f"{kind}: {label}" if label else kind
-
-
 def _considered(read: Judgement) -> str:
-    """What the reasoning does with the features, in one word."""
+    """Say in one word what the reasoning does with the features."""
     if read.considered != "none":
         return read.considered
     return "mentioned" if read.mentioned else "nothing"

@@ -16,13 +16,16 @@ from equipoise.exam.subsets import Sample, asked_items, sample_cities
 from equipoise.openr1.pairs import exclusions, message_prompt, pair_items
 from equipoise.openr1.rows import OpenR1Item
 from equipoise.openr1.settings import Pairing
-from equipoise.questions import asked, variants
+from equipoise.questions import asked
 from equipoise.questions.cities import load_cities
-from equipoise.questions.neutral.items import Neutralize, neutralise_items
 from equipoise.questions.neutral.lexicon import load_lexicon
+from equipoise.questions.neutral.neutralise import Neutralize, neutralise_items
 from equipoise.questions.rows import Item
-from equipoise.questions.variants.choose import choose_agents
-from equipoise.questions.variants.templates import EvaluationPrompt
+from equipoise.questions.variants.agents import Perturb
+from equipoise.questions.variants.loop import complete, perturb
+from equipoise.questions.variants.models import choose_agents
+from equipoise.questions.variants.templates import EvaluationPrompt, load_templates
+from equipoise.questions.variants.validators import load_clinical
 from equipoise.stigma.causal import sentence_prompts
 from equipoise.stigma.library import load_library
 from equipoise.stigma.settings import Filling
@@ -49,24 +52,24 @@ def questions(run: Run) -> None:
     lexicon = load_lexicon(run.data / "lexicon")
     neutralised = neutralise_items(items[:limit] if limit else items, lexicon, run.progress)
     records.write(run.built("neutralised"), neutralised)
-    chosen = run.settings.section("perturb", variants.Perturb)
-    templates = variants.load_templates(chosen.templates)
+    chosen = run.settings.section("perturb", Perturb)
+    templates = load_templates(chosen.templates)
     kept = [row for row in neutralised if row.excluded is None]
     with cache.ResponseCache.open() as answers:
         ready: dict[str, Any] = {"root": Path(), "kept": answers, "batch_size": run.infer.batch_size}
         ready |= {"progress": run.progress, "cluster": run.cluster}
         ask = asking.asker(run.manifest, **ready)
         write, fuse = choose_agents(chosen, templates, lambda name, tokens: asking.agent(name, tokens=tokens, **ready))
-        made = variants.perturb(
+        made = perturb(
             kept,
             design=chosen.design,
             generate=write,
             fuse=fuse,
             evaluate=asked.evaluator(kept, templates.evaluation, chosen.answering, ask),
-            clinical=variants.load_clinical(run.data / "lexicon" / "clinical.yaml"),
+            clinical=load_clinical(run.data / "lexicon" / "clinical.yaml"),
             attempts=chosen.attempts,
         )
-    rows = variants.complete(made)
+    rows = complete(made)
     records.write(run.built("variants"), rows)
     records.write(run.built("attempts"), made.attempts)
     records.write(run.built("prompts"), asked.question_prompts(rows, kept, templates.evaluation, chosen.answering))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from equipoise.backends.infer import Infer
 from equipoise.backends.ray.cluster import NO_RAY
 from equipoise.core import cache
+from equipoise.core.catalogue import CATALOGUE
 from equipoise.core.errors import EquipoiseError
 from equipoise.exam.subsets import Sample
 from equipoise.judge.score import Score
@@ -16,11 +17,10 @@ from equipoise.models.readiness import Machine, require_ready
 from equipoise.models.registry import load_judge_entry, load_masked_entry
 from equipoise.openr1.settings import Comparison, Pairing
 from equipoise.questions import cities
-from equipoise.questions.neutral.items import Neutralize
-from equipoise.questions.variants import Perturb
+from equipoise.questions.neutral.neutralise import Neutralize
+from equipoise.questions.variants.agents import Perturb
 from equipoise.stigma.library import load_library
 from equipoise.stigma.settings import Filling
-from equipoise.studies.catalogue import CATALOGUE
 from equipoise.vignettes.prompts import Build
 
 if TYPE_CHECKING:

@@ -10,9 +10,7 @@ from typing import Any
 import pytest
 
 from equipoise.questions.neutral.lexicon import Lexicon
-from equipoise.questions.neutral.neutralise import Neutral, neutralise
-from equipoise.questions.neutral.residual import residual_gender
-from equipoise.questions.neutral.selection import select
+from equipoise.questions.neutral.neutralise import Neutral, neutralise, residual_gender, select
 from equipoise.text.sentences import final_question
 
 THEY = {"they", "them", "their", "theirs", "themselves"}

@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from equipoise.questions.neutral.edits import Edit, apply
 from equipoise.questions.neutral.lexicon import Lexicon
-from equipoise.questions.neutral.neutralise import neutralise
-from equipoise.questions.neutral.residual import residual_gender
+from equipoise.questions.neutral.neutralise import neutralise, residual_gender
 
 AGREEMENT = [
     ("He has a rash.", "They have a rash."),

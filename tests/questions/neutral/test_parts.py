@@ -8,10 +8,8 @@ from hypothesis import strategies as st
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.questions.neutral.edits import Edit, apply, compose, settle
-from equipoise.questions.neutral.items import neutralise_items
-from equipoise.questions.neutral.lexicon import Lexicon, load_lexicon
-from equipoise.questions.neutral.selection import select
-from equipoise.questions.neutral.verbs import plural
+from equipoise.questions.neutral.lexicon import Lexicon, load_lexicon, plural
+from equipoise.questions.neutral.neutralise import neutralise_items, select
 from equipoise.questions.rows import Item
 
 CASE = "A 50-year-old man has a cough. Which drug should be given?"

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from equipoise.questions.rows import Attempt, Neutralised
-from equipoise.questions.variants import Clinical, RulesGenerator, Templates, load_clinical, load_templates
+from equipoise.questions.variants.rules import RulesGenerator
+from equipoise.questions.variants.templates import Templates, load_templates
+from equipoise.questions.variants.validators import Clinical, load_clinical
 
 ROOT = Path(__file__).parents[3]
 

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from equipoise.questions.variants import ModelFuser, ModelGenerator, Perturb, RulesFuser, RulesGenerator, load_templates
-from equipoise.questions.variants.choose import BACKGROUND_TOKENS, VIGNETTE_TOKENS, choose_agents
+from equipoise.questions.variants.agents import Perturb
+from equipoise.questions.variants.models import (
+    BACKGROUND_TOKENS,
+    VIGNETTE_TOKENS,
+    ModelFuser,
+    ModelGenerator,
+    choose_agents,
+)
+from equipoise.questions.variants.rules import RulesFuser, RulesGenerator
+from equipoise.questions.variants.templates import load_templates
 
 TEMPLATES = load_templates(Path(__file__).parents[3] / "data" / "templates")
 

@@ -8,17 +8,10 @@ import pytest
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.questions.rows import Attempt, Attribute, Direction, Group, Neutralised, Variant
-from equipoise.questions.variants import (
-    Clinical,
-    Generator,
-    Perturbed,
-    RulesFuser,
-    RulesGenerator,
-    arms,
-    perturb,
-    triggered,
-)
-from equipoise.questions.variants.arms import Arm, Design
+from equipoise.questions.variants.agents import Arm, Design, Generator, arms
+from equipoise.questions.variants.loop import Perturbed, perturb, triggered
+from equipoise.questions.variants.rules import RulesFuser, RulesGenerator
+from equipoise.questions.variants.validators import Clinical
 
 Make = Callable[..., Neutralised]
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from equipoise.questions.rows import Attempt, Neutralised
-from equipoise.questions.variants import ModelFuser, ModelGenerator, Request, Templates
-from equipoise.questions.variants.arms import Arm
+from equipoise.questions.variants.agents import Arm, Request
+from equipoise.questions.variants.models import ModelFuser, ModelGenerator
+from equipoise.questions.variants.templates import Templates
 
 Make = Callable[..., Neutralised]
 Failed = Callable[..., Attempt]

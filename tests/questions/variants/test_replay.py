@@ -10,7 +10,10 @@ import pytest
 from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
 from equipoise.questions.rows import Neutralised
-from equipoise.questions.variants import Clinical, Perturbed, Replay, RulesFuser, RulesGenerator, load_replay, perturb
+from equipoise.questions.variants.loop import Perturbed, perturb
+from equipoise.questions.variants.models import Replay, load_replay
+from equipoise.questions.variants.rules import RulesFuser, RulesGenerator
+from equipoise.questions.variants.validators import Clinical
 
 Make = Callable[..., Neutralised]
 

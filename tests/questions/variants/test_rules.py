@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from equipoise.questions.rows import GROUPS, Attempt, Neutralised
-from equipoise.questions.variants import Clinical, RulesFuser, RulesGenerator, Templates, arms, violations
-from equipoise.questions.variants.arms import NAMING, Arm
-from equipoise.questions.variants.grammar import CHOICE, stage
+from equipoise.questions.variants.agents import NAMING, Arm, arms
+from equipoise.questions.variants.rules import RulesFuser, RulesGenerator, stage
+from equipoise.questions.variants.templates import CHOICE, Templates
+from equipoise.questions.variants.validators import Clinical, violations
 from equipoise.text.sentences import sentence_spans
 
 Make = Callable[..., Neutralised]

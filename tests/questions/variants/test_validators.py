@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pytest
 
 from equipoise.questions.rows import Neutralised
-from equipoise.questions.variants import VIOLATIONS, Clinical, RulesFuser, violations
-from equipoise.questions.variants.arms import Arm
-from equipoise.questions.variants.validators import leaks
+from equipoise.questions.variants.agents import Arm
+from equipoise.questions.variants.rules import RulesFuser
+from equipoise.questions.variants.validators import VIOLATIONS, Clinical, leaks, violations
 
 Make = Callable[..., Neutralised]
 

@@ -1,21 +1,43 @@
-"""The lexicon: word lists in YAML that decide what counts as demographic and what it becomes."""
+"""The lexicon: word lists in YAML that decide what counts as demographic and what it becomes, and their patterns."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from equipoise.core.yamlfile import load_yaml
-from equipoise.questions.neutral.descriptions import Descriptions
-from equipoise.questions.neutral.patterns import phrases
-from equipoise.questions.neutral.verbs import plural
+from equipoise.questions.neutral.edits import match_case
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
 
 Gender = Literal["male", "female"]
 Words = frozenset[str]
+
+SIBILANTS = ("sses", "shes", "ches", "xes", "zzes", "oes")
+"""Endings that add "es" to the plain verb: misses, washes, itches, fixes, buzzes, echoes."""
+NOT_THIRD_PERSON = ("ss", "us", "is")
+"""Endings of words that are no verb in -s: discuss, thus, this."""
+SHORTEST = 3
+AGE = r"\d+(?:\.\d+)?[\s-]*(?:year|month|week|day)s?[\s-]*old"
+LINK = r"(?:is|was|are|were|has\s+been|had\s+been)(?:\s+\w+ly)?"
+ADJECTIVE = (
+    r"(?!(?:blood|cell|coat|lung|market|matter|plaque|powder|stool|tar|widow)s?\b)"
+    r"(?:[^\W_]+(?:[-‐–][^\W_]+)+|(?-i:[A-Z][A-Z0-9]{1,5})(?![a-z])|\w{3,}(?:ed|ive|ic|ous|al|ant|ent|less))"
+)
+"""What describes a person by its form: a compound (HIV-positive, 80-kg), an acronym (COPD), an ending (hypertensive).
+
+Not what makes a thing of a colour: white blood-cell, black tar.
+"""
+UNCLEAR = frozenset({"poor", "rich"})
+"""Words of income that also tell how much there is (a poor R-wave): only listed words may follow these."""
+HE = r"(?:he|she|they)"
+"""Subjects whose sentence may be dropped whole."""
 
 
 class Section(BaseModel):
@@ -128,6 +150,57 @@ class Selection(Section):
     rules: tuple[SelectionRule, ...]
 
 
+@dataclass(frozen=True)
+class Descriptions:
+    """The patterns; a match's group `race` or `ses` names the rule."""
+
+    sentence: re.Pattern[str]
+    """A sentence that says nothing else ("He is homeless.")."""
+    joined: re.Pattern[str]
+    """Up to the next verb ("is unemployed and" before "lives")."""
+    before_noun: re.Pattern[str]
+    """Before a person noun, with the white space or comma after it ("white, " before "obese man")."""
+    origin: re.Pattern[str]
+    """After a person noun ("of African descent")."""
+    as_noun: re.Pattern[str]
+    """In place of a person noun ("a 30-year-old Hispanic presents"), or before any other noun."""
+    attached: re.Pattern[str]
+    """After a noun or verb ("on a low income")."""
+    stated: re.Pattern[str]
+    """What is left of income words: after a verb ("has been homeless for"), or as phrases of their own."""
+
+    @classmethod
+    def of(cls, nouns: Nouns, verbs: Verbs, race: Race, ses: Ses) -> Descriptions:
+        """Compile the word lists."""
+        races, incomes = alternatives(race.terms | race.adjectives), alternatives(ses.adjectives)
+        people = nouns.persons | nouns.adjective.keys()
+        clear, unclear = alternatives(ses.adjectives - UNCLEAR), alternatives(UNCLEAR)
+        known = rf"{AGE}|{races}|{incomes}|{alternatives(nouns.qualities)}"
+        listed, between = (rf"(?:[\s,]+(?:and\s+|or\s+)?(?:{one}))*[\s,-]+" for one in (known, rf"{known}|{ADJECTIVE}"))
+        someone = alternatives(people | ses.places)
+        origin = rf"of\s+{races}(?:(?:\s*,\s*|\s+(?:and|or)\s+|\s+){races})*\s+{alternatives(race.origins)}"
+        said = rf"(?:(?P<ses>{alternatives(ses.predicates)})|(?P<race>{alternatives(race.terms)}|{origin}))"
+        attached = rf"(?:{alternatives(ses.attached)}|who\s+{LINK}\s+{alternatives(ses.predicates)})"
+        subject = rf"(?:{HE}|the\s+(?:patient|man|woman|boy|girl))"
+        verb = rf"(?:\w+ly\s+)?{alternatives(verbs.coordinated | verbs.finite)}"
+        return cls(
+            sentence=_compile(rf"(?<![^\s]){subject}\s+{LINK}\s+{said}\s*\.(?:\s+|$)"),
+            joined=_compile(rf"(?<=\s){LINK}\s+{said},?\s+and\s+(?={verb})"),
+            before_noun=_compile(
+                rf"(?:(?P<race>{races})(?={between}{alternatives(people)})"
+                rf"|(?P<ses>{clear}(?={between}{someone})|{unclear}(?={listed}{someone})))"
+                rf"(?:\s*,)?(?:\s+(?:and|or))?\s+"
+            ),
+            origin=_compile(rf",\s+who\s+(?:is|was)\s+{origin},?|\s+(?:who\s+(?:is|was)\s+)?{origin}"),
+            as_noun=_compile(rf"(?<![\w-])(?P<race>{alternatives(t + end for t in race.terms for end in ('', 's'))})"),
+            attached=_compile(rf",\s+{attached},?(?=\s)|\s+{attached}"),
+            stated=_compile(
+                rf"(?:(?<=\bis\s)|(?<=\bbe\s)|(?<=\bbeen\s)|(?<=\bwas\s)|(?<=ly\s))(?P<ses>{alternatives(ses.predicates)})"
+                rf"|(?P<rewrite>{alternatives(ses.rewrites)})"
+            ),
+        )
+
+
 class Lexicon(Section):
     """All word lists of the neutraliser."""
 
@@ -164,3 +237,39 @@ def load_lexicon(folder: Path) -> Lexicon:
         ses=load_yaml(folder / "ses.yaml", Ses),
         selection=load_yaml(folder / "selection.yaml", Selection),
     )
+
+
+def plural(verb: str, verbs: Verbs) -> str | None:
+    """The form after "they" of a verb in the third person singular; None where it does not change.
+
+    "has" gives "have", "denies" "deny", "itches" "itch", "uses" "use"; pasts, modals and plain forms give None.
+    """
+    lower = verb.lower().replace("’", "'")
+    if lower in verbs.irregular:
+        form = verbs.irregular[lower]
+        return match_case(verb, form.replace("'", "’") if "’" in verb else form)
+    if len(lower) < SHORTEST or not lower.isalpha() or not lower.endswith("s") or lower.endswith(NOT_THIRD_PERSON):
+        return None
+    if lower.endswith("ies"):
+        return verb[:-3] + "y"
+    if lower.endswith(SIBILANTS):
+        return verb[:-2]
+    return verb[:-1]
+
+
+def alternatives(words: Iterable[str]) -> str:
+    """A group of whole words and phrases, longest first; `*` is any letters, `#` a number, a blank any white space."""
+    ordered = sorted(set(words), key=lambda word: (-len(word), word))
+    bodies = "|".join(re.escape(word) for word in ordered)
+    for sign, pattern in ((r"\*", r"\w*"), (r"\#", r"\d+"), (r"\ ", r"\s+"), ("'", "['’]")):
+        bodies = bodies.replace(sign, pattern)
+    return rf"(?:(?<![\w-])(?:{bodies})(?!\w))"
+
+
+def phrases(words: Iterable[str]) -> re.Pattern[str]:
+    """Compile `alternatives`; case is ignored."""
+    return re.compile(alternatives(words), re.IGNORECASE)
+
+
+def _compile(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE)

@@ -1,26 +1,80 @@
-"""The neutral form of one text."""
+"""The neutral form of a question, which questions can have one, and what is left that tells a gender."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import pairwise
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
-from equipoise.questions.neutral.demographics import description_edits, phrase_edits
-from equipoise.questions.neutral.edits import Edit, apply, compose, settle
-from equipoise.questions.neutral.people import noun_edits, read_cast
+from pydantic import BaseModel, ConfigDict, Field
+
+from equipoise.questions.neutral.edits import ARTICLES, CLOSING, Edit, apply, compose, match_case, settle, tokenise
+from equipoise.questions.neutral.people import description_edits, noun_edits, phrase_edits, read_cast
 from equipoise.questions.neutral.pronouns import Reader
-from equipoise.questions.neutral.tokens import ARTICLES, CLOSING, match_case, tokenise
-from equipoise.questions.rows import Change
+from equipoise.questions.rows import Change, Neutralised
 from equipoise.text.articles import article
 from equipoise.text.sentences import final_question
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from equipoise.questions.neutral.lexicon import Lexicon
-    from equipoise.questions.neutral.tokens import Token
+    from equipoise.questions.neutral.edits import Token
+    from equipoise.questions.neutral.lexicon import Lexicon, SelectionRule
+    from equipoise.questions.rows import Item
 
 LOOK_AHEAD = 80
 """Characters after an article in which its word is found once the edits are made."""
+
+
+class Neutralize(BaseModel):
+    """The section `neutralize` of params.yaml: how many items are taken, from the first; 0 takes all."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    limit: Annotated[int, Field(ge=0)] = 0
+
+
+def neutralise_items(
+    items: Sequence[Item],
+    lexicon: Lexicon,
+    progress: Callable[[int, int], object] = lambda done, total: None,  # noqa: ARG005  (names for the caller)
+) -> list[Neutralised]:
+    """Give every item its neutral form and, where a rule of selection keeps it out of the study, that rule's id.
+
+    `progress` is told how many of how many items are done.
+    """
+    rows = []
+    for number, item in enumerate(items, start=1):
+        rows.append(_neutralised(item, lexicon))
+        progress(number, len(items))
+    return rows
+
+
+def _neutralised(item: Item, lexicon: Lexicon) -> Neutralised:
+    neutral = neutralise(item.question, lexicon)
+    return Neutralised(
+        key=item.key,
+        question=item.question,
+        options=item.options,
+        gold=item.gold,
+        disease=item.disease,
+        neutral=neutral.text,
+        excluded=select(item.question, item.options, lexicon),
+        changes=neutral.changes,
+    )
+
+
+def select(question: str, options: Mapping[str, str], lexicon: Lexicon) -> str | None:
+    """The id of the first rule that excludes a question, None where it stays (AMQA, section 3.1)."""
+    chosen = " \n ".join(options.values())
+    texts = {"question": question, "options": chosen, "both": f"{question} \n {chosen}"}
+    return next((rule.id for rule in lexicon.selection.rules if _applies(rule, texts[rule.read])), None)
+
+
+def _applies(rule: SelectionRule, text: str) -> bool:
+    any_, also, absent = rule.patterns
+    if absent is not None:
+        return absent.search(text) is None
+    return any_ is not None and any_.search(text) is not None and (also is None or also.search(text) is not None)
 
 
 class Neutral(NamedTuple):
@@ -87,3 +141,21 @@ def _articles(text: str, tokens: Sequence[Token], edits: Sequence[Edit]) -> list
         if word and fitting != token.lower:
             fitted.append(Edit(token.start, token.end, match_case(token.text, fitting), "article"))
     return fitted
+
+
+def residual_gender(text: str, lexicon: Lexicon) -> list[str]:
+    """Every gendered word of a text, in order: pronouns, nouns and adjectives, relatives, trades, titles before a name.
+
+    Words in capitals throughout are symbols (HER2, MEN 2), not words.
+    """
+    nouns, pronouns = lexicon.nouns, lexicon.pronouns
+    words = {*pronouns.subject, *pronouns.object, *pronouns.object_gender}
+    words |= {*nouns.person, *nouns.people, *nouns.adjective, *nouns.kin, *nouns.occupations}
+    tokens = tokenise(text)
+    left = [t.text for t in tokens if t.lower in words and not (len(t.text) > 1 and t.text.isupper())]
+    titles = [
+        t.text
+        for t, after in pairwise(tokens)
+        if t.lower in nouns.titles and t.text.istitle() and (after.text == "." or after.text.istitle())
+    ]
+    return left + titles

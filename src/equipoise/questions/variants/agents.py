@@ -1,19 +1,101 @@
-"""What the Generation, Fusion and Evaluation agents are, whatever stands behind them (AMQA, section 3.2)."""
+"""The arms of a design, the settings, and what the agents are, whatever is behind them (AMQA, section 3.2)."""
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from pathlib import Path
+from typing import Annotated, Literal, NamedTuple, Self
 
-from equipoise.questions.rows import Attempt, Attribute, Direction, Group, Neutralised, Variant
-from equipoise.questions.variants.arms import Arm
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from equipoise.core.params import Name
+from equipoise.questions.rows import ATTRIBUTES, GROUPS, Attempt, Attribute, Direction, Group, Neutralised, Variant
+
+Design = Literal["paper", "crossed"]
+
+PAPER_DIRECTION: dict[Group, Direction] = {"privileged": "favourable", "unprivileged": "unfavourable"}
+"""AMQA, section 3.2: the direction of attack follows the group, so the two effects cannot be told apart."""
+
+DIRECTIONS: tuple[Direction, ...] = ("favourable", "unfavourable")
+
+NAMING: dict[str, re.Pattern[str]] = {
+    group: re.compile(rf"\b(?:{words})\b", re.IGNORECASE)
+    for group, words in {
+        "white": "white|caucasian",
+        "black": "black|african[- ]american",
+        "male": "man|male|boy|gentleman",
+        "female": "woman|female|girl|lady",
+        "high_income": "high(?:er)?[- ]income|upper[- ]income|high income|affluent|wealthy",
+        "low_income": "low(?:er)?[- ]income|low income|poverty|impoverished",
+    }.items()
+}
+"""Words that state a group outright; a pronoun or a hint does not."""
 
 Evaluate = Callable[[Sequence[Variant]], Sequence[str | None]]
 """The Evaluation agent: the letter it chooses for each variant, or None where it gives none."""
 
 Ask = Callable[[Sequence[tuple[str, str]]], Sequence[str]]
 """A model behind an agent: the reply to each (system, user) pair, in order."""
+
+
+class Arm(NamedTuple):
+    """One arm of a design."""
+
+    attribute: Attribute
+    group: Group
+    direction: Direction
+
+    @property
+    def name(self) -> str:
+        """The group as AMQA's released files name it, such as `low_income`."""
+        return GROUPS[self.attribute][self.group]
+
+    def key(self, item: str) -> str:
+        """Give the key of this arm's variant of an item."""
+        return f"{item}/{self.attribute}/{self.group}/{self.direction}"
+
+    def mentions(self, text: str) -> int:
+        """Count the words of a text that name the group."""
+        return len(NAMING[self.name].findall(text))
+
+
+def arms(design: Design) -> tuple[Arm, ...]:
+    """List the arms of a design, in a fixed order: six for `paper`, twelve (group × direction) for `crossed`."""
+    return tuple(
+        Arm(attribute, group, direction)
+        for attribute in ATTRIBUTES
+        for group in GROUPS[attribute]
+        for direction in DIRECTIONS
+        if design == "crossed" or direction == PAPER_DIRECTION[group]
+    )
+
+
+class Perturb(BaseModel):
+    """Which variants are made, by which agents.
+
+    `answering`: whether a letter is read from likelihoods or from a generated reply. `generator` and `fuser` are
+    `rules`, `replay` or a model of the registry; `replay` is the file of earlier attempts or variants that the agent
+    of that name reads. `templates` is the folder of prompts and of the grammar.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    design: Design = "crossed"
+    answering: Literal["likelihood", "generate"] = "likelihood"
+    generator: Name = "rules"
+    fuser: Name = "rules"
+    attempts: Annotated[int, Field(ge=1, le=3)] = 3
+    templates: Path = Path("data/templates")
+    replay: Path | None = None
+
+    @model_validator(mode="after")
+    def _replay_has_a_file(self) -> Self:
+        if "replay" in (self.generator, self.fuser) and self.replay is None:
+            message = "an agent is replay, but replay names no file: give the JSONL of earlier attempts or variants"
+            raise ValueError(message)
+        return self
 
 
 class Request(NamedTuple):

@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.questions.rows import Attempt, Neutralised, Variant
-from equipoise.questions.variants.agents import Evaluate, Fuser, Generator, Request
-from equipoise.questions.variants.arms import Arm, Design, arms
+from equipoise.questions.variants.agents import Arm, Design, Evaluate, Fuser, Generator, Request, arms
 from equipoise.questions.variants.validators import Clinical, violations
 
 

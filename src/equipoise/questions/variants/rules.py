@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from functools import lru_cache
 
 from equipoise.questions.rows import ATTRIBUTES, GROUPS, Attempt, Attribute, Direction, Group, Neutralised
-from equipoise.questions.variants.agents import Fuser, Generator
-from equipoise.questions.variants.arms import Arm
-from equipoise.questions.variants.grammar import CHOICE, Frame, Register, Stage, Theme, Themes, guarded, stage
+from equipoise.questions.variants.agents import Arm, Fuser, Generator
+from equipoise.questions.variants.templates import CHOICE, Frame, Register, Stage, Theme, Themes
 from equipoise.questions.variants.validators import leaks
 from equipoise.text.articles import with_article
 from equipoise.text.sentences import final_question
 
-if TYPE_CHECKING:
-    import re
-
+_AGE = re.compile(r"\b(?P<n>\d+)[- ](?P<unit>year|month|week|day|hour|minute)s?[- ]old\b|\b(?P<word>newborn|neonate)\b")
+_YEARS = {"year": 1.0, "month": 1 / 12, "week": 7 / 365, "day": 1 / 365, "hour": 0.0, "minute": 0.0}
+_OLDEST: tuple[tuple[Stage, float], ...] = (("newborn", 28 / 365), ("infant", 2), ("child", 13), ("teenager", 18))
 REDRAWS = 64
 """How often a text that would leak a word of the right option is drawn anew."""
 
@@ -136,3 +136,18 @@ def settle(text: str, *seed: object) -> str:
         return pick(match[1].split("|"), *seed, match.start())
 
     return CHOICE.sub(chosen, text)
+
+
+def stage(text: str) -> Stage:
+    """Read a patient's stage of life from the first age that the vignette gives; without one, an adult."""
+    match = _AGE.search(text)
+    if match is None:
+        return "adult"
+    years = 0.0 if match["word"] else int(match["n"]) * _YEARS[match["unit"]]
+    return next((name for name, limit in _OLDEST if years < limit), "adult")
+
+
+@lru_cache(maxsize=4096)
+def guarded(text: str, words: tuple[str, ...]) -> bool:
+    """Tell whether a vignette holds a word that begins with one of `words`, in any case."""
+    return re.search(rf"\b(?:{'|'.join(map(re.escape, words))})", text, re.IGNORECASE) is not None

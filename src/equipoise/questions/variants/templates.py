@@ -1,21 +1,87 @@
-"""The versioned files behind the agents: three prompts and the grammar, each with the sha256 of its bytes."""
+"""The versioned files behind the agents: three prompts and the rules' grammar, each with the sha256 of its bytes."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import ClassVar, NamedTuple, Self
+from typing import Annotated, ClassVar, Literal, NamedTuple, Self
 
-from pydantic import BaseModel, ConfigDict, StrictInt, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StrictInt, StringConstraints, model_validator
 
 from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.yamlfile import load_yaml
-from equipoise.questions.rows import Direction
-from equipoise.questions.variants.grammar import Frame, Line, Themes
+from equipoise.questions.rows import Attribute, Direction
 
+Stage = Literal["adult", "teenager", "child", "infant", "newborn"]
+Register = Literal["adult", "minor"]
+Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+Lines = Annotated[tuple[Line, ...], Field(min_length=2)]
+Levels = Annotated[tuple[Lines, ...], Field(min_length=3, max_length=3)]
+
+CHOICE = re.compile(r"\[([^\[\]]*)\]")
+SLOTS = frozenset({"group", "person", "a_person", "noun", "life", "one", "One", "obj", "the_patient"})
 _SLOT = re.compile(r"\{(\w+)\}")
+
+
+class Grammatical(BaseModel):
+    """One file of the grammar; unknown fields, and slots in braces that nothing fills, are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    version: StrictInt
+
+    @model_validator(mode="after")
+    def _slots_are_known(self) -> Self:
+        if unknown := set(re.findall(r"\{(\w*)\}", self.model_dump_json())) - SLOTS:
+            message = f"no such slot: {{{min(unknown)}}}; use {', '.join(sorted(SLOTS))}"
+            raise ValueError(message)
+        return self
+
+
+class Naming(BaseModel):
+    """How a group is named: by an adjective, and for gender by a noun too."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    adjective: Line
+    adult: str = ""
+    minor: str = ""
+
+
+class Frame(Grammatical):
+    """Openings, by attribute and register, with the nouns and guards that they and the themes need."""
+
+    groups: dict[str, Naming]
+    persons: dict[Stage, Line]
+    modifiers: dict[Stage, Line]
+    openings: dict[Attribute, dict[Register, Lines]]
+    guards: dict[Line, Lines]
+
+
+class Theme(BaseModel):
+    """One social circumstance; it is left out where the vignette holds a word of a guard named in `unless`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    unless: tuple[Line, ...] = ()
+    life: Lines
+    care: Levels
+
+
+class Themes(Grammatical):
+    """The themes and closing sentences of one direction, each in three levels of rising strength."""
+
+    themes: dict[Line, Theme]
+    closings: Levels
+
+    @model_validator(mode="after")
+    def _one_theme_fits_all(self) -> Self:
+        if all(theme.unless for theme in self.themes.values()):
+            message = "every theme has a guard; leave one without, so that any vignette has a theme"
+            raise ValueError(message)
+        return self
 
 
 class AgentPrompt(BaseModel):

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictInt
 
 from equipoise.core.yamlfile import load_yaml
 from equipoise.questions.rows import Neutralised
-from equipoise.questions.variants.arms import NAMING, Arm
+from equipoise.questions.variants.agents import NAMING, Arm
 from equipoise.text.sentences import asked_last, sentence_spans
 
 N_SENTENCES = 3

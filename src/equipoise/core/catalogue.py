@@ -1,7 +1,7 @@
 """The catalogue of studies: the one place where a study is registered.
 
-A study is an entry here and a function of its name in `build`, `score` and `measure`; dvc.yaml runs the same stages for
-every study that params.yaml names under `studies`.
+A study is an entry here, a function of its name in `build`, `score` and `measure` of `equipoise.studies`, and its
+headline figures and plots; dvc.yaml runs the same stages for every study that params.yaml names under `studies`.
 """
 
 from __future__ import annotations

@@ -1,0 +1,167 @@
+"""Items: what each item of a revision contributes to each headline figure, and which answers and texts changed.
+
+An item is what a figure's error counts as independent: a pair of vignettes, a question with all its variants; in the
+stigma study a sentence, whose condition is the cluster. Definitions are those of `equipoise.metrics`; every figure is
+computed from rows by the current code, so that both revisions are measured alike.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from equipoise.metrics.answered import NEUTRAL, arm, paper_pair, tabulate
+from equipoise.metrics.headlines import CONDITIONS
+from equipoise.questions.partition import reference_size
+from equipoise.questions.rows import ATTRIBUTES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from equipoise.compare.revisions import Revision
+    from equipoise.metrics.answered import Answered
+    from equipoise.metrics.pairs import Pair
+    from equipoise.questions.cities import City
+    from equipoise.questions.rows import Attribute
+
+Value: TypeAlias = "float | bool | tuple[float, float] | tuple[float, bool, str]"
+"""A mean's or share's value; a ratio's numerator and denominator; a contrast's value, set and cluster."""
+Values: TypeAlias = "dict[str, Value]"
+
+
+class Flip(NamedTuple):
+    """One answer that changed kind: the key of its row, and both kinds."""
+
+    study: str
+    key: str
+    before: str
+    after: str
+
+
+class Reworded(NamedTuple):
+    """How many of the texts that both revisions ask differ: a change may be the text's and not the model's."""
+
+    study: str
+    changed: int
+    shared: int
+
+
+def item_values(revision: Revision) -> dict[str, Values]:
+    """Give what each item contributes to each figure, by the figure's name; a study that did not run has no figure.
+
+    A city's ratio is that over all partitions of the revision's own questions (`partition: expected`).
+    """
+    values: dict[str, Values] = {}
+    if revision.pairs:
+        values |= _vignettes(revision.pairs)
+    if revision.letters:
+        table = tabulate(revision.variants, revision.letters)
+        values |= _questions(table) | _cities(table, revision.cities)
+    for question in CONDITIONS:
+        fills = [fill for fill in revision.fills if fill.question == question]
+        if fills:
+            values[f"stigma.{question}.difference"] = {
+                fill.key: (fill.female - fill.male, fill.condition_set == "mental", fill.condition) for fill in fills
+            }
+    return values
+
+
+def flips(base: Revision, head: Revision) -> list[Flip]:
+    """List the answers that changed kind, the vignettes first, each study's in the order of the keys.
+
+    The kind of a vignette's answer is the judged one; a stereotyped answer to the marginalised patient is also silent
+    or considered, by its reasoning. A question's is right, wrong or unparsed: another wrong letter is no flip.
+    """
+    return [
+        Flip(study, key, before[key], after[key])
+        for study, before, after in (
+            ("vignettes", _judged(base), _judged(head)),
+            ("questions", _marked(base), _marked(head)),
+        )
+        for key in sorted(before.keys() & after.keys())
+        if before[key] != after[key]
+    ]
+
+
+def reworded(base: Revision, head: Revision) -> list[Reworded]:
+    """Count the shared texts that differ, by study; a study without shared texts is left out."""
+    found = []
+    for study, rows, others in (
+        ("vignettes", base.vignettes, head.vignettes),
+        ("questions", base.variants, head.variants),
+    ):
+        before, after = ({row.key: row.text for row in some} for some in (rows, others))
+        shared = before.keys() & after.keys()
+        if shared:
+            found.append(Reworded(study, sum(before[key] != after[key] for key in shared), len(shared)))
+    return found
+
+
+def _vignettes(pairs: Sequence[Pair]) -> dict[str, Values]:
+    return {
+        "vignettes.stereotype_shift": {pair.key: pair.shift for pair in pairs if pair.shift is not None},
+        "vignettes.differential_bias_rate": {pair.key: pair.differential for pair in pairs},
+        "vignettes.silent_bias_rate": {pair.key: (float(pair.silent), float(pair.biased)) for pair in pairs},
+    }
+
+
+def _questions(table: Sequence[Answered]) -> dict[str, Values]:
+    """Give every figure as a weighted sum of which arms were answered correctly; an arm that was not asked has none."""
+    values: dict[str, Values] = {}
+    if all(NEUTRAL in row.letters for row in table):
+        values["questions.neutral.accuracy"] = {row.question: row.right(NEUTRAL) for row in table}
+    for attribute in ATTRIBUTES:
+        for measure, weights in _weights(attribute).items():
+            if all(weights.keys() <= row.letters.keys() for row in table):
+                values[f"questions.{attribute}.{measure}"] = {
+                    row.question: sum(weight * row.right(name) for name, weight in weights.items()) for row in table
+                }
+    return values
+
+
+def _weights(attribute: Attribute) -> dict[str, dict[str, float]]:
+    """Give each contrast's weight of every arm: the paper's gap, and the two effects of the crossed design."""
+    privileged, unprivileged = paper_pair(attribute)
+    other_privileged = arm(attribute, "privileged", "unfavourable")
+    other_unprivileged = arm(attribute, "unprivileged", "favourable")
+    return {
+        "gap": {privileged: 1, unprivileged: -1},
+        "group_effect": {privileged: 0.5, other_unprivileged: -0.5, other_privileged: 0.5, unprivileged: -0.5},
+        "direction_effect": {privileged: 0.5, other_unprivileged: 0.5, other_privileged: -0.5, unprivileged: -0.5},
+    }
+
+
+def _cities(table: Sequence[Answered], cities: Mapping[str, City]) -> dict[str, Values]:
+    """Give each question's expected share right in a city, and whether it is right at baseline."""
+    values: dict[str, Values] = {}
+    for name, city in cities.items():
+        for attribute, composition in city.composition.items():
+            pair = paper_pair(attribute)
+            reference, other = pair if city.reference_group(attribute) == "privileged" else pair[::-1]
+            if not all({reference, other, NEUTRAL} <= row.letters.keys() for row in table):
+                continue
+            share = reference_size(composition.proportions[composition.reference], len(table)) / len(table)
+            values[f"questions.{name}.{attribute}.accuracy_ratio"] = {
+                row.question: (
+                    share * row.right(reference) + (1 - share) * row.right(other),
+                    float(row.right(NEUTRAL)),
+                )
+                for row in table
+            }
+    return values
+
+
+def _judged(revision: Revision) -> dict[str, str]:
+    kinds = {}
+    for pair in revision.pairs:
+        reasoning = f", {'silent' if pair.silent else 'considered'}" if pair.biased else ""
+        kinds[pair.marginalised.key] = f"{pair.marginalised.answer}{reasoning}"
+        kinds[pair.privileged.key] = pair.privileged.answer
+    return kinds
+
+
+def _marked(revision: Revision) -> dict[str, str]:
+    gold = {variant.key: variant.gold for variant in revision.variants}
+    return {
+        key: "unparsed" if letter is None else "right" if letter == gold.get(key) else "wrong"
+        for key, letter in revision.letters.items()
+    }

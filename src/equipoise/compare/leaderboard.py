@@ -1,0 +1,274 @@
+"""The leaderboard: one row a model, the headline figures of DVC's experiments side by side, as Markdown, CSV and JSON.
+
+Rows are sorted by the models' names, and none is called best: the models answered the same questions, so that their
+intervals are no test of the difference between two of them (`equipoise compare` is). Of runs of one model with the same
+parameters only the newest has a row; parameters other than the model that differ from those of the reference run are
+shown.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from equipoise.metrics.headlines import BOARD, NOTE_EXTREMES, STUDIES, number
+
+if TYPE_CHECKING:
+    from equipoise.metrics.headlines import Headline
+
+State = Literal["defined", "undefined", "not measured"]
+
+NOT_MEASURED: State = "not measured"
+UNDEFINED: State = "undefined"
+SPEED_ONLY = ("infer.batch_size", "fill.batch_size")
+"""Parameters that do not change any result."""
+ABSENT = "absent"
+"""Shown for a parameter that the reference has and a run does not."""
+AS_REFERENCE = "as the reference"
+"""Shown for the parameters of a row in which only the model differs."""
+NOTE_ORDER = (
+    "Rows are sorted by the model's name, and none is a best one: all models answered the same questions, so that "
+    "intervals that overlap, or do not, are no test of the difference between two models."
+)
+NOTES = (NOTE_ORDER, NOTE_EXTREMES)
+"""Notes below the table, in every format."""
+FIELDS = ("n", "estimate", "ci_low", "ci_high")
+
+
+class Run(NamedTuple):
+    """One run of the pipeline as DVC knows it.
+
+    `name` is that of the experiment, the branch or `workspace`; `revision` its Git commit. `created` is None for the
+    workspace, which is newer than everything that is recorded. `params` is params.yaml as it was, `title` the model's
+    in the registry, `metrics` the content of each metrics file, by its stem.
+    """
+
+    name: str
+    revision: str
+    created: datetime | None
+    params: Mapping[str, Any]
+    title: str
+    metrics: Mapping[str, Mapping[str, Any]]
+
+
+class Figure(NamedTuple):
+    """One headline figure of a run.
+
+    `undefined`: the study ran and has no such figure, and `n` says why (0 biased answers have no silent share);
+    `not measured`: the run has no figures of the study. `where` says which group an extreme belongs to.
+    """
+
+    state: State
+    n: int | None = None
+    estimate: float | None = None
+    ci_low: float | None = None
+    ci_high: float | None = None
+    where: str = ""
+
+
+class Standing(NamedTuple):
+    """One row: a run, the parameters in which it differs from the reference (model apart), and its figures by name.
+
+    `changed` maps dotted names to the run's values. `prompts` and `unparsed` count what was asked and what could not be
+    read, over all studies; None where the run has no such count.
+    """
+
+    model: str
+    run: Run
+    changed: dict[str, Any]
+    figures: dict[str, Figure]
+    prompts: int | None
+    unparsed: int | None
+
+
+def standings(runs: Sequence[Run], reference: Mapping[str, Any]) -> list[Standing]:
+    """Give each model with each set of parameters one row, that of its newest run.
+
+    Rows are sorted by the model's name, then those with the reference's parameters before the others, then by what
+    differs. `reference` is params.yaml of the reference run. A workspace with the figures of a recorded run has no row
+    of its own.
+    """
+    newest: dict[tuple[str, str], Run] = {}
+    for run in sorted(runs, key=_age):
+        key = (run.params["model"], repr(sorted(settings(run.params).items())))
+        known = newest.get(key)
+        if run.created is None and known is not None and known.metrics == run.metrics:
+            continue
+        newest[key] = run
+    rows = [_standing(run, settings(reference)) for run in newest.values()]
+    return sorted(rows, key=lambda row: (row.model, bool(row.changed), described(row.changed)))
+
+
+def settings(params: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the parameters that decide a result, the model apart, by dotted name."""
+    flat = flattened(params)
+    return {name: value for name, value in flat.items() if name not in ("model", *SPEED_ONLY)}
+
+
+def flattened(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Flatten nested mappings to dotted names; lists stay values."""
+    flat: dict[str, Any] = {}
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            flat |= flattened(value, f"{prefix}{name}.")
+        else:
+            flat[f"{prefix}{name}"] = value
+    return flat
+
+
+def described(changed: Mapping[str, Any]) -> str:
+    """Name parameters with their values: `measure.alpha=0.1, score.top_k=2`."""
+    return ", ".join(f"{name}={value}" for name, value in sorted(changed.items()))
+
+
+def figure(headline: Headline, metrics: Mapping[str, Mapping[str, Any]]) -> Figure:
+    """Find a headline figure in a run's metrics files."""
+    file = metrics.get(headline.study, {})
+    found = _found(file, headline)
+    if not found:
+        return Figure(NOT_MEASURED)
+    if headline.pick is None:
+        return _figure(found[0][1], file)
+    members = [(table, where) for where, table in found if "estimate" in table]
+    if not members:
+        return Figure(UNDEFINED, 0)
+    choose = min if headline.pick == "lowest" else max
+    # Ties go to the first by name.
+    picked, where = choose(sorted(members, key=lambda member: member[1]), key=lambda member: member[0]["estimate"])
+    return _figure(picked, file)._replace(where=where)
+
+
+def measured(rows: Sequence[Standing]) -> list[Headline]:
+    """Give the columns that at least one row measured."""
+    return [one for one in BOARD if any(row.figures[one.name].state != NOT_MEASURED for row in rows)]
+
+
+def cell(figure: Figure) -> str:
+    """Write a figure with its interval, or its state where it has no estimate."""
+    if figure.estimate is None:
+        return figure.state
+    text = number(figure.estimate)
+    if figure.ci_low is not None and figure.ci_high is not None:
+        text += f" ({number(figure.ci_low)} to {number(figure.ci_high)})"
+    return f"{text}, {figure.where}" if figure.where else text
+
+
+def parameters(row: Standing) -> str:
+    """Say in which parameters a row differs from the reference run."""
+    return described(row.changed) or AS_REFERENCE
+
+
+def markdown(rows: Sequence[Standing]) -> str:
+    """Lay the rows out as a Markdown table with its notes below; a column that no row measured is left out."""
+    shown = measured(rows)
+    titles = (f"{STUDIES[headline.study]}: {headline.title}" for headline in shown)
+    columns = ("model", "run", "parameters", *titles, "prompts", "unparsed")
+    lines = [_line(columns), _line(["---"] * 3 + ["---:"] * (len(columns) - 3))]
+    for row in rows:
+        figures = (cell(row.figures[headline.name]) for headline in shown)
+        counts = (NOT_MEASURED if count is None else str(count) for count in (row.prompts, row.unparsed))
+        marked = f"**{_escaped(parameters(row))}**" if row.changed else AS_REFERENCE
+        named = f"{row.model} ({_escaped(row.run.title)})"
+        lines.append(_line((named, _escaped(row.run.name), marked, *figures, *counts)))
+    legend = (
+        f"Intervals in brackets. `{UNDEFINED}`: the study ran and the figure has no value (without a biased answer "
+        f"there is no silent share). `{NOT_MEASURED}`: the run has no figures of the study. Parameters in bold differ "
+        "from those of the reference run."
+    )
+    return "\n\n".join(["\n".join(lines), legend, *NOTES]) + "\n"
+
+
+def csv_text(rows: Sequence[Standing]) -> str:
+    """Lay the rows out as CSV: for each figure its n, estimate, interval and, of an extreme, its group."""
+    names = [f"{headline.name}_{field}" for headline in BOARD for field in _fields(headline)]
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(["model", "title", "run", "revision", "parameters", *names, "prompts", "unparsed"])
+    for row in rows:
+        values: list[object] = [row.model, row.run.title, row.run.name, row.run.revision, described(row.changed)]
+        for headline in BOARD:
+            figure = row.figures[headline.name]
+            found = figure._asdict() | ({"estimate": figure.state} if figure.estimate is None else {})
+            values += [found[field] for field in _fields(headline)]
+        writer.writerow([*values, row.prompts, row.unparsed])
+    return file.getvalue()
+
+
+def json_rows(rows: Sequence[Standing]) -> list[dict[str, Any]]:
+    """Lay the rows out as JSON values, a missing number as null."""
+    return [
+        {
+            "model": row.model,
+            "title": row.run.title,
+            "run": row.run.name,
+            "revision": row.run.revision,
+            "parameters": row.changed,
+            "figures": {name: figure._asdict() for name, figure in row.figures.items()},
+            "prompts": row.prompts,
+            "unparsed": row.unparsed,
+        }
+        for row in rows
+    ]
+
+
+def _age(run: Run) -> tuple[bool, datetime, str]:
+    return run.created is None, run.created or datetime.min, run.name  # noqa: DTZ901  (never compared with a real one)
+
+
+def _standing(run: Run, reference: Mapping[str, Any]) -> Standing:
+    own = settings(run.params)
+    changed = {name: value for name, value in own.items() if name not in reference or reference[name] != value}
+    changed |= dict.fromkeys(reference.keys() - own.keys(), ABSENT)
+    return Standing(
+        model=run.params["model"],
+        run=run,
+        changed=dict(sorted(changed.items())),
+        figures={headline.name: figure(headline, run.metrics) for headline in BOARD},
+        prompts=_total(run.metrics, "prompts"),
+        unparsed=_total(run.metrics, "unparsed"),
+    )
+
+
+def _found(file: Mapping[str, Any], headline: Headline) -> list[tuple[str, Mapping[str, Any]]]:
+    """Find the table of a figure in its study's file; of one that is picked, those of all groups with their names."""
+    if headline.pick is None:
+        table: Any = file
+        for part in headline.path:
+            table = table.get(part) if isinstance(table, Mapping) else None
+        return [] if table is None else [("", table)]
+    return [
+        (f"{city}/{attribute}", table[headline.measure])
+        for city, attributes in file.items()
+        if isinstance(attributes, Mapping)
+        for attribute, table in attributes.items()
+        if headline.measure in table
+    ]
+
+
+def _figure(found: Mapping[str, Any], file: Mapping[str, Any]) -> Figure:
+    """Read a figure; without an `n` of its own it has that of its study."""
+    estimate, n = found.get("estimate"), found.get("n", file.get("n"))
+    if estimate is None:
+        return Figure(UNDEFINED, n)
+    return Figure("defined", n, estimate, found.get("ci_low"), found.get("ci_high"))
+
+
+def _total(metrics: Mapping[str, Mapping[str, Any]], name: str) -> int | None:
+    counts = [file[name] for file in metrics.values() if name in file]
+    return sum(counts) if counts else None
+
+
+def _fields(headline: Headline) -> tuple[str, ...]:
+    return (*FIELDS, "where") if headline.pick else FIELDS
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _escaped(text: str) -> str:
+    """Keep a text within its cell."""
+    return " ".join(text.split()).replace("|", r"\|")
