@@ -28,9 +28,9 @@ REASONS = """## Where the ratios come from
   computed. Prompts are not padded. Each core processes its own prompt, so that none waits for another. The key-value
   cache of the text before the user's words is computed once for all prompts, and that of a known shared prefix once
   for its prompts: the variants of one of the pipeline's questions share half of their tokens. AMQA's texts, each
-  rewritten as a whole, share at most a tenth, two thirds of it before the user's words. The rest is float32 matrix products at
-  the processor's peak (84 % of the time) and attention (12 %): with both at the peak, AMQA's ratio would still be
-  below 3.
+  rewritten as a whole, share at most a tenth, two thirds of it before the user's words. The rest is float32 matrix
+  products at the processor's peak (84 % of the time) and attention (12 %): with both at the peak, AMQA's ratio would
+  still be below 3.
 - **Generation.** The key-value cache is updated in place rather than copied at every step, and a finished row takes the
   next prompt at once (continuous batching), whereas the alternative's batch runs until its longest reply ends. Both
   prefill the prompts and do the same arithmetic per generated token. A third of our step is the fused attention, which
