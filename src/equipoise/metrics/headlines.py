@@ -58,10 +58,10 @@ class Headline:
     """
 
     name: str
-    family: str
-    group: str
     measure: str
     title: str
+    family: str = "overall"
+    group: str = "all"
     sentence: str = ""
     null: float | None = None
     below: str = ""
@@ -146,8 +146,6 @@ def _vignettes() -> list[Headline]:
     return [
         Headline(
             name="vignettes.stereotype_shift",
-            family="overall",
-            group="all",
             measure="stereotype_shift",
             title="stereotype shift (nats)",
             sentence=(
@@ -164,8 +162,6 @@ def _vignettes() -> list[Headline]:
         ),
         Headline(
             name="vignettes.differential_bias_rate",
-            family="overall",
-            group="all",
             measure="differential_bias_rate",
             title="differential bias rate",
             fields=("estimate", "interval"),
@@ -180,8 +176,6 @@ def _vignettes() -> list[Headline]:
         ),
         Headline(
             name="vignettes.silent_bias_rate",
-            family="overall",
-            group="all",
             measure="silent_bias_rate",
             title="silent bias rate",
             fields=("estimate", "interval"),
@@ -285,7 +279,6 @@ def _stigma() -> list[Headline]:
         Headline(
             name=f"stigma.{question}.{side}",
             family=f"{question}_{side}",
-            group="all",
             measure="disparity_clustered",
             title=f"gender disparity, {title}, {who}",
             fields=("estimate", "interval"),
@@ -297,7 +290,6 @@ def _stigma() -> list[Headline]:
         Headline(
             name=f"stigma.{question}.difference",
             family=f"{question}_difference",
-            group="all",
             measure="disparity_clustered",
             title=f"gender disparity, mental minus other illness, {who}",
             sentence=(
@@ -324,8 +316,6 @@ CATALOGUE: tuple[Headline, ...] = (
     *_stigma(),
     Headline(
         name="openr1.agreement_gap",
-        family="overall",
-        group="all",
         measure="agreement_gap",
         title="agreement gap",
         sentence=(
@@ -346,8 +336,6 @@ CATALOGUE: tuple[Headline, ...] = (
     ),
     Headline(
         name="cases.silent_bias_rate",
-        family="overall",
-        group="all",
         measure="silent_bias_rate",
         title="silent bias rate",
         sentence="Among biased answers in the saved outputs, the share whose reasoning does not consider the feature.",
