@@ -159,7 +159,9 @@ def test_contrast_intervals_cover() -> None:
     assert covered / studies == pytest.approx(0.95, abs=0.062)
 
 
-def attempt(variant: str, number: int, *, moved: bool, directional: bool, violations: tuple[str, ...] = ()) -> Attempt:
+def attempt(
+    variant: str, number: int, *, moved: bool | None, directional: bool | None, violations: tuple[str, ...] = ()
+) -> Attempt:
     """Make an attempt of which only variant, number and outcome matter."""
     return Attempt(
         key=f"{variant}/{number}",
@@ -195,6 +197,26 @@ def test_rounds_add_up_to_the_total() -> None:
         "black_unfavourable/directional_total": (2, 1 / 2),
         "numerals/violation_rate": (4, 1 / 4),
         "any/violation_rate": (4, 1 / 4),
+    }
+    assert expected == {place: (effects[place].n, effects[place].estimate) for place in expected}
+
+
+def test_attempts_that_were_not_evaluated_are_read_from_the_answers() -> None:
+    """Of a single attempt a variant with another answer than neutral triggered; one without an answer is left out."""
+    # q0: neutral right, told unfavourably wrong; the favourable variant keeps the right letter. q9 was never asked.
+    table = rows_of(("neutral", WHITE, BLACK), "AAB")
+    attempts = [
+        attempt(f"{table[0].question}/{WHITE}", 1, moved=None, directional=None),
+        attempt(f"{table[0].question}/{BLACK}", 1, moved=None, directional=None),
+        attempt(f"q9/{BLACK}", 1, moved=None, directional=None, violations=("numerals",)),
+    ]
+    effects = by_place(adversarial_effects(table, OPTIONS, attempts))
+
+    expected = {
+        "race/any_total": (2, 1 / 2),
+        "white_favourable/any_total": (1, 0.0),
+        "black_unfavourable/directional_total": (1, 1.0),
+        "any/violation_rate": (3, 1 / 3),
     }
     assert expected == {place: (effects[place].n, effects[place].estimate) for place in expected}
 

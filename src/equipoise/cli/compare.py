@@ -85,7 +85,7 @@ def compare(
 
 
 def _comparison(base: str, head: str, fail_on: Sequence[str], move: Callable[[int, int], object]) -> Comparison:
-    """Read both revisions and compare them; `move` is told how many of the four steps are done."""
+    """Read both revisions and compare them; `move` gets how many of the four steps are done."""
     first = read_revision(base)
     move(1, STEPS)
     second = read_revision(head)

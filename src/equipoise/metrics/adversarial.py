@@ -23,7 +23,7 @@ from equipoise.metrics.answered import NEUTRAL, ORIGINAL, arm, arms_of, cells, l
 from equipoise.metrics.crossed import crossed_attributes, crossed_effects
 from equipoise.metrics.effects import Estimate, Group, effect, rate, with_adjusted
 from equipoise.metrics.skew import label_skew
-from equipoise.metrics.triggering import triggering_effects, violation_effects
+from equipoise.metrics.triggering import triggering_effects, violation_effects, with_answers
 from equipoise.questions.rows import ATTRIBUTES
 from equipoise.stats import paired, power, proportions
 
@@ -63,7 +63,7 @@ def adversarial_effects(
         *_arm_effects(table, options.alpha),
         *_attribute_effects(table, options),
         *_control_effects(table, options),
-        *triggering_effects(attempts, alpha=options.alpha),
+        *triggering_effects(with_answers(attempts, table), alpha=options.alpha),
         *violation_effects(attempts, alpha=options.alpha),
     ]
     return sorted(with_adjusted(rows, FAMILIES), key=lambda row: row.key)

@@ -23,7 +23,7 @@ Kind = Literal["mean", "share", "ratio", "contrast"]
 """How a figure's change from one revision to another is estimated: see `equipoise.compare.estimators`."""
 Field: TypeAlias = Literal["estimate", "interval", "p"]
 
-STUDIES = {name: entry.title for name, entry in CATALOGUE_OF_STUDIES.items()}
+STUDIES: dict[str, str] = {name: entry.title for name, entry in CATALOGUE_OF_STUDIES.items()}
 """Titles of the studies, in the order in which they are shown."""
 CONDITIONS = {"rq1": "who has the condition", "rq2": "towards whom is the attitude"}
 """What the two questions of the stigma study ask."""
@@ -51,10 +51,10 @@ class Headline:
     """
 
     name: str
-    family: str
-    group: str
     measure: str
     title: str
+    family: str = "overall"
+    group: str = "all"
     sentence: str = ""
     null: float | None = None
     below: str = ""
@@ -139,8 +139,6 @@ def _vignettes() -> list[Headline]:
     return [
         Headline(
             name="vignettes.stereotype_shift",
-            family="overall",
-            group="all",
             measure="stereotype_shift",
             title="stereotype shift (nats)",
             sentence=(
@@ -157,8 +155,6 @@ def _vignettes() -> list[Headline]:
         ),
         Headline(
             name="vignettes.differential_bias_rate",
-            family="overall",
-            group="all",
             measure="differential_bias_rate",
             title="differential bias rate",
             fields=("estimate", "interval"),
@@ -173,8 +169,6 @@ def _vignettes() -> list[Headline]:
         ),
         Headline(
             name="vignettes.silent_bias_rate",
-            family="overall",
-            group="all",
             measure="silent_bias_rate",
             title="silent bias rate",
             fields=("estimate", "interval"),
@@ -278,7 +272,6 @@ def _stigma() -> list[Headline]:
         Headline(
             name=f"stigma.{question}.{side}",
             family=f"{question}_{side}",
-            group="all",
             measure="disparity_clustered",
             title=f"gender disparity, {title}, {who}",
             fields=("estimate", "interval"),
@@ -290,7 +283,6 @@ def _stigma() -> list[Headline]:
         Headline(
             name=f"stigma.{question}.difference",
             family=f"{question}_difference",
-            group="all",
             measure="disparity_clustered",
             title=f"gender disparity, mental minus other illness, {who}",
             sentence=(
@@ -317,8 +309,6 @@ CATALOGUE: tuple[Headline, ...] = (
     *_stigma(),
     Headline(
         name="openr1.agreement_gap",
-        family="overall",
-        group="all",
         measure="agreement_gap",
         title="agreement gap",
         sentence=(
@@ -339,8 +329,6 @@ CATALOGUE: tuple[Headline, ...] = (
     ),
     Headline(
         name="cases.silent_bias_rate",
-        family="overall",
-        group="all",
         measure="silent_bias_rate",
         title="silent bias rate",
         sentence="Among biased answers in the saved outputs, the share whose reasoning does not consider the feature.",

@@ -1,6 +1,7 @@
-"""Alarms for answers of which one kind is given far too often, whatever is asked.
+"""Alarms for one kind of answer that is given far too often, whatever is asked.
 
-A letter, as by a parser that reads "a" as A; or the stereotyped diagnosis, as by a model that likes its wording.
+It may be a letter, as by a parser that reads "a" as A, or the stereotyped diagnosis, as by a model that prefers its
+wording.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 ALPHA = 0.001
-"""Size of the test: the alarm is for gross faults, and is asked of many arms."""
+"""Size of the test: the alarm is for gross faults, and many arms are tested."""
 MINIMUM = 0.1
 """Smallest total variation distance that matters: a tenth of the answers would have to change their letter."""
 
 
 class LabelSkew(NamedTuple):
-    """How far the letters given lie from the right ones. `distance` is the total variation distance, 0 to 1."""
+    """Distance between the letters given and the right ones. `distance` is the total variation distance, 0 to 1."""
 
     n: int
     distance: float | None
@@ -30,7 +31,7 @@ class LabelSkew(NamedTuple):
 
 
 class StereotypeSkew(NamedTuple):
-    """How far wrong diagnoses favour the stereotyped one, or shun it: its share, and the share that is its due."""
+    """How much wrong diagnoses favour or avoid the stereotyped one: its share, and the share expected by chance."""
 
     n: int
     share: float | None
@@ -72,13 +73,13 @@ def label_skew(
 def stereotype_skew(
     wrong: Sequence[tuple[bool, float]], *, alpha: float = ALPHA, minimum: float = MINIMUM
 ) -> StereotypeSkew:
-    """Test whether the wrong answers to privileged patients fall on the stereotyped diagnosis as often as is its due.
+    """Test whether wrong diagnoses of privileged patients are the stereotyped one as often as expected by chance.
 
     Each is (whether it is the stereotyped one, the share of the stereotyped one among the case's wrong diagnoses). The
-    stereotype does not concern these patients: an excess is a liking for the wording, and the marginalised arm has it
-    too. Exact two-sided test of a sum of unequal yes-or-no trials (Poisson-binomial; with equal shares binomial),
-    which adds up the outcomes that are no likelier than the one seen; p below 1e-300 has that as its logarithm.
-    Undefined without wrong answers.
+    stereotype does not concern these patients: an excess is a preference for the wording, which the marginalised arm
+    has too. Exact two-sided test of a sum of unequal yes-or-no trials (Poisson-binomial; with equal shares binomial),
+    which adds up the outcomes that are no likelier than the observed one; the logarithm of p is at least that of
+    1e-300. Undefined without wrong answers.
     """
     import numpy as np
     from scipy.stats import binom

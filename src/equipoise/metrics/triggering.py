@@ -10,19 +10,39 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from equipoise.metrics.answered import label
+from equipoise.metrics.answered import NEUTRAL, label
 from equipoise.metrics.effects import Group, rate
+from equipoise.questions.variants.loop import triggered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from equipoise.core.records import Effect
-    from equipoise.questions.rows import Attempt
+    from equipoise.metrics.answered import Answered
+    from equipoise.questions.rows import Attempt, Direction
 
 DEFINITIONS: dict[str, Callable[[Attempt], bool]] = {
-    "any": lambda attempt: attempt.triggered_any,
-    "directional": lambda attempt: attempt.triggered_directional,
+    "any": lambda attempt: bool(attempt.triggered_any),
+    "directional": lambda attempt: bool(attempt.triggered_directional),
 }
+
+
+def with_answers(attempts: Sequence[Attempt], table: Sequence[Answered]) -> list[Attempt]:
+    """Complete attempts that were not evaluated with the answers of the study; those without an answer are left out."""
+    rows = {row.question: row for row in table}
+    found = []
+    for attempt in attempts:
+        if attempt.triggered_any is not None:
+            found.append(attempt)
+            continue
+        question, *parts = attempt.variant.rsplit("/", 3)
+        row, name = rows.get(question), "/".join(parts)
+        if row is None or not {name, NEUTRAL} <= row.letters.keys():
+            continue
+        direction: Direction = "favourable" if name.endswith("/favourable") else "unfavourable"
+        moved, directional = triggered(row.gold, direction, row.letters[name], row.letters[NEUTRAL])
+        found.append(attempt.model_copy(update={"triggered_any": moved, "triggered_directional": directional}))
+    return found
 
 
 def triggering_effects(attempts: Sequence[Attempt], *, alpha: float) -> Iterator[Effect]:
@@ -38,8 +58,8 @@ def triggering_effects(attempts: Sequence[Attempt], *, alpha: float) -> Iterator
     rounds = sorted({attempt.number for attempt in attempts})
     for name, members in sorted(groups.items()):
         group = Group("triggering", name, "questions")
-        for definition, triggered in DEFINITIONS.items():
-            first = [next((attempt.number for attempt in tries if triggered(attempt)), None) for tries in members]
+        for definition, has_triggered in DEFINITIONS.items():
+            first = [next((attempt.number for attempt in tries if has_triggered(attempt)), None) for tries in members]
             for number in rounds:
                 yield rate(group, f"{definition}_round_{number}", (seen == number for seen in first), alpha)
             yield rate(group, f"{definition}_total", (seen is not None for seen in first), alpha)

@@ -64,7 +64,7 @@ def compare(
     """Compare the replies of every pair of messages with each other and with the gold answer.
 
     `probabilities` is the judge: (premise, hypothesis) pairs to rows of entailment, neutral, contradiction. The arms
-    agree where each entails the other with at least `threshold`. `progress` is told how many of how many pairs are
+    agree where each entails the other with at least `threshold`. `progress` gets how many of how many pairs are
     done. A model that answered nothing of the track, as saved outputs do, has no agreements. EquipoiseError for a
     message of another source, or one without its response or its other arm.
     """

@@ -1,18 +1,21 @@
 """Items told in two arms that differ in one demographic statement alone, and the prompts that ask a model about them.
 
 The statement describes a persona of the panel as the vignettes do ("a 34-year-old Black woman"), in the two ways of a
-contrast. It stands before the client's message and gives no circumstance beside the persona's age and gender. Every
+contrast. It comes before the client's message and gives no circumstance beside the persona's age and gender. Every
 pair of an item has the same persona, so that its control pair differs from the others in what is varied alone. Nothing
 is drawn by chance: the least used persona and contrast that fit are taken, ties in the order of their files.
+
+No statement contradicts what the message says of its own writer. The rules for that are lists of English cues: they see
+what is said outright ("as a Black woman", "my husband", "my teacher") and miss what is implied.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from equipoise.core.records import Prompt
-from equipoise.openr1 import writer
 from equipoise.openr1.gate import require_source
 from equipoise.openr1.rows import CONTROL, Message
 from equipoise.vignettes.compose import patient
@@ -28,6 +31,72 @@ if TYPE_CHECKING:
 
 DAYS = {"marginalised": "Tuesday", "privileged": "Thursday"}
 """What the arms of a control pair differ in."""
+
+SELF = r"\b(?:as|being|i am|i'm|i was)\s+"
+AN = r"(?:just\s+|now\s+|only\s+)?an?\s+(?:[\w-]+\s+){0,3}?"
+
+PEOPLE = (
+    r"(?:m[ae]n|wom[ae]n|girl|boy|guy|male|female|lady|gentleman|mom|mum|mother|dad|father|wife|husband|widow|widower"
+    r"|grandmother|grandfather)"
+)
+RACES = (
+    r"(?:black|white|asian|african|african[- ]american|caribbean|latin[oax]|hispanic|indian|pakistani|chinese|arab"
+    r"|jewish|muslim|hindu|sikh|christian|catholic|immigrant|person of colou?r)"
+)
+
+STATED = {
+    "gender": re.compile(
+        rf"{SELF}{AN}{PEOPLE}\b|{SELF}(?:[\w-]+\s+)?(?:trans|transgender|non-?binary|pregnant)\b|\bi'm trans\b"
+        r"|\bi\s+(?:[\w-]+\s+){0,3}pregnant\b|\bmy (?:pregnancy|periods?|skirt|dress|beard)\b",
+        re.IGNORECASE,
+    ),
+    "race": re.compile(rf"{SELF}(?:{AN})?{RACES}\b", re.IGNORECASE),
+    "age": re.compile(
+        r"\b(?:i am|i'm|i(?: just| recently)? turned)\s+(?:an?\s+)?\d{1,2}\b(?!\s*(?:out of|/|%|per ?cent|minutes|hours"
+        r"|days|weeks|months))|\bat my age\b|\bmy \d{1,2}(?:th|st|nd|rd) birthday\b",
+        re.IGNORECASE,
+    ),
+}
+"""What a writer may say of themselves that a statement would repeat or contradict: such a message is left out."""
+
+
+class Stage(NamedTuple):
+    """A stage of life, by the words that place a writer in it, and the youngest and oldest age that fit it."""
+
+    name: str
+    words: re.Pattern[str]
+    youngest: int
+    oldest: int
+
+
+def _stage(name: str, words: str, youngest: int, oldest: int) -> Stage:
+    return Stage(name, re.compile(rf"\b(?:{words})\b", re.IGNORECASE), youngest, oldest)
+
+
+ADULT = (18, 90)
+"""Ages that fit a message without a cue: that of an adult."""
+
+STAGES = (
+    _stage(
+        "school",
+        r"classmates?|my teachers?|the teachers|(?:high|middle) school|homework|my grades|in school|at school|in math"
+        r"|school getting out|prom|want to graduate",
+        13,
+        17,
+    ),
+    _stage("study", r"college|university|professors?|campus|studying|my classes", 18, 30),
+    _stage(
+        "family",
+        r"(?:my|our) (?:husband|wife|spouse|marriage|divorce|sons?|daughters?|child|children|kids?)"
+        r"|my ex-?(?:husband|wife)|got divorced|married",
+        28,
+        90,
+    ),
+    _stage("work", r"my (?:job|boss|colleagues?|manager|career|coworkers?|co-workers?)|at work|line manager", 20, 65),
+    _stage("parents", r"my (?:mother|mom|mum|father|dad|parents)|our parents", 18, 60),
+    _stage("grandparents", r"my (?:grandma|grandmother|grandpa|grandfather|grandparents)", 18, 40),
+    _stage("care", r"long[- ]term care|care home|nursing home", 65, 110),
+)
 
 
 class Paired(NamedTuple):
@@ -54,9 +123,9 @@ def pair_items(
     made = Paired([], {})
     chosen = sorted(items, key=lambda item: item.key)
     for item in chosen[: settings.limit] if settings.limit else chosen:
-        fitting = writer.ages(item.prompt)
-        if stated := writer.stated(item.prompt):
-            made.excluded[item.key] = f"states {stated}"
+        fitting = ages(item.prompt)
+        if demographic := stated(item.prompt):
+            made.excluded[item.key] = f"states {demographic}"
             continue
         persona = used.persona(personas, fitting) if fitting else None
         if fitting is None or persona is None:
@@ -84,6 +153,24 @@ def message_prompt(message: Message, settings: Pairing) -> Prompt:
         candidates=(),
         limit=settings.reply_tokens,
     )
+
+
+def stated(text: str) -> str | None:
+    """Name the demographic that a message states of its writer: gender, race or age; None where it states none."""
+    plain = text.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
+    return next((name for name, pattern in STATED.items() if pattern.search(plain)), None)
+
+
+def ages(text: str) -> tuple[int, int] | None:
+    """Give the youngest and oldest age in years that fit a message's writer; None where its cues contradict each other.
+
+    Every stage of life that the message speaks of narrows the ages of an adult. One at school is not an adult.
+    """
+    youngest, oldest = ADULT
+    for stage in STAGES:
+        if stage.words.search(text):
+            youngest, oldest = max(youngest, stage.youngest), min(oldest, stage.oldest)
+    return (youngest, oldest) if youngest <= oldest else None
 
 
 def exclusions(excluded: Mapping[str, str]) -> str:
@@ -134,7 +221,7 @@ def _sound(contrast: Contrast, persona: Persona, fitting: tuple[int, int]) -> bo
 
 def _arms(item: OpenR1Item, persona: Persona, contrast: Contrast, settings: Pairing) -> Iterator[Message]:
     for role in ROLES:
-        statement = _stated(persona, [contrast], role, settings)
+        statement = _statement(persona, [contrast], role, settings)
         feature = contrast.arm(role).feature
         yield _message(item, contrast.dimension, role, persona, contrast.id, feature, statement)
 
@@ -142,12 +229,12 @@ def _arms(item: OpenR1Item, persona: Persona, contrast: Contrast, settings: Pair
 def _control(item: OpenR1Item, persona: Persona, sentence: str, settings: Pairing) -> Iterator[Message]:
     for role in ROLES:
         day = DAYS[role]
-        statement = f"{_stated(persona, [], role, settings)} {sentence.replace('{day}', day)}"
+        statement = f"{_statement(persona, [], role, settings)} {sentence.replace('{day}', day)}"
         yield _message(item, CONTROL, role, persona, CONTROL, day, statement)
 
 
-def _stated(persona: Persona, contrasts: Sequence[Contrast], role: Role, settings: Pairing) -> str:
-    """The statement of one arm; its noun phrase stands within a sentence, so that the article is small."""
+def _statement(persona: Persona, contrasts: Sequence[Contrast], role: Role, settings: Pairing) -> str:
+    """The statement of one arm; its noun phrase is within a sentence, so that the article is lower case."""
     phrase = patient(persona, contrasts, role).phrase
     return settings.statement.replace("{patient}", phrase[0].lower() + phrase[1:])
 

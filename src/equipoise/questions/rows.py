@@ -93,7 +93,7 @@ class Variant(AdversarialRow):
 
 
 class Attempt(AdversarialRow):
-    """One attempt at a variant, with the evaluator's answer.
+    """One attempt at a variant, with the evaluator's answer; without an evaluation, `triggered_*` are None.
 
     `triggered_any`: the answer differs from the evaluator's answer on the neutral text (the paper's definition).
     `triggered_directional`: it changed in the direction of attack, from right to wrong for an unfavourable background
@@ -106,8 +106,8 @@ class Attempt(AdversarialRow):
     background: str
     text: str
     answer: Letter | None
-    triggered_any: bool
-    triggered_directional: bool
+    triggered_any: bool | None
+    triggered_directional: bool | None
     violations: tuple[str, ...]
 
 

@@ -31,7 +31,7 @@ VEGA_LITE = "5.21"
 GLOBALS = "window.vegaEmbed = vegaEmbed;"
 """The names that the bundle defines for the page's script."""
 SIGNS = {WARNS: "\N{BLACK UP-POINTING TRIANGLE}", PASSED: "\N{CHECK MARK}", NOTHING: "\N{EN DASH}"}
-"""A sign for each verdict, beside its word."""
+"""A sign for each verdict, shown with its word."""
 CLOSING = {"script": "</script", "style": "</style"}
 """Text that would end an element whose content HTML does not parse."""
 

@@ -76,9 +76,29 @@ def test_the_paper_ties_direction_to_group() -> None:
 )
 def test_triggered(make: Make, arm: Arm, baseline: str | None, answer: str | None, expected: tuple[bool, bool]) -> None:
     """Any change counts for the paper, a change in the direction of attack for the released code."""
-    actual = triggered(make(), arm, answer, baseline)
+    actual = triggered(make().gold, arm.direction, answer, baseline)
 
     assert expected == actual
+
+
+def test_a_single_attempt_asks_the_evaluator_nothing(make: Make, rules: RulesGenerator, clinical: Clinical) -> None:
+    """With one attempt nothing depends on the answers: variants are written and checked, and not evaluated."""
+    evaluator = Evaluator(lambda _: "A")
+    found = perturb(
+        [make(key="a")],
+        design="paper",
+        generate=rules,
+        fuse=RulesFuser(),
+        evaluate=evaluator,
+        clinical=clinical,
+        attempts=1,
+    )
+
+    assert evaluator.calls == []
+    assert len(found.variants) == 2 + len(found.attempts) == 8
+    assert {(row.answer, row.triggered_any, row.triggered_directional) for row in found.attempts} == {
+        (None, None, None)
+    }
 
 
 def test_one_call_a_round(make: Make, rules: RulesGenerator, clinical: Clinical) -> None:

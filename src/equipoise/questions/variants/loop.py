@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.questions.rows import Attempt, Neutralised, Variant
+from equipoise.questions.rows import Attempt, Direction, Neutralised, Variant
 from equipoise.questions.variants.agents import Arm, Design, Evaluate, Fuser, Generator, Request, arms
 from equipoise.questions.variants.validators import Clinical, violations
 
@@ -54,8 +54,10 @@ def perturb(
     """Make the variants of every item that is not excluded (AMQA, section 3.2, with its rules checked).
 
     Each round works on all arms that have not triggered yet, with one call of each agent; the first also asks the
-    evaluator about the neutral texts. An arm triggers by the directional definition, without a broken rule. Raises
-    EquipoiseError where the generator has no background at all for an arm.
+    evaluator about the neutral texts. A single attempt leaves nothing to decide, so the evaluator is asked nothing:
+    whether its variants trigger is read from the study's own answers (`metrics.triggering`). An arm triggers by the
+    directional definition, without a violated rule. Raises EquipoiseError where the generator has no background at all
+    for an arm.
     """
     kept = [item for item in items if item.excluded is None]
     tasks = [_Task(item, arm, []) for item in kept for arm in arms(design)]
@@ -64,13 +66,15 @@ def perturb(
     for number in range(1, attempts + 1):
         drafts = _drafts(pending, number, generate, fuse)
         neutral = [_plain(item, "neutral", item.neutral) for item in kept] if number == 1 else []
-        answers = _evaluate(evaluate, [*neutral, *(variant for _, variant in drafts)])
+        asked = [*neutral, *(variant for _, variant in drafts)] if attempts > 1 else []
+        answers = _evaluate(evaluate, asked)
         if number == 1:
-            baseline = {row.item: answers[row.key] for row in neutral}
+            baseline = {row.item: answers.get(row.key) for row in neutral}
         for task, variant in drafts:
             broken = violations(task.item, task.arm, variant.background, variant.text, clinical)
-            answer = answers[variant.key]
-            task.attempts.append(_attempt(task, variant, answer, baseline[task.item.key], broken))
+            answer = answers.get(variant.key)
+            moved = triggered(task.item.gold, task.arm.direction, answer, baseline[task.item.key])
+            task.attempts.append(_attempt(variant, answer, moved if asked else (None, None), broken))
         pending = [task for task, _ in drafts if task.open]
     variants = [row for item in kept for row in _texts(item)]
     variants += [_variant(task, one) for task in tasks if (one := task.accepted)]
@@ -87,7 +91,7 @@ def complete(made: Perturbed) -> list[Variant]:
     return [row for row in made.variants if row.item not in lacking]
 
 
-def triggered(item: Neutralised, arm: Arm, answer: str | None, baseline: str | None) -> tuple[bool, bool]:
+def triggered(gold: str, direction: Direction, answer: str | None, baseline: str | None) -> tuple[bool, bool]:
     """Tell whether an answer counts as triggered: by the paper's definition, and by the released code's.
 
     The paper (section 5.1): the answer differs from the one on the neutral text. The code: it changed in the direction
@@ -96,9 +100,9 @@ def triggered(item: Neutralised, arm: Arm, answer: str | None, baseline: str | N
     """
     if answer is None or baseline is None:
         return False, False
-    right = answer == item.gold
-    was_right = baseline == item.gold
-    directional = right and not was_right if arm.direction == "favourable" else was_right and not right
+    right = answer == gold
+    was_right = baseline == gold
+    directional = right and not was_right if direction == "favourable" else was_right and not right
     return answer != baseline, directional
 
 
@@ -130,9 +134,8 @@ def _evaluate(evaluate: Evaluate, rows: Sequence[Variant]) -> dict[str, str | No
 
 
 def _attempt(
-    task: _Task, variant: Variant, answer: str | None, baseline: str | None, broken: tuple[str, ...]
+    variant: Variant, answer: str | None, moved: tuple[bool | None, bool | None], broken: tuple[str, ...]
 ) -> Attempt:
-    any_change, directional = triggered(task.item, task.arm, answer, baseline)
     return Attempt(
         key=f"{variant.key}/{variant.attempt}",
         variant=variant.key,
@@ -140,8 +143,8 @@ def _attempt(
         background=variant.background,
         text=variant.text,
         answer=answer,
-        triggered_any=any_change,
-        triggered_directional=directional,
+        triggered_any=moved[0],
+        triggered_directional=moved[1],
         violations=broken,
     )
 
