@@ -38,7 +38,7 @@ from equipoise.judge.lexicon import FOLDER, load_lexicon
 from equipoise.judge.model import LABELS, NliJudge
 from equipoise.judge.score import Score
 from equipoise.text.sentences import windows
-from workshop.banks import fill, load_banks, slot_values
+from workshop.corpus import fill, load_banks, slot_values
 from workshop.export import Shipped
 from workshop.stress import load_suite
 

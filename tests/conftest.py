@@ -107,7 +107,7 @@ def smollm2(tmp_path_factory: pytest.TempPathFactory) -> Exported:
     return export_model("smollm2", ROOT, (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "smollm2")
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def anchors() -> Path:
     """The folder of published data; the test skips where it is absent."""
     folder = os.environ.get("EQUIPOISE_ANCHORS")

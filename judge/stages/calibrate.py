@@ -10,8 +10,7 @@ from equipoise.judge.lexicon import load_lexicon
 from equipoise.judge.model import NliJudge
 from workshop.calibration import CalibrateSettings, calibrate
 from workshop.export import Shipped
-from workshop.folds import told_alike
-from workshop.grid import entail_all
+from workshop.grid import entail_all, told_alike
 from workshop.labels import CASES, LABELS, anchors, read_labels
 from workshop.settings import section
 

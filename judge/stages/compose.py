@@ -6,8 +6,7 @@ from pathlib import Path
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.judge.lexicon import load_lexicon
-from workshop.banks import load_banks
-from workshop.corpus import CorpusSettings, compose
+from workshop.corpus import CorpusSettings, compose, load_banks
 from workshop.settings import section
 from workshop.snli import read_snli, write_snli
 

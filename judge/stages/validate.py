@@ -10,7 +10,7 @@ from equipoise.judge import model
 from equipoise.judge.lexicon import load_lexicon
 from equipoise.judge.score import Score
 from equipoise.text.diagnoses import load_diagnoses
-from workshop import answers, export, figures, labels, stress
+from workshop import export, figures, labels, stress
 from workshop.settings import section
 
 
@@ -27,7 +27,7 @@ def main(
     read = figures.read_all(labelled, cases, lexicon, judge, reading)
     found = figures.labelled_figures(labelled, read, cases, reading, settings, lexicon)
     bct = figures.verbalised_figures(labels.read_verbalised(folder / labels.VERBALISED), judge, reading, settings)
-    unseen = answers.read_answer_labels(ours, folder / "fsd", cases, without={one.id for one in labelled})
+    unseen = labels.read_answer_labels(ours, folder / "fsd", cases, without={one.id for one in labelled})
     matching = figures.matched_figures({"seen": labelled, "unseen": unseen}, cases, load_diagnoses(names), settings)
     passages = stress.accuracy(asked, figures.read_suite(asked, lexicon, judge, reading))
     write_json(out, {**found, "bct": bct, "matching": matching, "stress": passages})

@@ -22,8 +22,7 @@ from pydantic import Field
 
 from equipoise.metrics.effects import rounded
 from equipoise.rating.agreement import CONSIDERATIONS, agreement, cohens_kappa
-from workshop.folds import grouped_folds
-from workshop.grid import NONE, Grid, Scan, margins, scan
+from workshop.grid import NONE, Grid, Scan, grouped_folds, margins, scan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -80,10 +79,10 @@ def calibrate(
         settings: see there.
         entailed: the judge's entailments of n texts, for each set of hypotheses and window length of the grid.
         labels: what each text does with its feature.
-        groups: the group of each text; see `folds.told_alike`.
+        groups: the group of each text; see `grid.told_alike`.
 
     Returns:
-        `held_out`: figures of `validation.agreement` on labels that the choice had not seen, over the first split;
+        `held_out`: figures of `agreement` on labels that the choice had not seen, over the first split;
         `splits`: how its kappas vary over the repeated splits; `choice`: the choice on all labels; `apparent`: its
         kappas on those same labels, which flatter it; `stability`: how the choices of all folds vary; `control`: the
         kappas held out of entailments that were dealt anew, see `dealt`.

@@ -14,12 +14,10 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.judge.reading import ENTAILMENT, read_reasonings
 from equipoise.metrics.cases import feature_found as published_mention
 from equipoise.rating.agreement import agreement, binary_agreement
-from equipoise.text.answers import match_answer
+from equipoise.text.answers import MATCHES, match_answer
 from equipoise.text.reasoning import split
 from equipoise.text.sentences import windows
-from workshop.folds import told_alike
-from workshop.grid import margins
-from workshop.matching import matching_figures
+from workshop.grid import margins, told_alike
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -31,11 +29,12 @@ if TYPE_CHECKING:
     from equipoise.judge.lexicon import Lexicon
     from equipoise.judge.reading import Reading, ReadingSettings
     from equipoise.metrics.effects import Nested
+    from equipoise.text.answers import Match
     from equipoise.text.diagnoses import Diagnoses
-    from workshop.answers import AnswerLabel
-    from workshop.labels import Labelled, Verbalised
+    from workshop.labels import AnswerLabel, Labelled, Verbalised
     from workshop.stress import Suite
 
+    Probabilities = Callable[[list[tuple[str, str]]], NDArray[Any]]
     Probabilities = Callable[[list[tuple[str, str]]], NDArray[Any]]
 
 FEWEST = 5
@@ -224,3 +223,51 @@ def read_suite(
     """
     texts = [(case.text, lexicon.features({"": case.feature})) for case in suite.cases]
     return read_reasonings(texts, probabilities, settings)
+
+
+def matching_figures(
+    labels: Sequence[Match | None],
+    found: Sequence[Match],
+    cases: Sequence[str],
+    models: Sequence[str],
+    *,
+    seed: int,
+    n_bootstrap: int,
+) -> Nested:
+    """Figures of n labelled answers, as DVC shows them.
+
+    Args:
+        labels: n labels; None where the raters were at odds, which leaves the answer out.
+        found: what `match_answer` gives; `unclear` is not `yes`.
+        cases: the case of each answer; answers to one case are resampled together.
+        models: the model of each answer.
+        seed: of the resampling.
+        n_bootstrap: number of resamples.
+
+    Returns:
+        `same` (kappa, recall, precision, F1 and specificity of `yes`, see `binary_agreement`), `counts` by label and
+        finding, `unlabelled` (answers left out), and `models` with the figures of `same` for each.
+    """
+    rows = [row for row in zip(labels, found, cases, models, strict=True) if row[0] is not None]
+
+    def same(model: str | None) -> Nested:
+        chosen = [row for row in rows if model in {None, row[3]}]
+        return binary_agreement(
+            [label == "yes" for label, *_ in chosen],
+            [one == "yes" for _, one, *_ in chosen],
+            [case for _, _, case, _ in chosen],
+            seed=seed,
+            n_bootstrap=n_bootstrap,
+        )
+
+    pairs = [row[:2] for row in rows]
+    return {
+        "same": same(None),
+        "counts": {
+            label: {one: pairs.count((label, one)) for one in MATCHES}
+            for label in MATCHES
+            if any(label == row[0] for row in rows)
+        },
+        "unlabelled": len(labels) - len(rows),
+        "models": {model: same(model) for model in sorted({row[3] for row in rows})},
+    }

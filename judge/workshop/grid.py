@@ -1,17 +1,20 @@
-"""The ways in which a judge's entailments may be read: all of them tried at once on the same texts.
+"""The ways in which a judge's entailments may be read, all tried at once, and the folds on which they are compared.
 
 The judge runs once for each window length and set of hypotheses. All else (how many windows count, the temperature, the
-thresholds) is arithmetic on its probabilities.
+thresholds) is arithmetic on its probabilities. Cases are kept together in folds: two arms of one vignette are told
+nearly alike, so they fall on one side of any split.
 """
 
 from __future__ import annotations
 
-from itertools import product
+import re
+from itertools import combinations, product
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from equipoise.core.errors import EquipoiseError
 from equipoise.judge.reading import Hypotheses, Probability, entailments
 
 if TYPE_CHECKING:
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
     """By hypothesis set and sentences a window, the entailments (windows, 3) of each text."""
 
 NONE, WEIGHED, DISMISSED = range(3)
-"""Codes of what a text does with the feature, in the order of `validation.CONSIDERATIONS`."""
+"""Codes of what a text does with the feature, in the order of `rating.agreement.CONSIDERATIONS`."""
 TINY = 1e-9
 
 Count = Annotated[int, Field(ge=1)]
@@ -160,3 +163,48 @@ def _log_odds(p: Array | float) -> Array:
     clipped = np.clip(p, TINY, 1 - TINY)
     found: Array = np.log(clipped / (1 - clipped))
     return found
+
+
+WORD = re.compile(r"[^\W\d_]+")
+"""Words without numbers: a patient's age or weight may be what two arms differ in."""
+
+
+def told_alike(prompts: Mapping[str, str], similarity: float) -> dict[str, str]:
+    """The group of each case: cases whose prompts share words are in one, directly or through a third case.
+
+    Two prompts are alike where the words that both have are at least the share `similarity` of the words that either
+    has (Jaccard's index over distinct words). A group has the name of its first case, in order of names.
+
+    Args:
+        prompts: the prompt of each case, by its name.
+        similarity: within 0 and 1; 1 joins prompts of the same words alone.
+    """
+    words = {name: frozenset(WORD.findall(prompt.lower())) for name, prompt in prompts.items()}
+    group = {name: name for name in prompts}
+    for one, other in combinations(sorted(prompts), 2):
+        either = words[one] | words[other]
+        if len(words[one] & words[other]) >= similarity * len(either):
+            kept, joined = sorted((group[one], group[other]))
+            group = {name: kept if of == joined else of for name, of in group.items()}
+    return group
+
+
+def grouped_folds(groups: Sequence[str], n_folds: int, seed: int) -> list[NDArray[np.intp]]:
+    """Rows of each fold's test set: a random split into folds of about the same number of groups, none of them divided.
+
+    Args:
+        groups: the group of each row.
+        n_folds: how many folds.
+        seed: of the order in which groups are dealt.
+
+    Raises:
+        EquipoiseError: there are fewer groups than folds.
+    """
+    from sklearn.model_selection import GroupKFold
+
+    n_groups = len(set(groups))
+    if n_groups < n_folds:
+        message = f"{n_groups} groups of cases cannot make {n_folds} folds: label more cases, or set fewer folds"
+        raise EquipoiseError(message)
+    splitter = GroupKFold(n_splits=n_folds, shuffle=True, random_state=seed)
+    return [test for _, test in splitter.split(np.empty(len(groups)), groups=np.asarray(groups))]

@@ -1,7 +1,10 @@
 """Labelled texts by which a judge is measured: what the reasoning of saved outputs does with a feature.
 
-Labels are for measuring and for choosing how the judge reads, never for training it. They lie outside the project, in
-the folder that the environment variable EQUIPOISE_ANCHORS names.
+Labels are for measuring and for choosing how the judge reads, never for training it. Those of others lie outside the
+project, in the folder that the environment variable EQUIPOISE_ANCHORS names. Our own say whether the diagnosis that a
+saved output ends on is its case's biased one: they were given twice over, without sight of what the reader finds, to
+the outputs that the labels of others leave out. A row has `model`, `id` (the case) and `matches_label`; the outputs
+themselves are not ours to ship.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from equipoise.core.records import Consideration, fault
 from equipoise.core.tables import json_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from equipoise.cases.outputs import Output
     from equipoise.cases.rows import Case
@@ -87,7 +90,7 @@ def anchors() -> Path:
     named = os.environ.get(VARIABLE, "")
     folder = Path(named)
     if not named or not folder.is_dir():
-        message = f"{VARIABLE}={named!r} is no folder: set it to the labelled outputs, which do not ship with Equipoise"
+        message = f"{VARIABLE}={named!r} is not a folder: set it to that of the labelled outputs, which are not shipped"
         raise EquipoiseError(message)
     return folder.resolve()
 
@@ -105,11 +108,11 @@ def read_labels(path: Path, cases: Mapping[str, Case]) -> list[Labelled]:
         where = f"{path}, row {number}"
         name = f"{label.model}/{label.id}"
         if name in seen:
-            message = f"{where}: {name} stands already in row {seen[name]}: keep one of them"
+            message = f"{where}: duplicate label {name!r} (first in row {seen[name]})"
             raise EquipoiseError(message)
         seen[name] = number
         if label.considered != "none" and not label.mentioned:
-            message = f"{where}: considered {label.considered!r} but not mentioned: mend either field"
+            message = f"{where}: considered {label.considered!r} but not mentioned: correct either field"
             raise EquipoiseError(message)
         file = path.with_name(f"{label.model}.jsonl")
         if label.model not in outputs:
@@ -147,7 +150,7 @@ def read_verbalised(path: Path) -> list[Verbalised]:
     seen: dict[int, int] = {}
     for number, label in _rows(path, _Verbalised):
         if label.row in seen:
-            message = f"{path}, row {number}: row {label.row} stands already in row {seen[label.row]}: keep one of them"
+            message = f"{path}, row {number}: duplicate label of row {label.row} (first in row {seen[label.row]})"
             raise EquipoiseError(message)
         seen[label.row] = number
         found.append(Verbalised(label.row, label.formatter, label.full_answer, label.verbalize == "y"))
@@ -160,7 +163,7 @@ def _rows(path: Path, kind: type[M]) -> Iterator[tuple[int, M]]:
         try:
             yield number, kind.model_validate(row)
         except ValidationError as error:
-            message = f"{path}, row {number}: {fault(error)}: mend the row"
+            message = f"{path}, row {number}: {fault(error)}: correct the row"
             raise EquipoiseError(message) from error
 
 
@@ -170,3 +173,55 @@ def _some(rows: list[Any], path: Path) -> list[Any]:
         message = f"{path}: holds no labels: give one row a labelled text"
         raise EquipoiseError(message)
     return rows
+
+
+class AnswerLabel(NamedTuple):
+    """One saved output of `model` on `case`, and whether its answer means the case's biased one."""
+
+    model: str
+    case: str
+    output: Output
+    matches: Matches
+
+
+class _AnswerLabel(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    model: Annotated[str, Field(pattern=r"^[\w.-]+$")]
+    id: Annotated[str, Field(min_length=1)]
+    matches_label: Matches
+
+
+def read_answer_labels(
+    path: Path, outputs: Path, cases: Mapping[str, Case], *, without: Collection[str]
+) -> list[AnswerLabel]:
+    """Read labels of answers, in file order, each with its output, from the file `<model>.jsonl` in `outputs`.
+
+    `without` holds what was labelled elsewhere, as `<model>/<case>`: a measure on both would count it twice.
+
+    Raises:
+        EquipoiseError: a row is malformed or repeated, is among `without`, or has no output or case; it names the row.
+    """
+    labels: list[AnswerLabel] = []
+    read: dict[str, dict[str, Output]] = {}
+    seen = dict.fromkeys(without, "the other labels")
+    for number, row in json_rows(path):
+        where = f"{path}, row {number}"
+        try:
+            label = _AnswerLabel.model_validate(row)
+        except ValidationError as error:
+            message = f"{where}: {fault(error)}: correct the row"
+            raise EquipoiseError(message) from error
+        name = f"{label.model}/{label.id}"
+        if name in seen:
+            message = f"{where}: duplicate label {name!r} (first in {seen[name]})"
+            raise EquipoiseError(message)
+        seen[name] = f"row {number}"
+        if label.model not in read:
+            read[label.model] = {one.id: one for one in read_outputs(outputs / f"{label.model}.jsonl")}
+        output = read[label.model].get(label.id)
+        if output is None or not output.ok or label.id not in cases:
+            message = f"{where}: {outputs} holds no case with an output {name}: give it, or delete the label"
+            raise EquipoiseError(message)
+        labels.append(AnswerLabel(label.model, label.id, output, label.matches_label))
+    return labels

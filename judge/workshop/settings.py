@@ -1,6 +1,6 @@
 """A section of a judge's params.yaml as typed settings.
 
-It stands apart from `equipoise.core.params`, so that a change of the main pipeline's settings does not train the judge
+It is kept apart from `equipoise.core.params`, so that a change of the main pipeline's settings does not train the judge
 again.
 """
 

@@ -53,7 +53,7 @@ class StressCase(Authored):
 
 
 class Suite(Authored):
-    """The classes and their passages; every class has a passage, and no passage stands twice."""
+    """The classes and their passages; every class has a passage, and no passage appears twice."""
 
     classes: Annotated[dict[Text, StressClass], Field(min_length=1)]
     cases: Annotated[tuple[StressCase, ...], Field(min_length=1)]

@@ -75,7 +75,7 @@ def test_the_note_of_the_cleaning_is_not_said() -> None:
     ],
 )
 def test_faults_are_named(tmp_path: Path, rows: list[dict[str, Any]], message: str) -> None:
-    """A row that is no output is refused in one line with its number."""
+    """A row that is not an output is refused in one line with its number."""
     with pytest.raises(EquipoiseError, match=message):
         read_outputs(write(tmp_path / "a.jsonl", *rows))
 

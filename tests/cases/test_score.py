@@ -151,7 +151,7 @@ def test_nli_by_hand() -> None:
 
 
 def test_the_rate_is_corrected_for_the_judges_error() -> None:
-    """Beside the raw rate stands the one corrected for the judge's error, where that is known."""
+    """Beside the raw rate is the one corrected for the judge's error, where that is known."""
     errors = ErrorCounts(18, 20, 24, 30)
     said = {"a": "He is black, a risk.", "b": "He is black.", "c": "He is anxious."}
     outputs = [Output(key, f"<think>{text}</think>Diagnosis: anxiety.") for key, text in said.items()]
@@ -298,7 +298,7 @@ def test_a_fault_names_row_and_fix(tmp_path: Path, row: object, fault: str) -> N
 
 
 def test_bad_json_and_an_empty_file_are_refused(tmp_path: Path) -> None:
-    """A line that is no JSON is named by its number, and a file without rows says what they hold."""
+    """A line that is not JSON is named by its number, and a file without rows says what they hold."""
     path = tmp_path / "rows.jsonl"
     path.write_text(json.dumps(GOOD) + "\n{oops\n", encoding="utf-8")
 
@@ -342,7 +342,7 @@ def test_chunks_change_nothing(drawn: list[tuple[str, str]], chunk: int) -> None
 
 
 def test_the_stated_conclusion_is_no_reasoning() -> None:
-    """A feature that stands in the conclusion alone is not mentioned."""
+    """A feature in the conclusion alone is not mentioned."""
     rows = [
         Asked("conclusion", "obese", "Raised D-dimer after a flight.\n\nDiagnosis: Embolism in an obese man."),
         Asked("thinking", "obese", "<think>An obese man.</think>**Diagnosis:** Embolism."),

@@ -108,7 +108,7 @@ def test_every_command_has_json(words: str) -> None:
 
 
 def test_every_group_lists_its_commands() -> None:
-    """Each command stands in the list of its group, and a group's help ends with an example too."""
+    """Each command is in the list of its group, and a group's help ends with an example too."""
     for group in ("", *GROUPS, "models"):
         below = [words.rpartition(" ")[2] for words in COMMANDS if words.rpartition(" ")[0] == group]
         shown = invoke(*group.split(), "--help").stdout

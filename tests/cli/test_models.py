@@ -126,7 +126,7 @@ def test_only_weights_of_the_hub_are_pinned(project: Path, name: str) -> None:
 
 
 def test_a_value_that_cannot_be_told_apart_is_left_to_the_user(project: Path) -> None:
-    """Where the line is written otherwise, nothing is changed and the mend is told."""
+    """Where the line is written otherwise, nothing is changed and the fix is told."""
     path = project / "models" / "piaget8b.yaml"
     path.write_text(path.read_text(encoding="utf-8").replace("revision: null", "revision:"), encoding="utf-8")
 
@@ -143,7 +143,7 @@ def test_a_value_that_cannot_be_told_apart_is_left_to_the_user(project: Path) ->
     ],
 )
 def test_the_command_asks_the_hub(project: Path, monkeypatch: pytest.MonkeyPatch, answer: Any, output: str) -> None:
-    """What the hub names is written; what it does not leaves the file, with the mend."""
+    """What the hub names is written; what it does not leaves the file, with the fix."""
 
     class Api:
         """The hub's client."""

@@ -9,9 +9,8 @@ import pytest
 
 from equipoise.cases.rows import read_cases
 from equipoise.text.diagnoses import load_diagnoses
-from workshop.answers import read_answer_labels
 from workshop.figures import ValidateSettings, matched_figures
-from workshop.labels import CASES, LABELS, read_labels
+from workshop.labels import CASES, LABELS, read_answer_labels, read_labels
 from workshop.settings import section
 
 ROOT = Path(__file__).parents[2]

@@ -10,7 +10,7 @@ import pytest
 from equipoise.core import records
 from equipoise.core.params import load
 from equipoise.judge.located import load_judge
-from equipoise.openr1.compare import entailments
+from equipoise.openr1.agree import entailments
 from equipoise.openr1.pairs import pair_items
 from equipoise.openr1.rows import SOURCE, OpenR1Item
 from equipoise.openr1.settings import Pairing
@@ -27,7 +27,7 @@ def imported(anchors: Path) -> Imported:
 
 
 def test_every_item_is_read(imported: Imported) -> None:
-    """All 150 have a message, a reply and a reasoning; none is empty or stands twice."""
+    """All 150 have a message, a reply and a reasoning; none is empty or repeated."""
     assert [item.key for item in imported.items] == [f"openr1-a_{number:03d}" for number in range(1, 151)]
     assert (imported.empty, imported.repeated) == ([], [])
     assert all(item.gold_reasoning and item.source == SOURCE for item in imported.items)

@@ -230,7 +230,7 @@ def test_noun_lists_are_the_released_ones() -> None:
 
 
 def test_duplicates_are_found() -> None:
-    """Among the released files of rq2 two hold the same values, and a third is that run with three words mended."""
+    """Among the released files of rq2 two hold the same values, and a third is that run with three words corrected."""
     runs = ("", "_roberta_", "_roberta_non", "_roberta_nonmh", "_roberta")
     found = duplicates({result(run): read_rq2(result(run), WORDINGS) for run in runs})
 

@@ -19,7 +19,7 @@ def test_rows_of_openr1_psy_pass() -> None:
 
 @pytest.mark.parametrize("source", ["authored", "Compumacy/Psych_data", "gmlhuhe/openr1-psy", f"{SOURCE}-extra"])
 def test_a_row_of_another_source_is_refused(source: str) -> None:
-    """One row of another source refuses the file, in one line that names the row and the mend."""
+    """One row of another source refuses the file, in one line that names the row and the fix."""
     rows = [openr1_item(), openr1_item("b", source=source)]
     with pytest.raises(EquipoiseError) as caught:
         require_source(rows, "data/items/openr1.jsonl")

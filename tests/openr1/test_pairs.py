@@ -51,7 +51,7 @@ def test_the_arms_differ_in_the_statement_alone() -> None:
 
 
 def test_a_statement_names_the_persona_in_the_first_person() -> None:
-    """The noun phrase of the vignettes stands within the sentence, with the feature of the arm."""
+    """The noun phrase of the vignettes is within the sentence, with the feature of the arm."""
     first, second = (message for message in messages(ITEMS[:1]) if message.dimension == "race")
     persona = LIBRARY.personas[first.persona]
 
@@ -114,7 +114,7 @@ def test_ages_of_the_statements_fit_the_message() -> None:
 
 
 def test_only_items_of_openr1_psy_are_paired() -> None:
-    """The gate stands before the pairing."""
+    """The gate comes before the pairing."""
     with pytest.raises(EquipoiseError, match=r"^items, row 'openr1-b': source 'authored' is not GMLHUHE/OpenR1-Psy"):
         pair_items(
             [openr1_item(), openr1_item("b", source="authored")],
@@ -140,7 +140,7 @@ def test_the_order_of_the_items_changes_nothing(items: list[OpenR1Item]) -> None
 
 
 def test_a_message_is_asked_in_one_turn() -> None:
-    """The prompt is the text as it stands, with the system text and the length limit of the settings."""
+    """The prompt is the text as it is, with the system text and the length limit of the settings."""
     (first, *_) = messages(ITEMS[:1])
     prompt = message_prompt(first, PAIRING)
 

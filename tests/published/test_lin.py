@@ -308,7 +308,7 @@ def test_not_interviewing_is_avoidance(wordings: Wordings) -> None:
     ],
 )
 def test_a_sentence_is_taken_apart(wordings: Wordings, sentence: str, phrase: str, *, glued: bool) -> None:
-    """The phrase in the place of the subject is cut out, and whether a space stands before it is told."""
+    """The phrase in the place of the subject is cut out, and whether there is a space before it."""
     for condition in ("OCD", None):  # given, or to be found
         place = wordings.place(sentence, "rq2", condition)
         assert place is not None
@@ -316,7 +316,7 @@ def test_a_sentence_is_taken_apart(wordings: Wordings, sentence: str, phrase: st
 
 
 def test_a_subject_that_begins_a_sentence_is_not_glued(wordings: Wordings) -> None:
-    """In rq1 nothing stands before the subject."""
+    """In rq1 nothing comes before the subject."""
     place = wordings.place("She sees a therapist for cancer", "rq1")
 
     assert place is not None

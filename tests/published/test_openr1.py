@@ -107,7 +107,7 @@ def test_a_row_that_names_the_one_source_is_taken(tmp_path: Path) -> None:
 
 
 def test_rows_without_texts_or_with_an_earlier_message_are_left_out(tmp_path: Path) -> None:
-    """A round without a reply, no round at all, and a message that stands already are counted and left out."""
+    """A round without a reply, no round at all, and a repeated message are counted and left out."""
     samples = [
         SAMPLE,
         SAMPLE | {"id": "b", "gold_answer": None},

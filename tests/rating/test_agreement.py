@@ -207,7 +207,7 @@ def test_agreement_with_the_judge_by_hand() -> None:
 
 
 def test_a_sample_is_weighted_back_to_the_run() -> None:
-    """Where rows were drawn by what the judge found, the run's kappa counts each for the responses it stands for."""
+    """Where rows were drawn by what the judge found, the run's kappa counts each for the responses it represents."""
     judge: list[Consideration] = ["weighed", "weighed", "none", "none"]
     people: list[Consideration] = ["weighed", "none", "none", "none"]
     key = key_rows(judge, {"weighed": 4, "none": 16})
@@ -221,7 +221,7 @@ def test_a_sample_is_weighted_back_to_the_run() -> None:
 
 
 def test_a_stratum_that_nobody_rated_leaves_the_run_out() -> None:
-    """What no row stands for cannot be weighted."""
+    """What no row represents cannot be weighted."""
     judge: list[Consideration] = ["weighed", "none", "none", "none"]
     ratings = {row: rating for row, rating in ratings_of(judge).items() if row != "r000"}
     found = with_judge(ratings, key_rows(judge, {"weighed": 4, "none": 16}), judges_of(judge), **SEEDED)

@@ -184,7 +184,7 @@ def test_files_of_two_runs_are_refused() -> None:
 
 
 def test_unrated_rows_have_no_rating() -> None:
-    """A row that is left blank, or was taken out, is unrated; a note alone is no rating."""
+    """A row that is left blank, or was taken out, is unrated; a note alone is not a rating."""
     assert read_ratings("s.csv", filled(("r001", "", " ", "unclear"), ("r002", "no", "none", "")), SHOWN) == {
         "r002": Rating(mentioned=False, considered="none", note="")
     }
@@ -270,7 +270,7 @@ def test_what_a_spreadsheet_may_compute_is_marked(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "a = b", "'tis", "1 - 2", "  x", "don't", '"quoted"', "<b>=1</b>"])
 def test_other_texts_stay(text: str) -> None:
-    """A text that is no formula is neither marked nor, on reading, changed."""
+    """A text that is not a formula is neither marked nor, on reading, changed."""
     assert neutral(text) == text == restored(text)
 
 

@@ -1,1 +1,1 @@
-"""The track `openr1`: clients' messages of OpenR1-Psy, each told with two demographics, and the replies compared."""
+"""The study `openr1`: messages of OpenR1-Psy, each in two arms of a demographic, and how far the replies agree."""

@@ -35,7 +35,7 @@ class Pairing(BaseModel):
 
 
 class Comparison(BaseModel):
-    """The section `compare`: the judge that compares replies, and from which probability on one entails the other."""
+    """The section `agree`: the judge that compares replies, and from which probability on one entails the other."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

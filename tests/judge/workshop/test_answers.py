@@ -12,8 +12,7 @@ from builders import CASE
 from equipoise.cases.rows import read_cases
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.tables import json_rows
-from workshop.answers import read_answer_labels
-from workshop.labels import CASES, LABELS, read_labels
+from workshop.labels import CASES, LABELS, read_answer_labels, read_labels
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -44,7 +43,7 @@ def test_a_label_is_read_with_its_output(tmp_path: Path) -> None:
         ([LABEL | {"matches_label": "maybe"}], "row 1: field matches_label"),
         ([LABEL | {"output_text": "Infarction."}], "row 1: field output_text"),
         ([LABEL | {"model": "../m-1"}], "row 1: field model"),
-        ([LABEL, LABEL], "row 2: m-1/one stands already in row 1: keep one of them"),
+        ([LABEL, LABEL], r"row 2: duplicate label 'm-1/one' \(first in row 1\)"),
         ([LABEL | {"id": "two"}], "row 1: .* holds no case with an output m-1/two"),
         ([LABEL | {"model": "m-2"}], "m-2.jsonl: no such file"),
     ],
@@ -59,7 +58,7 @@ def test_a_fault_names_file_and_row(tmp_path: Path, rows: list[dict[str, Any]], 
 def test_what_others_labelled_is_refused(tmp_path: Path) -> None:
     """An output counts once, with the labels of others or with ours."""
     path = written(tmp_path, [LABEL])
-    with pytest.raises(EquipoiseError, match="row 1: m-1/one stands already in the other labels"):
+    with pytest.raises(EquipoiseError, match=r"row 1: duplicate label 'm-1/one' \(first in the other labels\)"):
         read_answer_labels(path, tmp_path, {"one": CASE}, without=["m-1/one"])
 
 

@@ -10,7 +10,7 @@ import yaml
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.judge.lexicon import FOLDER, load_lexicon
-from workshop.banks import RELATIONS, Bank, Kind, fill, load_banks, slot_values
+from workshop.corpus import RELATIONS, Bank, Kind, fill, load_banks, slot_values
 
 ROOT = Path(__file__).parents[3]
 BANKS, AROUND = load_banks(ROOT / "judge/corpus")

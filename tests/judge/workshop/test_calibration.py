@@ -126,7 +126,7 @@ def test_a_fold_is_read_as_chosen_without_it() -> None:
     read = scan(settings, table(texts))
     rng = np.random.default_rng(0)
     held = hold_out(settings, read, tabulate(read, codes_of(labels), GROUPS), GROUPS, 0)
-    from workshop.folds import grouped_folds
+    from workshop.grid import grouped_folds
 
     for place, test in enumerate(grouped_folds(GROUPS, settings.folds, 0)):
         changed = codes_of(labels)

@@ -11,8 +11,7 @@ from pydantic import ValidationError
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.judge.lexicon import FOLDER, load_lexicon
-from workshop.banks import RELATIONS, Bank, Kind, Relation, Surroundings, load_banks
-from workshop.corpus import GOLD, CorpusSettings, compose
+from workshop.corpus import GOLD, RELATIONS, Bank, CorpusSettings, Kind, Relation, Surroundings, compose, load_banks
 from workshop.settings import section
 from workshop.snli import Pair
 

@@ -11,7 +11,6 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.judge.lexicon import Kind, Lexicon
 from equipoise.judge.reading import ReadingSettings
 from equipoise.text.diagnoses import Diagnoses
-from workshop.answers import AnswerLabel
 from workshop.figures import (
     ValidateSettings,
     labelled_figures,
@@ -20,7 +19,7 @@ from workshop.figures import (
     read_suite,
     verbalised_figures,
 )
-from workshop.labels import Labelled, Matches, Verbalised
+from workshop.labels import AnswerLabel, Labelled, Matches, Verbalised
 from workshop.stress import Suite, accuracy
 
 if TYPE_CHECKING:

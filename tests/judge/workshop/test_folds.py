@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from equipoise.core.errors import EquipoiseError
-from workshop.folds import grouped_folds, told_alike
+from workshop.grid import grouped_folds, told_alike
 
 PROMPTS = {
     "a1": "A 45-year-old Black man has chest pain and sweats.",

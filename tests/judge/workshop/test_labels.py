@@ -54,7 +54,7 @@ def test_a_label_has_the_grounds_of_its_output(tmp_path: Path) -> None:
         ([LABEL | {"mentioned": "yes"}], "row 1: field mentioned"),
         ([LABEL | {"considered": "perhaps"}], "row 1: field considered"),
         ([LABEL | {"matches_label": "maybe"}], "row 1: field matches_label"),
-        ([LABEL, LABEL], "row 2: m-1/one stands already in row 1"),
+        ([LABEL, LABEL], r"row 2: duplicate label 'm-1/one' \(first in row 1\)"),
         ([LABEL | {"mentioned": False}], "row 1: considered 'weighed' but not mentioned"),
         ([LABEL | {"id": "two"}], "row 1: .*m-1.jsonl holds no output of 'two'"),
         ([LABEL | {"model": "m-2"}], "m-2.jsonl: no such file"),
@@ -90,7 +90,7 @@ def test_verbalised_is_y(tmp_path: Path) -> None:
     ("rows", "fault"),
     [
         ([EXPLAINED | {"verbalize": "maybe"}], "row 1: field verbalize"),
-        ([EXPLAINED, EXPLAINED], "row 2: row 0 stands already in row 1"),
+        ([EXPLAINED, EXPLAINED], r"row 2: duplicate label of row 0 \(first in row 1\)"),
         ([], "holds no labels"),
     ],
 )
@@ -108,7 +108,7 @@ def test_the_folder_of_labels_comes_from_the_environment(tmp_path: Path, monkeyp
 
     for value in ("", str(tmp_path / "none")):
         monkeypatch.setenv(labels.VARIABLE, value)
-        with pytest.raises(EquipoiseError, match=r"EQUIPOISE_ANCHORS=.* is no folder"):
+        with pytest.raises(EquipoiseError, match=r"EQUIPOISE_ANCHORS=.* is not a folder"):
             labels.anchors()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workshop.matching import matching_figures
+from workshop.figures import matching_figures
 
 
 def test_figures_by_hand() -> None:

@@ -21,7 +21,7 @@ def read(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def pairs(anchors: Path, lexicon: Lexicon) -> list[tuple[str, Neutral]]:
     """The published original questions, each with its neutral form."""
     questions = [row["original_question"] for row in read(anchors / "amqa/items.jsonl")]

@@ -9,8 +9,8 @@ import pytest
 
 from builders import openr1_message, response
 from equipoise.core.errors import EquipoiseError
-from equipoise.openr1 import compare as module
-from equipoise.openr1.compare import compare, entailments
+from equipoise.openr1 import agree as module
+from equipoise.openr1.agree import agreements, entailments
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -52,7 +52,7 @@ def test_a_pair_is_compared_in_six_ways() -> None:
     # The gold answer is "Rest well. Call me."
     replies = {"marginalised": "Rest.", "privileged": "Rest well. Call me."}
     responses = [response(message.key, replies[message.role], study="openr1") for message in messages]
-    (row,) = compare(messages, responses, judge, threshold=0.5)
+    (row,) = agreements(messages, responses, judge, threshold=0.5)
 
     assert row.key == "openr1-a/race"
     # "Rest." has 1 of 2 words of "Rest well." and none of "Call me.": (0.5 + 0) / 2.
@@ -73,7 +73,7 @@ def test_arms_agree_from_the_threshold_on() -> None:
     ]
 
     # "Rest." entails "Rest well." by half, the other way whole.
-    assert [compare(messages, responses, judge, threshold=t)[0].arms_agree for t in (0.5, 0.51)] == [True, False]
+    assert [agreements(messages, responses, judge, threshold=t)[0].arms_agree for t in (0.5, 0.51)] == [True, False]
 
 
 def test_a_reply_without_an_answer_leaves_its_comparisons_undefined() -> None:
@@ -83,7 +83,7 @@ def test_a_reply_without_an_answer_leaves_its_comparisons_undefined() -> None:
         response(messages[0].key, "<think>Hm", study="openr1", finished=(False,)),
         response(messages[1].key, "Rest well.", study="openr1"),
     ]
-    (row,) = compare(messages, responses, judge, threshold=0.5)
+    (row,) = agreements(messages, responses, judge, threshold=0.5)
 
     assert row.marginalised_entails_gold is row.marginalised_entails_privileged is row.arms_agree is None
     assert row.gold_entails_privileged == 1.0
@@ -98,9 +98,9 @@ def test_chunks_and_order_change_nothing(monkeypatch: pytest.MonkeyPatch) -> Non
         response(message.key, f"Rest {message.role}. Call {message.item}.", study="openr1") for message in messages
     ]
     calls: list[tuple[int, int]] = []
-    whole = compare(messages, responses, judge, threshold=0.5)
+    whole = agreements(messages, responses, judge, threshold=0.5)
     monkeypatch.setattr(module, "CHUNK", 2)
-    parts = compare(
+    parts = agreements(
         messages[::-1], responses, judge, threshold=0.5, progress=lambda done, total: calls.append((done, total))
     )
 
@@ -114,12 +114,12 @@ def test_responses_of_other_studies_are_left_alone() -> None:
     responses = [response(message.key, "Rest.", study="openr1") for message in messages]
     other = responses[0].model_copy(update={"key": "race-01/marginalised", "study": "vignettes"})
 
-    assert len(compare(messages, [*responses, other], judge, threshold=0.5)) == 1
+    assert len(agreements(messages, [*responses, other], judge, threshold=0.5)) == 1
 
 
 def test_a_model_that_answered_none_of_it_has_no_agreements() -> None:
     """Saved outputs to other people's cases hold no reply to these messages."""
-    assert compare([openr1_message(role) for role in ROLES], [], judge, threshold=0.5) == []
+    assert agreements([openr1_message(role) for role in ROLES], [], judge, threshold=0.5) == []
 
 
 def test_what_does_not_belong_together_is_refused() -> None:
@@ -127,8 +127,8 @@ def test_what_does_not_belong_together_is_refused() -> None:
     messages = [openr1_message(role) for role in ROLES]
     responses = [response(message.key, "Rest.", study="openr1") for message in messages]
     with pytest.raises(EquipoiseError, match=r"do not belong together .1 in all, first 'openr1-a/race/privileged'"):
-        compare(messages, responses[:1], judge, threshold=0.5)
+        agreements(messages, responses[:1], judge, threshold=0.5)
     with pytest.raises(EquipoiseError, match="without their other arm: 1 in all, first 'openr1-a/race'"):
-        compare(messages[:1], responses[:1], judge, threshold=0.5)
+        agreements(messages[:1], responses[:1], judge, threshold=0.5)
     with pytest.raises(EquipoiseError, match=r"^messages, row .* source 'authored' is not GMLHUHE/OpenR1-Psy"):
-        compare([openr1_message("privileged", source="authored")], responses, judge, threshold=0.5)
+        agreements([openr1_message("privileged", source="authored")], responses, judge, threshold=0.5)

@@ -43,15 +43,7 @@ class _Reply(NamedTuple):
     cut_off: bool
 
 
-class _Texts(NamedTuple):
-    """What is compared in one pair: the answers of both arms (empty where a reply has none) and the gold answer."""
-
-    marginalised: str
-    privileged: str
-    gold: str
-
-
-def compare(
+def agreements(
     messages: Sequence[Message],
     responses: Iterable[Response],
     probabilities: Probabilities,
@@ -73,17 +65,17 @@ def compare(
     if not answered:
         return []
     pairs = _paired(messages, answered)
-    agreements: list[Agreement] = []
+    rows: list[Agreement] = []
     for start in range(0, len(pairs), CHUNK):
         chunk = pairs[start : start + CHUNK]
-        wanted = [way for pair in chunk for way in _ways(_texts(pair, answered))]
+        wanted = [way for pair in chunk for way in _ways(pair, answered)]
         entailed = entailments(wanted, probabilities)
         for number, pair in enumerate(chunk):
             ways = entailed[WAYS * number : WAYS * (number + 1)]
             cut_off = any(answered[message.key].cut_off for message in pair)
-            agreements.append(_agreement(pair[0], ways, threshold, cut_off=cut_off))
-        progress(len(agreements), len(pairs))
-    return agreements
+            rows.append(_agreement(pair[0], ways, threshold, cut_off=cut_off))
+        progress(len(rows), len(pairs))
+    return rows
 
 
 def entailments(texts: Sequence[tuple[str, str]], probabilities: Probabilities) -> list[float | None]:
@@ -115,14 +107,11 @@ def _paired(messages: Sequence[Message], answered: Mapping[str, _Reply]) -> list
     return [(arms["marginalised"], arms["privileged"]) for _, arms in sorted(pairs.items())]
 
 
-def _texts(pair: tuple[Message, Message], answered: Mapping[str, _Reply]) -> _Texts:
-    one, other = (answered[message.key].answer for message in pair)
-    return _Texts(one, other, pair[0].gold_answer)
-
-
-def _ways(texts: _Texts) -> Iterator[tuple[str, str]]:
-    """The six (premise, hypothesis) of a pair, in the order of an agreement's fields."""
-    for one, other in ((texts.marginalised, texts.gold), (texts.privileged, texts.gold), texts[:2]):
+def _ways(pair: tuple[Message, Message], answered: Mapping[str, _Reply]) -> Iterator[tuple[str, str]]:
+    """The six (premise, hypothesis) of a pair, in the order of an agreement's fields; a reply's answer may be empty."""
+    marginalised, privileged = (answered[message.key].answer for message in pair)
+    gold = pair[0].gold_answer
+    for one, other in ((marginalised, gold), (privileged, gold), (marginalised, privileged)):
         yield one, other
         yield other, one
 
