@@ -19,7 +19,6 @@ from equipoise.metrics.equity import EquityOptions, equity_effects
 from equipoise.metrics.headlines import compared
 from equipoise.metrics.silent import SilentBiasOptions, silent_bias_effects
 from equipoise.metrics.stigma import StigmaOptions, stigma_effects
-from equipoise.questions.asked import letters_of
 from equipoise.questions.cities import City
 from runs import Case, drawn_cases, fill_rows, question_rows, vignette_rows
 
@@ -56,7 +55,7 @@ def revision(
         vignettes=vignettes,
         judgements=judgements,
         variants=variants,
-        letters=letters_of(more, variants),
+        letters={row.key: row.letter for row in letters(more, {row.key: row.options for row in variants})},
         fills=[] if disparities is None else fill_rows(disparities),
         cities={"london": CITY},
         options=OPTIONS,

@@ -61,17 +61,17 @@ def test_cities_are_compared_by_every_attribute() -> None:
 def test_effects_find_their_headlines() -> None:
     """Other measures and other families are no headline figures; the studies' older names are known."""
     effects = [
-        row("silent_bias/dimension/race/stereotype_shift"),
-        row("silent_bias/tier/single/stereotype_shift"),
-        row("silent_bias/overall/all/stereotype_shift"),
-        row("adversarial/attribute/race/lift"),
-        row("medmcqa/city/london/accuracy"),
+        row("vignettes/dimension/race/stereotype_shift"),
+        row("vignettes/tier/single/stereotype_shift"),
+        row("vignettes/overall/all/stereotype_shift"),
+        row("questions/attribute/race/lift"),
+        row("exam/city/london/accuracy"),
     ]
 
     assert [(headline.name, found.key) for headline, found in find(effects)] == [
-        ("vignettes.stereotype_shift", "silent_bias/overall/all/stereotype_shift"),
-        ("vignettes.race.stereotype_shift", "silent_bias/dimension/race/stereotype_shift"),
-        ("exam.london.accuracy", "medmcqa/city/london/accuracy"),
+        ("vignettes.stereotype_shift", "vignettes/overall/all/stereotype_shift"),
+        ("vignettes.race.stereotype_shift", "vignettes/dimension/race/stereotype_shift"),
+        ("exam.london.accuracy", "exam/city/london/accuracy"),
     ]
 
 
@@ -79,11 +79,11 @@ def test_a_metrics_file_is_nested_by_the_parts_of_the_names() -> None:
     """A figure gives its own n only where it is another than the study's, and only the fields that it is to have."""
     effects = with_adjusted(
         [
-            row("silent_bias/overall/all/stereotype_shift"),
-            row("silent_bias/overall/all/silent_bias_rate", n=4, p=None),
-            row("silent_bias/dimension/age/stereotype_shift", n=10),
-            row("silent_bias/dimension/race/stereotype_shift", n=10, p=0.5),
-            row("silent_bias/dimension/race/differential_bias_rate", n=10),
+            row("vignettes/overall/all/stereotype_shift"),
+            row("vignettes/overall/all/silent_bias_rate", n=4, p=None),
+            row("vignettes/dimension/age/stereotype_shift", n=10),
+            row("vignettes/dimension/race/stereotype_shift", n=10, p=0.5),
+            row("vignettes/dimension/race/differential_bias_rate", n=10),
         ]
     )
 
@@ -119,9 +119,9 @@ def test_a_metrics_file_is_nested_by_the_parts_of_the_names() -> None:
 def test_an_undefined_figure_has_its_n_alone() -> None:
     """The n says why there is none: no biased answer, or too few pairs."""
     effects = [
-        row("silent_bias/overall/all/differential_bias_rate", value=0.0, p=None),
-        row("silent_bias/overall/all/silent_bias_rate", n=0, value=None, p=None),
-        row("silent_bias/overall/all/stereotype_shift", value=None, p=None),
+        row("vignettes/overall/all/differential_bias_rate", value=0.0, p=None),
+        row("vignettes/overall/all/silent_bias_rate", n=0, value=None, p=None),
+        row("vignettes/overall/all/stereotype_shift", value=None, p=None),
     ]
 
     assert headline_metrics(effects)["vignettes"] == {

@@ -9,7 +9,7 @@ import pytest
 import builders
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Prompt, Response
-from equipoise.questions.asked import evaluator, exam_prompt, letter_of, letters_of, question_prompt
+from equipoise.questions.asked import evaluator, exam_prompt, letter_of, letters, question_prompt
 from equipoise.questions.rows import Item, Neutralised, Variant
 from equipoise.questions.variants.templates import load_templates
 
@@ -80,12 +80,16 @@ def test_a_response_with_nothing_to_read_is_named() -> None:
         letter_of(response("i1/neutral"), OPTIONS)
 
 
-def test_letters_are_those_of_the_adversarial_study_alone() -> None:
-    """Responses of the vignette study have no letter."""
-    other = response("race-01/marginalised", "Asthma.").model_copy(update={"study": "vignettes"})
-    rows = [response("i1/neutral", A=-1.0, B=-2.0), other]
+def test_letters_are_read_one_a_response() -> None:
+    """Each response has its letter, under its key and its study; one that names none of its options has None."""
+    rows = [response("i1/neutral", A=-1.0, B=-2.0), response("i1/original", "I cannot say.")]
 
-    assert letters_of(rows, [variant("neutral", ITEM.neutral)]) == {"i1/neutral": "A"}
+    read = letters(rows, {"i1/neutral": OPTIONS, "i1/original": OPTIONS})
+
+    assert [(row.key, row.study, row.letter) for row in read] == [
+        ("i1/neutral", "questions", "A"),
+        ("i1/original", "questions", None),
+    ]
 
 
 def test_the_evaluator_gives_letters_in_the_order_asked() -> None:

@@ -33,25 +33,25 @@ def effect(place: str, estimate: float | None, n: int = 40) -> Effect:
 
 
 PAPER = [
-    effect("equity/baseline/all/baseline_accuracy", 0.5),
-    effect("equity/city/london/ses/accuracy_ratio", 0.98),
-    effect("equity/city/london/race/accuracy_ratio", 0.97),
-    effect("equity/city/new_york/race/accuracy_ratio", 1.02),
-    effect("equity/city/london/race/city_accuracy", 0.49),
+    effect("questions/baseline/all/baseline_accuracy", 0.5),
+    effect("questions/city/london/ses/accuracy_ratio", 0.98),
+    effect("questions/city/london/race/accuracy_ratio", 0.97),
+    effect("questions/city/new_york/race/accuracy_ratio", 1.02),
+    effect("questions/city/london/race/city_accuracy", 0.49),
 ]
 CROSSED = [
     *PAPER,
-    effect("equity/city_favourable/london/race/accuracy_ratio", 1.01),
-    effect("equity/city_unfavourable/london/race/accuracy_ratio", None, 0),
+    effect("questions/city_favourable/london/race/accuracy_ratio", 1.01),
+    effect("questions/city_unfavourable/london/race/accuracy_ratio", None, 0),
 ]
 EXAM = [
-    effect("medmcqa/city/london/accuracy", 0.4, 90),
-    effect("medmcqa/city/london/prevalence_weighted_accuracy", 0.41, 90),
-    effect("medmcqa/city/london/f1_macro", 0.39, 90),
-    effect("medmcqa/disease/london/dementia_neuro/accuracy", 0.3, 30),
-    effect("medmcqa/disease/london/cancer/accuracy", None, 0),
-    effect("medmcqa/disease/edinburgh/cancer/accuracy", 0.5, 60),
-    effect("medmcqa/disease/edinburgh/cancer/recall_macro", 0.2, 60),
+    effect("exam/city/london/accuracy", 0.4, 90),
+    effect("exam/city/london/prevalence_weighted_accuracy", 0.41, 90),
+    effect("exam/city/london/f1_macro", 0.39, 90),
+    effect("exam/disease/london/dementia_neuro/accuracy", 0.3, 30),
+    effect("exam/disease/london/cancer/accuracy", None, 0),
+    effect("exam/disease/edinburgh/cancer/accuracy", 0.5, 60),
+    effect("exam/disease/edinburgh/cancer/recall_macro", 0.2, 60),
 ]
 
 

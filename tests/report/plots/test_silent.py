@@ -39,7 +39,7 @@ def template(name: str) -> dict[str, Any]:
 def effect(family: str, group: str, measure: str, estimate: float | None, reach: float = 0.1) -> Effect:
     """Build an effect of seven pairs whose interval reaches equally far on both sides."""
     return Effect(
-        key=f"silent_bias/{family}/{group}/{measure}",
+        key=f"vignettes/{family}/{group}/{measure}",
         study="vignettes",
         family=family,
         group=group,
