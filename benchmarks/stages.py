@@ -38,7 +38,7 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import read_text, write_json, write_text
 from equipoise.core.yamlfile import read_yaml
 from equipoise.vignettes import load_library
-from equipoise.vignettes.fit import misfit
+from equipoise.vignettes.compose import misfit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
