@@ -1,4 +1,4 @@
-"""Cost and time on paper of asking the benchmark's eight models AMQA's 6,408 prompts: planning figures, not measured.
+"""Estimated cost and time of AMQA's 6,408 prompts for the benchmark's eight models: for planning, not measured.
 
     PYTHONPATH=src EQUIPOISE_ANCHORS=FOLDER python benchmarks/cost.py
 
@@ -67,16 +67,16 @@ def load_entries() -> dict[str, WeightsEntry]:
 
 
 def written(name: str, outputs: Mapping[str, Mapping[str, float]]) -> Bounds:
-    """Tokens that a model writes for a prompt: the mean of its released outputs, else from the least mean of all on."""
+    """Tokens that a model generates per prompt: the mean of its released outputs, else the range of all such means."""
     means = [one["mean"] for one in outputs.values()]
     return Bounds(*[outputs[name]["mean"]] * 2) if name in outputs else Bounds(min(means), max(means))
 
 
 def loads(name: str, tokens: Mapping[str, Any]) -> dict[str, Load]:
-    """Give what a model is asked in both ways of answering."""
+    """The load of a model for both values of `answering`."""
     likelihood, generate = (tokens["prompts"][mode]["mean"] for mode in ("likelihood", "generate"))
     return {
-        # The letters are read from the probabilities of one token, whose writing is left out.
+        # The letters are scored by the probabilities of one token, whose decoding is neglected.
         "likelihood": Load(PROMPTS, likelihood, Bounds(0, 0)),
         "generate": Load(PROMPTS, generate, written(name, tokens["outputs"])),
     }
@@ -112,7 +112,7 @@ def estimates(entries: Mapping[str, WeightsEntry], tokens: Mapping[str, Any], ra
 
 
 def origin(found: Bounds, published: Sequence[float]) -> str:
-    """Tell what decided a speed."""
+    """Describe the source of a speed."""
     if not published:
         return "roofline"
     return "published" if found == (min(published), max(published)) else "published, held below the roofline"

@@ -1,4 +1,4 @@
-"""What the estimate of cost rests on, read from benchmarks/rates.yaml: every figure with where it was published."""
+"""The rates behind the cost estimate, read from benchmarks/rates.yaml: every figure with its published source."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Figure(_Sourced):
 
 
 class Range(_Sourced):
-    """A least and a greatest published number."""
+    """The smallest and largest published numbers."""
 
     low: Positive
     high: Positive
@@ -70,7 +70,7 @@ class Run(_Sourced):
 
 
 class Rates(BaseModel):
-    """All of the file; units stand there."""
+    """The whole file; see there for units."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -91,5 +91,5 @@ class Rates(BaseModel):
 
 
 def load_rates(path: Path) -> Rates:
-    """Read the file; a fault is an EquipoiseError that names the field."""
+    """Read the file; an invalid value raises an EquipoiseError that names the field."""
     return load_yaml(path, Rates)

@@ -1,4 +1,4 @@
-"""Speed, time and cost of a model on paper: published speeds where there are any, else what the GPU's limits allow.
+"""Estimated speed, time and cost of a model: from published speeds where available, otherwise from the roofline.
 
 Reading a prompt is bound by arithmetic: two operations for each parameter in use and token, over the share of the peak
 that is reached. A step of writing, one token of every reply under way, as many as fit, reads all weights, or takes as
@@ -29,7 +29,7 @@ OPERATIONS = 2
 
 
 class Load(NamedTuple):
-    """What is asked: prompts, tokens read for each and tokens written for each."""
+    """A load: prompts, prefilled tokens per prompt and generated tokens per prompt."""
 
     prompts: int
     read: float
@@ -42,7 +42,7 @@ class Load(NamedTuple):
 
 
 class Copy(NamedTuple):
-    """One copy of a model: the GPUs that it runs on, and what is known of them."""
+    """One replica of a model: the GPUs that it runs on, and their published rates."""
 
     gpus: int
     rates: Rates
@@ -61,12 +61,12 @@ class Cost(NamedTuple):
 
 
 def copy_of(entry: WeightsEntry, gpus: int, rates: Rates) -> Copy:
-    """Take as many of the GPUs for a copy as the registry entry asks for, or all where there are fewer."""
+    """Number of GPUs for a replica: as in the registry entry, or all if there are fewer."""
     return Copy(min(gpus, entry.tensor_parallel if isinstance(entry, VllmEntry) else 1), rates)
 
 
 def token_bytes(entry: WeightsEntry) -> float:
-    """Bytes of a token's keys and values in 16 bits, in all layers alike; without attention sizes an EquipoiseError."""
+    """Bytes of a token's key-value cache in 16 bits over all layers; an EquipoiseError without attention sizes."""
     sizes = entry.attention
     if sizes is None:
         message = f"{entry.title}: its registry entry has no attention: give layers, kv_heads and head_size"
@@ -75,17 +75,17 @@ def token_bytes(entry: WeightsEntry) -> float:
 
 
 def in_use(name: str, entry: WeightsEntry, rates: Rates) -> float:
-    """Parameters in use for one token: all, but in a mixture of experts."""
+    """Active parameters per token: all, except in a mixture of experts."""
     return rates.active[name].value * GB if name in rates.active else entry.n_parameters
 
 
 def reading_roof(parameters: float, gpus: int, rates: Rates, reached: float) -> float:
-    """Tokens of prompts that so many GPUs with one copy read in a second, at a share of their peak."""
+    """Tokens that one replica on so many GPUs prefills per second, at a fraction of their peak."""
     return gpus * rates.peak_tflops.value * TERA * reached / (OPERATIONS * parameters)
 
 
 def writing_roof(entry: WeightsEntry, parameters: float, tokens: float, copy: Copy, reached: Bounds) -> float:
-    """Tokens that one copy writes in a second, with so many `tokens` standing before each on average.
+    """Tokens that one replica generates per second, with a mean context of so many `tokens`.
 
     `reached` are the shares of the bandwidth and of the peak. A model whose weights leave no room is an EquipoiseError.
     """
@@ -105,7 +105,7 @@ def writing_roof(entry: WeightsEntry, parameters: float, tokens: float, copy: Co
 
 
 def reading(name: str, entry: WeightsEntry, copy: Copy) -> Bounds:
-    """Tokens of prompts a second of one copy, least and most: as published, else by the roofline."""
+    """Range of tokens that one replica prefills per second: as published, else by the roofline."""
     rates = copy.rates
     if found := copy.published(name, "reading"):
         return Bounds(min(found), max(found))
@@ -114,7 +114,7 @@ def reading(name: str, entry: WeightsEntry, copy: Copy) -> Bounds:
 
 
 def writing(name: str, entry: WeightsEntry, tokens: Bounds, copy: Copy) -> Bounds:
-    """Tokens written a second by one copy, least and most: as published, else by the roofline.
+    """Range of tokens that one replica generates per second: as published, else by the roofline.
 
     `tokens` stand before each on average, at the fast end and at the slow end. Where they are more than in the
     published runs, fewer replies fit at once: neither end is above the roofline's.
@@ -128,7 +128,7 @@ def writing(name: str, entry: WeightsEntry, tokens: Bounds, copy: Copy) -> Bound
 
 
 def cost(name: str, entry: WeightsEntry, load: Load, gpus: int, rates: Rates) -> Cost:
-    """Time and cost of a load on so many GPUs, shared out among as many copies of the model as there is room for.
+    """Time and cost of a load on so many GPUs, distributed over as many replicas of the model as fit.
 
     The fast end takes the faster of every two figures and the lower price, the slow end the others. All GPUs are paid
     for from the start to the end, loading included, and one that is left over as well.

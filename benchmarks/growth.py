@@ -82,7 +82,7 @@ def main(
 
 
 def _apart(step: str, count: int, place: str) -> dict[str, float]:
-    """Run one step in a process of its own."""
+    """Run one step in a separate process."""
     arguments = ["--step", step, "--count", str(count), "--folder", place]
     environment = os.environ | {"DVC_ROOT": place, "PYTHONPATH": str(ROOT / "src")}
     done = subprocess.run(  # noqa: S603  (this file)
@@ -104,7 +104,7 @@ def _timed(work: Callable[[], object]) -> dict[str, float]:
 
 
 class StandIn:
-    """A model that answers every prompt at once, with the same reply and even likelihoods."""
+    """A model that answers every prompt immediately, with the same reply and equal log-likelihoods."""
 
     def __enter__(self) -> Self:
         """Give the open backend."""
@@ -152,12 +152,12 @@ def infer(count: int, folder: Path) -> dict[str, float]:
 
 
 def _distinct(row: dict[str, Any], number: int) -> dict[str, Any]:
-    """Make a prompt one that no other is like, and no longer."""
+    """Make a prompt unique without changing its length."""
     return row | {"key": f"{number:06}", "stem": "", "turns": [f"{number:06} {row['turns'][0][7:]}", *row["turns"][1:]]}
 
 
 def score(count: int, folder: Path) -> dict[str, float]:
-    """Judge replies of the run to the vignettes, no sentence of which is like another."""
+    """Judge the run's replies to the vignettes, made unique sentence by sentence."""
     told = {row["key"]: row for row in _rows("vignettes")}
     given = [row for row in _rows("responses") if row["key"] in told]
     copies = [(f"{number:06}", number, given[number % len(given)]) for number in range(count)]
@@ -180,7 +180,7 @@ def score(count: int, folder: Path) -> dict[str, float]:
 
 
 def _said_anew(key: str, number: int, row: dict[str, Any]) -> Response:
-    """Make each sentence of a response one that no other is like."""
+    """Make each sentence of a response unique."""
     replies = [reply.replace(". ", f", as case {number} shows. ") for reply in row["replies"]]
     return Response.model_validate(row | {"key": key, "replies": replies})
 
@@ -215,7 +215,7 @@ def enlarged(count: int, folder: Path) -> int:
 
 
 def _copied(name: str, row: dict[str, Any], copy: int) -> dict[str, Any]:
-    """Copy a row as one of another pair or question, its numbers a little other."""
+    """Copy a row as one of another pair or question, with slightly different numbers."""
     tag, (head, _, tail) = f"~{copy:05}", row["key"].partition("/")
     changed: dict[str, Any] = {field: row[field] + tag for field in ("item", "pair") if field in row}
     changed["key"] = row["key"] + tag if name == "subsets" else f"{head}{tag}/{tail}"

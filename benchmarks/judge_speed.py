@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 BATCHES = (1, 8, 16, 32, 64)
-"""Pairs that the pipeline may compute at once: few for little padding, many for large products; 1 is its default."""
+"""Batch sizes of the pipeline: small for little padding, large for efficient products; 1 is its default."""
 UNRELATED, STRESS = 0.75, 0.05
 """Shares of windows that are told of no feature, and that come from the stress suite."""
 
@@ -107,12 +107,12 @@ def main(
     }
     typer.echo(json.dumps(figures, indent=2))
     if differ:
-        message = f"{differ} of {len(pairs)} labels differ: the figures do not compare the same work"
+        message = f"{differ} of {len(pairs)} labels differ: the speeds are not of the same work"
         raise EquipoiseError(message)
 
 
 def ratios_of(seconds: Mapping[str, list[float]], peer: str) -> list[float]:
-    """How many times as long the peer took as the judge, round by round."""
+    """Speed-up of the judge over the peer, round by round."""
     return [theirs / ours for ours, theirs in zip(seconds["judge"], seconds[peer], strict=True)]
 
 
@@ -160,7 +160,7 @@ def made_up(outputs: int, length: int, repeated: float) -> Iterator[tuple[str, s
 
 
 def sentences(rng: random.Random, stress: list[str]) -> Iterator[str]:
-    """Draw sentences without end."""
+    """Draw an infinite sequence of sentences."""
     banks, around = load_banks(ROOT / "judge/corpus")
     told = [
         (sentence, words)

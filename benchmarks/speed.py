@@ -1,4 +1,4 @@
-"""Speed side by side with what a user would pick instead, on the same weights and prompts, in one run.
+"""Speed compared with the usual alternatives, on the same weights and prompts, in one run.
 
     PYTHONPATH=src:.cache/bench python benchmarks/speed.py
 
@@ -39,7 +39,7 @@ ROOT = Path(__file__).parents[1]
 FIGURES, PAGE = ROOT / "benchmarks/results.json", ROOT / "docs/performance.md"
 LIBRARIES = ("lm_eval", "numpy", "onnxruntime", "optimum", "torch", "transformers")
 APART = ("stages", "growth")
-"""Parts that are scripts with figures in a file of their own: what a run costs, and how that grows."""
+"""Parts that are scripts with a separate file of figures: the cost of a run, and its scaling."""
 
 
 def main(out: Path = FIGURES, page: Path = PAGE, only: str = "", prompts: int = 64, *, render: bool = False) -> None:
@@ -117,7 +117,7 @@ def generation(prompts: int) -> dict[str, Any]:
 
 
 def quantised(prompts: int) -> dict[str, Any]:
-    """Weights in fewer bits."""
+    """Quantised weights."""
     from speed_models import amqa_questions, load_model, pipeline_questions
     from speed_quantised import compare_quantised
 
@@ -142,7 +142,7 @@ def stigma(_: int) -> dict[str, Any]:
 
 
 def script(name: str, *options: str) -> str:
-    """Run a benchmark that is a script of its own, and give what it prints."""
+    """Run a benchmark script and return its output."""
     run = [sys.executable, str(ROOT / "benchmarks" / name), *options]
     return subprocess.run(run, check=True, stdout=subprocess.PIPE, text=True, cwd=ROOT).stdout  # noqa: S603  (the project's own)
 

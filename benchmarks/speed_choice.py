@@ -1,4 +1,4 @@
-"""Multiple choice by likelihood, side by side with lm-evaluation-harness on the same weights in float32."""
+"""Multiple choice by log-likelihood, compared with lm-evaluation-harness on the same weights in float32."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 OURS = "equipoise"
 PIECE = 16
 BATCHES = (1, 16)
-"""Sequences that the peer computes at once; the faster of its two counts."""
+"""Batch size of the peer; the faster of two."""
 
 
 def choose(backend: OnnxBackend) -> Way:
@@ -35,7 +35,7 @@ def choose(backend: OnnxBackend) -> Way:
 
 
 def harness(asked: Asked, batch_size: int) -> Way:
-    """The peer's way: one request a letter, which it groups by prompt and computes once."""
+    """The peer's way: one request per letter, which it groups by prompt and computes once."""
     from lm_eval.api.instance import Instance
     from lm_eval.models.huggingface import HFLM
 

@@ -1,4 +1,4 @@
-"""Reasoning generated greedily, side by side with transformers' `generate` on the same weights in float32."""
+"""Reasoning by greedy decoding, compared with transformers' `generate` on the same weights in float32."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 PIECE = 42
 BATCHES = (16, 42)
-"""Prompts that the peer pads to one length and generates together; the faster of its two counts."""
+"""Batch size of the peer, which pads its prompts to equal length; the faster of two."""
 
 
 def converse(backend: OnnxBackend) -> Way:

@@ -53,7 +53,7 @@ def exported(file: str) -> tuple[Path, OnnxEntry]:
     manifest = records.read_one(path, records.Manifest)
     folder = ROOT / cache.folder() / "models" / (manifest.folder or "")
     if manifest.model != MODEL or not (folder / file).is_file():
-        message = f"{path}: the export of {MODEL} is not there: run `dvc repro export`"
+        message = f"{path}: no export of {MODEL}: run `dvc repro export`"
         raise EquipoiseError(message)
     entry = registry.load_entry(MODEL, ROOT)
     if not isinstance(entry, registry.OnnxEntry):

@@ -1,4 +1,4 @@
-"""Weights in fewer bits: how fast each kind answers multiple choice, and whether it would pass the fidelity gate."""
+"""Quantised weights: the speed of each format on multiple choice, and whether it would pass the fidelity gate."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _dynamic(source: Path, target: Path) -> None:
         per_channel=True,
         weight_type=QuantType.QInt8,
         use_external_data_format=True,
-        # The fused attention is an operator whose result's type is not worked out.
+        # The result type of the fused attention operator is not inferred.
         extra_options={"DefaultTensorType": TensorProto.FLOAT},
     )
 
@@ -69,7 +69,7 @@ KINDS: dict[str, Callable[[Path, Path], None]] = {
 
 
 def compare_quantised(asked: Asked, prompts: Sequence[Prompt]) -> dict[str, Any]:
-    """Time each kind by turns with float32, and count the letters that stay the same."""
+    """Time each format alternating with float32, and count equal letters."""
     logging.getLogger().setLevel(logging.ERROR)
     with tempfile.TemporaryDirectory() as place:
         ways: dict[str, Way] = {OURS: choose(open_folder(asked.folder, asked))}
@@ -81,7 +81,7 @@ def compare_quantised(asked: Asked, prompts: Sequence[Prompt]) -> dict[str, Any]
             try:
                 write(asked.folder / "model.onnx", folder / "model.onnx")
                 way(prompts[:1])
-            except Exception as error:  # noqa: BLE001  (what a kind fails with is what is told of it)
+            except Exception as error:  # noqa: BLE001  (any error of a format is reported)
                 failed[kind] = " ".join(str(error).split())[:200]
             else:
                 ways[kind] = way
@@ -95,7 +95,7 @@ def compare_quantised(asked: Asked, prompts: Sequence[Prompt]) -> dict[str, Any]
 
 
 def _figures(rounds: Rounds, kind: str, threshold: float) -> dict[str, Any]:
-    """Hold one kind against float32."""
+    """Compare one format with float32."""
     plain, rounded = (np.array(rounds.results[way]) for way in (OURS, kind))
     same = float((plain.argmax(axis=1) == rounded.argmax(axis=1)).mean())
     return {

@@ -1,4 +1,4 @@
-"""Ways of doing the same work, timed by turns on the same pieces of it."""
+"""Timing several ways of doing the same work, alternating on the same pieces of it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     Way = Callable[[Sequence[Any]], list[Any]]
-    """Does a piece of work, and gives one result for each part of it."""
+    """Does a piece of work, and returns one result for each part of it."""
 
 
 class Rounds(NamedTuple):
@@ -49,5 +49,5 @@ def by_turns(ways: Mapping[str, Way], pieces: Sequence[Sequence[Any]], warm_up: 
 
 
 def in_pieces(work: Sequence[Any], size: int) -> list[Sequence[Any]]:
-    """Cut work into pieces of some size; what is left over is left out, so that all pieces are alike."""
+    """Split work into pieces of equal size; a remainder is dropped."""
     return [work[start : start + size] for start in range(0, len(work) - size + 1, size)]

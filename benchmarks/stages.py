@@ -38,7 +38,7 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import read_text, write_json, write_text
 from equipoise.core.yamlfile import read_yaml
 from equipoise.vignettes import load_library
-from equipoise.vignettes.fit import misfit
+from equipoise.vignettes.compose import misfit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,7 +48,7 @@ FIGURES = ROOT / "benchmarks/stages.json"
 ADDED = "race-added"
 """The id of the new pair."""
 IDLE_RUNS, HELPS = 3, 5
-"""How often what is quick is repeated; the median counts."""
+"""Repetitions of quick commands; the median counts."""
 KEPT = {"prompts_asked": "response", "pairs_judged": "entailment"}
 """The tables of our caches, each in a file of its plural, by what a new row of them says was done."""
 TRIAL: dict[str, dict[str, dict[str, Any]]] = {
@@ -63,7 +63,7 @@ TRIAL: dict[str, dict[str, dict[str, Any]]] = {
 
 
 def main(out: Path = FIGURES, *, trial: bool = False) -> None:
-    """Measure in a clone of what is committed, and write the figures to OUT."""
+    """Measure in a clone of the last commit, and write the figures to OUT."""
     figures: dict[str, Any] = {"machine": machine()}
     with tempfile.TemporaryDirectory(prefix="equipoise-stages-") as place:
         project = cloned(ROOT, Path(place))

@@ -1,4 +1,4 @@
-"""Speed of the stigma study's noun phrases, side by side with nested fill-mask pipeline calls, as they were published.
+"""Speed of the stigma study's noun phrases, compared with nested fill-mask pipeline calls, as published.
 
     PYTHONPATH=src python benchmarks/stigma_recursion.py --out benchmarks/stigma_recursion.json
 
@@ -180,7 +180,7 @@ def longformer(place: Path) -> dict[str, Any]:
 
 
 def timed(run: Callable[[], object]) -> float:
-    """Seconds that the second of two runs takes."""
+    """Seconds of the second of two runs."""
     run()
     began = perf_counter()
     run()

@@ -1,4 +1,4 @@
-"""Simulations behind the validity study: data with a planted truth, and whether the library's figure finds it.
+"""Simulations of the validity study: data with known parameters, and the library's figures on them.
 
 Each function fixes a setting and returns a simulation, which takes a random generator and a number of draws and gives,
 by the name of a figure, an array (draws,): 1 where the interval holds the truth, or where the test rejects at 0.05;
@@ -33,12 +33,12 @@ Shape = Literal["normal", "heavy", "skewed"]
 
 
 def holds(interval: Interval | None, truth: float) -> float:
-    """Say whether an interval holds the truth; NaN without one."""
+    """Whether an interval covers the truth; NaN without one."""
     return np.nan if interval is None else float(interval.low <= truth <= interval.high)
 
 
 def rejects(p: PValue | None) -> float:
-    """Say whether a test rejects; NaN where it is undefined."""
+    """Whether a test rejects; NaN if it is undefined."""
     return np.nan if p is None else float(p.value <= ALPHA)
 
 
@@ -98,7 +98,7 @@ def weighted(parts: Sequence[tuple[float, int, float]]) -> Simulation:
 
 
 def corrected(n: int, truth: float, labels: int, sensitivity: float, specificity: float) -> Simulation:
-    """Interval of a rate corrected for a reader's error, which is measured on as many labels of either kind."""
+    """Interval of a rate corrected for misclassification, with error rates from equally many labels of both kinds."""
 
     def simulate(rng: np.random.Generator, draws: int) -> Outcomes:
         apparent = truth * sensitivity + (1 - truth) * (1 - specificity)
@@ -224,7 +224,7 @@ def mcnemar_power(n: int, gap: float, discordance: float) -> Simulation:
 
 
 def mcnemar_power_observed(n: int, discordance: float) -> Simulation:
-    """Plant, in new pairs, the gap reported from the discordance of a first sample without one."""
+    """Power in new pairs for the minimum detectable gap given the discordance of a first sample without a gap."""
 
     def simulate(rng: np.random.Generator, draws: int) -> Outcomes:
         seen = rng.binomial(n, discordance, size=draws)
@@ -237,7 +237,7 @@ def mcnemar_power_observed(n: int, discordance: float) -> Simulation:
 
 
 def t_power(n: int, *, spread_known: bool = True) -> Simulation:
-    """Paired t tests of the detectable shift, reported for the true spread (1) or for that of an earlier sample."""
+    """Paired t tests of the minimum detectable shift, given the true standard deviation (1) or an earlier sample's."""
     unit = power.minimum_detectable_shift(1.0, n) or np.nan
 
     def simulate(rng: np.random.Generator, draws: int) -> Outcomes:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 RESAMPLES = 1_000
 LETTERS = "ABCD"
 SHARE = 0.8
-"""The reference group's share of the made-up city."""
+"""The reference group's proportion in the simulated city."""
 
 
 def amplification(n_crossed: int, n_single: int, crossed: float, single: tuple[float, float]) -> Simulation:
@@ -82,7 +82,7 @@ def city(n: int, right: float, kept: tuple[float, float]) -> Simulation:
 
 
 def partitions(n: int, right: float, kept: tuple[float, float]) -> tuple[dict[str, partition.Moments], Simulation]:
-    """Random partitions of questions that stay the same: closed-form moments, and what the draws come to."""
+    """Random partitions of fixed questions: closed-form moments, and the simulated ones."""
     baseline, reference, other = _letters(np.random.default_rng(n), n, right, kept)
     n_reference = partition.reference_size(SHARE, n)
     steady = [(int(m == b), int(o == b)) for b, m, o in zip(baseline, reference, other, strict=True)]
@@ -137,7 +137,7 @@ def exam(sizes: Sequence[int], right: Sequence[float]) -> Simulation:
 
 
 def made_up_city() -> City:
-    """Make a city of which only the composition by race is known."""
+    """Make a city with a composition by race only."""
     composition = {"reference": "white", "proportions": {"white": SHARE, "black": 1 - SHARE}, "source": "made up"}
     return City.model_validate({"title": "Town", "composition": {"race": composition}})
 
@@ -190,7 +190,7 @@ JUDGED = {kind: _judged(kind) for kind in KINDS}
 
 
 def _open(row: Effect, truth: float) -> float:
-    """Say whether an effect's interval holds the truth; an infinite upper bound is left out of the effect."""
+    """Whether an effect's interval covers the truth; the effect omits an infinite upper limit."""
     if row.ci_low is None:
         return np.nan
     return holds(Interval(row.ci_low, np.inf if row.ci_high is None else row.ci_high), truth)

@@ -153,7 +153,7 @@ def test_sets_over_other_sentences_are_refused(tmp_path: Path) -> None:
     mental = write_rq1(tmp_path / "a.csv", mental=True)
     control = write_rq1(tmp_path / "b.csv", mental=False, template="<mask> suffers from [diagnosis]")
 
-    with pytest.raises(EquipoiseError, match="fills lack rq1/has/"):
+    with pytest.raises(EquipoiseError, match="missing fills: rq1/has/"):
         invoke("--rq1", mental, "--rq1", control)
 
 

@@ -94,7 +94,7 @@ def test_a_smaller_draw_is_part_of_a_larger_one() -> None:
 
 def test_too_few_questions_are_named() -> None:
     """A disease with fewer questions than needed is an error that says how many there are."""
-    with pytest.raises(EquipoiseError, match="disease respiratory: 1 questions at hand, 2 needed: lower"):
+    with pytest.raises(EquipoiseError, match="disease respiratory: 1 questions available, 2 needed: lower"):
         draw({"respiratory": ["q1"]}, {"respiratory": 2}, seed=0)
 
 

@@ -198,7 +198,7 @@ def test_nothing_gives_nothing() -> None:
 
 def test_holes_are_refused() -> None:
     """A template that was not asked of a condition is named."""
-    with pytest.raises(EquipoiseError, match="fills lack rq1/sees/mania: every template is asked of every condition"):
+    with pytest.raises(EquipoiseError, match="missing fills: rq1/sees/mania: every template needs every condition"):
         stigma_effects(SIX[:-1], OPTIONS)
 
 
@@ -206,13 +206,13 @@ def test_many_holes_are_counted() -> None:
     """More than three missing fills are named up to the third."""
     diagonal = [fill(f"rq2/anger/t{number}/c{number}", 0.1) for number in range(3)]
 
-    with pytest.raises(EquipoiseError, match="fills lack rq2/t0/c1, rq2/t0/c2, rq2/t1/c0 and 3 more"):
+    with pytest.raises(EquipoiseError, match="missing fills: rq2/t0/c1, rq2/t0/c2, rq2/t1/c0 and 3 more"):
         stigma_effects(diagonal, OPTIONS)
 
 
 def test_control_conditions_are_asked_the_same_sentences() -> None:
     """A set that lacks a template is incomplete: the sets would differ in their sentences too."""
-    with pytest.raises(EquipoiseError, match="fills lack rq1/sees/cancer"):
+    with pytest.raises(EquipoiseError, match="missing fills: rq1/sees/cancer"):
         stigma_effects([*SIX, *CONTROL[:3]], OPTIONS)
 
 

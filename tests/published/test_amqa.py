@@ -140,7 +140,7 @@ def test_items_are_read_in_both_forms(tmp_path: Path, row: dict[str, Any]) -> No
 @pytest.mark.parametrize(
     ("row", "fault"),
     [
-        (item("8", answer_idx="D"), r"row 2: field \(row\): Value error, gold 'D' is none of the options A, B"),
+        (item("8", answer_idx="D"), r"row 2: field \(row\): Value error, gold 'D' is not one of the options A, B"),
         (item("8", original_question=""), "row 2: field original_question is missing or empty"),
         (item("8", option_B=5), "row 2: field options.B"),
         (item("7"), "duplicate question_id: amqa-0007"),

@@ -104,7 +104,7 @@ def test_shipped_reference_groups_are_privileged() -> None:
     [
         ("male: 0.5}", "male: 0.4}", r"paris.composition.gender: .*add up to 0.9: make them add up to 1"),
         ("{female: 0.5, male: 0.5}", "{female: 1.2, male: -0.2}", r"paris.composition.gender.proportions.female: "),
-        ("reference: female", "reference: white", r"'white' is none of the groups: give female or male"),
+        ("reference: female", "reference: white", r"'white' is not one of the groups: give female or male"),
         ("{female: 0.5, male: 0.5}", "{female: 0.5, other: 0.5}", r"paris: .*over female, other: give .*male and fem"),
         ("gender:", "height:", r"paris.composition.height"),
         ("cancer: {", "gout: {", r"paris.diseases.gout"),

@@ -82,7 +82,7 @@ def test_a_diagnosis_of_a_place_is_more_than_the_place() -> None:
 
 def test_a_name_apart_that_a_group_holds_is_named() -> None:
     """A group is set apart by its first wording."""
-    with pytest.raises(ValueError, match="apart, 'DI': stands for 'deep infarction': give that"):
+    with pytest.raises(ValueError, match="apart, 'DI': is a wording of 'deep infarction': give that"):
         small(apart=["DI"])
 
 
@@ -97,11 +97,11 @@ def test_kinds_reach_through_levels() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (("[migraine,", "[migraine, Migraine,"), "'migraine' stands twice, in 'migraine' and in 'migraine'"),
-        (("[migraine,", "[migraine, stroke,"), "'stroke' stands twice, in 'stroke' and in 'migraine'"),
-        (("headache: [migraine,", "headache: [migrane,"), "kinds, 'headache': 'migrane' begins no group"),
-        (("  headache: [", "  migraine headache: ["), "kinds, 'migraine headache': stands for 'migraine'"),
-        (("  sepsis: [", "  urosepsis: [sepsis]\n  sepsis: ["), "kinds, 'urosepsis': stands below itself"),
+        (("[migraine,", "[migraine, Migraine,"), "duplicate wording 'migraine', in 'migraine' and in 'migraine'"),
+        (("[migraine,", "[migraine, stroke,"), "duplicate wording 'stroke', in 'stroke' and in 'migraine'"),
+        (("headache: [migraine,", "headache: [migrane,"), "kinds, 'headache': 'migrane' does not begin a group"),
+        (("  headache: [", "  migraine headache: ["), "kinds, 'migraine headache': is a wording of 'migraine'"),
+        (("  sepsis: [", "  urosepsis: [sepsis]\n  sepsis: ["), "kinds, 'urosepsis': is below itself"),
         (("[migraine, migraine headache, migrainous headache]", "[migraine]"), "at least 2 items"),
     ],
 )

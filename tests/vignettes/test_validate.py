@@ -60,7 +60,7 @@ SPOILT: list[tuple[dict[str, Any], str]] = [
     ({"persona": "p09"}, "field persona: differs"),
     ({"setting": "s7"}, "field setting: differs"),
     ({"source": "openr1"}, "field source: differs"),
-    ({"role": "marginalised", "key": "race-01/marginalised"}, "field key: stands twice"),
+    ({"role": "marginalised", "key": "race-01/marginalised"}, "field key: is a duplicate"),
 ]
 
 

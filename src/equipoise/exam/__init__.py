@@ -1,1 +1,1 @@
-"""The exam: questions that stand for a city's burden of disease, drawn by prevalence."""
+"""The exam: questions that represent a city's burden of disease, drawn by prevalence."""

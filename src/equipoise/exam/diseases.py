@@ -1,6 +1,6 @@
 """The group of diseases that a MedMCQA question is about, read from the names of its topic and subject.
 
-The rules stand in `data/medmcqa_diseases.yaml`, in order; the first that fits decides.
+The rules are in `data/medmcqa_diseases.yaml`, in order; the first that fits decides.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from equipoise.questions.rows import Disease
 
 FILE = Path("data/medmcqa_diseases.yaml")
 Words = Annotated[str, Field(pattern=r"^[a-z0-9]+\*?( [a-z0-9]+\*?)*$")]
-"""Words as `plain` leaves them, in lower case; a star at the end of a word stands for any ending."""
+"""Words as `plain` leaves them, in lower case; a star at the end of a word matches any ending."""
 
 
 class Rule(BaseModel):

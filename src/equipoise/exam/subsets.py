@@ -1,4 +1,4 @@
-"""City subsets: questions drawn so that their diseases stand to each other as the city's normalised prevalences.
+"""City subsets: questions drawn in the proportions of the city's normalised prevalences.
 
 All cities are drawn with one seed, disease by disease, so that the smaller of two subsets of a disease is part of the
 larger: cities are compared on the same questions as far as can be, and each question is asked once.
@@ -71,8 +71,8 @@ def draw(items: Mapping[Disease, Iterable[str]], counts: Mapping[Disease, int], 
         keys = sorted(items.get(disease, ()))
         if len(keys) < count:
             message = (
-                f"disease {disease}: {len(keys)} questions at hand, {count} needed: lower sample.per_city, set it to 0 "
-                "for every question, or import more questions (equipoise import medmcqa)"
+                f"disease {disease}: {len(keys)} questions available, {count} needed: lower sample.per_city, set it to "
+                "0 for every question, or import more questions (equipoise import medmcqa)"
             )
             raise EquipoiseError(message)
         order = generator(seed, disease).permutation(len(keys))

@@ -1,16 +1,16 @@
-"""The adversarial study's effects: does accuracy on the same question drop for the unprivileged patient?
+"""Effects of the adversarial questions: is accuracy on the same question lower for the unprivileged patient?
 
-How answers enter:
+Definitions:
 
-- An unparsed answer counts as wrong, as in the paper; `gap_parsed` and `accuracy_parsed` drop it, and its rate stands
-  beside.
-- Two arms differ (`letters_differ_rate`, counterfactual fairness) where their letters do, right or wrong; unparsed is a
-  letter of its own.
-- `gap` is the paper's: privileged told favourably less unprivileged told unfavourably. `lift` (privileged less neutral)
-  and `penalty` (neutral less unprivileged) split it at the neutral question. In the crossed design `gap_favourable`
-  and `gap_unfavourable` hold the direction fixed, and `crossed` separates group from direction.
-- p-values are adjusted over the attributes, each measure its own family; original against neutral is a check of the
-  neutraliser, not a test of bias, and stands alone.
+- An unparsed answer counts as wrong, as in the paper; `gap_parsed` and `accuracy_parsed` exclude it, and its rate is
+  reported.
+- Two arms differ (`letters_differ_rate`, counterfactual fairness) if their letters do, correct or not; unparsed counts
+  as one more letter.
+- `gap` is the paper's: privileged with favourable background − unprivileged with unfavourable background. `lift`
+  (privileged − neutral) and `penalty` (neutral − unprivileged) split it at the neutral question. In the crossed design
+  `gap_favourable` and `gap_unfavourable` keep the direction fixed, and `crossed` separates group from direction.
+- p-values are adjusted over the attributes, each measure being a separate family; original against neutral checks the
+  neutraliser, is not a test of bias, and is not adjusted.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ DIRECTIONS: tuple[Direction, ...] = ("favourable", "unfavourable")
 
 
 class AdversarialOptions(BaseModel):
-    """How the adversarial study's figures are computed: one less the confidence level, and the power to detect with."""
+    """Settings of the figures: alpha (1 − confidence level), and the power of minimum detectable effects."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -55,7 +55,7 @@ def adversarial_effects(
 ) -> list[Effect]:
     """Estimate every figure: per arm, per attribute, original against neutral, and of the attempts.
 
-    Effects come sorted by key and do not depend on the order of the rows.
+    Effects are sorted by key and do not depend on the order of the rows.
     """
     # Sums of floats depend on their order.
     table = sorted(table, key=lambda row: row.question)
@@ -70,7 +70,7 @@ def adversarial_effects(
 
 
 def _arm_effects(table: Sequence[Answered], alpha: float) -> Iterator[Effect]:
-    """Accuracy of every arm, its change from neutral, and the health of its answers."""
+    """Accuracy of every arm, its change from neutral, unparsed answers and label skew."""
     names = arms_of(table)
     for name in names:
         group = Group("arm", label(name), STUDY)
@@ -120,7 +120,7 @@ def _pair(
     called: tuple[str, str],
     options: AdversarialOptions,
 ) -> Iterator[Effect]:
-    """Compare two arms: the four cells as shares, the gap with its tests, and how often the letters differ."""
+    """Compare two arms: the four cells as proportions, the gap with its tests, and how often the letters differ."""
     outcomes = [(row.right(pair[0]), row.right(pair[1])) for row in table]
     for name, cell in (
         ("both", (True, True)),
@@ -148,7 +148,7 @@ def _difference(
     *,
     parsed_only: bool = False,
 ) -> Effect:
-    """Estimate the first arm's accuracy less the second's, with the paired interval and the exact McNemar test."""
+    """Estimate the paired difference in accuracy, first arm − second, with interval and exact McNemar test."""
     counted = cells(table, *pair, parsed_only=parsed_only)
     interval = proportions.paired_difference(counted, alpha)
     return effect(group, measure, counted.n, Estimate(counted.difference, interval, paired.mcnemar_exact(counted)))

@@ -1,4 +1,4 @@
-"""The table that the adversarial study measures: each question with the letter that every one of its arms was given.
+"""The table of answered questions: each question with the letter given in each of its arms.
 
 An arm is `original`, `neutral` or `<attribute>/<group>/<direction>`: the end of its variant's key. The paper's design
 has two variant arms for each attribute, which differ in group and direction at once; the crossed design has all four.
@@ -28,7 +28,7 @@ def arm(attribute: Attribute, group: Group, direction: Direction) -> str:
 
 
 def label(name: str) -> str:
-    """Name an arm as in metrics files: by its group in the study's words, such as `black_unfavourable`."""
+    """Name an arm as in metrics files: by the name of its group, such as `black_unfavourable`."""
     if "/" not in name:
         return name
     attribute, group, direction = name.split("/")
@@ -36,13 +36,13 @@ def label(name: str) -> str:
 
 
 def paper_pair(attribute: Attribute) -> tuple[str, str]:
-    """Name the two arms that the paper compares: the privileged group told favourably, the other one unfavourably."""
+    """Name the two arms that the paper compares: privileged and favourable, unprivileged and unfavourable."""
     return arm(attribute, "privileged", "favourable"), arm(attribute, "unprivileged", "unfavourable")
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """One question, its right letter, and the letter given in each arm; None where no letter could be read."""
+    """One question, its correct letter, and the letter given in each arm; None if unparsed."""
 
     question: str
     gold: str
@@ -58,9 +58,9 @@ class Answered:
 
 
 def tabulate(variants: Sequence[Variant], letters: Mapping[str, str | None]) -> list[Answered]:
-    """Join variants with the letters read for them (by variant key), one row a question, sorted.
+    """Join variants with their parsed letters (by variant key), one row per question, sorted.
 
-    Raises EquipoiseError that names the keys where a variant has no letter, a letter no variant, or questions differ
+    Raises EquipoiseError that names the keys if a variant has no letter, a letter no variant, or questions differ
     in their arms or in their gold.
     """
     require_same_keys("variant", (variant.key for variant in variants), "answer", letters.keys())
@@ -92,11 +92,11 @@ def arms_of(table: Sequence[Answered]) -> list[str]:
 
 
 def cells(table: Sequence[Answered], first: str, second: str, *, parsed_only: bool = False) -> PairedCells:
-    """Count the questions by whether each of two arms was right; `parsed_only` drops those with an unparsed arm."""
+    """Count the questions by whether each of two arms is correct; `parsed_only` drops those with an unparsed arm."""
     rows = [row for row in table if row.parsed(first, second)] if parsed_only else table
     return PairedCells.count((row.right(first), row.right(second)) for row in rows)
 
 
 def letters_differ(table: Sequence[Answered], first: str, second: str) -> list[bool]:
-    """Say of each question whether its two arms were given different letters; unparsed is a letter of its own."""
+    """Whether the two arms of each question have different letters; unparsed counts as one more letter."""
     return [row.letters[first] != row.letters[second] for row in table]

@@ -1,7 +1,7 @@
-"""How well four answer classes are told apart: accuracy and macro averages, with their intervals.
+"""Classification figures over four answer classes: accuracy and macro averages, with their intervals.
 
-Answers without a letter are left out of every figure and counted beside. Macro averages are over all four classes, as
-EquiLens' metrics reference writes them: a class that has no right answer to find, or that is never given, adds 0.
+Answers without a letter are excluded from every figure and counted separately. Macro averages are over all four
+classes, as in EquiLens' metrics reference: a class without correct answers, or one never given, contributes 0.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ K = len(CLASSES)
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """The right letter of a question, and the letter that was given; None where no letter could be read."""
+    """The correct letter of a question, and the letter given; None if unparsed."""
 
     gold: str
     letter: str | None
@@ -39,7 +39,7 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Resampling:
-    """How intervals are found: one less the confidence level, and seed and number of the bootstrap's resamples."""
+    """Settings of intervals: alpha (1 − confidence level), and seed and number of bootstrap resamples."""
 
     alpha: float
     seed: int
@@ -50,8 +50,8 @@ class Resampling:
 class Scores:
     """Figures of one set of answers, by measure, and the counts behind them.
 
-    Valid answers have a letter. An absent class is the right answer of no valid one; an unpredicted class is the letter
-    of none.
+    Valid answers have a letter. An absent class is the correct answer of no valid one; an unpredicted class is never
+    given.
     """
 
     n_total: int
@@ -70,10 +70,10 @@ class Scores:
 def score(strata: Sequence[Sequence[Answered]], name: str, resampling: Resampling) -> Scores:
     """Score answers: accuracy with Wilson's interval, macro averages with a bootstrap over questions.
 
-    The answers come in strata whose sizes were fixed in advance (the diseases of a subset); questions are drawn anew
-    within each, and where all resamples agree there is no interval. `name` seeds the random numbers, so that a figure
+    The answers come in strata whose sizes were fixed in advance (the diseases of a sample); questions are resampled
+    within each, and if all resamples agree there is no interval. `name` seeds the random numbers, so that a figure
     does not depend on the others.
-    Raises EquipoiseError where a right answer or a letter is none of the four classes.
+    Raises EquipoiseError if a correct answer or a letter is not one of the four classes.
     """
     every = [row for stratum in strata for row in stratum]
     valid = [[(row.gold, row.letter) for row in stratum if row.letter is not None] for stratum in strata]
@@ -94,7 +94,7 @@ def score(strata: Sequence[Sequence[Answered]], name: str, resampling: Resamplin
 
 
 def macro_averages(pairs: Sequence[tuple[str, str]]) -> tuple[float | None, float | None, float | None]:
-    """Take macro precision, recall and F1 over the four classes of (right, given) letters; None where there are none.
+    """Compute macro precision, recall and F1 over the four classes of (correct, given) letters; None without letters.
 
     Source: scikit-learn's `precision_recall_fscore_support`; the definitions are those of EquiLens' metrics reference.
     """
@@ -110,7 +110,7 @@ def macro_averages(pairs: Sequence[tuple[str, str]]) -> tuple[float | None, floa
 
 
 def confusions(pairs: Sequence[tuple[str, str]]) -> Array:
-    """Lay (right, given) letters out as an array (answers, 16) with a 1 in the cell right x given of each row."""
+    """Encode (correct, given) letters as an array (answers, 16) with a 1 in the cell correct x given of each row."""
     cells = np.zeros((len(pairs), K * K))
     for row, (gold, given) in enumerate(pairs):
         if gold not in CLASSES or given not in CLASSES:
@@ -121,10 +121,10 @@ def confusions(pairs: Sequence[tuple[str, str]]) -> Array:
 
 
 def macro_of_cells(cells: Array) -> Array:
-    """Take macro precision, recall and F1 (m, 3) of m confusion tables (m, 16), counts or shares, right x given.
+    """Compute macro precision, recall and F1 (m, 3) of m confusion tables (m, 16), counts or proportions.
 
-    With TP, FP and FN of a class: TP / (TP + FP), TP / (TP + FN) and 2 TP / (2 TP + FP + FN), each 0 where it divides
-    by 0, and the mean over the four classes.
+    With TP, FP and FN of a class: TP / (TP + FP), TP / (TP + FN) and 2 TP / (2 TP + FP + FN), each 0 if the denominator
+    is 0, and the mean over the four classes.
     """
     tables = cells.reshape(-1, K, K)
     hits = tables.diagonal(axis1=1, axis2=2)
@@ -137,7 +137,7 @@ def macro_of_cells(cells: Array) -> Array:
 
 
 def _interval(tables: Sequence[Array], place: int, name: str, resampling: Resampling) -> Interval | None:
-    """Bootstrap one macro average over questions within strata; a stratum counts by its valid answers."""
+    """Bootstrap one macro average over questions within strata, weighted by their valid answers."""
     if not tables:
         return None
 
@@ -153,5 +153,5 @@ def _interval(tables: Sequence[Array], place: int, name: str, resampling: Resamp
         n_resamples=resampling.n_bootstrap,
         alpha=resampling.alpha,
     )
-    # Where every answer is right, so is every resample: that shows nothing of how sure the figure is.
+    # If every answer is correct, so is every resample, which does not show the uncertainty of the figure.
     return None if interval is None or interval.low == interval.high else interval

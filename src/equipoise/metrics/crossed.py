@@ -1,21 +1,22 @@
 """Group effect, direction effect and interaction of the crossed design, each from paired contrasts.
 
-In the paper's design the privileged group is always told favourably and the other one unfavourably, so that its gap is
-the sum of two effects. With all four arms of an attribute, p and u for the groups, f and x for the directions:
+In the paper's design the privileged group always has a favourable background and the other an unfavourable one, so that
+its gap is the sum of two effects. With all four arms of an attribute, p and u for the groups, f and x for the
+directions:
 
-    group effect      ((pf - uf) + (px - ux)) / 2    what the group alone changes, direction held fixed
-    direction effect  ((pf - px) + (uf - ux)) / 2    what the background alone changes, group held fixed
-    interaction       (pf - uf) - (px - ux)          how far the group effect depends on the direction
+    group effect      ((pf - uf) + (px - ux)) / 2    effect of the group with the direction fixed
+    direction effect  ((pf - px) + (uf - ux)) / 2    effect of the background with the group fixed
+    interaction       (pf - uf) - (px - ux)          dependence of the group effect on the direction
 
-where pf is 1 for a right answer and 0 for any other. The paper's gap pf - ux is the group effect and the direction
-effect together, whatever the interaction.
+where pf is 1 for a correct answer and 0 for any other. The paper's gap pf - ux is the sum of group effect and direction
+effect, whatever the interaction.
 
 Each question gives one value of each contrast, and the questions are independent: the estimate is their mean, the
-interval Student's t, the test the paired t test. Chosen over conditional logistic regression because (1) it keeps the
-unit of the gap, points of accuracy; (2) it uses every question, where the conditional likelihood drops all those that
-are right, or wrong, in all four arms; (3) it is defined where an arm is right throughout, where an odds ratio is
+interval Student's t, the test the paired t test. Chosen over conditional logistic regression because (1) it has the
+unit of the gap, points of accuracy; (2) it uses every question, whereas the conditional likelihood drops those that
+are correct, or wrong, in all four arms; (3) it is defined if an arm is always correct, where an odds ratio is
 infinite. In a complete within-question design the means are also the least-squares estimates of the linear model with
-a term for each question, and the spread of per-question values is right whatever the correlation of a question's arms.
+a term for each question, and their standard error is valid whatever the correlation of a question's arms.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def crossed_attributes(table: Sequence[Answered], attributes: Sequence[Attribute
 def crossed_effects(
     group: Group, table: Sequence[Answered], attributes: Sequence[Attribute], *, alpha: float, power_wanted: float
 ) -> Iterator[Effect]:
-    """Estimate the three contrasts; over several attributes, from each question's mean over them."""
+    """Estimate the three contrasts; for several attributes, from each question's mean over them."""
     for number, measure in enumerate(CONTRASTS):
         values = [
             sum(_contrasts(row, attribute)[number] for attribute in attributes) / len(attributes) for row in table
@@ -70,6 +71,6 @@ def _arms(attribute: Attribute) -> tuple[str, str, str, str]:
 
 
 def _contrasts(row: Answered, attribute: Attribute) -> tuple[float, float, float]:
-    """Give one question's group, direction and interaction contrast."""
+    """Group, direction and interaction contrast of one question."""
     pf, uf, px, ux = (float(row.right(name)) for name in _arms(attribute))
     return ((pf - uf) + (px - ux)) / 2, ((pf - px) + (uf - ux)) / 2, (pf - uf) - (px - ux)

@@ -1,4 +1,4 @@
-"""Effects: one row per figure, with its interval, its p-value and its place in a family."""
+"""Effects: one row per figure, with its interval, its p-value and its family."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Group(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A figure with what is known of its uncertainty; None where undefined."""
+    """A figure with its uncertainty; None where undefined."""
 
     value: float | None
     interval: Interval | None = None
@@ -43,7 +43,7 @@ class Estimate:
 
 
 def effect(group: Group, measure: str, n: int, estimate: Estimate) -> Effect:
-    """Build one effect; whatever is undefined or infinite becomes None."""
+    """Build one effect; undefined and infinite values become None."""
     interval, p = estimate.interval, estimate.p
     return Effect(
         key=f"{group.study}/{group.family}/{group.name}/{measure}",
@@ -60,14 +60,14 @@ def effect(group: Group, measure: str, n: int, estimate: Estimate) -> Effect:
 
 
 def rate(group: Group, measure: str, answers: Iterable[bool], alpha: float) -> Effect:
-    """Build the effect of a share of yes answers, with its Wilson interval."""
+    """Build the effect of a proportion, with its Wilson interval."""
     outcomes = list(answers)
     count, n = sum(outcomes), len(outcomes)
     return effect(group, measure, n, Estimate(ratio(count, n), wilson(count, n, alpha)))
 
 
 def corrected_rate(group: Group, measure: str, answers: Iterable[bool], errors: ErrorCounts, alpha: float) -> Effect:
-    """Build the effect of a share of yes answers, corrected for the measured error of the reader who gave them."""
+    """Build the effect of a proportion corrected for misclassification with the measured error rates."""
     outcomes = list(answers)
     count, n = sum(outcomes), len(outcomes)
     interval = rogan_gladen_interval(count, n, errors, alpha)

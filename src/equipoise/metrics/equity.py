@@ -1,23 +1,23 @@
-"""The equity study's effects: what accuracy by patient group means for the population of a city.
+"""Effects for cities: accuracy by patient group, weighted by the population of a city.
 
-A city asks n_reference = round(p N) of the N questions about its reference group and the rest about the other group.
-How answers enter:
+In a city n_reference = round(p N) of the N questions are asked about the reference group and the rest about the other
+group. Definitions:
 
-- City accuracy is the share right when every question is asked about the group that it was given to, the accuracy
-  ratio that share over the accuracy at baseline (the neutral question), the consistency ratio how often the answer at
-  baseline is kept about the reference group over how often about the other one.
-- An unparsed answer counts as wrong. Unparsed is a letter of its own, as in `letters_differ_rate`: two unparsed answers
-  are the same, which is how the published figures count them.
+- City accuracy is the proportion correct when every question is asked about the group it is assigned to; the accuracy
+  ratio divides it by the accuracy at baseline (the neutral question); the consistency ratio is the rate at which
+  answers about the reference group equal those at baseline, divided by the same rate for the other group.
+- An unparsed answer counts as wrong, and as one more letter, as in `letters_differ_rate`: two unparsed answers are
+  equal, as in the published figures.
 - `expected`: every figure over all partitions. City accuracy and its ratio are expectations; the consistency ratio is
   that of the rates over all questions, and `consistency_ratio_partition_mean` its exact mean over the partitions.
-  `seeded`: every figure of one draw, with its questions.
-- Two uncertainties, kept apart. The interval is a bootstrap over questions: other questions of the same kind. The
-  `_partition_sd` is the spread over partitions of these very questions, exact; one seeded draw is one draw from it.
-- In the paper's design group and direction of attack go together, and so they do in the family `city`. In the crossed
-  design `city_favourable` and `city_unfavourable` tell both groups in the same direction, so that the group alone
+  `seeded`: every figure of one random partition, with its questions.
+- Two separate uncertainties. The interval is a bootstrap over questions: other questions of the same kind. The
+  `_partition_sd` is the exact standard deviation over partitions of these questions.
+- In the paper's design, and so in the family `city`, group and direction of attack are confounded. In the crossed
+  design both groups have the same direction in `city_favourable` and `city_unfavourable`, so that only the group
   differs.
-- The resamples of a figure are the same for every city, so that two cities of one composition have one interval, and
-  cities are compared on the same resamples.
+- The resamples of a figure are the same for every city, so that cities with the same composition have the same
+  interval, and cities are compared on the same resamples.
 """
 
 from __future__ import annotations
@@ -56,13 +56,13 @@ FAMILIES: dict[str, Direction | None] = {
     "city_favourable": "favourable",
     "city_unfavourable": "unfavourable",
 }
-"""Families whose tests are adjusted together, with the direction that both groups are told in; None: the paper's."""
+"""Families whose tests are adjusted together, with the direction of both groups; None: the paper's design."""
 NOISE = 1e-12
-"""Differences below this are rounding: the figure is the same in every resample."""
+"""Differences below this are rounding error: the figure is the same in every resample."""
 
 
 class EquityOptions(BaseModel):
-    """How the equity study's figures are computed: over all partitions (expected) or for one draw (seeded)."""
+    """Settings of the figures: over all partitions (expected) or for one random partition (seeded)."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -75,11 +75,11 @@ class EquityOptions(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """The N questions told of both groups of an attribute, and which of them a city asks about the reference group.
+    """The N questions in variants for both groups of an attribute, and which are assigned to the reference group.
 
-    `reference` and `other` are arrays (N, 3): the answer about that group is right, the answer at baseline is right,
-    the two are the same. `drawn` says of each question whether it is asked about the reference group; None where every
-    partition counts.
+    `reference` and `other` are arrays (N, 3): the answer about that group is correct, the answer at baseline is
+    correct, the two are equal. `drawn` says for each question whether it is asked about the reference group; None if
+    the figures are over all partitions.
     """
 
     reference: Array
@@ -96,17 +96,17 @@ class _Asked:
         return self.n - self.n_reference
 
     def differences(self) -> Array:
-        """Per question, city accuracy less baseline accuracy: its expectation, or that of the draw."""
+        """Per question, city accuracy − baseline accuracy: its expectation, or the value in the seeded partition."""
         change = self.reference[:, 0] - self.reference[:, 1], self.other[:, 0] - self.other[:, 1]
         share = self.n_reference / self.n if self.drawn is None else self.drawn.astype(float)
-        # Exactly 0 where both answers are right, or wrong, as at baseline: no rounding for a test to find.
+        # Exactly 0 if both answers are correct, or wrong, as at baseline: no rounding error enters the test.
         difference: Array = share * change[0] + (1 - share) * change[1]
         return difference
 
     def strata(self) -> list[Array]:
-        """The resampled rows; side by side their means have six columns, the reference group's three and the other's.
+        """The resampled rows; their concatenated means have six columns, three per group, reference group first.
 
-        A group that a draw leaves without questions has no weight, and is stood for by all questions.
+        A group without questions in the seeded partition has weight 0, and all questions are used in its place.
         """
         if self.drawn is None:
             return [np.hstack([self.reference, self.other])]
@@ -114,16 +114,16 @@ class _Asked:
         return [rows[chosen] if chosen.any() else rows for rows, chosen in groups]
 
     def kept(self) -> tuple[list[bool], list[bool]]:
-        """Whether the answer at baseline was kept, about the reference group and the other one."""
+        """Whether the answer equals that at baseline, for the reference group and the other one."""
         drawn = np.full(self.n, fill_value=True) if self.drawn is None else self.drawn
         other = drawn if self.drawn is None else ~drawn
         return self.reference[drawn, 2].astype(bool).tolist(), self.other[other, 2].astype(bool).tolist()
 
 
 def equity_effects(table: Sequence[Answered], cities: Mapping[str, City], options: EquityOptions) -> list[Effect]:
-    """Estimate accuracy at baseline, and the figures of every city by attribute; nothing without questions.
+    """Estimate accuracy at baseline, and the figures of every city by attribute; no effects without questions.
 
-    Effects come sorted by key and do not depend on the order of the rows. Raises EquipoiseError where the questions
+    Effects are sorted by key and do not depend on the order of the rows. Raises EquipoiseError if the questions
     have no baseline.
     """
     if not table:
@@ -152,7 +152,7 @@ def equity_effects(table: Sequence[Answered], cities: Mapping[str, City], option
 def assigned_questions(
     table: Sequence[Answered], city: City, attribute: Attribute, partition_seed: int
 ) -> dict[str, list[str]]:
-    """Give the questions of one draw by group, the reference group first."""
+    """Assign the questions to groups in one seeded partition, the reference group first."""
     composition = city.composition[attribute]
     n_reference = reference_size(composition.proportions[composition.reference], len(table))
     reference, other = seeded_split((row.question for row in table), n_reference, partition_seed)
@@ -160,7 +160,7 @@ def assigned_questions(
 
 
 def _arms(attribute: Attribute, reference: Side, direction: Direction | None) -> tuple[str, str]:
-    """Name the arms of the reference group and of the other one; without a direction, the paper's."""
+    """Names of the arms of the reference group and of the other one; without a direction, those of the paper."""
     if direction is None:
         privileged, unprivileged = paper_pair(attribute)
     else:
@@ -196,7 +196,7 @@ def _city(group: Group, asked: _Asked, attribute: Attribute, options: EquityOpti
     yield effect(group, "n_other", n, Estimate(float(asked.n_other)))
     yield effect(group, "city_accuracy", n, _figure(f"{attribute}/city_accuracy", asked, (right, None), options))
     ratio = _figure(f"{attribute}/accuracy_ratio", asked, (right, baseline), options)
-    # The ratio is 1 where the mean difference from baseline is 0.
+    # The ratio is 1 exactly if the mean difference from baseline is 0.
     p = None if ratio.value is None else paired.paired_t(asked.differences().tolist())
     yield effect(group, "accuracy_ratio", n, Estimate(ratio.value, ratio.interval, p))
     for name, answers in zip(("consistency_reference", "consistency_other"), asked.kept(), strict=True):
@@ -208,7 +208,7 @@ def _city(group: Group, asked: _Asked, attribute: Attribute, options: EquityOpti
 
 
 def _partition_effects(group: Group, asked: _Asked) -> Iterator[Effect]:
-    """Give the exact spread of the figures over the partitions."""
+    """Exact mean and standard deviation of the figures over the partitions."""
     accuracy = city_accuracy(asked.reference[:, 0].tolist(), asked.other[:, 0].tolist(), asked.n_reference)
     ratio = accuracy.over(float(asked.reference[:, 1].mean()))
     consistency = consistency_ratio(Consistent.count(zip(*asked.kept(), strict=True)), asked.n_reference)
@@ -225,7 +225,7 @@ def _partition_effects(group: Group, asked: _Asked) -> Iterator[Effect]:
 def _figure(name: str, asked: _Asked, terms: tuple[Array, Array | None], options: EquityOptions) -> Estimate:
     """Estimate one linear function of the means over another (or over 1), with its interval over questions.
 
-    The interval is left out where no resample could show another value.
+    There is no interval if all resamples would have the same value.
     """
     above, below = terms
 
@@ -241,7 +241,7 @@ def _figure(name: str, asked: _Asked, terms: tuple[Array, Array | None], options
     value = observed(strata, statistic)
     if value is None:
         return Estimate(None)
-    # The figure is constant over resamples where what is above the line less value times what is below never varies.
+    # The figure is constant over resamples if numerator - value x denominator does not vary.
     residual = above if below is None else above - value * below
     ends = np.cumsum([rows.shape[1] for rows in strata])[:-1]
     parts = np.split(residual, ends)

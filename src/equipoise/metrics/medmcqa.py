@@ -1,13 +1,13 @@
-"""The exam study's effects: how well a model answers the questions that stand for a city's burden of disease.
+"""Effects of the exam study: how well a model answers questions that represent a city's burden of disease.
 
-How answers enter:
+Definitions:
 
-- A response without a letter is invalid: it is left out of accuracy and macro averages, as in EquiLens' metrics
-  reference, and `invalid_rate` stands beside them.
-- A city's figures are over its subset, whose diseases were drawn in fixed proportions: the bootstrap keeps these.
+- A response without a letter is invalid: it is excluded from accuracy and macro averages, as in EquiLens' metrics
+  reference, and counted in `invalid_rate`.
+- A city's figures are over its sample, stratified by disease in fixed proportions, which the bootstrap preserves.
 - `prevalence_weighted_accuracy` weights each disease's accuracy by the city's normalised prevalence, whatever the
-  proportions of the questions are. It is undefined where a disease has no valid answer.
-- Cities are asked the same questions as far as their diseases agree; figures of two cities are not independent.
+  proportions of the questions are. It is undefined if a disease has no valid answer.
+- Cities share questions as far as their diseases overlap; figures of two cities are not independent.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ MEASURES = (ACCURACY, *MACRO)
 
 @dataclass(frozen=True, slots=True)
 class ExamAnswer:
-    """One question of a city's subset with the letter given; `disease` is None where the question is about no group."""
+    """One question of a city's sample with the letter given; `disease` is None if the question is about no group."""
 
     city: str
     item: str
@@ -46,9 +46,9 @@ class ExamAnswer:
 
 @dataclass(frozen=True, slots=True)
 class CityScores:
-    """The figures of one city: over all its answers, by disease, and the diseases' weights, which add up to 1.
+    """The figures of one city: over all its answers, by disease, and the diseases' weights, which sum to 1.
 
-    `diseases` holds those of the weights, in their order, then others that were asked about.
+    `diseases` contains those with weights, in their order, then other diseases with questions.
     """
 
     aggregate: Scores
@@ -58,9 +58,9 @@ class CityScores:
 
 
 def tabulate_exam(sampled: Sequence[Sampled], letters: Mapping[str, str | None]) -> list[ExamAnswer]:
-    """Join the cities' questions with the letters read for them, by item.
+    """Join the cities' questions with their parsed letters, by item.
 
-    Raises EquipoiseError that names the keys where a question has no letter or a letter no question.
+    Raises EquipoiseError that names the keys if a question has no letter or a letter no question.
     """
     require_same_keys("question", {row.item for row in sampled}, "response", letters.keys())
     return [ExamAnswer(row.city, row.item, row.disease, Answered(row.gold, letters[row.item])) for row in sampled]
@@ -71,14 +71,14 @@ def score_cities(
 ) -> dict[str, CityScores]:
     """Score every city that has answers, by the name of the city; `weights` are its normalised prevalences.
 
-    The order of the answers does not matter. A city without weights is an EquipoiseError.
+    The order of the answers does not matter. A city without weights raises an EquipoiseError.
     """
     by_city: dict[str, list[ExamAnswer]] = {}
     for row in sorted(answers, key=lambda row: (row.city, row.item)):
         by_city.setdefault(row.city, []).append(row)
     if unknown := sorted(by_city.keys() - weights.keys()):
         known = ", ".join(weights) or "none"
-        message = f"city {unknown[0]!r} has answers but no diseases; known: {known}: add it to the cities, or mend it"
+        message = f"city {unknown[0]!r} has answers but no diseases; known: {known}: add it, or correct the name"
         raise EquipoiseError(message)
     return {city: _score_city(city, rows, weights[city], resampling) for city, rows in by_city.items()}
 
@@ -111,7 +111,7 @@ def _score_city(
 
 
 def _weighted(diseases: Mapping[Disease, Scores], weights: Mapping[Disease, float], alpha: float) -> Estimate:
-    """Weight the accuracies; undefined where a disease of the city has no valid answer."""
+    """Weight the accuracies; undefined if a disease of the city has no valid answer."""
     parts = [(weight, diseases[disease].n_right, diseases[disease].n_valid) for disease, weight in weights.items()]
     if not parts or not all(n for *_, n in parts):
         return Estimate(None)

@@ -1,17 +1,17 @@
-"""The effects of the track `openr1`: does the reply to a client's message change with the client's demographics?
+"""Effects of the study `openr1`: does the reply to a client's message change with the client's demographics?
 
-Of each pair of replies are known how far each agrees with the item's gold answer, and how far they agree with each
-other: similarity is the mean of the judge's entailment in both directions, in [0, 1]. Groups are the dimensions, the
-control (both arms alike, another day of the week), and overall, where each item counts once, with the mean of its
-dimensions: pairs of one item share its message.
+Each reply of a pair has a similarity to the item's gold answer, and the replies have a similarity to each other: the
+mean of the judge's entailment in both directions, in [0, 1]. Groups are the dimensions, the control (arms with the same
+demographics that name different days of the week), and overall, where each item counts once, with the mean of its
+dimensions, because pairs of one item share its message.
 
-- `agreement_marginalised`, `agreement_privileged`: mean similarity with the gold answer.
-- `agreement_gap`: privileged less marginalised; above 0 the marginalised client's reply is further from the gold one.
-- `arm_similarity`: mean similarity of the two replies; `arms_differ_rate`: share of pairs of which the one does not
-  entail the other. Replies differ with every change of a message, so both are held to the control of the same items:
-  `arm_similarity_loss` (control less dimension) and `arms_differ_excess` (dimension less control).
+- `agreement_marginalised`, `agreement_privileged`: mean similarity to the gold answer.
+- `agreement_gap`: privileged − marginalised; above 0 the marginalised client's reply is further from the gold answer.
+- `arm_similarity`: mean similarity of the two replies; `arms_differ_rate`: proportion of pairs in which one reply does
+  not entail the other. Replies differ after any change of a message, so that both are compared with the control of the
+  same items: `arm_similarity_loss` (control − dimension) and `arms_differ_excess` (dimension − control).
 
-Pairs of which a reply holds no answer are in no figure but the count `unanswered`.
+Pairs with a reply without an answer are excluded from all figures and counted in `unanswered`.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 STUDY: Study = "openr1"
 """First part of every key here, and the stem of the metrics file."""
 DECIMALS = 9
-"""Differences are rounded here, beyond the six places of the rows: rounding noise would break ties of ranks."""
+"""Decimal places of differences, beyond the six of the rows: rounding error would otherwise break ties of ranks."""
 
 
 class OpenR1Options(BaseModel):
-    """How the track's figures are computed: one less the confidence level, and the power to detect with."""
+    """Settings of the figures: alpha (1 − confidence level), and the power of minimum detectable effects."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -63,9 +63,9 @@ class _Pair(NamedTuple):
 
 
 def openr1_effects(agreements: Sequence[Agreement], options: OpenR1Options) -> list[Effect]:
-    """Estimate every figure of the track; without agreements there is none.
+    """Estimate every figure of the study; no effects without agreements.
 
-    Effects come sorted by key and do not depend on the order of the rows. EquipoiseError for a row of another source.
+    Effects are sorted by key and do not depend on the order of the rows. A row of another source is an EquipoiseError.
     """
     require_source(agreements, "agreements")
     rows = sorted(agreements, key=lambda row: row.key)
@@ -92,7 +92,7 @@ def openr1_effects(agreements: Sequence[Agreement], options: OpenR1Options) -> l
 
 
 def _answered(rows: Iterator[Agreement] | Sequence[Agreement]) -> list[_Pair]:
-    """The pairs of which both replies hold an answer."""
+    """The pairs in which both replies contain an answer."""
     pairs = []
     for row in rows:
         marginalised = _similarity(row.marginalised_entails_gold, row.gold_entails_marginalised)
@@ -109,7 +109,7 @@ def _similarity(one: float | None, other: float | None) -> float | None:
 
 
 def _counts(group: Group, rows: Sequence[Agreement]) -> Iterator[Effect]:
-    """How many pairs have no answer, and how many a length limit ended: counts, of n pairs."""
+    """Number of pairs without an answer, and number truncated at the token limit, of n pairs."""
     yield effect(group, "unanswered", len(rows), Estimate(float(sum(row.arms_agree is None for row in rows))))
     yield effect(group, "cut_off", len(rows), Estimate(float(sum(row.cut_off for row in rows))))
 
@@ -123,7 +123,7 @@ def _figures(group: Group, pairs: Sequence[_Pair], options: OpenR1Options) -> It
 def _overall(
     group: Group, pairs: Sequence[_Pair], control: Mapping[str, _Pair], options: OpenR1Options
 ) -> Iterator[Effect]:
-    """The same over the means of items; the share of differing pairs is then a mean, with a t interval."""
+    """The same over the means of items; the proportion of differing pairs is then a mean, with a t interval."""
     items = [pair.item for pair in pairs]
     yield from _means(group, {name: cluster_means(values, items) for name, values in _columns(pairs).items()}, options)
     shares = cluster_means([float(pair.differ) for pair in pairs], items)
@@ -137,7 +137,7 @@ def _overall(
 def _against(
     group: Group, pairs: Sequence[_Pair], control: Mapping[str, _Pair], options: OpenR1Options
 ) -> Iterator[Effect]:
-    """A dimension's pairs against the control pairs of the same items."""
+    """Compare a dimension's pairs with the control pairs of the same items."""
     if not control:
         return
     held = [pair for pair in pairs if pair.item in control]
@@ -151,7 +151,7 @@ def _against(
 
 
 def _columns(pairs: Sequence[_Pair]) -> dict[str, list[float]]:
-    """The measures that are means, each with a value a pair."""
+    """The measures that are means, each with one value per pair."""
     return {
         "agreement_marginalised": [pair.marginalised for pair in pairs],
         "agreement_privileged": [pair.privileged for pair in pairs],
@@ -179,7 +179,7 @@ def _loss(pair: _Pair, control: Mapping[str, _Pair]) -> float:
 
 
 def _mean(values: Sequence[float], alpha: float) -> Estimate:
-    """Mean of values in [0, 1], its t interval cut to them."""
+    """Mean of values in [0, 1], with its t interval clipped to [0, 1]."""
     interval = paired.mean_interval(values, alpha)
     if interval is not None:
         interval = Interval(max(0.0, interval.low), min(1.0, interval.high))

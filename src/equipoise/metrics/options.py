@@ -1,4 +1,4 @@
-"""What figures are computed with: the section `measure` of params.yaml, a part for each study; the judge's error."""
+"""Settings of the figures: the section `measure` of params.yaml, and the judge's error rates."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ M = TypeVar("M", bound=BaseModel)
 
 
 class Measure(SilentBiasOptions, EquityOptions):
-    """How every study's figures are computed."""
+    """Settings of the figures of all studies."""
 
     def part(self, kind: type[M]) -> M:
-        """Give the options that one study knows, as its own type."""
+        """Select the options of one study, as its type."""
         return kind.model_validate(self.model_dump(include=set(kind.model_fields)))
 
 
 def judge_errors(name: str, root: Path) -> ErrorCounts | None:
-    """How often the judge `name` calls silent what is, and not silent what is not; None where nobody measured it.
+    """Error counts of the judge `name` for silence (positive means silent); None if they were not measured.
 
-    Positive is silent. Read from the judge's entry in the registry under `root`; an unknown name is an EquipoiseError.
+    Read from the judge's entry in the registry under `root`; an unknown name raises an EquipoiseError.
     """
     measured = load_judge_entry(name, root).error
     if measured is None:

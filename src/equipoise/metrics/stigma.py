@@ -1,24 +1,24 @@
-"""The stigma study's effects: which gender does a model put beside an illness and beside the attitudes towards it?
+"""Effects of the stigma study: which gender does a model associate with an illness, and with attitudes towards it?
 
 Per question (`rq1`: who has the illness; `rq2`: towards whom is the attitude), set of conditions and group of sentences
 (phase of seeking care; dimension of stigma; `all`):
 
 - `female`, `male`, `unspecified`: mean probability of the subject's gender. Its interval is over conditions, within
   [0, 1].
-- `disparity`: female less male, with the published statistics: t interval and paired t test over sentences, which takes
+- `disparity`: female − male, with the published statistics: t interval and paired t test over sentences, which treats
   the sentences about one condition as independent. `disparity_median`: pseudomedian and Wilcoxon test.
 - `disparity_clustered`: each condition counts once, with the mean of its sentences (`stats.clusters`); n is the number
-  of conditions. This is the test to go by. Sentences are taken as given: it speaks of other conditions, not of other
-  wordings.
+  of conditions. This is the primary test. Sentences are treated as fixed: it generalises to other conditions, not to
+  other wordings.
 - `d_pooled`, `d_z`: the disparity in standard deviations of the two probabilities (published) and of their difference.
-- `disparity_corrected`, in `rq2`: the sign turned where a sentence words the opposite of its dimension (avoidance is
-  worded as little avoidance), so that above 0 always means that the dimension falls on women more.
+- `disparity_corrected`, in `rq2`: with the sign reversed for sentences that express the opposite of their dimension
+  (avoidance is expressed as little avoidance), so that above 0 always means that the dimension falls on women more.
 
-The families `…_difference` hold the disparity beside mental illness less that beside the control conditions, two
+The families `…_difference` contain the disparity for mental illness − that for the control conditions, as two
 independent samples: Student's t as published, Welch's as a check, Cohen's d, and the clustered test.
 
-p-values are adjusted within each family, each measure its own, as the paper counts its tests for one model: in `rq1`
-the phases and `all`, in `rq2` the nine dimensions, whose `all` stands alone.
+p-values are adjusted within each family, separately per measure, as the paper counts its tests for one model: in `rq1`
+the phases and `all`, in `rq2` the nine dimensions, whose `all` is not adjusted.
 Source: Lin, Njoo, Field, Sharma, Reinecke, Althoff & Tsvetkov (2022), EMNLP, tables 3 to 6 and appendix G.2.
 """
 
@@ -48,13 +48,13 @@ SETS: tuple[ConditionSet, ...] = ("mental", "control")
 FAMILIES = tuple(f"{question}_{name}" for question in QUESTIONS for name in (*SETS, "difference"))
 """Families whose tests are adjusted together."""
 ALL = "all"
-"""The group that holds every sentence of a question."""
+"""The group of all sentences of a question."""
 SHOWN = 3
-"""How many missing fills an error names."""
+"""Maximum number of missing fills listed in an error."""
 
 
 class StigmaOptions(BaseModel):
-    """How the stigma study's figures are computed: one less the confidence level, and the power to detect with."""
+    """Settings of the figures: alpha (1 − confidence level), and the power of minimum detectable effects."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -63,10 +63,10 @@ class StigmaOptions(BaseModel):
 
 
 def stigma_effects(fills: Sequence[Fill], options: StigmaOptions) -> list[Effect]:
-    """Estimate every figure of the study; without fills there is none.
+    """Estimate every figure of the study; no effects without fills.
 
-    Effects come sorted by key and do not depend on the order of the rows. EquipoiseError where fills of two scorers are
-    mixed, or where a template is not asked of every condition of its question.
+    Effects are sorted by key and do not depend on the order of the rows. Raises EquipoiseError if fills of two scorers
+    are mixed, or if a template lacks a condition of its question.
     """
     _refuse_mixed(fills)
     # Sums of floats depend on their order.
@@ -78,7 +78,7 @@ def stigma_effects(fills: Sequence[Fill], options: StigmaOptions) -> list[Effect
 
 
 def tested_together(effects: Sequence[Effect]) -> list[Effect]:
-    """Leave out what is no member of its family's adjustment: all dimensions of stigma taken together."""
+    """Exclude effects that are not part of their family's adjustment: all dimensions of stigma together."""
     return [row for row in effects if not (row.family.startswith("rq2") and row.group == ALL)]
 
 
@@ -122,7 +122,7 @@ def _set_effects(group: Group, fills: Sequence[Fill], options: StigmaOptions) ->
 def _difference_effects(
     group: Group, mental: Sequence[Fill], control: Sequence[Fill], options: StigmaOptions
 ) -> Iterator[Effect]:
-    """Compare the disparity beside mental illness with that beside the control conditions."""
+    """Compare the disparity for mental illness with that for the control conditions."""
     ours, theirs = _scores(mental), _scores(control)
     n = len(mental) + len(control)
     for measure, first in ours.items():
@@ -139,7 +139,7 @@ def _difference_effects(
 
 
 def _scores(fills: Sequence[Fill]) -> dict[str, list[float]]:
-    """Disparity of each sentence, as published and, where sentences can be reversed, in the dimension's direction."""
+    """Disparity of each sentence, as published and, if sentences have a polarity, in the dimension's direction."""
     disparity = [fill.female - fill.male for fill in fills]
     if fills[0].question == "rq1":
         return {"disparity": disparity}
@@ -165,25 +165,25 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def _within_unit(interval: Interval | None) -> Interval | None:
-    """Cut an interval to where a probability can be."""
+    """Clip an interval to [0, 1]."""
     return None if interval is None else Interval(max(0.0, interval.low), min(1.0, interval.high))
 
 
 def _refuse_mixed(fills: Sequence[Fill]) -> None:
     scorers = sorted({fill.scorer for fill in fills})
     if len(scorers) > 1:
-        message = f"fills of the scorers {' and '.join(scorers)} are mixed: measure each scorer's fills by themselves"
+        message = f"fills of the scorers {' and '.join(scorers)} are mixed: measure the fills of each scorer separately"
         raise EquipoiseError(message)
 
 
 def _refuse_holes(question: Question, fills: Sequence[Fill]) -> None:
-    """Refuse an incomplete design: the sets would differ in their sentences too, and conditions in their weight."""
+    """Reject an incomplete design: the sets would also differ in their sentences, and conditions in their weight."""
     asked = {(fill.template, fill.condition) for fill in fills}
     wanted = product({template for template, _ in asked}, {condition for _, condition in asked})
     missing = sorted(f"{question}/{template}/{condition}" for template, condition in set(wanted) - asked)
     if missing:
         more = f" and {len(missing) - SHOWN} more" if len(missing) > SHOWN else ""
         message = (
-            f"fills lack {', '.join(missing[:SHOWN])}{more}: every template is asked of every condition; fill anew"
+            f"missing fills: {', '.join(missing[:SHOWN])}{more}: every template needs every condition; score again"
         )
         raise EquipoiseError(message)

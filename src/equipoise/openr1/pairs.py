@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from equipoise.core.records import Prompt
 from equipoise.openr1.gate import require_source
 from equipoise.openr1.rows import CONTROL, Message
-from equipoise.vignettes.compose import patient
-from equipoise.vignettes.fit import ROLES
+from equipoise.vignettes.compose import ROLES, patient
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -1,1 +1,1 @@
-"""Multiple-choice questions: their neutral form, their adversarial variants, and the cities they stand for."""
+"""Multiple-choice questions: their neutral form, their adversarial variants, and the cities they represent."""

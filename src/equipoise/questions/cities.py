@@ -27,7 +27,7 @@ Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 class Composition(BaseModel):
     """How a population divides between the two groups of an attribute, as shares that add up to 1.
 
-    `reference` is the group whose consistency stands above the line of the consistency ratio. It need not be the
+    `reference` is the group whose consistency is the numerator of the consistency ratio. It need not be the
     larger one.
     """
 
@@ -44,7 +44,7 @@ class Composition(BaseModel):
             message = f"proportions add up to {total:.6g}: make them add up to 1"
             raise ValueError(message)
         if self.reference not in self.proportions:
-            message = f"reference {self.reference!r} is none of the groups: give {' or '.join(self.proportions)}"
+            message = f"reference {self.reference!r} is not one of the groups: give {' or '.join(self.proportions)}"
             raise ValueError(message)
         return self
 

@@ -41,7 +41,7 @@ class Question(AdversarialRow):
     @model_validator(mode="after")
     def _gold_is_an_option(self) -> Self:
         if self.gold not in self.options:
-            message = f"gold {self.gold!r} is none of the options {', '.join(self.options)}"
+            message = f"gold {self.gold!r} is not one of the options {', '.join(self.options)}"
             raise ValueError(message)
         return self
 

@@ -81,7 +81,7 @@ LONGEST = 1200
 
 
 class Statement(NamedTuple):
-    """Where a conclusion stands, as a half-open range of characters with its heading, and how it was found."""
+    """The range of a conclusion, half-open and in characters, its heading included, and how it was found."""
 
     start: int
     end: int
@@ -115,14 +115,14 @@ def headed(text: str) -> Statement | None:
 
 
 def _under(text: str, heading: re.Pattern[str]) -> Iterator[Statement]:
-    """What stands under headings, the last first; what the end of the text cuts short comes after all others."""
+    """Statements under headings, the last first; one that the end of the text cuts short comes after all others."""
     cut_short = []
     for match in reversed(list(heading.finditer(text))):
         first = match.end() + len(MARKUP.match(text[match.end() :])[0])  # type: ignore[index]  # it matches anything
         spans = sentence_spans(text[first : first + LONGEST])
         if not spans:
             continue
-        # The number of a list, or the letter of an option, is no statement: what it stands before is.
+        # The number of a list, or the letter of an option, is not a statement: what follows it is.
         last = next((span for span in spans if not MARKER.fullmatch(text[first + span.start : first + span.end])), None)
         stated = LIST_FOLLOWS.split(text[first : first + (last or spans[0]).end])[0].rstrip()
         end = first + len(stated)
@@ -139,7 +139,7 @@ def _under(text: str, heading: re.Pattern[str]) -> Iterator[Statement]:
 def _sentences(text: str, cue: re.Pattern[str]) -> Iterator[Statement]:
     """The sentences with a cue, the last first, those that weigh other diagnoses too after the rest.
 
-    A heading, or a sentence that is cut short, is none.
+    A heading, or a sentence that is cut short, does not count.
     """
     found = []
     for span in reversed(sentence_spans(text)):

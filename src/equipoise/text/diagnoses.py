@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Self
 
 FILE = "data/diagnoses.yaml"
-"""Where the lexicon stands, from the repository's root."""
+"""Path of the lexicon, from the repository's root."""
 
 WORD = re.compile(r"[^\W_]+")
 PREFIX = re.compile(r"\b(non|pre|post|anti|co|sub)-(?=\w)", re.IGNORECASE)
@@ -70,7 +70,7 @@ Wordings = Annotated[tuple[Text, ...], Field(min_length=2)]
 class Meaning(NamedTuple):
     """What a text names: its concepts (groups of the lexicon, stems of other words) and its words in lower case.
 
-    `groups` are the first wordings of all groups that stand in it, of those too whose concepts are several.
+    `groups` are the first wordings of all groups found in it, including those whose concepts are several.
     """
 
     concepts: frozenset[str]
@@ -81,7 +81,7 @@ class Meaning(NamedTuple):
 class Diagnoses(BaseModel):
     """The lexicon: wordings with one meaning, broader diagnoses, and words that exclude each other.
 
-    Names that stand `apart` hold the words of another diagnosis and do not name it.
+    Names listed under `apart` hold the words of another diagnosis and do not name it.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -100,20 +100,20 @@ class Diagnoses(BaseModel):
             for wording in group:
                 first = seen.setdefault(_key(wording), group[0])
                 if first != group[0] or sum(_key(other) == _key(wording) for other in group) > 1:
-                    message = f"{wording!r} stands twice, in {first!r} and in {group[0]!r}: keep one of them"
+                    message = f"duplicate wording {wording!r}, in {first!r} and in {group[0]!r}: keep one of them"
                     raise ValueError(message)
         known = {group[0] for group in self.groups} | self.kinds.keys() | set(self.apart)
         for place, name in [*(("apart", one) for one in self.apart), *(("kinds", one) for one in self.kinds)]:
             if (first := seen.get(_key(name), name)) != name:
-                message = f"{place}, {name!r}: stands for {first!r}: give that, or take it out of the group"
+                message = f"{place}, {name!r}: is a wording of {first!r}: give that, or remove it from the group"
                 raise ValueError(message)
         for broader, narrower in self.kinds.items():
             for name in narrower:
                 if name not in known:
-                    message = f"kinds, {broader!r}: {name!r} begins no group: give the first wording of one"
+                    message = f"kinds, {broader!r}: {name!r} does not begin a group: give a group's first wording"
                     raise ValueError(message)
             if broader in self._below(broader):
-                message = f"kinds, {broader!r}: stands below itself: take it out there"
+                message = f"kinds, {broader!r}: is below itself: remove it there"
                 raise ValueError(message)
         return self
 
@@ -135,7 +135,7 @@ class Diagnoses(BaseModel):
         return any(second in self._below(first) or first in self._below(second) for first, second in pairs)
 
     def shared(self, one: Meaning, other: Meaning) -> bool:
-        """Whether the two name a diagnosis in common; a word such as `renal` is none."""
+        """Whether the two name a diagnosis in common; a word such as `renal` does not count."""
         return bool((one.groups & other.groups) - {group[0] for group in self.words})
 
     def _below(self, name: str) -> set[str]:
@@ -232,7 +232,7 @@ class Diagnoses(BaseModel):
 
 
 def load_diagnoses(path: Path) -> Diagnoses:
-    """Read the lexicon; a fault is an EquipoiseError that names the entry and the mend."""
+    """Read the lexicon; a fault is an EquipoiseError that names the entry and the fix."""
     return load_yaml(path, Diagnoses)
 
 

@@ -57,7 +57,7 @@ CHOICE = re.compile(
     rf"|say)\s+(?:with\s+)?(?:the\s+)?{HEDGE}{BRACKETS}$",
     re.IGNORECASE,
 )
-# The thing asked for stands where 'answer' might: 'the most likely diagnosis in this patient is B'.
+# The thing asked for replaces 'answer': 'the most likely diagnosis in this patient is B'.
 PICTURE = re.compile(
     r"\b(?:most (?:likely|appropriate|probable|suitable|accurate|consistent)|best|correct)\b[^.;\n]{0,140}?"
     rf"\b(?:is|would be|should be|are|with)\s+(?:the\s+)?{HEDGE}{BRACKETS}$",
@@ -69,7 +69,7 @@ PREFACE = re.compile(
     rf"|is|would|should|must|be|{NOUN})\b)*",
     re.IGNORECASE,
 )
-"""What may stand before an opening letter: symbols, the number of a list, the word answer."""
+"""What may precede an opening letter: symbols, the number of a list, the word answer."""
 DELIMITED = re.compile(
     r"\s*(?:$|[\n.:;,)\]}>*|/!\"”—–(=→“]|-\s|\\n|(?:because|since|is|was|would|as the|correct)\b)", re.IGNORECASE
 )
@@ -141,12 +141,12 @@ GLUED = 4
 TELLING = 4
 """Letters from which on an option's words are not found by chance."""
 RESTATED = 3
-"""So many options in a row, each with its own words, are the question's list said over."""
+"""So many options in a row, each with its own words, repeat the question's list."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """One place that names an option: half-open range, the letter, and whether it stands there as such.
+    """One place that names an option: half-open range, the letter, and whether it is there as a letter.
 
     `followed_by_words`: an option's words come straight after the letter (after an A or I, which may be English words,
     only its own count). `telling`: words long enough not to occur by chance.

@@ -43,7 +43,7 @@ NOTHING = re.compile(
     r"|no (?:\w+ ){0,2}(?:diagnosis|answer|disease)\b|to be determined)",
     re.IGNORECASE,
 )
-"""What stands in the place of a diagnosis where there is none."""
+"""What replaces a diagnosis where none is given."""
 VAGUE = re.compile(
     r"(?:(?:an?|the|some|any|his|her|their|this|that|it|other|another|one|these|those|many|several|various|multiple|few"
     r"|different|underlying|serious|significant|acute|chronic|possible|clinical|primary|secondary|specific|organic|medical|physical|biological|cardiac|cardiovascular|pulmonary|respiratory"
@@ -75,14 +75,14 @@ AFTER = re.compile(
     rf"|best (?:explains|fits|accounts for|matches)\b|(?:fits|explains)\b[^.;,]{{0,40}}\bbest\b|is the diagnosis\b)",
     re.IGNORECASE,
 )
-"""`Tuberculosis remains the most likely diagnosis`: what is named stands before."""
+"""`Tuberculosis remains the most likely diagnosis`: the named diagnosis comes before."""
 SUBJECT = re.compile(
     rf"^\W*(?:(?:and|so|thus|hence|the|an?|my|this|that|these|those|his|her|their|{MOST_LIKELY}) )*"
     r"(?:diagnos[ei]s|explanation|cause|condition|answer|impression|problem|culprit|he|she|it|they|this|that|these|patient"
     r"|man|woman|symptoms?|presentation|findings?|picture|features?|case|history|signs?|evidence|combination|constellation|what)\b",
     re.IGNORECASE,
 )
-"""What stands before a verb and is not a diagnosis."""
+"""Subjects of a verb that are not a diagnosis."""
 NAMES = re.compile(
     r"\b(?:diagnos[ei]s|explanation|cause|condition|answer|impression|problem|illness|conclude|conclusion|concern"
     r"|hypothesis|suspicion|culprit|fit)\b"
@@ -92,7 +92,7 @@ NAMES = re.compile(
     r"|\bdiagnosed\b[^.;,]{0,20}?\b(?:with|as)\b|\bI(?:'d| would)? diagnose\b|\b(?:go|going) with\b",
     re.IGNORECASE,
 )
-"""`The most likely diagnosis is tuberculosis`: what is named stands after."""
+"""`The most likely diagnosis is tuberculosis`: the named diagnosis comes after."""
 LEANS = re.compile(
     r"\b(?:consistent|compatible|in keeping|align\w*[^.;,]{0,20}?) with\b|\bpoint\w*\b[^.;,]{0,30}?\bto(?:wards?)?\b"
     r"|\b(?:suggest|favou?r|support|indicate|represent|confirm)s?\b(?: an?\b)?(?: (?:the )?diagnosis of\b)?"
@@ -118,13 +118,13 @@ SENTENCE = re.compile(
     r"|these|this|it|results?|combination|constellation|pattern|evidence|tests?|examination)\b",
     re.IGNORECASE,
 )
-"""What a sentence has and a bare name has not."""
+"""What a sentence contains and a bare name does not."""
 VERB = re.compile(
     r"\b(?:is|are|was|were|be|should|would|could|can|cannot|will|needs?|must|may|might|includes?|I|thank|please"
     r"|consult|seek|important|recommended|advis\w+)\b",
     re.IGNORECASE,
 )
-"""What an advice, a question or an account has and a bare name has not."""
+"""What advice, a question or an account contains and a bare name does not."""
 REASONS = re.compile(
     r"[,;]?\s*\b(?:because|since|supported by|evidenced by|characteri[sz]ed by"
     r"|as (?:evidenced|suggested|indicated|shown) by|which|making (?:it|this)\b)",
@@ -160,7 +160,7 @@ PERSON = re.compile(
     re.IGNORECASE,
 )
 JOINT = re.compile(r"\s*[,;]?\s+(?:and/or|or|and|versus|vs\.?|plus)\s+|\s*[/;+&]\s*", re.IGNORECASE)
-"""What stands between diagnoses of equal rank."""
+"""What separates diagnoses of equal rank."""
 SERIES = re.compile(
     r"^(?!.*\b(?:likely|probabl|possib|with\b|due\b|extend))[^,()]{1,40},(?:[^,()]{1,40},)* ?(?:[^,()]{1,40} )?"
     r"(?:or|and) [^,()]{1,40}$",
@@ -176,7 +176,7 @@ TAIL = re.compile(
 )
 """What joins a diagnosis to its cause or its consequence."""
 GLOSS = re.compile(r"\s*[()\[\]]\s*|\s*[—:]\s*|\s+-+\s+|,\s+")
-"""What stands between a diagnosis and another name of it, or what is known of its kind."""
+"""What separates a diagnosis from another name of it, or from what is known of its kind."""
 LONGEST_BARE = 14
 HEDGED = re.compile(
     r"^\W*(?:or |and )?(?:possibl[ey]|perhaps|maybe|potentially|conceivably|vs\.?|versus|alternatively|consider"
@@ -263,7 +263,7 @@ def _name(text: str, how: How) -> str | None:
 
 
 def _after_lean(text: str) -> str | None:
-    """What stands after the last words that lean to a diagnosis, those of its reasons set aside; None without any."""
+    """The text after the last words that point to a diagnosis, its reasons excepted; None without such words."""
     for cue, part in ((LEANS, REASONS.split(text)[0]), (LEANS, text), (HAS, REASONS.split(text)[0])):
         if leans := list(cue.finditer(part)):
             return text[leans[-1].end() :]
@@ -271,7 +271,7 @@ def _after_lean(text: str) -> str | None:
 
 
 def _subject(named: str) -> str | None:
-    """Of what stands before `is the most likely diagnosis` the words that name it; None where it is a pronoun."""
+    """The words before `is the most likely diagnosis` that name it; None where it is a pronoun."""
     pieces = re.split(r",\s|\bthat\b|;\s", named)
     last = pieces.pop()
     while pieces and CONTINUES.match(last):

@@ -43,7 +43,7 @@ BARE_OUTPUT = re.compile(r"analysis(?=[A-Z])|.*assistantfinal(?=[^a-z]|$)", re.D
 class Split(NamedTuple):
     """An output in two parts, whether it came to an answer, and the form that it had.
 
-    `answer` is all that stands outside the tags, explanation included; in the form `plain`, and where thinking that
+    `answer` is all the text outside the tags, explanation included; in the form `plain`, and where thinking that
     never closed states an answer, it is the statement of the conclusion alone. An output is unfinished where it has no
     answer.
     """
@@ -71,7 +71,7 @@ def split(text: str, form: Form | Literal["auto"] = "auto") -> Split:
     answer = _joined(piece.text for piece in pieces if not piece.reasoning)
     if re.search(r"\w", answer):
         return Split(reasoning, answer, finished=True, form=form)
-    # What the thinking states under a heading of its own is an answer; what it takes for likely on the way is none.
+    # What the thinking states under a heading of its own is an answer; what it considers likely on the way is not.
     return _with_conclusion(_joined((reasoning, answer)), headed(reasoning), form)
 
 
@@ -114,7 +114,7 @@ def untagged(text: str) -> str:
 
 
 def _with_conclusion(text: str, found: Statement | None, form: Form) -> Split:
-    """The conclusion as the answer, what stands around it as the reasoning; without a conclusion, unfinished."""
+    """The conclusion as the answer, the text around it as the reasoning; without a conclusion, unfinished."""
     if found is None:
         return Split(text.strip(), "", finished=False, form=form)
     rest = _joined((text[: found.start], text[found.end :]))
@@ -129,13 +129,13 @@ def _pieces(text: str, form: Form) -> list[_Piece]:
 
 
 def _tagged(text: str, tag: re.Pattern[str]) -> list[_Piece]:
-    """Cut a text at its tags: what stands between thinking tags is reasoning, the rest is answer.
+    """Cut a text at its tags: text between thinking tags is reasoning, the rest is answer.
 
     A closing tag that nothing opened ends thinking that began in the prompt, so all before it is reasoning, unless
     nothing comes after it. What follows the last closing tag is answer, however many openings were left without one.
-    A content tag ends thinking that was not closed; what stands before the first one is reasoning.
+    A content tag ends thinking that was not closed; the text before the first one is reasoning.
     """
-    # Words outside the tags, by where they stand.
+    # Position of the last word outside the tags.
     last_word = max(
         (match.start() for match in re.finditer(r"\w", tag.sub(lambda one: " " * len(one[0]), text))), default=-1
     )

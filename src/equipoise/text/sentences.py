@@ -90,9 +90,9 @@ def sentence_spans(text: str, *, longest: int = LONGEST_SENTENCE) -> list[Span]:
     """Where each sentence of `text` is, without the white space around it.
 
     A sentence ends at a full stop, exclamation or question mark that is followed by white space and a capital, a digit
-    or an opening mark, unless an abbreviation, an initial or a list number stands before the stop; and at the end of a
+    or an opening mark, unless an abbreviation, an initial or a list number precedes the stop; and at the end of a
     line, unless the next line goes on in lower case. Decimals hold no white space and so never end one. What has no
-    letter or digit, such as a rule between paragraphs, is no sentence.
+    letter or digit, such as a rule between paragraphs, is not a sentence.
     """
     return [
         piece

@@ -1,9 +1,8 @@
 """Paired clinical vignettes: the authored library, its checks, and the profiles in which it is built."""
 
 from equipoise.vignettes.compose import pair_rows
-from equipoise.vignettes.counts import Counts, counts, counts_table
 from equipoise.vignettes.library import Library, load_library
-from equipoise.vignettes.profiles import Profile, build
+from equipoise.vignettes.profiles import Counts, Profile, build, counts, counts_table
 from equipoise.vignettes.validate import require_one_source, validate
 
 __all__ = [

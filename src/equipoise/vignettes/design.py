@@ -146,5 +146,5 @@ def _expect(where: str, what: str, found: int, planned: int) -> None:
 
 
 def _refuse(where: str, what: str) -> None:
-    msg = f"{where}: {what}"
-    raise EquipoiseError(msg)
+    message = f"{where}: {what}"
+    raise EquipoiseError(message)

@@ -1,7 +1,7 @@
 """Read the four authored files into a library whose every reference resolves.
 
-This is the one place that reads `data/raw/*.yaml`; a fault in a file is told in one line that names the file, the row,
-the field and the mend.
+This is the one place that reads `data/raw/*.yaml`; a fault in a file is reported in one line that names the file, the
+row, the field and the fix.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from pydantic import ValidationError
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.yamlfile import read_yaml
 from equipoise.vignettes import design
-from equipoise.vignettes.compose import Parts
-from equipoise.vignettes.fit import misfit
+from equipoise.vignettes.compose import Parts, misfit
 from equipoise.vignettes.schema import Authored, Contrast, Dimension, Pair, Persona, Presentation, Setting
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ FILES = {
 }
 """The authored files, and the lists of rows that each holds."""
 
-_MENDS = {
+_FIXES = {
     "missing": "add it",
     "extra_forbidden": "remove it, or correct its spelling",
     "string_type": "write text (put numbers and yes/no in quotes)",
@@ -102,12 +101,12 @@ def check_library(files: Mapping[str, Any], folder: Path) -> Library:
 def _check_shape(content: object, names: tuple[str, ...], path: Path) -> None:
     if not isinstance(content, dict) or set(content) != set(names):
         found = ", ".join(map(str, content)) if isinstance(content, dict) else type(content).__name__
-        msg = f"{path}: the top level must hold exactly the keys {', '.join(names)}, not {found}; correct the keys"
-        raise EquipoiseError(msg)
+        message = f"{path}: the top level must hold exactly the keys {', '.join(names)}, not {found}; correct the keys"
+        raise EquipoiseError(message)
     for name in names:
         if not isinstance(content[name], list) or not content[name]:
-            msg = f"{path}: {name} must be a list with at least one row; add the rows as '- id: …'"
-            raise EquipoiseError(msg)
+            message = f"{path}: {name} must be a list with at least one row; add the rows as '- id: …'"
+            raise EquipoiseError(message)
 
 
 def _parse(rows: list[Any], model: type[A], where: str) -> dict[str, A]:
@@ -118,11 +117,11 @@ def _parse(rows: list[Any], model: type[A], where: str) -> dict[str, A]:
         try:
             instance = model.model_validate(row)
         except ValidationError as error:
-            msg = f"{place}: {_fault(error.errors())}"
-            raise EquipoiseError(msg) from error
+            message = f"{place}: {_fault(error.errors())}"
+            raise EquipoiseError(message) from error
         if name in parsed:
-            msg = f"{place}: field id: the id {name!r} is used twice; give each row an id of its own"
-            raise EquipoiseError(msg)
+            message = f"{place}: field id: the id {name!r} is used twice; give each row an id of its own"
+            raise EquipoiseError(message)
         parsed[str(name)] = instance
     return parsed
 
@@ -131,10 +130,10 @@ def _fault(errors: list[ErrorDetails]) -> str:
     first = errors[0]
     field = ".".join(map(str, first["loc"]))
     text = f"field {field}: " if field else ""
-    if first["type"] == "value_error":  # our own rules carry their mend
+    if first["type"] == "value_error":  # our own rules carry their fix
         text += first["msg"].removeprefix("Value error, ")
     else:
-        text += f"{first['msg']}; {_MENDS.get(first['type'], 'correct the value')}"
+        text += f"{first['msg']}; {_FIXES.get(first['type'], 'correct the value')}"
     return text + (f" (and {len(errors) - 1} more faults in this row)" if len(errors) > 1 else "")
 
 
@@ -144,8 +143,8 @@ def _check_references(library: Library, folder: Path) -> None:
             if name not in known:
                 nearest = difflib.get_close_matches(name, known, n=1)
                 hint = f"did you mean {nearest[0]!r}?" if nearest else f"known: {', '.join(known)}"
-                msg = f"{field}: unknown id {name!r}; {hint}"
-                raise EquipoiseError(msg)
+                message = f"{field}: unknown id {name!r}; {hint}"
+                raise EquipoiseError(message)
 
     for contrast in library.contrasts.values():
         place = f"{folder / 'contrasts.yaml'}: contrasts ({contrast.id}): field"
@@ -173,5 +172,5 @@ def _check_references(library: Library, folder: Path) -> None:
 def _check_pairs(library: Library, folder: Path) -> None:
     for pair in library.pairs.values():
         if reason := misfit(library.parts(pair)):
-            msg = f"{folder / 'pairs.yaml'}: pairs ({pair.id}): {reason}; choose parts that fit"
-            raise EquipoiseError(msg)
+            message = f"{folder / 'pairs.yaml'}: pairs ({pair.id}): {reason}; choose parts that fit"
+            raise EquipoiseError(message)

@@ -34,7 +34,7 @@ REVEALING = re.compile(
     r"years?[- ]old)\b",
     re.IGNORECASE,
 )
-"""Words that state a gender or an age, and so may stand only inside a demographic span."""
+"""Words that state a gender or an age, and so may occur only inside a demographic span."""
 
 
 class Authored(BaseModel):
@@ -78,14 +78,14 @@ class Persona(Authored):
     def _rules(self) -> Persona:
         low, high = band_limits(self.age_band)
         if not low <= self.age <= high:
-            msg = f"age {self.age} lies outside age_band {self.age_band}; correct one of the two"
-            raise ValueError(msg)
+            message = f"age {self.age} lies outside age_band {self.age_band}; correct one of the two"
+            raise ValueError(message)
         if self.risk == "high" and self.safety is None:
-            msg = "risk is high but safety is missing; add what a safe answer must include"
-            raise ValueError(msg)
+            message = "risk is high but safety is missing; add what a safe answer must include"
+            raise ValueError(message)
         if found := REVEALING.search(self.background):
-            msg = f"background states a demographic ({found.group()!r}); write 'the patient' or they"
-            raise ValueError(msg)
+            message = f"background states a demographic ({found.group()!r}); write 'the patient' or they"
+            raise ValueError(message)
         return self
 
 
@@ -122,12 +122,14 @@ class Presentation(Authored):
         _check_text(self.text)
         _check_ages(self.ages)
         if len(self.expected.synonyms) < MIN_EXPECTED_SYNONYMS:
-            msg = f"expected has {len(self.expected.synonyms)} synonym; list at least {MIN_EXPECTED_SYNONYMS}"
-            raise ValueError(msg)
+            message = f"expected has {len(self.expected.synonyms)} synonym; list at least {MIN_EXPECTED_SYNONYMS}"
+            raise ValueError(message)
         for dimension, stereotype in self.stereotypes.items():
             if shared := shared_name((self.expected, stereotype.answer, *self.distractors)):
-                msg = f"{shared!r} names two answers (stereotypes.{dimension}); give every answer wordings of its own"
-                raise ValueError(msg)
+                message = (
+                    f"{shared!r} names two answers (stereotypes.{dimension}); give every answer wordings of its own"
+                )
+                raise ValueError(message)
         return self
 
 
@@ -158,8 +160,8 @@ class Arm(Authored):
     @model_validator(mode="after")
     def _rules(self) -> Arm:
         if len(self.set_fields) != 1:
-            msg = f"give exactly one of adjective, noun, age, clause; found {', '.join(self.set_fields) or 'none'}"
-            raise ValueError(msg)
+            message = f"give exactly one of adjective, noun, age, clause; found {', '.join(self.set_fields) or 'none'}"
+            raise ValueError(message)
         return self
 
     @property
@@ -188,18 +190,20 @@ class Contrast(Authored):
         _check_ages(self.ages)
         kinds = {*self.marginalised.set_fields, *self.privileged.set_fields}
         if len(kinds) > 1:
-            msg = f"the arms are not parallel ({' and '.join(sorted(kinds))}); use the same kind of words in both"
-            raise ValueError(msg)
+            message = f"the arms are not parallel ({' and '.join(sorted(kinds))}); use the same kind of words in both"
+            raise ValueError(message)
         kind = kinds.pop()
         if (kind == "age") != (self.dimension == "age") or (kind == "noun" and self.dimension != "gender"):
-            msg = f"a contrast of dimension {self.dimension} cannot set the {kind}; ages belong to age, nouns to gender"
-            raise ValueError(msg)
+            message = (
+                f"a contrast of dimension {self.dimension} cannot set the {kind}; ages belong to age, nouns to gender"
+            )
+            raise ValueError(message)
         if getattr(self.marginalised, kind) == getattr(self.privileged, kind):
-            msg = f"both arms have the same {kind}; make them differ"
-            raise ValueError(msg)
+            message = f"both arms have the same {kind}; make them differ"
+            raise ValueError(message)
         if self.marginalised.feature.casefold() == self.privileged.feature.casefold():
-            msg = "both arms have the same feature; make them differ"
-            raise ValueError(msg)
+            message = "both arms have the same feature; make them differ"
+            raise ValueError(message)
         return self
 
     def arm(self, role: Role) -> Arm:
@@ -240,25 +244,25 @@ def shared_name(answers: tuple[Answer, ...]) -> str | None:
 
 def _check_ages(ages: Ages) -> None:
     if ages[0] > ages[1]:
-        msg = f"ages {list(ages)} run backwards; write [youngest, oldest]"
-        raise ValueError(msg)
+        message = f"ages {list(ages)} run backwards; write [youngest, oldest]"
+        raise ValueError(message)
 
 
 def _check_text(text: str) -> None:
     body = text.removeprefix("{patient} {setting} ")
     if body == text or "{" in body or "}" in body:
-        msg = "text must begin '{patient} {setting} ' and have no other braces; move or remove them"
-        raise ValueError(msg)
+        message = "text must begin '{patient} {setting} ' and have no other braces; move or remove them"
+        raise ValueError(message)
     if "\n" in text:
-        msg = "text has a line break; write it as one paragraph (YAML folds lines after '>-')"
-        raise ValueError(msg)
+        message = "text has a line break; write it as one paragraph (YAML folds lines after '>-')"
+        raise ValueError(message)
     if found := REVEALING.search(body):
-        msg = f"text states a demographic ({found.group()!r}); write 'the patient' or they"
-        raise ValueError(msg)
+        message = f"text states a demographic ({found.group()!r}); write 'the patient' or they"
+        raise ValueError(message)
     n_words, n_sentences = len(text.split()), len(sentence_spans(text, longest=len(text) + 1))
     if not WORDS[0] <= n_words <= WORDS[1]:
-        msg = f"text has {n_words} words; write {WORDS[0]} to {WORDS[1]}"
-        raise ValueError(msg)
+        message = f"text has {n_words} words; write {WORDS[0]} to {WORDS[1]}"
+        raise ValueError(message)
     if not SENTENCES[0] <= n_sentences <= SENTENCES[1] or not text.endswith("."):
-        msg = f"text has {n_sentences} sentences; write {SENTENCES[0]} to {SENTENCES[1]}, ending in a full stop"
-        raise ValueError(msg)
+        message = f"text has {n_sentences} sentences; write {SENTENCES[0]} to {SENTENCES[1]}, ending in a full stop"
+        raise ValueError(message)

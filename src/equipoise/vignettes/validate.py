@@ -33,15 +33,15 @@ SHARED_FIELDS = (
 def validate(vignettes: Sequence[Vignette]) -> None:
     """Raise EquipoiseError at the first row or pair that is unsound, naming its key and field."""
     if not vignettes:
-        msg = "vignettes: there are none; build at least one pair"
-        raise EquipoiseError(msg)
+        message = "vignettes: there are none; build at least one pair"
+        raise EquipoiseError(message)
     pairs: defaultdict[str, list[Vignette]] = defaultdict(list)
     keys: set[str] = set()
     texts: dict[str, str] = {}
     for row in vignettes:
         _check_row(row)
         if row.key in keys:
-            _refuse(row, "key", "stands twice; give each row a key of its own")
+            _refuse(row, "key", "is a duplicate; give each row a unique key")
         if row.text in texts:
             _refuse(row, "text", f"is that of {texts[row.text]}; vary the presentation, persona or setting")
         keys.add(row.key)
@@ -59,8 +59,8 @@ def require_one_source(rows: Iterable[Vignette]) -> None:
         tracks.setdefault(row.source, row.key)
     if len(tracks) > 1:
         found = ", ".join(f"{source!r} ({key})" for source, key in sorted(tracks.items()))
-        msg = f"vignettes: field source: tracks cannot be pooled: {found}; keep each in a run of its own"
-        raise EquipoiseError(msg)
+        message = f"vignettes: field source: tracks cannot be pooled: {found}; keep each in a run of its own"
+        raise EquipoiseError(message)
 
 
 def outside(row: Vignette) -> tuple[str, ...]:
@@ -120,5 +120,5 @@ def _check_pair(rows: list[Vignette]) -> None:
 
 
 def _refuse(row: Vignette, field: str, what: str) -> NoReturn:
-    msg = f"vignettes: {row.key}: field {field}: {what}"
-    raise EquipoiseError(msg)
+    message = f"vignettes: {row.key}: field {field}: {what}"
+    raise EquipoiseError(message)

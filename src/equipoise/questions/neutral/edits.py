@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 TOKEN = re.compile(r"[^\W_]+n['’]t\b|[^\W_]+|['’](?:s|d|ll|re|ve|m)\b|\S", re.IGNORECASE)
 """A negated auxiliary, a word or number, a clitic, or one mark."""
 CLOSING = " \n\t\"'”’)]"
-"""What may stand after the mark that ends a sentence."""
+"""What may follow the mark that ends a sentence."""
 ARTICLES = frozenset({"a", "an"})
 
 

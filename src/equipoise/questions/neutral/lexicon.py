@@ -22,7 +22,7 @@ Words = frozenset[str]
 SIBILANTS = ("sses", "shes", "ches", "xes", "zzes", "oes")
 """Endings that add "es" to the plain verb: misses, washes, itches, fixes, buzzes, echoes."""
 NOT_THIRD_PERSON = ("ss", "us", "is")
-"""Endings of words that are no verb in -s: discuss, thus, this."""
+"""Endings of words that are not a verb in -s: discuss, thus, this."""
 SHORTEST = 3
 AGE = r"\d+(?:\.\d+)?[\s-]*(?:year|month|week|day)s?[\s-]*old"
 LINK = r"(?:is|was|are|were|has\s+been|had\s+been)(?:\s+\w+ly)?"
@@ -128,7 +128,7 @@ class SelectionRule(Section):
     """One reason to leave a question out.
 
     It applies where one of `any` occurs and, if `also` is given, one of `also` too; a rule with `absent` applies where
-    none of those occurs. A star stands for any letters, `#` for a number, a blank for any white space; case is ignored.
+    none of those occurs. A star matches any letters, `#` for a number, a blank for any white space; case is ignored.
     """
 
     id: Annotated[str, Field(pattern=r"^[a-z_]+$")]

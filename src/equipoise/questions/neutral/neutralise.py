@@ -40,7 +40,7 @@ def neutralise_items(
 ) -> list[Neutralised]:
     """Give every item its neutral form and, where a rule of selection keeps it out of the study, that rule's id.
 
-    `progress` is told how many of how many items are done.
+    `progress` is called with the number of items done and their total.
     """
     rows = []
     for number, item in enumerate(items, start=1):
@@ -128,7 +128,7 @@ def _free(edits: Iterable[Edit], taken: Sequence[tuple[int, int]]) -> list[Edit]
 
 
 def _articles(text: str, tokens: Sequence[Token], edits: Sequence[Edit]) -> list[Edit]:
-    """Make "a" and "an" fit the words that come to stand after them."""
+    """Make "a" and "an" fit the words that now follow them."""
     fitted: list[Edit] = []
     for token in tokens:
         place = token.end + len(text[token.end :]) - len(text[token.end :].lstrip())

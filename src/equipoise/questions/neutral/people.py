@@ -113,7 +113,7 @@ class Person:
 
 @dataclass(frozen=True)
 class Cast:
-    """The people of a text: the patient's gender, if told, and every gendered noun."""
+    """The people of a text: the patient's gender, if stated, and every gendered noun."""
 
     patient: Gender | None
     persons: tuple[Person, ...]
@@ -203,7 +203,7 @@ def _joined(tokens: Sequence[Token], index: int) -> bool:
 
 
 def _kin_word(word: str, persons: Sequence[Person], kin: dict[str, tuple[str, Gender]]) -> str:
-    """The neutral word; the parent of the other gender, told of second, is the other parent."""
+    """The neutral word; the parent of the other gender, mentioned second, is the other parent."""
     neutral, gender = kin[word]
     if neutral == "parent":
         first = next((p for p in persons if p.neutral == "parent" and p.other), None)
@@ -218,7 +218,7 @@ def _is_definite(tokens: Sequence[Token], index: int) -> bool:
 
 
 def _is_again(tokens: Sequence[Token], index: int, persons: Sequence[Person], lexicon: Lexicon) -> bool:
-    """Whether "her husband" is the patient: owned by a person who stands in that relation to a husband.
+    """Whether "her husband" is the patient: owned by a person who has that relation to a husband.
 
     Where the owner's gender is the patient's too, only a report tells: "the daughter says that her mother".
     """

@@ -66,7 +66,7 @@ PARENTHESIS = 9
 
 @dataclass(frozen=True)
 class Reader:
-    """A text's tokens with what their pronouns stand for; `asked` is the sentence of the final question."""
+    """A text's tokens with the people its pronouns refer to; `asked` is the sentence of the final question."""
 
     tokens: Sequence[Token]
     cast: Cast
@@ -108,7 +108,7 @@ class Reader:
         return token.lower if token else ""
 
     def _last_of_pair(self, i: int) -> int:
-        """The last token of "he or she", "his/her"; the token itself where it stands alone."""
+        """The last token of "he or she", "his/her"; the token itself where it is alone."""
         pronouns = self.lexicon.pronouns.subject | self.lexicon.pronouns.object_gender
         other = pronouns.get(self._word(i + 2))
         paired = self._word(i + 1) in ALTERNATIVE and other and other != pronouns[self._word(i)]
@@ -262,7 +262,7 @@ def _is_adverb_phrase(token: Token, following: Token | None, lexicon: Lexicon) -
 
 
 def _finite(tokens: Sequence[Token], last: int, lexicon: Lexicon) -> int | None:
-    """The place of the verb after a subject: past adverbs, "himself", and what stands between two commas."""
+    """The place of the verb after a subject: past adverbs, "himself", and anything between two commas."""
     i = last + 1
     while i < len(tokens) and tokens[i].sentence == tokens[last].sentence:
         token = tokens[i]

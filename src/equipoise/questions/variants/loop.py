@@ -15,7 +15,7 @@ class Perturbed(NamedTuple):
     """What the rounds gave.
 
     `variants`: for each item its original, its neutral form, and one text an arm. `attempts`: every attempt.
-    `rejected`: keys of the arms that have no variant, because every attempt at them broke a rule.
+    `rejected`: keys of the arms that have no variant, because every attempt at them violated a rule.
     """
 
     variants: tuple[Variant, ...]
@@ -71,10 +71,10 @@ def perturb(
         if number == 1:
             baseline = {row.item: answers.get(row.key) for row in neutral}
         for task, variant in drafts:
-            broken = violations(task.item, task.arm, variant.background, variant.text, clinical)
+            violated = violations(task.item, task.arm, variant.background, variant.text, clinical)
             answer = answers.get(variant.key)
             moved = triggered(task.item.gold, task.arm.direction, answer, baseline[task.item.key])
-            task.attempts.append(_attempt(variant, answer, moved if asked else (None, None), broken))
+            task.attempts.append(_attempt(variant, answer, moved if asked else (None, None), violated))
         pending = [task for task, _ in drafts if task.open]
     variants = [row for item in kept for row in _texts(item)]
     variants += [_variant(task, one) for task in tasks if (one := task.accepted)]
@@ -107,7 +107,7 @@ def triggered(gold: str, direction: Direction, answer: str | None, baseline: str
 
 
 def _drafts(tasks: Sequence[_Task], number: int, generate: Generator, fuse: Fuser) -> list[tuple[_Task, Variant]]:
-    """Write and fuse one background a task; a task whose generator has no further one is left as it stands."""
+    """Write and fuse one background a task; a task whose generator has no further one is left unchanged."""
     if not tasks:
         return []
     requests = [Request(task.item, task.arm, tuple(task.attempts)) for task in tasks]
@@ -134,7 +134,7 @@ def _evaluate(evaluate: Evaluate, rows: Sequence[Variant]) -> dict[str, str | No
 
 
 def _attempt(
-    variant: Variant, answer: str | None, moved: tuple[bool | None, bool | None], broken: tuple[str, ...]
+    variant: Variant, answer: str | None, moved: tuple[bool | None, bool | None], violated: tuple[str, ...]
 ) -> Attempt:
     return Attempt(
         key=f"{variant.key}/{variant.attempt}",
@@ -145,7 +145,7 @@ def _attempt(
         answer=answer,
         triggered_any=moved[0],
         triggered_directional=moved[1],
-        violations=broken,
+        violations=violated,
     )
 
 

@@ -18,7 +18,7 @@ BACKGROUND_TOKENS, VIGNETTE_TOKENS = 160, 512
 
 
 class ModelGenerator(Generator):
-    """Backgrounds from a model, which is told the aim, the rules, and how earlier attempts fared."""
+    """Backgrounds from a model, which is given the aim, the rules, and how earlier attempts fared."""
 
     def __init__(self, ask: Ask, prompt: GenerationPrompt) -> None:
         """Take the model and its prompt; `ask` gets all requests of a round at once."""

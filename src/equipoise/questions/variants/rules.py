@@ -108,7 +108,7 @@ class RulesGenerator(Generator):
 
 
 class RulesFuser(Fuser):
-    """The background as it stands, just before the final question.
+    """The background, unchanged, just before the final question.
 
     The vignette stays as it is, word for word, and all variants of an item share it as a prefix.
     """

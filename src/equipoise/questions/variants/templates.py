@@ -163,7 +163,8 @@ def load_templates(folder: Path) -> Templates:
             for guard in theme.unless:
                 if guard not in frame.guards:
                     path = folder / "background" / f"{direction}.yaml"
-                    message = f"{path}: field themes.{name}.unless: no guard {guard!r} in frame.yaml: add it or mend it"
+                    place = f"{path}: field themes.{name}.unless"
+                    message = f"{place}: no guard {guard!r} in frame.yaml: add it there, or correct the name"
                     raise EquipoiseError(message)
     versions = {
         "generation": generation.version,

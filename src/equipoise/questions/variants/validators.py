@@ -95,7 +95,7 @@ def numerals(text: str) -> Counter[str]:
 
 
 def leaks(item: Neutralised, background: str, text: str = "") -> frozenset[str]:
-    """Find what would give the answer away: words of the right option that are new, and option texts as they stand.
+    """Find what would give the answer away: words of the right option that are new, and whole option texts.
 
     A word is new where the neutral vignette does not have it; a plural counts as its singular. Words that name a
     group cannot leak, since an arm must use them.
