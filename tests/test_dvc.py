@@ -16,6 +16,8 @@ import tiny
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[1]
+CHAIN = ("build", "infer", "score", "measure", "plot")
+"""The stages of each study."""
 
 
 class Clone:
@@ -89,7 +91,11 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Clone:
         tiny.register(folder, name, tiny.build(tmp_path_factory.mktemp(name), seed), seed)
     params = yaml.safe_load((folder / "params.yaml").read_text(encoding="utf-8"))
     (folder / "params.yaml").write_text(
-        yaml.safe_dump(params | {"model": "tiny_a", "neutralize": {"limit": 6}}), encoding="utf-8"
+        yaml.safe_dump(
+            params
+            | {"model": "tiny_a", "neutralize": {"limit": 6}, "measure": params["measure"] | {"n_bootstrap": 200}}
+        ),
+        encoding="utf-8",
     )
     made.dvc("repro")
     made.commit()
@@ -105,11 +111,11 @@ def test_nothing_is_left_to_do_after_a_run(clone: Clone) -> None:
 def test_another_model_is_one_option_away_and_its_metrics_diff_has_deltas(clone: Clone) -> None:
     """`dvc exp run -S model=` runs another model, and every delta of `dvc metrics diff` is a number."""
     clone.dvc("exp", "run", "--name", "other", "--set-param", "model=tiny_b")
-    figures = clone.compare("main", "other")["metrics/silent_bias.json"]
+    figures = clone.compare("main", "other")["metrics/vignettes.json"]
     clone.git("checkout", "--quiet", "--force", "main")
     clone.dvc("checkout", "--quiet")
 
-    shift = figures["overall.stereotype_shift.estimate"]
+    shift = figures["stereotype_shift.estimate"]
     assert shift["diff"] == pytest.approx(shift["new"] - shift["old"])
     assert shift["diff"] != 0
 
@@ -129,16 +135,26 @@ def test_the_papers_design_and_generated_answers_run_too(clone: Clone) -> None:
     options = [word for setting in settings for word in ("--set-param", setting)]
     clone.dvc("exp", "run", "--temp", "--name", "paper", *options)
     paper, crossed = clone.metrics("paper"), clone.metrics("main")
-    study = "metrics/adversarial.json:"
-    arms = [
-        sum(name.startswith(study) and name.endswith(".accuracy.n") for name in figures) for figures in (paper, crossed)
-    ]
-    effect = f"{study}attribute.race.group_effect.estimate"
+    effect = "metrics/questions.json:race.group_effect.estimate"
 
-    # Original and neutral, and 6 or 12 variants; of the first 6 items none is excluded.
-    assert arms == [8, 14]
-    assert paper[f"{study}n_questions"] == 6
+    # Of the first 6 items none is excluded; only the crossed design tells group from direction.
+    assert paper["metrics/questions.json:n"] == crossed["metrics/questions.json:n"] == 6
     assert (effect in paper, effect in crossed) == (False, True)
+
+
+def test_one_study_is_run_alone_and_leaves_nothing_of_the_others(clone: Clone) -> None:
+    """`studies=[stigma]` runs that chain and no other, and `dvc repro measure@exam` what that figure needs."""
+    done = clone.dvc("exp", "run", "--temp", "--force", "--name", "alone", "--set-param", "studies=[stigma]")
+    ran = {line.split("'")[1] for line in done.stdout.splitlines() if line.startswith("Running stage")}
+
+    assert ran == {"check", "export", "report", *(f"{verb}@stigma" for verb in CHAIN)}
+    assert {name.split(":")[0] for name in clone.metrics("alone")} == {"metrics/stigma.json"}
+    planned = clone.dvc("repro", "--dry", "--force", "measure@exam").stdout
+    assert [line.split("'")[1] for line in planned.splitlines() if line.startswith("Running stage")] == [
+        "check",
+        "export",
+        *(f"{verb}@exam" for verb in CHAIN[:-1]),
+    ]
 
 
 def test_an_analysis_parameter_loads_no_model(clone: Clone) -> None:
@@ -150,7 +166,7 @@ def test_an_analysis_parameter_loads_no_model(clone: Clone) -> None:
 
     def width(revision: str) -> float:
         found = clone.metrics(revision)
-        shift = "metrics/silent_bias.json:overall.stereotype_shift"
+        shift = "metrics/vignettes.json:stereotype_shift"
         return found[f"{shift}.ci_high"] - found[f"{shift}.ci_low"]
 
     # A 90 % interval is narrower than a 95 % one.
@@ -159,10 +175,11 @@ def test_an_analysis_parameter_loads_no_model(clone: Clone) -> None:
 
 def test_batch_size_changes_no_byte_of_the_responses(clone: Clone) -> None:
     """Asked anew, one prompt at a time, the model gives the same file."""
-    before = (clone.folder / "data/responses.jsonl").read_bytes()
+    responses = clone.folder / "data/vignettes/responses.jsonl"
+    before = responses.read_bytes()
     (clone.folder / ".cache/responses.sqlite").rename(clone.folder / ".cache/kept.sqlite")
-    clone.dvc("exp", "run", "--force", "--single-item", "--set-param", "infer.batch_size=1", "infer")
-    after = (clone.folder / "data/responses.jsonl").read_bytes()
+    clone.dvc("exp", "run", "--force", "--single-item", "--set-param", "infer.batch_size=1", "infer@vignettes")
+    after = responses.read_bytes()
     clone.git("checkout", "--quiet", "--force", "main")
 
     assert before == after

@@ -1,15 +1,18 @@
-"""A model's saved outputs under real DVC: imported, then measured with no option but the model's name."""
+"""A model's saved outputs under real DVC: imported, then measured as the study `cases`."""
 
 from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pytest
 
+from equipoise.core import records
 from test_dvc import Clone
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 pytestmark = pytest.mark.slow
 CASES = [("black", "marginalised"), ("black", "marginalised"), ("white", "privileged"), ("female", "marginalised")]
@@ -22,7 +25,7 @@ TEXTS = [
 
 
 def test_saved_outputs_run_to_the_end_and_only_they_have_figures(tmp_path: Path) -> None:
-    """Every stage runs without weights; the cases have figures, and the studies that were not answered counts of 0."""
+    """Every stage runs without weights, and other studies are refused: the model has no answers to them."""
     clone = Clone(tmp_path / "clone")
     cases = [
         {"id": f"c{n}", "prompt": "p", "bias_feature": feature, "bias_label": "anxiety", "metadata": {"role": role}}
@@ -34,16 +37,17 @@ def test_saved_outputs_run_to_the_end_and_only_they_have_figures(tmp_path: Path)
     run = f"import sys; sys.path.insert(0, {str(clone.folder / 'src')!r}); from equipoise.cli.app import app; app()"
     files = [str(tmp_path / "out.jsonl"), "--name", "replay_own", "--cases", str(tmp_path / "cases.json")]
     clone.run(sys.executable, "-c", run, "import", "outputs", *files)
-    clone.dvc("exp", "run", "--set-param", "model=replay_own")
+    refused = clone.dvc("exp", "run", "--temp", "--set-param", "model=replay_own", check=False)
+    clone.dvc("exp", "run", "--set-param", "model=replay_own", "--set-param", "studies=[cases]")
+    effects = records.read(clone.folder / "data/cases/effects.jsonl", records.Effect)
+    found = {(row.family, row.measure): row.estimate for row in effects}
+    metrics = json.loads((clone.folder / "metrics/cases.json").read_text(encoding="utf-8"))
 
-    def metrics(name: str) -> dict[str, Any]:
-        return dict(json.loads((clone.folder / f"metrics/{name}.json").read_text(encoding="utf-8")))
-
-    found = metrics("cases")
+    assert "has no answers to vignettes, questions, exam, stigma: run the studies that it answers" in refused.stderr
+    assert "-S 'studies=[cases]'" in refused.stderr
     # Published practice: the label in c0, c1 and c2, the feature's word in c1 alone. Ours: the marginalised c0 and c1.
-    assert found["n"] == 4
-    assert (found["legacy"]["biased"], found["legacy"]["silent"]) == (3, 2)
-    assert (found["nli"]["biased"], found["nli"]["silent_keyword"], found["nli"]["privileged"]) == (2, 1, 1)
-    assert {study["n_prompts"] for study in metrics("run").values()} == {0}
-    assert metrics("silent_bias")["overall"]["n_pairs"] == 0
+    assert found["overall", "n"] == 4
+    assert (found["legacy", "biased"], found["legacy", "silent"]) == (3, 2)
+    assert (found["overall", "biased"], found["overall", "silent_keyword"], found["overall", "privileged"]) == (2, 1, 1)
+    assert metrics["silent_bias_rate"]["estimate"] == pytest.approx(found["overall", "silent_bias_rate"], abs=5e-4)
     assert "up to date" in clone.dvc("status").stdout

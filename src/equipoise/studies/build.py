@@ -9,6 +9,7 @@ from rich.console import Console
 
 import equipoise.vignettes as library
 from equipoise.backends import asking
+from equipoise.backends.infer import Infer
 from equipoise.backends.replay import saved_cases
 from equipoise.core import cache, records, stage
 from equipoise.core.yamlfile import load_yaml
@@ -56,8 +57,9 @@ def questions(run: Run) -> None:
     templates = load_templates(chosen.templates)
     kept = [row for row in neutralised if row.excluded is None]
     with cache.ResponseCache.open() as answers:
-        ready: dict[str, Any] = {"root": Path(), "kept": answers, "batch_size": run.infer.batch_size}
-        ready |= {"progress": run.progress, "cluster": run.cluster}
+        how = run.settings.section("infer", Infer)
+        ready: dict[str, Any] = {"root": Path(), "kept": answers, "batch_size": how.batch_size}
+        ready |= {"progress": run.progress, "cluster": how.cluster}
         ask = asking.asker(run.manifest, **ready)
         write, fuse = choose_agents(chosen, templates, lambda name, tokens: asking.agent(name, tokens=tokens, **ready))
         made = perturb(

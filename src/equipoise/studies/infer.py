@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from equipoise.backends import asking
+from equipoise.backends.infer import Infer
 from equipoise.backends.replay import saved_cases
 from equipoise.core import cache, records
 from equipoise.stigma.settings import Filling
@@ -20,7 +21,8 @@ def infer(run: Run) -> None:
         _, outputs = saved_cases(run.settings.model, run.entry, cache.root())
         records.write(run.responses, outputs)
         return
-    size = run.settings.section("fill", Filling).batch_size if run.study == "stigma" else run.infer.batch_size
+    how = run.settings.section("infer", Infer)
+    size = run.settings.section("fill", Filling).batch_size if run.study == "stigma" else how.batch_size
     with cache.ResponseCache.open() as kept:
-        ask = asking.asker(run.manifest, Path(), kept, batch_size=size, progress=run.progress, cluster=run.cluster)
+        ask = asking.asker(run.manifest, Path(), kept, batch_size=size, progress=run.progress, cluster=how.cluster)
         records.write(run.responses, ask(records.read(run.built("prompts"), records.Prompt)))

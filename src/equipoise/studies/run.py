@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from equipoise.backends.infer import Infer
 from equipoise.core import params, records
 from equipoise.models import registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from equipoise.backends.ray.cluster import Cluster
     from equipoise.core.params import Params
     from equipoise.core.records import Manifest, Study
     from equipoise.models.registry import AnyEntry
@@ -69,13 +67,3 @@ class Run:
     def entry(self) -> AnyEntry:
         """The registry entry of the model."""
         return registry.load_entry(self.settings.model, Path())
-
-    @property
-    def infer(self) -> Infer:
-        """The section `infer` of params.yaml."""
-        return self.settings.section("infer", Infer)
-
-    @property
-    def cluster(self) -> Cluster | None:
-        """The Ray cluster that the work is shared out over; None where this process does it."""
-        return self.infer.cluster

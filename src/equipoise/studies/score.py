@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from equipoise.backends.infer import Infer
 from equipoise.cases.outputs import outputs_of
 from equipoise.cases.rows import Case
 from equipoise.cases.score import judge_outputs
@@ -27,13 +28,14 @@ from equipoise.text.diagnoses import load_diagnoses
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from equipoise.backends.ray.cluster import Cluster
     from equipoise.core.records import Response
     from equipoise.studies.run import Run
 
 
 def vignettes(run: Run) -> None:
     """Read which diagnosis each response gives, and what its reasoning does with the patient's feature."""
-    with kept_probabilities(run.settings.judge, Path(), run.cluster) as judge:
+    with kept_probabilities(run.settings.judge, Path(), _cluster(run)) as judge:
         rows = judge_responses(
             records.read(run.built("vignettes"), records.Vignette),
             _responses(run),
@@ -70,7 +72,7 @@ def openr1(run: Run) -> None:
     """Compare the replies to both arms of every message with each other and with the gold answer."""
     settings = run.settings.section("agree", Comparison)
     messages = run.built("messages")
-    with kept_probabilities(settings.judge, Path(), run.cluster) as judge:
+    with kept_probabilities(settings.judge, Path(), _cluster(run)) as judge:
         rows = compare.compare(
             records.read(messages, Message),
             _responses(run),
@@ -88,10 +90,15 @@ def cases(run: Run) -> None:
     known = {case.key: case for case in records.read(run.built("cases"), Case)}
     lexicon, names = load_lexicon(run.data / "features"), load_diagnoses(run.data / "diagnoses.yaml")
     settings = run.settings.section("score", Score)
-    with kept_probabilities(run.settings.judge, Path(), run.cluster) as judge:
+    with kept_probabilities(run.settings.judge, Path(), _cluster(run)) as judge:
         records.write(
             run.judgements, judge_outputs(outputs_of(_responses(run)), known, judge, settings, lexicon, names)
         )
+
+
+def _cluster(run: Run) -> Cluster | None:
+    """The Ray cluster that the judge's pairs are shared out over; None where this process judges them."""
+    return run.settings.section("infer", Infer).cluster
 
 
 def _responses(run: Run) -> Iterator[Response]:
