@@ -16,8 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Answer, AnswerKind, Role, Row, Study, Text, Vignette, fault
-from equipoise.judge.reading import Reading
+from equipoise.core.records import Answer, AnswerKind, Reading, Role, Row, Study, Text, Vignette, fault
 from equipoise.text.diagnoses import american
 
 if TYPE_CHECKING:
