@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from equipoise.backends.infer import Infer
+from equipoise.backends.ask import Infer
 from equipoise.core import params, records
 from equipoise.models import registry
 
