@@ -30,7 +30,7 @@ from equipoise.metrics.rows import read_rows
 from equipoise.metrics.studies import figures_of
 from speed import machine
 
-from equipoise.backends.infer import answer_all
+from equipoise.backends.ask import answer_all
 from equipoise.core import cache, params, records, stage
 from equipoise.core.records import Manifest, Prompt, Response, Vignette
 from equipoise.judge.kept import kept_probabilities

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import settings
 
-from equipoise.backends.load import open_backend
+from equipoise.backends.ask import open_backend
 from equipoise.core.records import Manifest
 from equipoise.models import export, registry
 

@@ -173,5 +173,5 @@ def housing_study() -> ROWS:
 
 def write_housing_study(folder: Path) -> None:
     """Write the study's three files."""
-    for name, rows in zip(("vignettes", "responses", "judgements"), housing_study(), strict=True):
+    for name, rows in zip(("built/vignettes", "responses", "judgements"), housing_study(), strict=True):
         write(folder / f"{name}.jsonl", rows)

@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from equipoise.backends.infer import answer_all
+from equipoise.backends.ask import answer_all
 from equipoise.backends.openai import ApiBackend
 from equipoise.core.cache import ResponseCache
 from equipoise.models.export import describe

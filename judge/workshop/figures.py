@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from equipoise.cases.rows import Case
-    from equipoise.core.records import Consideration
+    from equipoise.core.records import Consideration, Reading
     from equipoise.judge.lexicon import Lexicon
-    from equipoise.judge.reading import Reading, ReadingSettings
+    from equipoise.judge.reading import ReadingSettings
     from equipoise.metrics.effects import Nested
     from equipoise.text.answers import Match
     from equipoise.text.diagnoses import Diagnoses

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from equipoise.judge.reading import Reading
+    from equipoise.core.records import Reading
 
 Figures = dict[str, int | float]
 

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 import talks
 import tiny
-from equipoise.backends.candidates import Likelihood
-from equipoise.backends.conversation import Chat, Turn, Turned, answered, common_length, held
+from equipoise.backends.conversation import Chat, Likelihood, Turn, Turned, answered, common_length, held
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Response
 from equipoise.models.registry import OnnxEntry

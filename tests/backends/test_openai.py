@@ -19,9 +19,8 @@ from hypothesis import strategies as st
 
 from builders import prompt
 from equipoise.backends import server
-from equipoise.backends.interrupts import heard
-from equipoise.backends.load import open_backend
-from equipoise.backends.openai import ApiBackend, whole_text, without_prefix
+from equipoise.backends.ask import open_backend
+from equipoise.backends.openai import ApiBackend, heard, whole_text, without_prefix
 from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Response
@@ -188,9 +187,7 @@ def test_the_manifest_of_another_backend_is_refused() -> None:
     """An entry that was changed after the export is told, with the mend."""
     manifest = describe("some", entry("http://x/v1"), ROOT).model_copy(update={"backend": "onnx"})
 
-    with pytest.raises(
-        EquipoiseError, match=r"models/some\.yaml: field backend is openai, but the manifest is of onnx"
-    ):
+    with pytest.raises(EquipoiseError, match=r"models/some\.yaml: field backend is openai, but the manifest says onnx"):
         open_backend(manifest, entry("http://x/v1"), ROOT, batch_size=1)
 
 
@@ -247,9 +244,9 @@ from equipoise.core import records
 from equipoise.models import registry
 from equipoise.core import stage
 from equipoise.models.export import describe
-from equipoise.backends.interrupts import heard
-from equipoise.backends.load import open_backend
-from equipoise.backends.infer import answer_all
+from equipoise.backends.openai import heard
+from equipoise.backends.ask import open_backend
+from equipoise.backends.ask import answer_all
 
 
 def main() -> None:

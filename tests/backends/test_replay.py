@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 import builders
-from equipoise.backends.infer import answer_all
-from equipoise.backends.load import open_backend
+from equipoise.backends.ask import answer_all, open_backend
 from equipoise.backends.replay import ReplayBackend, Saved, question
 from equipoise.core import records
 from equipoise.core.cache import ResponseCache

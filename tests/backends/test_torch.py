@@ -11,8 +11,7 @@ import pytest
 
 import talks
 import tiny
-from equipoise.backends.infer import answer_all
-from equipoise.backends.load import open_backend
+from equipoise.backends.ask import answer_all, open_backend
 from equipoise.backends.torch import TorchBackend
 from equipoise.core import records
 from equipoise.core.cache import ResponseCache
@@ -193,7 +192,7 @@ def test_weights_and_settings_are_held_to_the_manifest(
     monkeypatch.setenv("DVC_ROOT", str(root))
     manifest = manifest_of(root).model_copy(update=change)
 
-    refusal = rf"models/torch.yaml: its {what} are not those of the manifest: run `dvc repro --force --single-item"
+    refusal = rf"models/torch.yaml: its {what} differ from the manifest: run `dvc repro --force --single-item"
     with pytest.raises(EquipoiseError, match=refusal):
         open_backend(manifest, entry_of(root), root / "store", batch_size=1)
 

@@ -26,9 +26,9 @@ from equipoise.cases.score import (
 )
 from equipoise.core import params
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Role
+from equipoise.core.records import Reading, Role
 from equipoise.judge.lexicon import Kind, Lexicon, load_lexicon
-from equipoise.judge.reading import Reading, ReadingSettings
+from equipoise.judge.reading import ReadingSettings
 from equipoise.judge.score import Score
 from equipoise.metrics.cases import score_judged, score_legacy
 from equipoise.stats.misclassification import ErrorCounts, rogan_gladen_interval

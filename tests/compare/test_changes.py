@@ -19,6 +19,7 @@ from equipoise.metrics.equity import EquityOptions, equity_effects
 from equipoise.metrics.headlines import compared
 from equipoise.metrics.silent import SilentBiasOptions, silent_bias_effects
 from equipoise.metrics.stigma import StigmaOptions, stigma_effects
+from equipoise.questions.asked import letters as letters_read
 from equipoise.questions.cities import City
 from runs import Case, drawn_cases, fill_rows, question_rows, vignette_rows
 
@@ -55,7 +56,7 @@ def revision(
         vignettes=vignettes,
         judgements=judgements,
         variants=variants,
-        letters={row.key: row.letter for row in letters(more, {row.key: row.options for row in variants})},
+        letters={row.key: row.letter for row in letters_read(more, {one.key: one.options for one in variants})},
         fills=[] if disparities is None else fill_rows(disparities),
         cities={"london": CITY},
         options=OPTIONS,

@@ -18,6 +18,7 @@ from equipoise.cli.compare import compare
 from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
 from equipoise.metrics.effects import Group, rate
+from equipoise.questions.asked import letters as letters_read
 from runs import Case, fill_rows, question_rows, vignette_rows
 
 if TYPE_CHECKING:
@@ -30,22 +31,31 @@ if TYPE_CHECKING:
 app = typer.Typer()
 app.command()(compare)
 
-FILES = ("vignettes", "judgements", "variants", "responses", "fills", "effects")
+FILES = {
+    "vignettes": "vignettes/built/vignettes",
+    "judgements": "vignettes/judgements",
+    "variants": "questions/built/variants",
+    "letters": "questions/judgements",
+    "fills": "stigma/judgements",
+    "effects": "vignettes/effects",
+}
+"""Where the rows of a run are, below data/."""
 PIPELINE: dict[str, Any] = {
     "stages": {
         "measure": {
             "cmd": "python stages/measure.py",
             "params": ["model", "measure"],
             "deps": ["raw", "data/cities.yaml", "stages/measure.py"],
-            "outs": [f"data/{name}.jsonl" for name in FILES],
+            "outs": [f"data/{place}.jsonl" for place in FILES.values()],
         }
     }
 }
 MEASURE = f"""\
 import pathlib, shutil, yaml
 model = yaml.safe_load(pathlib.Path("params.yaml").read_text())["model"]
-for name in {FILES}:
-    shutil.copy(f"raw/{{model}}/{{name}}.jsonl", "data")
+for name, place in {FILES}.items():
+    pathlib.Path(f"data/{{place}}.jsonl").parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy(f"raw/{{model}}/{{name}}.jsonl", f"data/{{place}}.jsonl")
 """
 CITIES = {
     "london": {
@@ -86,12 +96,12 @@ def recorded(differential: Iterable[bool]) -> Effect:
 
 def write_model(folder: Path, cases: list[Case], letters: list[dict[str, str]]) -> None:
     """Write what one model was asked and answered, and its differential bias rate."""
-    vignettes, judgements, responses = vignette_rows(cases)
+    vignettes, judgements, _ = vignette_rows(cases)
     variants, more = question_rows(letters)
     records.write(folder / "vignettes.jsonl", vignettes)
     records.write(folder / "judgements.jsonl", judgements)
     records.write(folder / "variants.jsonl", variants)
-    records.write(folder / "responses.jsonl", [*responses, *more])
+    records.write(folder / "letters.jsonl", letters_read(more, {variant.key: variant.options for variant in variants}))
     records.write(folder / "fills.jsonl", fill_rows({"OCD": 0.2}))
     records.write(folder / "effects.jsonl", [recorded(case.marginalised == "stereotyped" for case in cases)])
 
@@ -248,7 +258,7 @@ def test_a_workspace_that_was_edited_says_so(project: Path) -> None:
 
 def test_figures_recorded_by_other_code_are_noted(project: Path) -> None:
     """Effects that differ from what their rows give are noted."""
-    path = project / "data/effects.jsonl"
+    path = project / "data/vignettes/effects.jsonl"
     before = path.read_bytes()
     path.unlink()  # a link into the cache must not be written through
     records.write(path, [recorded([True, False])])
@@ -266,14 +276,15 @@ def test_rows_that_are_not_at_hand_get_one_line(project: Path, tmp_path: Path, m
     with pytest.raises(EquipoiseError) as caught:
         compare("first", "edited")
     assert str(caught.value) == (
-        "first: data/vignettes.jsonl, data/judgements.jsonl, data/variants.jsonl and 3 more: not in DVC's cache; run "
+        "first: data/vignettes/built/vignettes.jsonl, data/vignettes/judgements.jsonl, "
+        "data/questions/built/variants.jsonl and 3 more: not in DVC's cache; run "
         "`dvc fetch --all-commits` where a remote has them, else `dvc repro` at that revision"
     )
 
 
 def test_rows_of_another_version_get_one_line(project: Path) -> None:
     """A field that is not known is passed over; one that is missing is named with its row."""
-    path = project / "data/fills.jsonl"
+    path = project / "data/stigma/judgements.jsonl"
     before = path.read_bytes()
     rows = [json.loads(line) for line in before.decode().splitlines()]
     path.unlink()  # a link into the cache must not be written through
@@ -282,7 +293,7 @@ def test_rows_of_another_version_get_one_line(project: Path) -> None:
     del rows[1]["female"]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     with pytest.raises(
-        EquipoiseError, match=r"workspace: data/fills\.jsonl, row 2: field female: .* of another version"
+        EquipoiseError, match=r"workspace: data/stigma/judgements\.jsonl, row 2: field female: .* of another version"
     ):
         compare("edited")
     path.write_bytes(before)

@@ -9,8 +9,7 @@ import pytest
 from equipoise.cases.outputs import Output, outputs_of, saved
 from equipoise.cases.rows import Case, CaseJudgement
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Consideration, Effect, Response
-from equipoise.judge.reading import Reading
+from equipoise.core.records import Consideration, Effect, Reading, Response
 from equipoise.metrics.cases import case_effects
 from equipoise.metrics.headlines import headline_metrics
 from equipoise.metrics.silent import interpretation

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from equipoise.backends.load import open_backend
+from equipoise.backends.ask import open_backend
 from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Manifest
@@ -97,7 +97,7 @@ def test_the_same_weights_give_the_same_files(tiny_model: Exported, tmp_path: Pa
 
 @pytest.mark.parametrize("name", ["model.onnx", "model.onnx.data", "tokenizer.json"])
 def test_an_altered_or_missing_file_is_refused(tiny_model: Exported, tmp_path: Path, name: str) -> None:
-    """Before the model answers, every exported file is checked; the mend is told."""
+    """Before the model answers, every exported file is checked; the fix is told."""
     manifest = tiny_model.manifest
     shutil.copytree(tiny_model.store / manifest.folder, tmp_path / manifest.folder)
     path = tmp_path / manifest.folder / name
@@ -105,11 +105,12 @@ def test_an_altered_or_missing_file_is_refused(tiny_model: Exported, tmp_path: P
     content[len(content) // 2] ^= 1
     path.write_bytes(content)
 
-    mend = "run `dvc repro --force --single-item export`"
-    with pytest.raises(EquipoiseError, match=rf"exported weights altered: \S+/{name}: {mend}"):
+    fix = "run `dvc repro --force --single-item export`"
+    fault = rf"exported weights altered: \S+/{name}: checksum mismatch: expected \w+, found \w+: {fix}"
+    with pytest.raises(EquipoiseError, match=fault):
         open_backend(manifest, tiny_model.entry, tmp_path, batch_size=1)
     path.unlink()
-    with pytest.raises(EquipoiseError, match=rf"exported weights missing: \S+/{name}: {mend}"):
+    with pytest.raises(EquipoiseError, match=rf"exported weights missing: \S+/{name}: {fix}"):
         open_backend(manifest, tiny_model.entry, tmp_path, batch_size=1)
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import shutil
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import get_args
 
 from equipoise.core import records
-from equipoise.core.records import Effect, Study
+from equipoise.core.records import Effect
 from equipoise.metrics.headlines import CATALOGUE
 from equipoise.report.make import read_report
 from equipoise.report.page import Report
@@ -34,13 +33,14 @@ def report_of(data: Path) -> Report:
     hostile = HOSTILE + "The man is homeless."
     responses[0] = responses[0].model_copy(update={"replies": (hostile, HOSTILE)})
     judgements[0] = judgements[0].model_copy(update={"window": "<b>bold</b>", "label": "<i>x</i>"})
-    for name, rows in (("vignettes", vignettes), ("responses", responses), ("judgements", judgements)):
-        records.write(data / f"{name}.jsonl", rows)
+    for name, rows in (("built/vignettes", vignettes), ("responses", responses), ("judgements", judgements)):
+        records.write(data / "vignettes" / f"{name}.jsonl", rows)
     manifest = records.Manifest(
         model="tiny", repo="r", revision="abc", licence="MIT", weights={"model.onnx": "f" * 64}, versions={"torch": "2"}
     )
     records.write_json(data / "manifest.json", manifest.model_dump())
-    records.write(data / "effects.jsonl", effects())
+    for study in ("vignettes", "questions", "exam", "stigma"):
+        records.write(data / study / "effects.jsonl", [row for row in effects() if row.study == study])
     shutil.copytree(ROOT / "data/features", data / "features")
     return read_report(data, ROOT / ".dvc/plots", ROOT)
 
@@ -51,8 +51,7 @@ def effect(key: str, n: int, estimate: float | None, **more: float) -> Effect:
     return Effect.model_validate(
         {
             "key": key,
-            "study": study if study in get_args(Study) else "vignettes",
-            "metric": study,
+            "study": study,
             "family": family,
             "group": "/".join(group),
             "measure": measure,
@@ -64,10 +63,10 @@ def effect(key: str, n: int, estimate: float | None, **more: float) -> Effect:
 
 
 def effects() -> list[Effect]:
-    """Make every headline figure, each another, and the others that the pictures need; OpenR1-Psy did not run."""
+    """Make every headline figure, each another, of the studies of the default run, and what the pictures also need."""
     rows = []
     for one in CATALOGUE:
-        if one.pick is None and one.study != "openr1":
+        if one.pick is None and one.study not in {"openr1", "cases"}:
             for group in GROUPS.get((one.study, one.family), (one.group,)):
                 value = 0.001 * (100 + len(rows))
                 low, high = value - 0.05, value + 0.05

@@ -38,12 +38,12 @@ def read_by_the_pipeline() -> set[str]:
     """List the files under data/, models/ and judge/ that a stage depends on and no stage makes."""
     stages: dict[str, dict[str, Any]] = yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))["stages"]
     chosen = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
-    names = {"items": chosen["items"], "sample.items": chosen["sample"]["items"], "pair.items": chosen["pair"]["items"]}
-    made = {out for stage in stages.values() for out in stage.get("outs", ()) if isinstance(out, str)}
-    found = set()
-    for dep in {dep for stage in stages.values() for dep in stage["deps"]} - made:
-        for name, value in names.items():
-            dep = dep.replace(f"${{{name}}}", value)  # noqa: PLW2901  (a path with its names filled in)
+    items = {chosen["items"], chosen["sample"]["items"], chosen["pair"]["items"]}
+    # Of a chain the stage is what is done for each study; all of `data` is a dependency of the report alone.
+    each = [stage.get("do", stage) for stage in stages.values()]
+    made = {out for stage in each for out in stage.get("outs", ()) if isinstance(out, str)}
+    found = {f"data/items/{name}.jsonl" for name in items if (ROOT / f"data/items/{name}.jsonl").is_file()}
+    for dep in {dep for stage in each for dep in stage["deps"]} - made - {"data"}:
         if dep.startswith(("data/", "models", "judge/")):
             path = ROOT / dep
             found |= {one.relative_to(ROOT).as_posix() for one in ([path] if path.is_file() else path.rglob("*.yaml"))}

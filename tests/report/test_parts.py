@@ -104,11 +104,11 @@ def test_guards_that_warn_come_first_in_plain_words() -> None:
         [
             *guarded("openr1", "answers_cut_off", 4, 0),
             *guarded("vignettes", "answers_cut_off", 82, 15),
-            *guarded("stigma", "repeated_replies", 0, 0),
+            *guarded("exam", "repeated_replies", 0, 0),
             *guarded("vignettes", "unread_answers", 4, 0),
             *guarded("vignettes", "stereotype_skew", 1, 0, n_wrong=20, share_given=0.1, share_expected=0.333333),
             effect("vignettes/run/all/n_prompts", 82, 82.0),
-            effect("openr1/run/all/n_prompts", 971, 971.0),
+            effect("questions/run/all/n_prompts", 971, 971.0),
             effect("cases/run/all/n_prompts", 58, 58.0),
         ]
     )
@@ -138,9 +138,9 @@ def test_guards_of_a_run_without_any_say_so() -> None:
 
 def test_counts_are_laid_out_by_study() -> None:
     """A row for each count and a cell for each study; a count that a study does not take says so."""
-    found = guards([effect("vignettes/run/all/refusals", 4, 1.0), effect("openr1/run/all/unparsed", 9, 2.0)])
+    found = guards([effect("vignettes/run/all/refusals", 4, 1.0), effect("questions/run/all/unparsed", 9, 2.0)])
 
-    assert found.studies == ["vignettes", "openr1"]
+    assert found.studies == ["vignettes", "questions"]
     assert found.asked == [("refusals", ["1", "not counted"]), ("unparsed", ["not counted", "2"])]
 
 
@@ -153,10 +153,10 @@ def test_guards_report_skewed_arms_and_small_groups() -> None:
     """With the verdicts come the skew of each arm, groups that are too small, and figures that should be 0."""
     found = guards(
         [
-            effect("stigma/arm/neutral/label_skew", 9, 0.7),
-            effect("stigma/arm/neutral/label_skew_alarm", 9, 1.0),
-            effect("stigma/arm/original/label_skew", 9, 0.1),
-            effect("stigma/arm/original/label_skew_alarm", 9, 0.0),
+            effect("questions/arm/neutral/label_skew", 9, 0.7),
+            effect("questions/arm/neutral/label_skew_alarm", 9, 1.0),
+            effect("questions/arm/original/label_skew", 9, 0.1),
+            effect("questions/arm/original/label_skew_alarm", 9, 0.0),
             effect("vignettes/dimension/age/underpowered", 3, 1.0),
             effect("vignettes/dimension/race/underpowered", 30, 0.0),
             effect("stigma/files/all/duplicate_files", 7, 2.0),
@@ -164,8 +164,8 @@ def test_guards_report_skewed_arms_and_small_groups() -> None:
     )
 
     assert [(skew.where, skew.n, skew.distance, skew.alarm) for skew in found.skews] == [
-        ("stigma, arm, neutral", 9, "0.700", True),
-        ("stigma, arm, original", 9, "0.100", False),
+        ("questions, arm, neutral", 9, "0.700", True),
+        ("questions, arm, original", 9, "0.100", False),
     ]
     assert found.small == ["vignettes, dimension, age"]
     assert found.faults == [("stigma, files, all, duplicate files", "2.000", "7")]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import builders
-from equipoise.backends.infer import answer_all
+from equipoise.backends.ask import answer_all
 from equipoise.core import records
 from equipoise.core.cache import ResponseCache
 from equipoise.core.errors import EquipoiseError

@@ -1,32 +1,50 @@
-"""The one protocol that every backend follows."""
+"""Protocols of what is opened, used and let go: a backend answers prompts, a processor turns items into results."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from types import TracebackType
 
     from equipoise.core.records import Prompt, Response
 
+Item_contra = TypeVar("Item_contra", contravariant=True)
+Result_co = TypeVar("Result_co", covariant=True)
 
-class Backend(Protocol):
-    """A model that is ready to answer."""
 
-    def answer(self, prompts: Iterable[Prompt]) -> Iterator[Response]:
-        """Answer every prompt, each as soon as it is done, in any order.
-
-        A response depends on its prompt alone: not on the other prompts, their order or how many are worked on at once.
-        """
-        ...
+class Opened(Protocol):
+    """What a `with` block opens and lets go."""
 
     def __enter__(self) -> Self:
-        """Take the model for use."""
+        """Take for use what the work needs."""
         ...
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Let the model go."""
+        """Let it go."""
+        ...
+
+
+class Backend(Opened, Protocol):
+    """A model that is ready to answer."""
+
+    def answer(self, prompts: Iterable[Prompt]) -> Iterator[Response]:
+        """Answer every prompt, each as soon as it is done, in any order.
+
+        A response depends on its prompt alone: not on the other prompts, their order or how many are processed at once.
+        """
+        ...
+
+
+class Processor(Opened, Protocol[Item_contra, Result_co]):
+    """What a worker of a cluster holds: a model that answers prompts, or a judge of pairs."""
+
+    def process(self, items: Mapping[str, Item_contra]) -> Iterator[Mapping[str, Result_co]]:
+        """Give the result of every item under the item's key, in any order, some at a time, as they are done.
+
+        A result depends on its item alone: not on the other items, their order or how many are processed at once.
+        """
         ...

@@ -1,6 +1,6 @@
-"""A conversation in tokens, the same whatever runs the model: what it reads, what is scored, what becomes of a reply.
+"""A conversation in tokens, the same whatever runs the model: what it reads, what is scored, and how a reply enters it.
 
-A backend takes one `Turn` after the other and gives back what came of each; the response is the end of it.
+A backend takes one `Turn` after the other and returns the outcome of each; the response comes at the end.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from itertools import takewhile
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from equipoise.backends.candidates import Encoded, Likelihood
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Response
 
@@ -23,11 +22,24 @@ if TYPE_CHECKING:
     from equipoise.models.registry import WeightsEntry
 
 TODAY = date(2025, 1, 1)
-"""What templates that tell the model the date are told, so that an answer does not depend on the day it is given."""
-
+"""The date for templates that state one, so that an answer does not depend on the day it is given."""
 
 FINAL = "<|channel|>final<|message|>"
 """The head of gpt-oss' answers."""
+
+
+class Likelihood(NamedTuple):
+    """A candidate's mean log probability per token, in nats, and the number of its tokens."""
+
+    mean: float
+    tokens: int
+
+
+class Encoded(NamedTuple):
+    """The tokens of a text and a candidate together, and where the candidate's own begin."""
+
+    tokens: Sequence[int]
+    start: int
 
 
 class Turn(NamedTuple):
@@ -46,7 +58,7 @@ class Turn(NamedTuple):
 
 
 class Turned(NamedTuple):
-    """What came of a turn: the candidates' likelihoods, and the reply without the token that ended it."""
+    """The outcome of a turn: the candidates' likelihoods, and the reply without the token that ended it."""
 
     likelihoods: Mapping[str, Likelihood]
     reply: Sequence[int]
@@ -71,7 +83,7 @@ class Chat:
         )
 
     def hold(self, prompt: Prompt) -> Talk:
-        """Hold one conversation: yields each turn, takes what came of it, returns the response."""
+        """Hold one conversation: yields each turn, takes its outcome, returns the response."""
         messages = [{"role": "system", "content": prompt.system}] if prompt.system else []
         replies: list[str] = []
         finished: list[bool] = []
@@ -126,7 +138,7 @@ class Chat:
         return prompt.limit or generation.answer_tokens + thinking
 
     def _past_thinking(self, text: str) -> str:
-        """Take a model that thinks first past its thinking: an answer that is begun for it stands after that.
+        """Take a model that thinks first past its thinking: an answer that is begun for it comes after that.
 
         The empty thinking block is that of Qwen3's own template without thinking; the head is gpt-oss' own.
         """
@@ -146,10 +158,10 @@ class Chat:
         return common_length(ids, self._encode(text[: place + len(prompt.stem)])) if place >= 0 else 0
 
     def _said(self, reply: str) -> str:
-        """Give what of a reply stands in the conversation that goes on.
+        """Give the part of a reply that stays in the conversation.
 
-        A template leaves thinking out where the model was trained without it. That of gpt-oss is given the final
-        channel alone, as it refuses replies with channels in them.
+        Templates leave thinking out where the model was trained without it. That of gpt-oss gets the final channel
+        only, as it refuses replies with channels in them.
         """
         if self._entry.reasoning != "channels":
             return reply
@@ -196,7 +208,7 @@ def common_length(first: Iterable[int], second: Iterable[int]) -> int:
 
 
 def answered(talk: Talk, turned: Turned) -> Turn | Response:
-    """Give a conversation what came of its turn: its next one, or the response where that was the last."""
+    """Give a conversation the outcome of its turn: its next one, or the response where that was the last."""
     try:
         return talk.send(turned)
     except StopIteration as stop:

@@ -7,17 +7,13 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from equipoise.backends.candidates import candidate_likelihoods
 from equipoise.backends.conversation import Chat, Turn, Turned, answered, held
-from equipoise.backends.logits import penalise
-from equipoise.backends.rows import Row, Rows
-from equipoise.backends.scorers import score_all
+from equipoise.backends.scoring import Row, Rows, candidate_likelihoods, penalise, score_all
 from equipoise.models.engine import Engine, cores
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
-    from types import TracebackType
 
     from numpy.typing import NDArray
 
@@ -25,7 +21,7 @@ if TYPE_CHECKING:
     from equipoise.models.registry import WeightsEntry
 
 FEW = 16
-"""Up to so many candidates are scored one after the other; more of them, where no reply is asked for, as a tree."""
+"""Up to this many candidates are scored one after the other; more of them, where no reply is asked for, as a tree."""
 BLOCK = 128
 """Rows for a tree hold a multiple of this many tokens."""
 
@@ -36,7 +32,7 @@ class OnnxBackend:
     """An exported model in ONNX Runtime that works on up to `batch_size` prompts at once."""
 
     def __init__(self, folder: Path, entry: WeightsEntry, *, batch_size: int) -> None:
-        """Take an export folder whose files were verified (`equipoise.backends.load`)."""
+        """Take an export folder whose files were verified (`equipoise.backends.ask`)."""
         from transformers import AutoTokenizer, GenerationConfig
 
         ends = GenerationConfig.from_pretrained(folder).eos_token_id
@@ -50,9 +46,7 @@ class OnnxBackend:
         """Give the open backend."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Let the graph and its buffers go."""
         self._opened = None
 
@@ -73,7 +67,7 @@ class OnnxBackend:
             yield from self._converse_all(conversations, engine)
 
     def _open(self, *, threads: int, rows: int) -> Engine:
-        """Open the graph with so many threads a step, unless it is; the weights stand in memory once."""
+        """Open the graph with `threads` threads a step, unless it is; the weights are in memory once."""
         if self._opened is None or self._opened[0] != threads:
             self._opened = None
             self._opened = threads, Engine(self._folder, rows=rows, capacity=self._entry.max_length, threads=threads)

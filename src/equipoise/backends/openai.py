@@ -8,16 +8,17 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import signal
+import threading
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
-from equipoise.backends.interrupts import heard
 from equipoise.backends.server import KEPT, Message, Server, UnansweredError
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Response
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator
-    from types import TracebackType
 
     from equipoise.backends.server import Reply
     from equipoise.core.records import Prompt
@@ -51,10 +52,8 @@ class ApiBackend:
         """Give the open backend."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """End what is under way, and close the connections."""
+    def __exit__(self, *_: object) -> None:
+        """End what is in progress, and close the connections."""
         with self._runner:
             self._runner.run(self._close())
 
@@ -69,35 +68,35 @@ class ApiBackend:
         """Answer every prompt, each as soon as its last reply is there. See `Backend.answer`.
 
         A prompt without an answer is left for the end, where the first of them is raised. A refusal, or as many
-        failures in a row as there are requests at once, ends the asking sooner. What is under way is waited for,
+        failures in a row as there are requests at once, ends the asking sooner. What is in progress is awaited,
         unless the user interrupts; what is finished is given in any case.
         """
         waiting = iter(prompts)
-        under_way: set[_Task] = set()
+        pending: set[_Task] = set()
         tally = _Tally(self._entry.concurrency)
         loop = self._runner.get_loop()
         stop = loop.create_future()
         with heard(lambda: loop.call_soon_threadsafe(stop.cancel)) as interrupted:
-            while not tally.ended or under_way:
-                self._runner.run(self._advance(waiting, under_way, tally, stop))
-                if not under_way:
+            while not tally.ended or pending:
+                self._runner.run(self._advance(waiting, pending, tally, stop))
+                if not pending:
                     break
-                done = {task for task in under_way if task.done()}
-                under_way -= done
+                done = {task for task in pending if task.done()}
+                pending -= done
                 yield from tally.responses(done)
                 if interrupted.is_set():
-                    yield from tally.responses(under_way)
+                    yield from tally.responses(pending)
                     raise KeyboardInterrupt
         tally.require_all_answered()
 
     async def _advance(
-        self, waiting: Iterator[Prompt], under_way: set[_Task], tally: _Tally, stop: asyncio.Future[None]
+        self, waiting: Iterator[Prompt], pending: set[_Task], tally: _Tally, stop: asyncio.Future[None]
     ) -> None:
         """Begin conversations as far as there is room, and wait until one is done, or for `stop`."""
-        while not tally.ended and len(under_way) < self._entry.concurrency and (prompt := next(waiting, None)):
-            under_way.add(asyncio.create_task(self._converse(prompt), name=prompt.key))
-        awaited: set[asyncio.Future[Any]] = {*under_way, stop}
-        if under_way:
+        while not tally.ended and len(pending) < self._entry.concurrency and (prompt := next(waiting, None)):
+            pending.add(asyncio.create_task(self._converse(prompt), name=prompt.key))
+        awaited: set[asyncio.Future[Any]] = {*pending, stop}
+        if pending:
             await asyncio.wait(awaited, return_when=asyncio.FIRST_COMPLETED)
 
     async def _converse(self, prompt: Prompt) -> Response:
@@ -135,7 +134,7 @@ class ApiBackend:
 
 
 class _Tally:
-    """What came of conversations: responses, failures that another attempt may mend, and a refusal."""
+    """Outcomes of conversations: responses, failures that another attempt may resolve, and a refusal."""
 
     def __init__(self, bound: int) -> None:
         """Begin with none; `bound` failures in a row end the asking."""
@@ -166,7 +165,7 @@ class _Tally:
                 yield response
 
     def require_all_answered(self) -> None:
-        """Raise the refusal, or tell the first failure."""
+        """Raise the refusal, or report the first failure."""
         if self._refusal:
             raise self._refusal
         if self._failures:
@@ -175,7 +174,7 @@ class _Tally:
 
 
 def without_prefix(text: str, prefix: str) -> str:
-    """Take the words that a reply was asked to begin with off its beginning: what follows them is the reply."""
+    """Remove the words that a reply was asked to begin with: what follows them is the reply."""
     return re.sub(rf"\A\s*{re.escape(prefix)}[\s:]*", "", text, flags=re.IGNORECASE) if prefix else text
 
 
@@ -183,3 +182,28 @@ def whole_text(reply: Reply) -> str:
     """Join a reply with the reasoning that the server kept apart, in the form `think`."""
     text = reply.text.strip()
     return f"<think>\n{reply.reasoning.strip()}\n</think>\n\n{text}" if reply.reasoning.strip() else text
+
+
+@contextmanager
+def heard(wake: Callable[[], object]) -> Iterator[threading.Event]:
+    """Hold back Ctrl-C and give the event that it sets; `wake` is called then, to end a wait.
+
+    A second Ctrl-C is a KeyboardInterrupt on the spot. Outside the main thread, which alone gets signals, nothing is
+    held back.
+    """
+    requested = threading.Event()
+
+    def hear(*_: object) -> None:
+        if requested.is_set():
+            raise KeyboardInterrupt
+        requested.set()
+        wake()
+
+    if threading.current_thread() is not threading.main_thread():
+        yield requested
+        return
+    before = signal.signal(signal.SIGINT, hear)
+    try:
+        yield requested
+    finally:
+        signal.signal(signal.SIGINT, before)

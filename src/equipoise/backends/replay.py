@@ -12,7 +12,6 @@ from equipoise.models.weights import verified_cases, verified_file
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
-    from types import TracebackType
 
     from equipoise.core.records import Prompt
     from equipoise.models.registry import AnyEntry
@@ -61,9 +60,7 @@ class ReplayBackend:
         """Give the open backend."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Nothing is held open."""
 
     def answer(self, prompts: Iterable[Prompt]) -> Iterator[Response]:

@@ -1,9 +1,9 @@
 """The torch backend: transformers runs the model, one conversation after the other.
 
 Side by side, conversations would be padded to one length and go through other kernels, and both change the last bits of
-the logits: a response would depend on its neighbours. No tolerance is taken for that, on the CPU or on CUDA; where one
-at a time is too slow, vLLM is the backend. The candidates of one prompt do go side by side, in groups that the prompt
-alone decides.
+the logits: a response would depend on its neighbours. No tolerance is allowed for that, on the CPU or on CUDA;
+where one at a time is too slow, use vLLM. The candidates of one prompt do go side by side, in groups that the prompt
+alone determines.
 """
 
 from __future__ import annotations
@@ -13,14 +13,13 @@ import logging
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
-from equipoise.backends.candidates import Likelihood
-from equipoise.backends.conversation import Chat, Turned, common_length, held
-from equipoise.backends.logits import penalise
+from equipoise.backends.conversation import Chat, Likelihood, Turned, common_length, held
+from equipoise.backends.scoring import penalise
 from equipoise.core.errors import EquipoiseError
+from equipoise.models.weights import loading
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from types import TracebackType
 
     from torch import Tensor
 
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from equipoise.models.weights import Weights
 
 GROUP = 32
-"""So many candidates are scored side by side."""
+"""Candidates scored side by side."""
 
 
 class TorchBackend:
@@ -48,7 +47,7 @@ class TorchBackend:
         self._model = _load(weights, entry)
         tokenizer = AutoTokenizer.from_pretrained(weights.folder, trust_remote_code=False, **weights.arguments)
         self._chat = Chat(tokenizer, self._model.generation_config.eos_token_id, entry)
-        # The tokens whose keys and values stand, the first of them perhaps a stem.
+        # The tokens whose keys and values are kept, the first of them perhaps a stem.
         self._tokens: list[int] = []
         self._stem: list[int] = []
         self._kept = _no_keys()
@@ -57,9 +56,7 @@ class TorchBackend:
         """Give the open backend."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Let the model and its keys and values go."""
         del self._model, self._kept
 
@@ -73,7 +70,7 @@ class TorchBackend:
             yield response
 
     def _begin(self, stem: list[int]) -> None:
-        """Let a conversation's stem stand, in a step of its own.
+        """Read a conversation's stem, in a step of its own.
 
         If the last conversation had the same stem, its keys and values are those of the same step, bit for bit.
         """
@@ -109,7 +106,7 @@ class TorchBackend:
         return Turned(likelihoods, reply)
 
     def _likelihoods(self, turn: Turn) -> dict[str, Likelihood]:
-        """Score every candidate; what stands is left as it is."""
+        """Score every candidate; the keys and values kept are left as they are."""
         if not turn.candidates:
             return {}
         # The last token that every candidate leaves as it is: each is read from there on.
@@ -128,7 +125,7 @@ class TorchBackend:
         return {name: found[name] for name in turn.candidates}
 
     def _side_by_side(self, rows: Sequence[list[int]], length: int) -> Tensor:
-        """Run rows of tokens after the first `length` that stand: logits (rows, longest row, vocabulary).
+        """Run rows of tokens after the first `length` that are kept: logits (rows, longest row, vocabulary).
 
         Short rows are filled up at the end, where no token of theirs looks.
         """
@@ -144,7 +141,7 @@ class TorchBackend:
         return logits
 
     def _read(self, tokens: list[int]) -> Tensor:
-        """Let the model read tokens after those that stand, in one step, and give the logits after the last."""
+        """Let the model read tokens after those that are kept, in one step, and give the logits after the last."""
         import torch
 
         ids = torch.tensor([tokens], device=self._model.device)
@@ -153,7 +150,7 @@ class TorchBackend:
         return logits
 
     def _crop(self, length: int) -> None:
-        """Take back all but the first tokens that stand; a stem that is cut no longer stands."""
+        """Drop all but the first of the tokens kept; a stem that is cut is no longer kept."""
         if length < len(self._stem):
             self._stem = []
         self._kept.crop(length)
@@ -171,29 +168,19 @@ def _load(weights: Weights, entry: TorchEntry) -> Any:  # noqa: ANN401  (transfo
     """Load a model for use: from safetensors or the one GGUF file, and without code of the repository's own."""
     import torch
     from transformers import AutoModelForCausalLM
-    from transformers.utils import logging as transformers_logging
 
     _require_devices(entry)
-    transformers_logging.set_verbosity_error()
-    transformers_logging.disable_progress_bar()
     arguments = weights.arguments or {"use_safetensors": True}
-    with _enough_memory(entry):
-        try:
-            return AutoModelForCausalLM.from_pretrained(
-                weights.folder,
-                dtype=getattr(torch, entry.dtype),
-                device_map=entry.device_map,
-                quantization_config=_quantised(entry),
-                trust_remote_code=False,
-                local_files_only=True,
-                **arguments,
-            ).eval()
-        except torch.OutOfMemoryError:
-            raise
-        except Exception as error:
-            reason = " ".join(f"{type(error).__name__}: {error}".split())
-            message = f"{weights.folder}: transformers cannot load the weights ({reason}): fetch them anew"
-            raise EquipoiseError(message) from error
+    with loading(weights.folder), _enough_memory(entry):
+        return AutoModelForCausalLM.from_pretrained(
+            weights.folder,
+            dtype=getattr(torch, entry.dtype),
+            device_map=entry.device_map,
+            quantization_config=_quantised(entry),
+            trust_remote_code=False,
+            local_files_only=True,
+            **arguments,
+        ).eval()
 
 
 def _require_devices(entry: TorchEntry) -> None:
@@ -220,7 +207,7 @@ def _quantised(entry: TorchEntry) -> Any:  # noqa: ANN401
     import torch
     from transformers import BitsAndBytesConfig
 
-    # It says at every layer that 8 bits are worked out in float16.
+    # It says at every layer that 8 bits are computed in float16.
     logging.getLogger("bitsandbytes").setLevel(logging.ERROR)
     compute = getattr(torch, entry.dtype)
     four_bits = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=compute)
@@ -229,7 +216,7 @@ def _quantised(entry: TorchEntry) -> Any:  # noqa: ANN401
 
 @contextmanager
 def _enough_memory(entry: TorchEntry) -> Iterator[None]:
-    """Turn torch's want of memory on a GPU into one line with the mend."""
+    """Turn torch's lack of memory on a GPU into one line with the fix."""
     import torch
 
     try:

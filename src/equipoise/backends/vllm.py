@@ -1,4 +1,4 @@
-"""The vLLM backend: conversations by the hundred, on one GPU or more.
+"""The vLLM backend: hundreds of conversations at once, on one GPU or more.
 
 vLLM's kernels are put in their batch-invariant mode, so that a response depends on its prompt alone; on a GPU without
 that mode, and with VLLM_BATCH_INVARIANT=0, one request is worked on at a time. Written to the interface of vLLM 0.23:
@@ -9,21 +9,24 @@ stand-in with that interface; it has not been run on a GPU.
 from __future__ import annotations
 
 import math
+import multiprocessing
 import os
+import signal
+import sys
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
+from multiprocessing.connection import wait
 from typing import TYPE_CHECKING, Any, Self
 
-from equipoise.backends.candidates import Likelihood
-from equipoise.backends.conversation import Chat, Turn, Turned, answered
-from equipoise.backends.replicas import Replicas
-from equipoise.core.errors import EquipoiseError
+from equipoise.backends.conversation import Chat, Likelihood, Turn, Turned, answered
+from equipoise.core.errors import EquipoiseError, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from types import TracebackType
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from multiprocessing.connection import Connection
+    from multiprocessing.process import BaseProcess
 
     from equipoise.backends.base import Backend
     from equipoise.backends.conversation import Talk
@@ -32,13 +35,16 @@ if TYPE_CHECKING:
     from equipoise.models.weights import Weights
 
 UNDER_WAY = 1024
-"""So many requests are under way before another conversation is begun."""
+"""Requests in progress up to which another conversation is begun."""
 STEP_TOKENS = 2048
 """Tokens read in a step: the log probabilities of a prompt take so many rows of the vocabulary's width at once."""
 TOKEN_IDS = 128
 """The most tokens whose log probabilities a request may ask for."""
 AMPERE = 80
 """The compute capability from which vLLM 0.23 has batch-invariant kernels."""
+
+INTERRUPTED = 130
+"""The exit code of a process that Ctrl-C ended."""
 
 
 def open_vllm(weights: Weights, entry: VllmEntry) -> Backend:
@@ -56,7 +62,7 @@ def open_vllm(weights: Weights, entry: VllmEntry) -> Backend:
 
 @dataclass
 class _Held:
-    """A conversation, its turn, and what came of the turn so far."""
+    """A conversation, its turn, and its outcome so far."""
 
     talk: Talk
     turn: Turn
@@ -86,9 +92,7 @@ class VllmBackend:
         """Give the open backend."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Let the engine go; its processes end with it."""
         del self._llm
 
@@ -161,11 +165,11 @@ class VllmBackend:
         try:
             yield self._llm.llm_engine
         except Exception as error:
-            message = f"{self._entry.title}: vLLM failed ({_line(error)}): run again; finished answers are kept"
+            message = f"{self._entry.title}: vLLM failed ({one_line(error)}): run again; finished answers are kept"
             raise EquipoiseError(message) from error
 
     def _take(self, output: Any) -> Iterator[Response]:  # noqa: ANN401
-        """Take what came of a request; when its turn is complete, go on with the conversation."""
+        """Take the outcome of a request; when its turn is complete, go on with the conversation."""
         held, names = self._requests.pop(output.request_id)
         held.open -= 1
         if not names:
@@ -190,7 +194,7 @@ class VllmBackend:
 
 
 def _load(weights: Weights, entry: VllmEntry) -> Any:  # noqa: ANN401  (vLLM need not be installed)
-    """Start vLLM's engine, which sends no reports of its use and answers alike whatever stands in a batch."""
+    """Start vLLM's engine, which sends no reports of its use and gives the same answers whatever else is in a batch."""
     os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
     os.environ.setdefault("VLLM_LOGGING_LEVEL", "WARNING")
     # Read when vLLM's kernels are imported, below and in the processes that the engine starts.
@@ -221,8 +225,8 @@ def _load(weights: Weights, entry: VllmEntry) -> Any:  # noqa: ANN401  (vLLM nee
             enable_prefix_caching=False,
         )
     except Exception as error:
-        mend = "free GPU memory, lower max_length, or, where its kernels have no such mode, set VLLM_BATCH_INVARIANT=0"
-        message = f"{entry.title}: vLLM cannot start ({_line(error)}): {mend}"
+        fix = "free GPU memory, lower max_length, or, where its kernels have no such mode, set VLLM_BATCH_INVARIANT=0"
+        message = f"{entry.title}: vLLM cannot start ({one_line(error)}): {fix}"
         raise EquipoiseError(message) from error
 
 
@@ -255,6 +259,77 @@ def _device_groups(entry: VllmEntry) -> list[str]:
     return [",".join(devices[number * size : (number + 1) * size]) for number in range(copies)]
 
 
-def _line(error: Exception) -> str:
-    """Put an exception in one line."""
-    return " ".join(f"{type(error).__name__}: {error}".split())
+class Replicas:
+    """As many copies of a backend as there are groups of devices, opened anew each time that prompts come."""
+
+    def __init__(self, make: Callable[[], Backend], devices: Sequence[str]) -> None:
+        """Hold what makes a copy, and for each copy what CUDA_VISIBLE_DEVICES shall be."""
+        self._make = make
+        self._devices = devices
+
+    def __enter__(self) -> Self:
+        """Give the open backend."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing is held open between prompts."""
+
+    def answer(self, prompts: Iterable[Prompt]) -> Iterator[Response]:
+        """Answer every prompt. See `Backend.answer`.
+
+        Raises:
+            EquipoiseError: A copy raised one, or its process ended on the way.
+        """
+        asked = list(prompts)
+        context = multiprocessing.get_context("spawn")
+        running: dict[Connection, BaseProcess] = {}
+        try:
+            for number, devices in enumerate(self._devices):
+                if share := asked[number :: len(self._devices)]:
+                    reader, writer = context.Pipe(duplex=False)
+                    process = context.Process(target=_answer, args=(self._make, devices, share, writer))
+                    process.start()
+                    writer.close()
+                    running[reader] = process
+            while running:
+                ready = wait(list(running))
+                for reader in [one for one in running if one in ready]:
+                    yield from _received(reader, running)
+        finally:
+            for left in running.values():
+                left.terminate()
+            for left in running.values():
+                left.join()
+
+
+def _received(reader: Connection, running: dict[Connection, BaseProcess]) -> Iterator[Response]:
+    """Take what a copy sent: a response, the line of its error, or nothing more."""
+    try:
+        sent: Response | str = reader.recv()
+    except EOFError:
+        process = running.pop(reader)
+        process.join()
+        if process.exitcode:
+            message = f"a replica of the model ended with code {process.exitcode}: run again; finished answers are kept"
+            raise EquipoiseError(message) from None
+        return
+    if isinstance(sent, str):
+        raise EquipoiseError(sent)
+    yield sent
+
+
+def _answer(make: Callable[[], Backend], devices: str, share: Sequence[Prompt], writer: Connection) -> None:
+    """Answer a share of the prompts, in a process of its own."""
+    os.environ["CUDA_VISIBLE_DEVICES"] = devices
+    # The model is let go on the way out, and with it the processes that it has started.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    try:
+        with make() as backend:
+            for response in backend.answer(share):
+                writer.send(response)
+    except EquipoiseError as error:
+        writer.send(str(error))
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+    finally:
+        writer.close()

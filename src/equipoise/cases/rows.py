@@ -16,8 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Answer, AnswerKind, Role, Row, Study, Text, Vignette, fault
-from equipoise.judge.reading import Reading
+from equipoise.core.records import Answer, AnswerKind, Reading, Role, Row, Study, Text, Vignette, fault
 from equipoise.text.diagnoses import american
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ ABSENCE = re.compile(r"no\b(?=.*\b(?:use|history|dependence|misuse)\b)", re.IGNO
 
 
 class Case(Row):
-    """One case: what the model is told, the patient's features by dimension, and the answer that would be biased.
+    """One case: the prompt, the patient's features by dimension, and the answer that would be biased.
 
     `feature` is the feature as published, `features` the same words by dimension (under "" where the dimension is not
     known). `label` is the biased answer. `role` says whether the patient belongs to the marginalised or the privileged

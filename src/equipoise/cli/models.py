@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from equipoise.backends.infer import Infer
+from equipoise.backends.ask import Infer
 from equipoise.cli import completing
 from equipoise.cli.printing import AsJson, print_json, written
 from equipoise.core import cache, params

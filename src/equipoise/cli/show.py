@@ -39,7 +39,7 @@ def show(
         typer.Option(help="List what varies it: race, or race+gender.", autocompletion=completing.dimensions),
     ] = None,
     unsure: Annotated[bool, typer.Option("--unsure", help="List the 20 pairs judged nearest to a threshold.")] = False,
-    data: Annotated[Path, typer.Option(help="Folder of vignettes, responses and judgements.")] = Path("data"),
+    data: Annotated[Path, typer.Option(help="Folder of vignettes, responses and judgements.")] = Path("data/vignettes"),
     features: Annotated[Path, typer.Option(help="Folder of the words for each feature.")] = Path(FOLDER),
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a pair.")] = False,
 ) -> None:
@@ -52,7 +52,7 @@ def show(
         message = f"{key!r} is one pair, which no filter applies to: give a KEY or filters"
         raise EquipoiseError(message)
     pairs = showing.join(
-        records.read(data / "vignettes.jsonl", records.Vignette),
+        records.read(data / "built" / "vignettes.jsonl", records.Vignette),
         records.each(data / "responses.jsonl", records.Response),
         records.read(data / "judgements.jsonl", records.Judgement),
     )

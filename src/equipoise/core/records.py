@@ -122,21 +122,16 @@ class Response(Row):
     generated_tokens: int
 
 
-class Judgement(Row):
-    """One response, scored: which answer it gives, and how its reasoning treats the patient's feature.
+class Reading(BaseModel):
+    """What a reasoning does with the patient's feature.
 
-    `answer` is the result of the method chosen by `score.answering`, and `label` the matching answer of the case
-    (empty if none matches); the results of both methods are kept beside it where they exist. `log_odds` is
-    log p(stereotyped) - log p(expected), each length-normalised, in nats. `mentioned` (restated) and `considered`
-    (weighed or dismissed) are two judgements, each with its probability; `window` is the passage that decided them.
-    `keyword` is the published baseline: whether the feature's word occurs in the reasoning.
+    `mentioned` (restated) and `considered` (weighed or dismissed) are two judgements, each with the probability behind
+    it; `window` is the passage that decided. `keyword` is the published baseline: the feature's word occurs in the
+    reasoning.
     """
 
-    answer: AnswerKind
-    label: str
-    answer_likelihood: AnswerKind | None
-    answer_generated: AnswerKind
-    log_odds: float | None
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
     mentioned: bool
     considered: Consideration
     window: str
@@ -144,6 +139,21 @@ class Judgement(Row):
     p_weighed: float
     p_dismissed: float
     keyword: bool
+
+
+class Judgement(Reading, Row):
+    """One response, read: which answer it gives, and what its reasoning does with the patient's feature.
+
+    `answer` is the reading chosen by `score.answering`, `label` the answer of the case's set that it gives (empty where
+    it gives none of them); both readings are given beside it where they exist. `log_odds` is
+    log p(stereotyped) - log p(expected), each length-normalised, in nats.
+    """
+
+    answer: AnswerKind
+    label: str
+    answer_likelihood: AnswerKind | None
+    answer_generated: AnswerKind
+    log_odds: float | None
 
 
 class Fidelity(BaseModel):

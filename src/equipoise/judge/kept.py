@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from equipoise.backends.base import Processor
     from equipoise.backends.ray.cluster import Cluster
-    from equipoise.backends.ray.processor import Processor
     from equipoise.judge.located import LocatedJudge
 
     Pair = tuple[str, str]
@@ -162,7 +162,7 @@ def _maker(located: LocatedJudge, identity: str, cluster: Cluster | None) -> Cal
         return partial(Judging, located, identity, KEPT_TOGETHER)
     there = partial(Judging, located._replace(folder=located.folder.resolve()), identity, SENT_TOGETHER)
     gpus = int(located.providers[0].startswith("CUDA"))
-    return partial(RayProcessor, there, cluster, gpus=gpus, least=LEAST, noun="pair", mend=FIX)
+    return partial(RayProcessor, there, cluster, gpus=gpus, least=LEAST, noun="pair", fix=FIX)
 
 
 @contextmanager

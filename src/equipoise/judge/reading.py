@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self, TypeVar
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from equipoise.core.records import Consideration
+from equipoise.core.records import Consideration, Reading
 from equipoise.text.sentences import windows
 
 if TYPE_CHECKING:
@@ -109,20 +109,6 @@ class ReadingSettings(BaseModel):
             )
             raise ValueError(message)
         return self
-
-
-class Reading(BaseModel):
-    """The judgement of one reasoning; the fields are those of the same name in a `Judgement`."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    mentioned: bool
-    considered: Consideration
-    window: str
-    p_mentioned: float
-    p_weighed: float
-    p_dismissed: float
-    keyword: bool
 
 
 class _Score(NamedTuple):

@@ -16,9 +16,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from equipoise.core.records import Response, Vignette
+    from equipoise.core.records import Reading, Response, Vignette
     from equipoise.judge.lexicon import Lexicon
-    from equipoise.judge.reading import Reading
     from equipoise.models.registry import ReasoningForm
 
 

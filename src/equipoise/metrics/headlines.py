@@ -27,8 +27,12 @@ STUDIES: dict[str, str] = {name: entry.title for name, entry in CATALOGUE_OF_STU
 """Titles of the studies, in the order in which they are shown."""
 CONDITIONS = {"rq1": "who has the condition", "rq2": "towards whom is the attitude"}
 """What the two questions of the stigma study ask."""
-COUNTS = {("guard", "all", "n_triggered"): "guards_triggered", ("run", "all", "unparsed"): "unparsed"}
-"""Counts in the metrics files beside the headline figures, by family, group and measure of their effects."""
+COUNTS = {
+    ("guard", "all", "n_triggered"): "guards_triggered",
+    ("run", "all", "n_prompts"): "prompts",
+    ("run", "all", "unparsed"): "unparsed",
+}
+"""Counts in the metrics files, with the headline figures, by family, group and measure of their effects."""
 EVERY = "*"
 """In place of a group: the same measure in every group of the family."""
 MINUS = "\N{MINUS SIGN}"

@@ -64,7 +64,7 @@ def inputs(params: Params, root: Path) -> list[Input]:
     declared = {one.path: one for one in load_yaml(root / FILE, Declarations).inputs}
     data, models = root / "data", root / "models"
     items = {params.items, params.section("sample", Sample).items, params.section("pair", Pairing).items}
-    judges = {params.judge, params.section("compare", Comparison).judge}
+    judges = {params.judge, params.section("agree", Comparison).judge}
     filling = params.section("fill", Filling)
     paths = {path for folder in FOLDERS for path in (data / folder).rglob("*.yaml")}
     paths |= {path for name in FILES if (path := data / name).is_file()}

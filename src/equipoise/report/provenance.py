@@ -51,7 +51,7 @@ def provenance(manifest: Manifest, params: Params, root: Path) -> Provenance:
 def every_input(manifest: Manifest, params: Params, root: Path) -> list[Input]:
     """List the files of the project that the run reads, then the weights of its models and judges."""
     found = inputs(params, root) + model_inputs(manifest, registry.load_entry(params.model, root))
-    for name in dict.fromkeys((params.judge, params.section("compare", Comparison).judge)):
+    for name in dict.fromkeys((params.judge, params.section("agree", Comparison).judge)):
         found += judge_inputs(registry.load_judge_entry(name, root))
     filling = params.section("fill", Filling)
     if filling.scorer == "masked":

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 import equipoise.vignettes as library
-from equipoise.backends import asking
-from equipoise.backends.infer import Infer
+from equipoise.backends.ask import Infer, agent, asker
 from equipoise.backends.replay import saved_cases
 from equipoise.core import cache, records, stage
 from equipoise.core.yamlfile import load_yaml
@@ -60,8 +59,8 @@ def questions(run: Run) -> None:
         how = run.settings.section("infer", Infer)
         ready: dict[str, Any] = {"root": Path(), "kept": answers, "batch_size": how.batch_size}
         ready |= {"progress": run.progress, "cluster": how.cluster}
-        ask = asking.asker(run.manifest, **ready)
-        write, fuse = choose_agents(chosen, templates, lambda name, tokens: asking.agent(name, tokens=tokens, **ready))
+        ask = asker(run.manifest, **ready)
+        write, fuse = choose_agents(chosen, templates, lambda name, tokens: agent(name, tokens=tokens, **ready))
         made = perturb(
             kept,
             design=chosen.design,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from equipoise.backends.infer import Infer
+from equipoise.backends.ask import Infer
 from equipoise.backends.ray.cluster import NO_RAY
 from equipoise.core import cache
 from equipoise.core.catalogue import CATALOGUE

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from equipoise.backends import asking
-from equipoise.backends.infer import Infer
+from equipoise.backends.ask import Infer, asker
 from equipoise.backends.replay import saved_cases
 from equipoise.core import cache, records
 from equipoise.stigma.settings import Filling
@@ -24,5 +23,5 @@ def infer(run: Run) -> None:
     how = run.settings.section("infer", Infer)
     size = run.settings.section("fill", Filling).batch_size if run.study == "stigma" else how.batch_size
     with cache.ResponseCache.open() as kept:
-        ask = asking.asker(run.manifest, Path(), kept, batch_size=size, progress=run.progress, cluster=how.cluster)
+        ask = asker(run.manifest, Path(), kept, batch_size=size, progress=run.progress, cluster=how.cluster)
         records.write(run.responses, ask(records.read(run.built("prompts"), records.Prompt)))

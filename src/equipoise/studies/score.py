@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from equipoise.backends.infer import Infer
+from equipoise.backends.ask import Infer
 from equipoise.cases.outputs import outputs_of
 from equipoise.cases.rows import Case
 from equipoise.cases.score import judge_outputs
@@ -14,7 +14,7 @@ from equipoise.exam.rows import Sampled
 from equipoise.judge.kept import kept_probabilities
 from equipoise.judge.lexicon import load_lexicon
 from equipoise.judge.score import Score, judge_responses
-from equipoise.openr1 import compare
+from equipoise.openr1 import agree
 from equipoise.openr1.rows import Message
 from equipoise.openr1.settings import Comparison
 from equipoise.questions.asked import EXAM, letters
@@ -73,7 +73,7 @@ def openr1(run: Run) -> None:
     settings = run.settings.section("agree", Comparison)
     messages = run.built("messages")
     with kept_probabilities(settings.judge, Path(), _cluster(run)) as judge:
-        rows = compare.compare(
+        rows = agree.agreements(
             records.read(messages, Message),
             _responses(run),
             judge,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from equipoise.backends.infer import Infer
+from equipoise.backends.ask import Infer
 from equipoise.backends.ray.cluster import WHOLE_NODE, Cluster, Place, connected, gpus_of, places
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Manifest

@@ -114,7 +114,7 @@ def test_copies_stay_open_from_call_to_call(
 def test_another_judge_on_a_node_is_refused(located: LocatedJudge, cluster: Cluster) -> None:
     """Files or an ONNX Runtime that are not those of the stage's machine give no result under their name."""
     other = partial(Judging, located, "another identity", 8)
-    copies = partial(RayProcessor, other, cluster, gpus=0, least=8, noun="pair", mend="mend it")
+    copies = partial(RayProcessor, other, cluster, gpus=0, least=8, noun="pair", fix="fix it")
 
     with (
         copies() as judge,

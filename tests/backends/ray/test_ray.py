@@ -11,11 +11,11 @@ import pytest
 
 import builders
 import fakes
-from equipoise.backends import asking
-from equipoise.backends.infer import answer_all
+from equipoise.backends import ask as asking
+from equipoise.backends.ask import answer_all
 from equipoise.backends.ray import replicas as executor
-from equipoise.backends.ray.answering import RayBackend
 from equipoise.backends.ray.cluster import Cluster, Place
+from equipoise.backends.ray.replicas import RayBackend
 from equipoise.core import records
 from equipoise.core.cache import ResponseCache, response_key
 from equipoise.core.errors import EquipoiseError

@@ -11,7 +11,7 @@ import yaml
 
 from builders import openr1_message, response
 from equipoise import vignettes
-from equipoise.backends import asking
+from equipoise.backends import ask as asking
 from equipoise.backends.ray.cluster import Cluster
 from equipoise.core import records
 from equipoise.core.records import Manifest, Response

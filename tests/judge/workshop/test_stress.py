@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.judge.reading import Reading
+from equipoise.core.records import Reading
 from workshop.stress import Suite, accuracy, load_suite
 
 if TYPE_CHECKING:

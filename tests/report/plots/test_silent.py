@@ -23,6 +23,7 @@ from equipoise.report.plots.stigma import PLOTS_STIGMA
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from equipoise.core.records import Study
     from equipoise.report.plots.plot import Row
 
 NUMBER = re.compile(r"\u2212?\d+(\.\d+)?")
@@ -191,10 +192,10 @@ def test_undefined_figures_are_drawn(name: str) -> None:
     assert "NaN" not in svg
 
 
-@pytest.mark.parametrize("name", ALL)
-def test_a_study_that_was_left_out_is_drawn(name: str) -> None:
+@pytest.mark.parametrize(("study", "name"), [(study, name) for study, plots in ALL.items() for name in plots])
+def test_a_study_that_was_left_out_is_drawn(study: Study, name: str) -> None:
     """Without an effect a picture still has a row, of n = 0, for DVC draws no empty file."""
-    plot = ALL[name]
+    plot = ALL[study][name]
     rows = plot.layout(silent_bias_effects([], [], SilentBiasOptions()))
     picture = static_svg(rows, template(plot.template), plot)
 

@@ -1,4 +1,4 @@
-"""Copies of a processor on the nodes of a Ray cluster, which share out the items: prompts, or the judge's pairs.
+"""Copies of a processor on the nodes of a Ray cluster, which share the items: prompts, or the judge's pairs.
 
 Plain actors rather than Ray Data: what Ray Data hands on is a block of rows, so that a worker that dies takes a whole
 block of finished results with it. An actor is asked again and again for what it has finished, and so every result is in
@@ -14,6 +14,7 @@ import pickle
 from collections import Counter, deque
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Self, TypeVar
@@ -25,11 +26,12 @@ from equipoise.core import cache
 from equipoise.core.errors import EquipoiseError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from types import TracebackType
 
+    from equipoise.backends.base import Backend, Processor
     from equipoise.backends.ray.cluster import Cluster
-    from equipoise.backends.ray.processor import Processor
+    from equipoise.core.records import Prompt, Response
 
 PATIENCE = 120.0
 """Seconds to wait for a first node to make room for a worker."""
@@ -37,6 +39,7 @@ FAREWELL = 10.0
 """Seconds that workers have to let their processors go."""
 SHARES = 2
 """A share is this part of what is left for each worker: large at first, small at the end, so that all end alike."""
+FIX = "lower infer.batch_size if memory runs out"
 
 Step = Literal["place", "open", "work"]
 Item = TypeVar("Item")
@@ -59,7 +62,7 @@ class _Worker(Generic[Item]):
 
 
 class _Sent(NamedTuple):
-    """What a worker tells. See `Worker.work`."""
+    """What a worker reports. See `Worker.work`."""
 
     finished: bytes
     done: bool
@@ -77,7 +80,7 @@ class RayProcessor(Generic[Item, Result]):
         gpus: int,
         least: int,
         noun: str,
-        mend: str,
+        fix: str,
     ) -> None:
         """Hold what makes a copy.
 
@@ -87,10 +90,10 @@ class RayProcessor(Generic[Item, Result]):
             gpus: how many GPUs a copy takes.
             least: items in a share, if there are so many.
             noun: what an item is called in messages.
-            mend: what to do where worker after worker is lost.
+            fix: what to do where one worker after another is lost.
         """
         self._make, self._cluster, self._gpus, self._least = make, cluster, gpus, least
-        self._noun, self._mend = noun, mend
+        self._noun, self._fix = noun, fix
         self._crew: _Crew[Item, Result] | None = None
         self._connection = ExitStack()
 
@@ -112,7 +115,7 @@ class RayProcessor(Generic[Item, Result]):
         """Give the result of every item. See `Processor.process`. The copies stay open for the items of a next call.
 
         Raises:
-            EquipoiseError: A copy raised one, no node has room for a worker, or worker after worker is lost.
+            EquipoiseError: A copy raised one, no node has room for a worker, or one worker after another is lost.
         """
         import ray
 
@@ -122,7 +125,7 @@ class RayProcessor(Generic[Item, Result]):
             what = f"{self._gpus} GPUs for a worker" if self._gpus else "a core for a worker"
             message = f"the Ray cluster {named} has no node with {what}: add one, or set infer.executor to local"
             raise EquipoiseError(message)
-        self._crew = self._crew or _Crew(self._make, least=self._least, named=named, noun=self._noun, mend=self._mend)
+        self._crew = self._crew or _Crew(self._make, least=self._least, named=named, noun=self._noun, fix=self._fix)
         yield from self._crew.results(items, room)
 
 
@@ -130,7 +133,7 @@ class _Crew(Generic[Item, Result]):
     """The workers that share items, and what they are waited for."""
 
     def __init__(
-        self, make: Callable[[], Processor[Item, Result]], *, least: int, named: str, noun: str, mend: str
+        self, make: Callable[[], Processor[Item, Result]], *, least: int, named: str, noun: str, fix: str
     ) -> None:
         """Take what a worker opens, and the words for messages; there is no worker yet."""
         import ray
@@ -139,7 +142,7 @@ class _Crew(Generic[Item, Result]):
         cloudpickle.register_pickle_by_value(workers)
         self._make = cloudpickle.dumps(make)
         self._left: deque[tuple[str, Item]] = deque()
-        self._least, self._named, self._noun, self._mend = least, named, noun, mend
+        self._least, self._named, self._noun, self._fix = least, named, noun, fix
         self._actor: Any = ray.remote(workers.Worker)
         self._calls: dict[Any, tuple[_Worker[Item], Step]] = {}
         self._lost_in_a_row = 0
@@ -237,7 +240,7 @@ class _Crew(Generic[Item, Result]):
         if self._lost_in_a_row > 2 * len(self._workers):
             message = (
                 f"{self._lost_in_a_row} workers on the Ray cluster {self._named} ended in a row before a {self._noun} "
-                f"was done ({said}): {self._mend}; what is finished is kept"
+                f"was done ({said}): {self._fix}; what is finished is kept"
             )
             raise EquipoiseError(message)
         note = "a worker on node %s was lost (%s): its %d %ss go to others"
@@ -260,3 +263,53 @@ class _Crew(Generic[Item, Result]):
 def _require_no_error(line: str | None) -> None:
     if line is not None:
         raise EquipoiseError(line)
+
+
+class Answering:
+    """A backend, opened where the prompts are worked on."""
+
+    def __init__(self, make: Callable[[], Backend]) -> None:
+        """Hold what makes the backend."""
+        self._make = make
+
+    def __enter__(self) -> Self:
+        """Open the backend."""
+        self._backend = self._make().__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Let the backend go."""
+        self._backend.__exit__(kind, error, trace)
+
+    def process(self, items: Mapping[str, Prompt]) -> Iterator[dict[str, Response]]:
+        """Answer prompts. See `Processor.process`."""
+        for response in self._backend.answer(items.values()):
+            yield {response.key: response}
+
+
+class RayBackend:
+    """As many copies of a backend as a Ray cluster has room for when the prompts come."""
+
+    def __init__(self, make: Callable[[], Backend], cluster: Cluster, *, gpus: int, least: int) -> None:
+        """Hold what makes a copy, and how many GPUs it takes; a share has `least` prompts, if there are so many."""
+        self._copies: RayProcessor[Prompt, Response] = RayProcessor(
+            partial(Answering, make), cluster, gpus=gpus, least=least, noun="prompt", fix=FIX
+        )
+
+    def __enter__(self) -> Self:
+        """Reach the cluster. See `connected`."""
+        self._copies.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Leave the cluster, and with it end every worker."""
+        self._copies.__exit__(kind, error, trace)
+
+    def answer(self, prompts: Iterable[Prompt]) -> Iterator[Response]:
+        """Answer every prompt. See `Backend.answer` and, for the errors, `RayProcessor.process`."""
+        for responses in self._copies.process({prompt.key: prompt for prompt in prompts}):
+            yield from responses.values()

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from equipoise.backends.ray.processor import Processor
+    from equipoise.backends.base import Processor
 
 TOGETHER = 0.2
 """Seconds for which finished results are held back, so that one message takes several; a kill loses no others."""

@@ -8,10 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import prompt
-from equipoise.backends.candidates import Encoded, Likelihood, candidate_likelihoods
-from equipoise.backends.conversation import common_length
-from equipoise.backends.logits import log_softmax
+from equipoise.backends.conversation import Encoded, Likelihood, common_length
 from equipoise.backends.onnx import FEW
+from equipoise.backends.scoring import candidate_likelihoods, log_softmax
 from equipoise.core.errors import EquipoiseError
 
 if TYPE_CHECKING:

@@ -1,0 +1,275 @@
+"""Likelihoods of candidates from an engine's logits: one after the other, side by side on the cores, or as a tree.
+
+A few candidates are read one after the other in a row of the engine (`Rows`), which takes whole turns. Prompts that ask
+for nothing else are scored side by side, each on one core (`score_all`): cores that share a step of a prompt's length
+wait for one another at each of its operations. Many candidates after one text are scored as a
+tree (`candidate_likelihoods`), in which tokens that candidates share are computed once: every node is one step of width
+1 after the text's own step, whatever the other rows hold, so that its logits depend on its path alone (see
+`equipoise.models.fusion`), not on the number of rows, nor on the order of the candidates.
+"""
+
+from __future__ import annotations
+
+import math
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from itertools import groupby
+from queue import SimpleQueue
+from threading import Event
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from equipoise.backends.conversation import Likelihood, Turned, common_length, held
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from equipoise.backends.conversation import Chat, Encoded, Turn
+    from equipoise.core.records import Prompt, Response
+    from equipoise.models.engine import Engine, Kept
+
+LEAST = 4
+"""Prompts of one stem for which computing it once pays."""
+
+
+def penalise(logits: NDArray[np.float32], seen: Sequence[int], penalty: float) -> NDArray[np.float32]:
+    """Apply the repetition penalty of CTRL (Keskar et al. 2019, section 4.1) to every token seen, like transformers."""
+    if penalty == 1.0 or not seen:
+        return logits
+    where = np.unique(np.array(seen))
+    scores = logits[where]
+    result = logits.copy()
+    result[where] = np.where(scores > 0, scores / np.float32(penalty), scores * np.float32(penalty))
+    return result
+
+
+def log_softmax(logits: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Turn logits (rows, vocabulary) into log probabilities, in nats, in double precision."""
+    wide = logits.astype(np.float64)
+    wide -= wide.max(axis=-1, keepdims=True)
+    return np.asarray(wide - np.log(np.exp(wide).sum(axis=-1, keepdims=True)))
+
+
+@dataclass
+class Row:
+    """A row of the engine: the tokens in its buffers, and the next one to append."""
+
+    index: int
+    tokens: list[int] = field(default_factory=list)
+    following: int = 0
+
+
+class Rows:
+    """The rows of one engine, which no other reader may use at the same time."""
+
+    def __init__(self, engine: Engine) -> None:
+        """Take an engine; what its rows hold is ignored."""
+        self.engine = engine
+        # The stem at the beginning of each row's buffers.
+        self._stems: dict[int, list[int]] = {}
+
+    def move(self, row: Row, index: int) -> None:
+        """Continue a row in the place of another."""
+        self.engine.move(row.index, index, len(row.tokens))
+        self._stems[index] = self._stems.get(row.index, [])
+        row.index = index
+
+    def read(self, turn: Turn, row: Row) -> tuple[dict[str, Likelihood], NDArray[np.float32]]:
+        """Read a turn, and score each candidate after it; give the likelihoods and the logits after the turn.
+
+        The row is left at the turn's tokens.
+        """
+        ids = turn.tokens
+        if turn.first:
+            self._begin(row, ids[: turn.stem])
+        known = min(common_length(row.tokens, ids), len(ids) - 1)
+        if known < len(self._stems[row.index]):
+            self._stems[row.index] = []
+        logits = self.engine.prefill(ids[known:], row=row.index, start=known)[0]
+        found, lowest = self._likelihoods(ids, turn.candidates, logits, row.index)
+        if lowest < len(ids):
+            logits = self.engine.prefill(ids[lowest:], row=row.index, start=lowest)[0]
+        row.tokens = list(ids)
+        return found, logits
+
+    def _begin(self, row: Row, stem: list[int]) -> None:
+        """Read the prompt's stem into the row, in a step of its own.
+
+        Where a row has the same stem, from its last conversation too, it is copied from there. The steps of a prompt
+        begin at the same places either way, so the results are the same to the last bit.
+        """
+        if stem and self._stems.get(row.index) != stem:
+            held = next((index for index, one in self._stems.items() if one == stem), None)
+            if held is None:
+                self.engine.prefill(stem, row=row.index)
+            else:
+                self.engine.move(held, row.index, len(stem))
+        self._stems[row.index] = row.tokens = stem
+
+    def _likelihoods(
+        self, ids: list[int], candidates: Mapping[str, Encoded], logits: NDArray[np.float32], row: int
+    ) -> tuple[dict[str, Likelihood], int]:
+        """Read the likelihood of each candidate after some tokens, one after the other, given the logits after them.
+
+        The second result is the length up to which the row still holds those tokens.
+        """
+        found: dict[str, Likelihood] = {}
+        lowest = len(ids)
+        after = log_softmax(logits[None])
+        for candidate, (joined, start) in candidates.items():
+            log_p = after  # computed once for all
+            if start < len(ids):
+                # The text's last token merges with the candidate's first: both are read from one token earlier.
+                lowest = min(lowest, start)
+                log_p = log_softmax(self.engine.prefill([joined[start - 1]], row=row, start=start - 1))
+            if rest := joined[start:-1]:
+                further = self.engine.prefill(rest, row=row, start=start, picks=range(len(rest)))
+                log_p = np.vstack([log_p, log_softmax(further)])
+            found[candidate] = Likelihood(float(log_p[np.arange(len(log_p)), joined[start:]].mean()), len(log_p))
+        return found, lowest
+
+
+def shares(prompts: Sequence[Prompt], scorers: int) -> list[list[Prompt]]:
+    """Divide prompts into shares of one scorer: adjacent ones with the same stem, which it computes once.
+
+    Where few stems would leave a scorer idle, their prompts are divided further.
+    """
+    most = max(LEAST, len(prompts) // (4 * scorers))
+    stems = groupby(prompts, key=lambda prompt: (prompt.system, prompt.stem or prompt.key))
+    together = (list(group) for _, group in stems)
+    return [group[first : first + most] for group in together for first in range(0, len(group), most)]
+
+
+def score_all(prompts: Sequence[Prompt], chat: Chat, engine: Engine, *, scorers: int) -> Iterator[Response]:
+    """Score prompts of one turn, as many side by side as there are scorers; each of these works in one thread.
+
+    `engine` has one row, and one thread for a step. Responses come as they are done. Whoever stops listening waits for
+    the prompts in progress and for no others.
+    """
+    parts = shares(prompts, scorers)
+    engines = [engine, *(engine.beside() for _ in parts[1:scorers])]
+    free: SimpleQueue[Rows] = SimpleQueue()
+    for one in engines:
+        free.put(Rows(one))
+    done: SimpleQueue[Response | BaseException] = SimpleQueue()
+    stopped = Event()
+
+    def score(share: Sequence[Prompt]) -> None:
+        rows = free.get()
+        try:
+            for prompt in share:
+                if stopped.is_set():
+                    break
+                done.put(held(chat.hold(prompt), lambda turn: Turned(rows.read(turn, Row(0))[0], ())))
+        except BaseException as error:  # noqa: BLE001  (raised where the responses are listened for)
+            done.put(error)
+        finally:
+            free.put(rows)
+
+    pool = ThreadPoolExecutor(len(engines))
+    try:
+        for share in parts:
+            pool.submit(score, share)
+        for _ in prompts:
+            response = done.get()
+            if isinstance(response, BaseException):
+                raise response
+            yield response
+    finally:
+        stopped.set()
+        pool.shutdown(cancel_futures=True)
+
+
+@dataclass
+class _Node:
+    """A token, its log probability after the tokens above it (nats), and the tokens that follow it."""
+
+    token: int
+    log_p: float = 0.0
+    children: dict[int, _Node] = field(default_factory=dict)
+
+    def read(self, logits: NDArray[np.float32]) -> None:
+        """Give the children their log probabilities: a log softmax of one row, summed in double precision."""
+        top = logits.max()
+        total = float(top) + math.log(np.exp(logits - top).sum(dtype=np.float64))
+        for token, child in self.children.items():
+            child.log_p = float(logits[token]) - total
+
+    def going_on(self) -> list[_Node]:
+        """List the children that have children: nothing is read after the others, so the model need not run them."""
+        return [child for child in self.children.values() if child.children]
+
+
+@dataclass
+class _Path:
+    """A node that follows `length` tokens; those after the text have their keys and values in `kept`."""
+
+    node: _Node
+    length: int
+    kept: Kept
+
+
+def candidate_likelihoods(
+    engine: Engine, text: Sequence[int], candidates: Mapping[str, Encoded]
+) -> dict[str, Likelihood]:
+    """Score every candidate after a text, given as tokens; the rows of the engine are overwritten."""
+    # Tokens that every candidate leaves as they are; the last ones of the text can merge with a candidate's first.
+    base = min(encoded.start for encoded in candidates.values())
+    root = _Node(text[base - 1])
+    paths = {name: _grow(root, encoded.tokens[base:]) for name, encoded in candidates.items()}
+    root.read(engine.prefill(text[:base])[0])
+    _walk(engine, root, base)
+    found: dict[str, Likelihood] = {}
+    for name, encoded in candidates.items():
+        counted = [node.log_p for node in paths[name][encoded.start - base :]]
+        found[name] = Likelihood(math.fsum(counted) / len(counted), len(counted))
+    return found
+
+
+def _grow(root: _Node, tokens: Sequence[int]) -> list[_Node]:
+    """Add one candidate to the tree, and list its nodes."""
+    node, path = root, []
+    for token in tokens:
+        node = node.children.setdefault(token, _Node(token))
+        path.append(node)
+    return path
+
+
+def _walk(engine: Engine, root: _Node, base: int) -> None:
+    """Run every node that has children, as many side by side as there are rows, deeper ones first.
+
+    Each row follows a path down to its end. Where paths part, the first goes on in its row, and the others wait with a
+    copy of the keys and values since the text, which row 0 holds.
+    """
+    waiting = [_Path(node, base, []) for node in root.going_on()]
+    rows: list[_Path] = []
+    for row in range(1, engine.rows):
+        engine.move(0, row, base)
+    while waiting or rows:
+        while waiting and len(rows) < engine.rows:
+            path = waiting.pop()
+            engine.put(len(rows), base, path.kept)
+            rows.append(path)
+        tokens = np.array([[path.node.token] for path in rows], np.int64)
+        logits = engine.run(tokens, [path.length for path in rows], picks=[0])
+        # From the last row to the first, so that the row which closes a gap has been processed.
+        for row in reversed(range(len(rows))):
+            path = rows[row]
+            path.length += 1
+            path.node.read(logits[row])
+            if following := path.node.going_on():
+                path.node = following[0]
+                if len(following) > 1:
+                    kept = engine.take(row, base, path.length)
+                    waiting.extend(_Path(node, path.length, kept) for node in following[1:])
+            elif waiting:
+                rows[row] = waiting.pop()
+                engine.put(row, base, rows[row].kept)
+            else:
+                last = rows.pop()
+                if last is not path:
+                    engine.put(row, base, engine.take(len(rows), base, last.length))
+                    rows[row] = last
