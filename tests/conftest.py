@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from equipoise.backends.ask import open_backend
 from equipoise.core.records import Manifest
@@ -23,7 +23,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 # Test processes share the cores and their models are tiny: torch's threads would mostly wait for each other.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 # A busy machine fails no test.
-settings.register_profile("unhurried", deadline=None)
+settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("unhurried")
 
 

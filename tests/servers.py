@@ -152,7 +152,7 @@ class FaultyServer:
                 error = {"message": "not now", "code": "insufficient_quota" if fault == "no_credit" else "later"}
                 send(handler, STATUS[fault], json.dumps({"error": error}), headers=headers.get(fault, {}))
             case "hangs":
-                self.released.wait(30)
+                self.released.wait(120)
                 handler.close_connection = True
             case "cut_json":
                 send(handler, 200, '{"choices": [{"index": 0, "message": {"content": "UNFI')
@@ -226,7 +226,7 @@ def entry(url: str, **change: Any) -> ApiEntry:
         "model": "some-model",
         "key_env": "TEST_KEY",
         "concurrency": 4,
-        "timeout": 20.0,
+        "timeout": 60.0,
         "attempts": 4,
         "generation": Generation(reasoning_tokens=50, answer_tokens=20),
     }

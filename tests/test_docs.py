@@ -28,17 +28,17 @@ DOCS = ROOT / "docs"
 CARDS = sorted(path for path in (DOCS / "metrics").glob("*.md") if path.name != "index.md")
 PAGES = [*sorted(DOCS.rglob("*.md")), ROOT / "README.md"]
 PARTS = ("Definition", "Unit", "Direction", "Null value", "When it misleads")
-"""What every card must say of its figure."""
+"""Parts that every card must have."""
 REGISTRY = {name: registry.load_entry(name, ROOT) for name in registry.names(ROOT / registry.FOLDER)}
 WEIGHTS = {name: entry for name, entry in REGISTRY.items() if isinstance(entry, registry.WeightsEntry)}
 FETCHED = re.compile(r"""(?:url\(|@import)\s*["']?\s*(?:https?:)?//""")
 
 
 class Fetched(HTMLParser):
-    """The addresses that a browser fetches by itself to show a page; a link to click is none."""
+    """The addresses that a browser loads automatically to show a page; links do not count."""
 
     def __init__(self) -> None:
-        """Begin without any."""
+        """Start with an empty list."""
         super().__init__()
         self.addresses: list[str] = []
 
@@ -80,7 +80,7 @@ def figures(value: object, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ..
 
 
 def test_no_page_needs_a_network(site: Path) -> None:
-    """Every script, style, font and picture of the built site comes with it."""
+    """Every script, style, font and image of the built site is bundled with it."""
     pages = sorted(site.rglob("*.html"))
     assert len(pages) > len(CARDS)
     for page in pages:
@@ -175,7 +175,7 @@ def test_the_examples_of_a_model_are_an_entry_and_a_source() -> None:
 
 
 def test_every_setting_that_the_pages_change_exists() -> None:
-    """What follows -S in the pages and the README is a parameter."""
+    """Every setting after -S in the pages and the README is a parameter."""
     params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
     known = {key for key, value in params.items() if not isinstance(value, dict)}
     known |= {f"{section}.{key}" for section, value in params.items() if isinstance(value, dict) for key in value}
@@ -186,7 +186,7 @@ def test_every_setting_that_the_pages_change_exists() -> None:
 
 
 def test_every_command_that_the_pages_name_exists() -> None:
-    """What follows `equipoise` in the pages and the README is a command."""
+    """Every word after `equipoise` in the pages and the README is a command."""
     known = set(getattr(get_command(app), "commands", ()))
     named = {name for page in PAGES for name in re.findall(r"\bequipoise ([a-z]+)", page.read_text(encoding="utf-8"))}
 

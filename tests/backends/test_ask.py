@@ -232,7 +232,7 @@ def test_progress_counts_answered_prompts(
 
 
 CHILD = '''
-"""Answer prompts as the infer stage does; note each that the model is given, and take a while over each answer."""
+"""Answer prompts as the infer stage does; note each that the model is given, and stop after some answers."""
 
 import sys
 import time
@@ -258,8 +258,9 @@ def noted(prompts):
 
 
 def answer(self, prompts):
-    for response in plain(self, noted(prompts)):
-        time.sleep(float(sys.argv[1]))
+    for number, response in enumerate(plain(self, noted(prompts))):
+        if number == int(sys.argv[1]):
+            time.sleep(600)
         yield response
 
 
@@ -293,14 +294,15 @@ class Project:
         records.write(folder / "prompts.jsonl", prompts)
         records.write_json(folder / "manifest.json", model.manifest.model_dump(mode="json"))
 
-    def start(self, pause: float) -> subprocess.Popen[bytes]:
-        """Start answering, with a pause (seconds) at each answer."""
+    def start(self, stop: int = -1) -> subprocess.Popen[bytes]:
+        """Start answering, and after `stop` answers, unless that is -1, wait to be killed."""
         self._log.write_text("", encoding="utf-8")
         environment = {name: value for name, value in os.environ.items() if name != "DVC_ROOT"}
         return subprocess.Popen(
-            [sys.executable, "child.py", str(pause)],
+            [sys.executable, "child.py", str(stop)],
             cwd=self.folder,
-            env=environment | {"PYTHONPATH": str(ROOT / "src")},
+            # The graph needs no torch, whose import would be most of the time.
+            env=environment | {"PYTHONPATH": str(ROOT / "src"), "USE_TORCH": "0"},
         )
 
     def asked(self) -> list[str]:
@@ -308,7 +310,7 @@ class Project:
         return self._log.read_text(encoding="utf-8").split()
 
     def kept(self, folder: Path) -> set[str]:
-        """List the questions whose answers are on disk, from a copy: looking must not mend what a kill left behind."""
+        """List the questions whose answers are on disk, from a copy, lest looking repair what a kill left."""
         folder.mkdir()
         for path in self.cache.parent.glob(f"{self.cache.name}*"):
             shutil.copy(path, folder)
@@ -343,14 +345,14 @@ def test_a_run_that_is_killed_goes_on_where_it_was(tiny_model: Exported, tmp_pat
     keys = {asked.key: response_key(asked, tiny_model.manifest, tiny_model.entry.generation) for asked in prompts}
 
     undisturbed = Project(tmp_path / "undisturbed", tiny_model, prompts)
-    assert undisturbed.start(pause=0).wait() == 0
+    assert undisturbed.start().wait() == 0
     assert sorted(undisturbed.asked()) == list(keys)
 
     killed = Project(tmp_path / "killed", tiny_model, prompts)
     before: set[str] = set()
     # As soon as the cache file exists, and then after so many answers, in the middle of a batch of three.
     for moment in (0, 1, 4, 8):
-        with killed.start(pause=0.3) as child:
+        with killed.start(moment - len(before)) as child:
             while killed.count() < moment:
                 assert child.poll() is None
                 time.sleep(0.01)
@@ -366,7 +368,7 @@ def test_a_run_that_is_killed_goes_on_where_it_was(tiny_model: Exported, tmp_pat
         assert not killed.responses.exists()
         before = after
 
-    assert killed.start(pause=0).wait() == 0
+    assert killed.start().wait() == 0
     assert sorted(killed.asked()) == [key for key, question in keys.items() if question not in before]
     assert undisturbed.responses.read_bytes() == killed.responses.read_bytes()
 

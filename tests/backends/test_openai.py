@@ -115,7 +115,9 @@ def test_no_more_requests_than_allowed_are_under_way() -> None:
     assert 1 <= api.most <= 3
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(
     order=st.permutations("abcdefgh"),
     concurrency=st.integers(1, 8),

@@ -229,9 +229,9 @@ def changed(**features: Any) -> dict[str, Any]:
     ("value", "message"),
     [
         (RACE | {"dimension": "age"}, "dimension is 'age': name the file after it"),
-        (RACE | {"kind": ["ethni(city"]}, r"field kind\.0: .*'ethni\(city' is no regular expression"),
-        (RACE | {"kind": ["(?i)race"]}, r"field kind\.0: .*is no regular expression"),
-        (RACE | {"kind": ["(?<!no |not )race"]}, r"field kind\.0: .*is no regular expression"),
+        (RACE | {"kind": ["ethni(city"]}, r"field kind\.0: .*'ethni\(city' is not a valid regular expression"),
+        (RACE | {"kind": ["(?i)race"]}, r"field kind\.0: .*is not a valid regular expression"),
+        (RACE | {"kind": ["(?<!no |not )race"]}, r"field kind\.0: .*is not a valid regular expression"),
         (RACE | {"kind": ["(?:race)?"]}, r"field kind\.0: .*every text would name it"),
         (RACE | {"kind": []}, "field kind: .*at least 1 item"),
         (RACE | {"colour": "x"}, "field colour: Extra inputs"),
@@ -259,7 +259,7 @@ def test_a_word_of_two_dimensions_is_refused(tmp_path: Path) -> None:
     """A plain word must decide the dimension."""
     age = AGE | {"features": AGE["features"] | {"african": {"wordings": ["x"]}}}
 
-    with pytest.raises(EquipoiseError, match=r"race\.yaml: 'african' stands in age\.yaml too: leave it to one"):
+    with pytest.raises(EquipoiseError, match=r"race\.yaml: 'african' is also in age\.yaml: keep it in one"):
         load_lexicon(write(tmp_path, race=RACE, age=age))
 
 

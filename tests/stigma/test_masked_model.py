@@ -168,16 +168,16 @@ def test_logits_that_are_no_numbers_are_refused(tmp_path: Path) -> None:
     spell = tiny_masked.tokenizer(tmp_path)
     model = MaskedModel(spell, Given([float("nan")] * len(spell)), max_tokens=64)
 
-    with pytest.raises(EquipoiseError, match="logits are no finite numbers: check its weights"):
+    with pytest.raises(EquipoiseError, match="logits are not finite numbers: check its weights"):
         predict(model, SENTENCES)
 
 
 @pytest.mark.parametrize(
     ("sentence", "fault"),
     [
-        ("nobody has depression", r"'nobody has depression': \{mask\} does not stand in it exactly once"),
-        ("{mask} and {mask} have depression", "does not stand in it exactly once"),
-        ("{mask} and <mask> have depression", "does not stand in it exactly once"),
+        ("nobody has depression", r"'nobody has depression': \{mask\} must occur exactly once"),
+        ("{mask} and {mask} have depression", "must occur exactly once"),
+        ("{mask} and <mask> have depression", "must occur exactly once"),
         ("{mask} has " + "depression " * 100, r"tokens, more than the 100 of the masked model's registry entry"),
     ],
 )

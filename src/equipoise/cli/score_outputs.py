@@ -20,8 +20,7 @@ from equipoise.metrics.cases import Mode, score_judged, score_legacy
 from equipoise.metrics.stigma import StigmaOptions, stigma_effects
 from equipoise.published.fetch import load_names
 from equipoise.published.lin import Wordings, read_rq1, read_rq2, read_steps, read_tokens
-from equipoise.published.lin_figures import duplicates, wrong_name
-from equipoise.published.lin_summary import stigma_metrics
+from equipoise.published.lin_figures import duplicates, stigma_metrics, wrong_name
 from equipoise.stigma.aggregate import noun_lexicon, short_lexicon
 from equipoise.stigma.library import load_library
 from equipoise.text.diagnoses import FILE, load_diagnoses

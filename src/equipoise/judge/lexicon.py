@@ -31,7 +31,7 @@ def _compiles(pattern: str) -> str:
     try:
         finder = re.compile(f"(?:{pattern.replace(NUMBER, '1')})")
     except re.error as error:
-        message = f"{pattern!r} is no regular expression ({error})"
+        message = f"{pattern!r} is not a valid regular expression ({error})"
         raise ValueError(message) from error
     if finder.search(""):
         message = f"{pattern!r} matches a text without words: every text would name it"
@@ -172,7 +172,7 @@ def load_lexicon(folder: Path) -> Lexicon:
     for name, kind in kinds.items():
         for word in kind.by_words:
             if other := by_words.get(word):
-                message = f"{folder / name}.yaml: {word!r} stands in {other}.yaml too: leave it to one of them"
+                message = f"{folder / name}.yaml: {word!r} is also in {other}.yaml: keep it in one of them"
                 raise EquipoiseError(message)
             by_words[word] = name
     return Lexicon(kinds)

@@ -2,7 +2,8 @@
 
 A released file of one model is a copy of another model's. Two models, or two sets of conditions, never agree in every
 digit of hundreds of probabilities, so that agreement means one input given twice, or one under the wrong name.
-The figures are tables 3 to 6, and the paths and predictions beneath them.
+The figures are tables 3 to 6, and the paths and predictions beneath them; `stigma_metrics` nests effects for the command
+`equipoise score stigma`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Literal
 
 from equipoise.core.records import read_text, sha256
-from equipoise.metrics.stigma import StigmaOptions, stigma_effects
+from equipoise.metrics.effects import adjusted_by_family, rounded
+from equipoise.metrics.effects import figures as figures_of
+from equipoise.metrics.stigma import ALL, FAMILIES, StigmaOptions, stigma_effects, tested_together
 from equipoise.published.lin import Wordings, read_rq1, read_rq2, read_steps, read_tokens
 from equipoise.stigma.aggregate import noun_lexicon, short_lexicon
 from equipoise.stigma.library import load_library
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from equipoise.core.records import Effect
+    from equipoise.metrics.effects import Nested
     from equipoise.stigma.library import Gender
     from equipoise.stigma.rows import Fill
 
@@ -49,6 +53,18 @@ SETS = {"mental": "mh", "control": "non_mh"}
 SHARES = ("female", "male", "unspecified")
 PLACES = {"rq1": ("table3_rq1", "table4_rq1_disparity"), "rq2": ("table5_rq2", "table6_rq2_disparity")}
 MODEL = "roberta"
+
+
+MEASURES = (
+    "female",
+    "male",
+    "unspecified",
+    "disparity",
+    "disparity_clustered",
+    "disparity_corrected",
+    "disparity_corrected_clustered",
+)
+DETECTABLE = "_minimum_detectable_effect"
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,3 +209,49 @@ def _compared(ours: Sequence[Fill], theirs: Sequence[Fill]) -> Iterator[tuple[st
 
 def _listed(path: Path) -> tuple[str, ...]:
     return tuple(name.strip() for name in read_text(path).split("\n") if name.strip())
+
+
+def stigma_metrics(effects: Sequence[Effect]) -> Nested:
+    """Nest the study's effects by family, group and measure."""
+    together = tested_together(effects)
+    adjusted = {
+        "bonferroni": adjusted_by_family(together, "bonferroni", FAMILIES),
+        "bh": adjusted_by_family(together, "fdr_bh", FAMILIES),
+    }
+    families: dict[str, dict[str, dict[str, Effect]]] = {}
+    for row in effects:
+        families.setdefault(row.family, {}).setdefault(row.group, {})[row.measure] = row
+    nested: Nested = {}
+    for family in FAMILIES:
+        members = families.get(family, {})
+        tables: Nested = {name: _group(members[name], adjusted) for name in sorted(members, key=_all_last)}
+        if tables:
+            nested[family] = tables
+    return nested
+
+
+def _group(rows: Mapping[str, Effect], adjusted: Mapping[str, Mapping[str, float]]) -> Nested:
+    table: Nested = {}
+    for measure in MEASURES:
+        if measure in rows:
+            table[measure] = {
+                **figures_of(rows[measure], adjusted),
+                **_figure("minimum_detectable_effect", rows.get(f"{measure}{DETECTABLE}")),
+                **(_sizes(rows) if measure == "disparity" else {}),
+            }
+    return table
+
+
+def _sizes(rows: Mapping[str, Effect]) -> Nested:
+    """Lay out what accompanies the published disparity: both sizes of effect, and Welch's test."""
+    welch = rows.get("disparity_welch")
+    p = {} if welch is None or welch.neg_log10_p is None else {"neg_log10_p_welch": rounded(welch.neg_log10_p)}
+    return {**_figure("d_pooled", rows.get("d_pooled")), **_figure("d_z", rows.get("d_z")), **p}
+
+
+def _figure(name: str, row: Effect | None) -> Nested:
+    return {} if row is None or row.estimate is None else {name: rounded(row.estimate)}
+
+
+def _all_last(name: str) -> tuple[bool, str]:
+    return name == ALL, name

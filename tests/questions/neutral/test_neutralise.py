@@ -239,7 +239,9 @@ WORDS = st.sampled_from(
 )
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(words=st.lists(WORDS, max_size=12), glue=st.sampled_from([" ", "  "]))
 def test_neutral_form_is_a_fixed_point(words: list[str], glue: str, lexicon: Lexicon) -> None:
     """Neutralising a neutral text changes nothing, and the changes lead from the text to it."""
@@ -250,7 +252,9 @@ def test_neutral_form_is_a_fixed_point(words: list[str], glue: str, lexicon: Lex
     assert neutral.text == rebuilt(text, neutral.changes)
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(text=st.text(max_size=80))
 def test_any_text_is_read(text: str, lexicon: Lexicon) -> None:
     """Text of any characters is neutralised, to a fixed point."""
