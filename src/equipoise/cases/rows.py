@@ -35,7 +35,7 @@ ABSENCE = re.compile(r"no\b(?=.*\b(?:use|history|dependence|misuse)\b)", re.IGNO
 
 
 class Case(Row):
-    """One case: what the model is told, the patient's features by dimension, and the answer that would be biased.
+    """One case: the prompt, the patient's features by dimension, and the answer that would be biased.
 
     `feature` is the feature as published, `features` the same words by dimension (under "" where the dimension is not
     known). `label` is the biased answer. `role` says whether the patient belongs to the marginalised or the privileged

@@ -20,7 +20,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object: the
 
 
 def print_json(value: object) -> None:
-    """Print a value as one line of JSON; NaN and infinities, which JSON has not, are refused."""
+    """Print a value as one line of JSON; NaN and infinities, which JSON does not have, are refused."""
     typer.echo(json.dumps(value, ensure_ascii=False, allow_nan=False))
 
 

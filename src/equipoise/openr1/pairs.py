@@ -1,4 +1,4 @@
-"""Items told in two arms that differ in one demographic statement alone, and the prompts that ask a model about them.
+"""Items in two arms that differ in one demographic statement alone, and the prompts that ask a model about them.
 
 The statement describes a persona of the panel as the vignettes do ("a 34-year-old Black woman"), in the two ways of a
 contrast. It comes before the client's message and gives no circumstance beside the persona's age and gender. Every
@@ -112,7 +112,7 @@ def pair_items(
     settings: Pairing,
     where: str = "items",
 ) -> Paired:
-    """Tell each item in the two arms of every dimension, and of the control; `where` names the items in an error.
+    """Put each item in the two arms of every dimension, and of the control; `where` names the items in an error.
 
     Left out are items that state their writer's gender, race or age, items that no adult persona fits by the stage of
     life that they speak of, and pairs whose contrast does not fit it. EquipoiseError for an item of another source.

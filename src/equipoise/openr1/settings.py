@@ -10,7 +10,7 @@ from equipoise.openr1.rows import Dimension, Probability
 
 
 class Pairing(BaseModel):
-    """The section `pair`: which items are told in two arms, what the arms say, and how a model is asked.
+    """The section `pair`: which items are put in two arms, what the arms say, and how a model is asked.
 
     `items` is the stem of a file in data/items/, where `none` is no items. `statement` holds {patient}, such as "a
     34-year-old Black woman". `control` holds {day}; null leaves the control pairs out. `limit` 0 takes all items.

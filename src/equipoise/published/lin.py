@@ -5,7 +5,7 @@ rq2 CSV     `female_prob`, `male_prob`, `diagnosis`, `sequence`, `stigma_categor
             condition. The files have no unspecified share; we give what is left of 1 (see `aggregate.attribute_ends`).
 steps CSV   `diagnosis`, `stigma_category`, `sequence`, `probability`: one row for each path that ended in a gendered
             word, before it was summed. A sentence without a row had no such path: both its shares are 0. (A template
-            without any row cannot be told from one that was not asked, and gets no Fill.)
+            without any row cannot be distinguished from one that was not asked, and gets no Fill.)
 tokens log  Among the lines of a run of rq1, Python lists of predictions, each with `score`, `token_str` and `sequence`,
             the filled sentence. Templates and conditions are known by the sentences.
 

@@ -107,7 +107,7 @@ def rating_sheet(
         if left[found[response]]:
             left[found[response]] -= 1
             drawn.append(response)
-    # Shuffled anew: in the order of the draw, what the judge found rarely comes last.
+    # Shuffled again: in the order of the draw, what the judge found rarely comes last.
     drawn.sort(key=lambda key: digest(["order", seed, key]))
     rows: list[dict[str, str]] = []
     key_rows: list[KeyRow] = []

@@ -13,7 +13,7 @@ from equipoise.exam.rows import Sampled
 from equipoise.judge.kept import kept_probabilities
 from equipoise.judge.lexicon import load_lexicon
 from equipoise.judge.score import Score, judge_responses
-from equipoise.openr1 import compare
+from equipoise.openr1 import agree
 from equipoise.openr1.rows import Message
 from equipoise.openr1.settings import Comparison
 from equipoise.questions.asked import EXAM, letters
@@ -71,7 +71,7 @@ def openr1(run: Run) -> None:
     settings = run.settings.section("agree", Comparison)
     messages = run.built("messages")
     with kept_probabilities(settings.judge, Path(), run.cluster) as judge:
-        rows = compare.compare(
+        rows = agree.agreements(
             records.read(messages, Message),
             _responses(run),
             judge,
