@@ -14,11 +14,11 @@ from validity_simulations import ALPHA, holds
 
 from equipoise.core.records import Judgement
 from equipoise.metrics.amplification import amplification_effects
-from equipoise.metrics.answered import NEUTRAL, Answered, paper_pair
-from equipoise.metrics.classification import MACRO, Resampling, macro_of_cells, score
-from equipoise.metrics.classification import Answered as Exam
 from equipoise.metrics.equity import EquityOptions, equity_effects
+from equipoise.metrics.exam import MACRO, Resampling, macro_of_cells, score
+from equipoise.metrics.exam import Answered as Exam
 from equipoise.metrics.pairs import Pair
+from equipoise.metrics.questions import NEUTRAL, Answered, paper_pair
 from equipoise.questions import partition
 from equipoise.questions.cities import City
 from equipoise.stats.quantities import Interval

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from builders import ROLES, fill, judgement, response, variant, vignette
 from equipoise.core.records import Answer, Judgement, Response, Vignette, write
-from equipoise.metrics.answered import arm
+from equipoise.metrics.questions import arm
 
 if TYPE_CHECKING:
     from pathlib import Path

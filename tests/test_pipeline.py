@@ -1,20 +1,33 @@
-"""dvc.yaml says the truth about what each stage needs and makes."""
+"""dvc.yaml says the truth about what each stage needs and makes, and the packages are in order."""
 
 from __future__ import annotations
 
 import ast
 import shlex
-from pathlib import Path
-from typing import Any
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
 
+from equipoise.core import params
+from equipoise.core.catalogue import CATALOGUE
 from equipoise.report.plots.catalogue import ALL
+from equipoise.studies import build, measure, score
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[1]
-PIPELINE: dict[str, Any] = yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))
-STAGES: dict[str, dict[str, Any]] = PIPELINE["stages"]
+TEXT = (ROOT / "dvc.yaml").read_text(encoding="utf-8")
+PIPELINE: dict[str, Any] = yaml.safe_load(TEXT)
+STAGES: dict[str, dict[str, Any]] = {name: stage.get("do", stage) for name, stage in PIPELINE["stages"].items()}
+SETTINGS = params.load(ROOT / "params.yaml")
+KEPT_IN_GIT = ("metrics/", "plots/")
+LINES = 480
+ROOMS = 24
 
 
 def paths(stage: dict[str, Any], *kinds: str) -> set[str]:
@@ -42,13 +55,19 @@ def imported(node: ast.AST) -> set[str]:
 
 
 def module_file(name: str) -> str | None:
-    """Find the file of one of our modules; None for a name that is no module of ours."""
+    """Find the file of one of our modules; None for a name that is not a module of ours."""
     home = {"equipoise": "src", "workshop": "judge"}.get(name.split(".", maxsplit=1)[0])
     if home is None:
         return None
     base = ROOT / home / name.replace(".", "/")
     found = (path for path in (base.with_suffix(".py"), base / "__init__.py") if path.is_file())
     return next((path.relative_to(ROOT).as_posix() for path in found), None)
+
+
+@cache
+def tree(path: str) -> ast.Module:
+    """Parse a file of ours."""
+    return ast.parse((ROOT / path).read_text(encoding="utf-8"))
 
 
 def closure(script: str) -> set[str]:
@@ -60,19 +79,58 @@ def closure(script: str) -> set[str]:
         if path in found:
             continue
         found.add(path)
-        for name in imported(ast.parse((ROOT / path).read_text(encoding="utf-8"))):
+        for name in imported(tree(path)):
             parts = name.split(".")
             parents = (".".join(parts[:length]) for length in range(1, len(parts) + 1))
             waiting += [file for parent in parents if (file := module_file(parent))]
     return found
 
 
-@pytest.mark.parametrize("name", STAGES)
-def test_deps_hold_the_import_closure(name: str) -> None:
-    """A stage depends on exactly the code that it can import: DVC does not see imports."""
-    code = {path for path in paths(STAGES[name], "deps") if path.endswith(".py")}
+def room(path: str) -> str:
+    """Name the package that a file is in, below src/equipoise; a file outside of all packages is its own room."""
+    parts = PurePosixPath(path).parts
+    return "/".join(parts[:3]) if parts[:2] == ("src", "equipoise") else path
 
-    assert code == closure(f"stages/{name}.py")
+
+def needed(path: str) -> Iterator[str]:
+    """Give every module of the library that a file names, also for types alone; `from a import b` gives a.b, or a."""
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            inner = [f"{node.module}.{alias.name}" for alias in node.names]
+            names = [name if module_file(name) else node.module for name in inner]
+        else:
+            continue
+        yield from (file for name in names if (file := module_file(name)))
+
+
+def modules() -> list[str]:
+    """List the library's files."""
+    return sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "src/equipoise").rglob("*.py"))
+
+
+def circle(graph: dict[str, set[str]]) -> list[str]:
+    """Give one circle of a graph, or nothing."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        found: list[str] = error.args[1]
+        return found
+    return []
+
+
+@pytest.mark.parametrize("name", STAGES)
+def test_rooms_imported_are_rooms_listed(name: str) -> None:
+    """A stage depends on exactly the packages that it can import code of: DVC does not see imports."""
+    code = {path for path in paths(STAGES[name], "deps") if path.startswith(("src/", "stages/", "judge/"))}
+
+    assert code == {room(path) for path in closure(f"stages/{name}.py")}
+
+
+def test_compiled_code_does_not_make_a_package_dirty() -> None:
+    """A package's folder is a dep, in which Python keeps compiled code: DVC is to leave it alone."""
+    assert {"__pycache__/", "*.pyc"} <= set((ROOT / ".dvcignore").read_text(encoding="utf-8").splitlines())
 
 
 @pytest.mark.parametrize("name", STAGES)
@@ -82,45 +140,105 @@ def test_every_path_of_a_command_is_a_dep_or_an_out(name: str) -> None:
     words = shlex.split(STAGES[name]["cmd"].replace("${python}", ""))
 
     for word in words:
-        assert any(path == word or path.startswith(f"{word}/") for path in declared), word
+        # The name of the study, which the stage is about.
+        assert word == "${item}" or any(path == word or path.startswith(f"{word}/") for path in declared), word
 
 
 @pytest.mark.parametrize("name", STAGES)
-def test_deps_and_outs_are_files(name: str) -> None:
-    """A dep that is a folder holds YAML alone, never caches, and no out has the model's name in its path."""
-    for path in paths(STAGES[name], "deps"):
-        files = (ROOT / path).rglob("*.*") if (ROOT / path).is_dir() else ()
-        assert all(file.suffix == ".yaml" for file in files), path
+def test_a_dep_that_is_a_folder_holds_no_cache_and_no_out(name: str) -> None:
+    """No out has the model's name in its path; no dep is a folder of outs but the report's, which reads them all."""
     for path in paths(STAGES[name], "outs", "metrics", "plots"):
-        assert "${" not in path
+        assert "${model}" not in path
+    made = {path.replace("${item}", study) for path in outs() for study in SETTINGS.studies}
+    for dep in paths(STAGES[name], "deps"):
+        assert not Path(dep).is_relative_to(".cache")
+        assert name == "report" or not [path for path in made if path.startswith(f"{dep}/")], dep
 
 
 @pytest.mark.parametrize("name", STAGES)
-def test_a_stage_is_described_and_its_words_agree(name: str) -> None:
-    """A stage has a description and a script of its name, and reads no other stage's section of params.yaml."""
-    sections = {entry.split(".")[0] for entry in STAGES[name].get("params", ()) if isinstance(entry, str)}
-
+def test_a_stage_is_described_and_has_a_script_of_its_name(name: str) -> None:
+    """A stage has a description and a script of its name."""
     assert STAGES[name]["desc"].endswith(".")
     assert (ROOT / "stages" / f"{name}.py").is_file()
-    assert sections <= {name, "model", "judge", "items"}
+    assert {path.stem for path in (ROOT / "stages").glob("*.py")} == STAGES.keys()
+
+
+@pytest.mark.parametrize("name", STAGES)
+def test_a_stage_of_a_study_runs_for_the_studies_of_params(name: str) -> None:
+    """Stages with `${item}` run for each of the studies that params.yaml names, and no other stage names one."""
+    stage = PIPELINE["stages"][name]
+
+    assert ("do" in stage) == ("${item}" in stage.get("do", stage)["cmd"])
+    assert stage.get("foreach", "${studies}") == "${studies}"
+
+
+def outs() -> Iterator[str]:
+    """Give every out."""
+    for stage in STAGES.values():
+        yield from paths(stage, "outs", "metrics", "plots")
 
 
 def test_only_metrics_and_plots_are_kept_in_git() -> None:
     """Every other out is in DVC's cache, where `dvc checkout` finds it."""
     for stage in STAGES.values():
-        for entry in stage.get("outs", ()):
+        for entry in (one for kind in ("outs", "metrics", "plots") for one in stage.get(kind, ())):
             path, options = (entry, {}) if isinstance(entry, str) else next(iter(entry.items()))
-            assert options.get("cache", True) is not path.startswith(("metrics/", "plots/")), path
+            assert options.get("cache", True) is not path.startswith(KEPT_IN_GIT), path
 
 
 def test_plots_are_those_that_the_library_draws() -> None:
-    """dvc.yaml describes each picture as the library does."""
+    """dvc.yaml describes each picture of the default studies as the library does."""
     described = {name: plot for entry in PIPELINE["plots"] for name, plot in entry.items()}
 
-    assert described == {name: plot.described(f"plots/{name}.json") for name, plot in ALL.items()}
+    assert described == {
+        name: plot.described(f"plots/{study}/{name}.json")
+        for study, plots in ALL.items()
+        if study in SETTINGS.studies
+        for name, plot in plots.items()
+    }
+
+
+def test_a_study_is_an_entry_and_a_function_of_each_step() -> None:
+    """Every study of the catalogue can be built, scored, measured and drawn, and nothing else can."""
+    for module in (build, score, measure):
+        names = {node.name for node in tree(source(module.__name__)).body if isinstance(node, ast.FunctionDef)}
+        public = {name for name in names if not name.startswith("_")}
+
+        assert public - {"measure"} == CATALOGUE.keys(), module.__name__
+    assert ALL.keys() == CATALOGUE.keys()
+    assert set(SETTINGS.studies) <= CATALOGUE.keys()
+
+
+def source(name: str) -> str:
+    """Give the file of a module that is there."""
+    file = module_file(name)
+    assert file is not None
+    return file
 
 
 def test_stages_are_thin() -> None:
     """A stage script reads, calls the library and writes, in fewer than 40 lines."""
     for script in (ROOT / "stages").glob("*.py"):
         assert len(script.read_text(encoding="utf-8").splitlines()) < 40, script
+
+
+def test_the_pipeline_reads_in_one_sitting() -> None:
+    """dvc.yaml has at most 480 lines."""
+    assert len(TEXT.splitlines()) <= LINES
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    """The graph of the library's modules has no circle, imports for types alone included."""
+    assert circle({path: {*needed(path)} - {path} for path in modules()}) == []
+
+
+def test_packages_are_in_order_and_few() -> None:
+    """No package imports one that imports it, by whatever way, and there are at most 24."""
+    graph: dict[str, set[str]] = {}
+    for path in modules():
+        if path != "src/equipoise/__init__.py":
+            graph.setdefault(room(path), set()).update(room(other) for other in needed(path))
+    arrows = {one: others - {one} for one, others in graph.items()}
+
+    assert circle(arrows) == []
+    assert len(graph) <= ROOMS

@@ -12,11 +12,10 @@ from equipoise.compare.changes import changes, differs_from_record
 from equipoise.compare.estimators import level
 from equipoise.compare.items import Flip, flips, item_values, reworded
 from equipoise.compare.revisions import Revision
-from equipoise.metrics.adversarial import AdversarialOptions, adversarial_effects
-from equipoise.metrics.answered import tabulate
 from equipoise.metrics.effects import Group, rate
 from equipoise.metrics.equity import EquityOptions, equity_effects
 from equipoise.metrics.headlines import compared
+from equipoise.metrics.questions import AdversarialOptions, adversarial_effects, tabulate
 from equipoise.metrics.silent import SilentBiasOptions, silent_bias_effects
 from equipoise.metrics.stigma import StigmaOptions, stigma_effects
 from equipoise.questions.asked import letters as letters_read

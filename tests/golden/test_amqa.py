@@ -11,9 +11,8 @@ import pytest
 
 from equipoise.cli.score_answers import score_amqa
 from equipoise.core.errors import EquipoiseError
-from equipoise.metrics.adversarial import AdversarialOptions, adversarial_effects
-from equipoise.metrics.answered import Answered, label
-from equipoise.metrics.skew import label_skew
+from equipoise.metrics.guards import label_skew
+from equipoise.metrics.questions import AdversarialOptions, Answered, adversarial_effects, label
 from equipoise.published import amqa
 from equipoise.published.amqa import score_released
 

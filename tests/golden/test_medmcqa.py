@@ -10,8 +10,7 @@ import pytest
 
 from equipoise.exam.diseases import load_diseases
 from equipoise.exam.subsets import disease_counts
-from equipoise.metrics.classification import Resampling
-from equipoise.metrics.medmcqa import score_cities
+from equipoise.metrics.exam import Resampling, score_cities
 from equipoise.published.medmcqa import (
     import_items,
     read_questions,

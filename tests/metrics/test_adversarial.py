@@ -13,10 +13,19 @@ from hypothesis import strategies as st
 
 from builders import variant
 from equipoise.core.errors import EquipoiseError
-from equipoise.metrics.adversarial import DIRECTIONS, AdversarialOptions, adversarial_effects
-from equipoise.metrics.answered import Answered, arm, arms_of, label, paper_pair, tabulate
-from equipoise.metrics.crossed import crossed_effects
 from equipoise.metrics.effects import Group
+from equipoise.metrics.questions import (
+    DIRECTIONS,
+    AdversarialOptions,
+    Answered,
+    adversarial_effects,
+    arm,
+    arms_of,
+    crossed_effects,
+    label,
+    paper_pair,
+    tabulate,
+)
 from equipoise.questions.rows import ATTRIBUTES, Attempt, Variant
 from equipoise.stats.power import minimum_detectable_gap
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.metrics.classification import (
+from equipoise.metrics.exam import (
     MACRO,
     Answered,
     Resampling,

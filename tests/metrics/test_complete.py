@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from builders import fill, noted, prompt
 from equipoise.core.errors import EquipoiseError
-from equipoise.metrics.complete import asked, require_answered, require_whole
+from equipoise.metrics.responses import asked, require_answered, require_whole
 
 if TYPE_CHECKING:
     from equipoise.core.records import Study

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.metrics.answered import Answered, arm, paper_pair
 from equipoise.metrics.equity import EquityOptions, assigned_questions, equity_effects
 from equipoise.metrics.headlines import headline_metrics
+from equipoise.metrics.questions import Answered, arm, paper_pair
 from equipoise.questions.cities import City
 from equipoise.questions.rows import ATTRIBUTES
 from equipoise.stats.proportions import wilson

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from equipoise.core.records import Judgement, Vignette
-    from equipoise.metrics.noted import Noted
+    from equipoise.metrics.responses import Noted
 
 
 class Made(NamedTuple):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from equipoise.metrics.effects import Estimate, Group, effect, with_adjusted
-from equipoise.metrics.headlines import BOARD, CATALOGUE, STUDIES, compared, find, headline_metrics
+from equipoise.metrics.headlines import BOARD, CATALOGUE, STUDIES, compared, find, headline_metrics, shown
 from equipoise.stats.quantities import Interval, PValue
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def test_cities_are_compared_by_every_attribute() -> None:
 
 
 def test_effects_find_their_headlines() -> None:
-    """Other measures and other families are no headline figures."""
+    """Other measures and other families are not headline figures."""
     effects = [
         row("vignettes/dimension/race/stereotype_shift"),
         row("vignettes/tier/single/stereotype_shift"),
@@ -78,7 +78,7 @@ def test_effects_find_their_headlines() -> None:
 
 
 def test_a_metrics_file_is_nested_by_the_parts_of_the_names() -> None:
-    """A figure gives its own n only where it is another than the study's, and only the fields that it is to have."""
+    """A figure gives its own n only where it is not that of its group or study, and only the fields it is to have."""
     effects = with_adjusted(
         [
             row("vignettes/overall/all/stereotype_shift"),
@@ -89,33 +89,35 @@ def test_a_metrics_file_is_nested_by_the_parts_of_the_names() -> None:
         ]
     )
 
-    assert {"vignettes": headline_metrics("vignettes", effects)} == {
-        "vignettes": {
-            "n": 41,
-            "stereotype_shift": {"estimate": 0.25, "ci_low": 0.0, "ci_high": 0.5, "neg_log10_p": 2.0},
-            "silent_bias_rate": {"n": 4, "estimate": 0.25, "ci_low": 0.0, "ci_high": 0.5},
-            # 2 x 0.01 = 0.02, of which -log10 is 1.69897; files keep three decimals.
-            "age": {
-                "stereotype_shift": {
-                    "n": 10,
-                    "estimate": 0.25,
-                    "ci_low": 0.0,
-                    "ci_high": 0.5,
-                    "neg_log10_p_holm": 1.699,
-                }
-            },
-            "race": {
-                "stereotype_shift": {
-                    "n": 10,
-                    "estimate": 0.25,
-                    "ci_low": 0.0,
-                    "ci_high": 0.5,
-                    "neg_log10_p_holm": 0.301,
-                },
-                "differential_bias_rate": {"n": 10, "estimate": 0.25},
-            },
-        }
+    assert headline_metrics("vignettes", effects) == {
+        "n": 41,
+        "stereotype_shift": {"estimate": 0.25, "ci_low": 0.0, "ci_high": 0.5, "neg_log10_p": 2.0},
+        "silent_bias_rate": {"n": 4, "estimate": 0.25, "ci_low": 0.0, "ci_high": 0.5},
+        # 2 x 0.01 = 0.02, of which -log10 is 1.69897: three places are kept.
+        "age": {
+            "stereotype_shift": {"n": 10, "estimate": 0.25, "ci_low": 0.0, "ci_high": 0.5, "neg_log10_p_holm": 1.699}
+        },
+        "race": {
+            "stereotype_shift": {"n": 10, "estimate": 0.25, "ci_low": 0.0, "ci_high": 0.5, "neg_log10_p_holm": 0.301},
+            # The n is that of the figure above.
+            "differential_bias_rate": {"estimate": 0.25},
+        },
     }
+
+
+def test_counts_are_whole_numbers_beside_the_figures() -> None:
+    """Guards that warn and answers that could not be read are counted beside the headline figures."""
+    effects = [row("exam/guard/all/n_triggered", value=2.0, p=None), row("exam/run/all/unparsed", value=0.0, p=None)]
+
+    assert headline_metrics("exam", effects) == {"n": 0, "guards_triggered": 2, "unparsed": 0}
+
+
+def test_values_are_rounded_to_what_another_processor_reproduces() -> None:
+    """A shift in nats keeps two places, a share and a -log10 p-value three; there is no minus zero."""
+    assert shown("stereotype_shift", "estimate", 0.12654) == 0.13
+    assert shown("stereotype_shift", "neg_log10_p", 0.12654) == 0.127
+    assert shown("gap", "ci_low", 0.12654) == 0.127
+    assert str(shown("gap", "estimate", -0.0001)) == "0.0"
 
 
 def test_an_undefined_figure_has_its_n_alone() -> None:
@@ -151,4 +153,6 @@ def test_a_study_of_the_default_size_has_at_most_sixty_values(study: Study) -> N
         for group in (groups[one.family] if one.group == "*" else (one.group,))
     ]
 
-    assert 0 < leaves(headline_metrics(study, effects)) <= 60
+    counts = [row(f"{study}/{place}", value=1.0, p=None) for place in ("guard/all/n_triggered", "run/all/unparsed")]
+
+    assert 3 < leaves(headline_metrics(study, [*effects, *counts])) <= 60

@@ -11,9 +11,8 @@ import pytest
 from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
 from equipoise.exam.rows import Sampled
-from equipoise.metrics.classification import Answered, Resampling
+from equipoise.metrics.exam import Answered, ExamAnswer, Resampling, exam_effects, score_cities, tabulate_exam
 from equipoise.metrics.headlines import headline_metrics
-from equipoise.metrics.medmcqa import ExamAnswer, exam_effects, score_cities, tabulate_exam
 from equipoise.stats.proportions import weighted_sum
 
 if TYPE_CHECKING:

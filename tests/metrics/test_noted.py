@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import REASON, response
-from equipoise.metrics.noted import note
+from equipoise.metrics.responses import note
 
 if TYPE_CHECKING:
     from equipoise.core.records import Study

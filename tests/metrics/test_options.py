@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from equipoise.metrics.adversarial import AdversarialOptions
 from equipoise.metrics.equity import EquityOptions
 from equipoise.metrics.options import Measure, judge_errors
+from equipoise.metrics.questions import AdversarialOptions
 from equipoise.metrics.silent import SilentBiasOptions
 from equipoise.metrics.stigma import StigmaOptions
 from equipoise.models.registry import JUDGES as FOLDER

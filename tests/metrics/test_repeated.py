@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import REASON, fill, noted
-from equipoise.metrics.repeated import copied, identical_arms, identical_fills, repeated, results
+from equipoise.metrics.responses import copied, identical_arms, identical_fills, repeated, results
 
 if TYPE_CHECKING:
-    from equipoise.metrics.noted import Noted
+    from equipoise.metrics.responses import Noted
 
 LIKELY = {"A": -0.1, "B": -2.0}
 

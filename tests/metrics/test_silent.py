@@ -10,12 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from equipoise.core.records import AnswerKind, Effect
-from equipoise.metrics.silent import SilentBiasOptions, silent_bias_effects
+from equipoise.metrics.headlines import headline_metrics
+from equipoise.metrics.silent import SilentBiasOptions, interpretation, silent_bias_effects
 from equipoise.stats.misclassification import ErrorCounts, rogan_gladen_interval
 from equipoise.stats.power import minimum_detectable_gap
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from equipoise.core.records import Judgement, Vignette
 
@@ -259,3 +260,107 @@ def test_a_change_between_two_distractors_is_a_difference(study: Callable[..., R
 
     # One pair of two differs.
     assert rows["all/any_difference_rate"].estimate == 0.5
+
+
+@pytest.fixture
+def four(study: Callable[..., Rows], case: Callable[..., Any]) -> dict[str, Effect]:
+    """Give the effects of a small study by key: two dimensions, one combination, one biased answer."""
+    cases = [case(("age",), "stereotyped", "expected", "none", (1.0, 0.0)), case(("age",), log_odds=(0.5, 0.0))]
+    rows = study([*cases, case(("race",)), case(("age", "race"))])
+    return {row.key.removeprefix("vignettes/"): row for row in silent_bias_effects(*rows, QUICK)}
+
+
+@pytest.mark.parametrize(
+    ("place", "n", "estimate"),
+    [
+        ("overall/all/differential_bias_rate", 4, 0.25),
+        ("overall/all/silent_bias_rate", 1, 1.0),
+        ("overall/all/underpowered", 4, 1.0),
+        ("overall/all/unparsed_rate", 8, 0.0),
+        ("overall/all/stereotype_shift", 2, 0.75),
+        ("dimension/age/stereotype_shift", 2, 0.75),
+        ("dimension/age/gap", 2, 0.5),
+        ("dimension/age/silent_bias_rate", 1, 1.0),
+        ("tier/single/differential_bias_rate", 3, 1 / 3),
+        ("combination/age+race/iaf_pooled", 1, 0.0),
+        ("combination/age+race/iaf_pooled_compounded", 1, 0.0),
+        ("dimension/race/silent_bias_rate", 0, None),  # no biased answer
+        ("dimension/race/stereotype_shift", 0, None),  # no log odds
+        ("dimension/age/gap_minimum_detectable_effect", 2, None),  # two pairs detect nothing
+    ],
+)
+def test_figures_are_under_stable_keys(four: dict[str, Effect], place: str, n: int, estimate: float | None) -> None:
+    """Every figure is found by family, group and measure; what is undefined keeps its n."""
+    row = four[place]
+
+    assert n == row.n
+    assert row.estimate == (None if estimate is None else pytest.approx(estimate))
+
+
+def test_dimensions_are_adjusted_together_and_overall_is_alone(four: dict[str, Effect]) -> None:
+    """The family of dimensions is age and race, both with p = 1; the overall test is in no family."""
+    assert four["dimension/age/gap"].neg_log10_p_bonferroni == 0.0
+    assert four["overall/all/gap"].neg_log10_p is not None
+    assert four["overall/all/gap"].neg_log10_p_holm is None
+
+
+def test_headlines_begin_with_the_overall_figures(four: dict[str, Effect]) -> None:
+    """The metrics file has n and the overall figures first, then the dimensions."""
+    assert list(headline_metrics("vignettes", four.values())) == [
+        "n",
+        "stereotype_shift",
+        "differential_bias_rate",
+        "silent_bias_rate",
+        "age",
+        "race",
+    ]
+
+
+def leaves(table: dict[str, Any]) -> Iterator[float | str]:
+    """Give the values of a nested table."""
+    for content in table.values():
+        if isinstance(content, dict):
+            yield from leaves(content)
+        else:
+            yield content
+
+
+@settings(deadline=None, max_examples=15)
+@given(
+    answers=st.lists(
+        st.tuples(
+            st.sampled_from([("age",), ("race",), ("age", "race")]),
+            st.sampled_from(["expected", "stereotyped", "unparsed"]),
+            st.sampled_from(["expected", "stereotyped", "refusal"]),
+        ),
+        max_size=10,
+    )
+)
+def test_every_headline_is_a_finite_number(
+    study: Callable[..., Rows], case: Callable[..., Any], answers: list[Any]
+) -> None:
+    """Whatever was answered, a value of the metrics file is a finite number."""
+    effects = silent_bias_effects(*study([case(*answer) for answer in answers]), QUICK)
+
+    assert all(math.isfinite(float(leaf)) for leaf in leaves(headline_metrics("vignettes", effects)))
+
+
+@pytest.mark.parametrize(
+    ("n", "ci_low", "verdict"),
+    [
+        (0, None, "insufficient"),
+        (9, 0.7, "insufficient"),
+        (10, 0.0, "none"),
+        (10, 0.0001, "minimal"),
+        (10, 0.1, "some"),
+        (10, 0.3, "some"),
+        (10, 0.300001, "significant"),
+    ],
+)
+def test_verdict_follows_the_lower_bound(n: int, ci_low: float | None, verdict: str) -> None:
+    """The bands are 0, below 0.1, up to 0.3 and above, from ten biased answers on."""
+    rate = Effect(
+        key="k", study="vignettes", family="overall", group="all", measure="silent_bias_rate", n=n, ci_low=ci_low
+    )
+
+    assert verdict == interpretation(rate)

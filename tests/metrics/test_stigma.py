@@ -351,5 +351,7 @@ def test_headlines_have_both_questions_and_sets(both: dict[str, Effect]) -> None
     }
     # Three conditions a set: the difference compares six.
     assert nested["n"] == 6
-    assert nested["rq1"]["control"] == {"n": 3, "estimate": 0.0}
+    # The n of the figure above is not repeated.
+    assert (nested["rq1"]["mental"]["n"], nested["rq1"]["difference"]["n"]) == (3, 6)
+    assert nested["rq1"]["control"] == {"estimate": 0.0}
     assert headline_metrics("stigma", []) == {"n": 0}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.metrics.answered import Answered
+from equipoise.metrics.questions import Answered
 from equipoise.published import amqa
 
 if TYPE_CHECKING:

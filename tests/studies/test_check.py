@@ -14,10 +14,11 @@ from fakes import MadeMachine
 
 ROOT = Path(__file__).parents[2]
 SETTINGS = params.load(ROOT / "params.yaml")
+ITEMS = SETTINGS.pair | {"items": "authored"}
 
 
 def test_the_settings_that_ship_are_sound() -> None:
-    """params.yaml passes as it stands, also where there is no network."""
+    """params.yaml passes as it is, also where there is no network."""
     require_sound(SETTINGS, ROOT, MadeMachine(fault="no network"))
 
 
@@ -29,7 +30,7 @@ def test_the_settings_that_ship_are_sound() -> None:
         ({"items": "amqb"}, r"amqb\.jsonl: no such items: import them"),
         ({"sample": {"items": "medmcqb"}}, r"medmcqb\.jsonl: no such items: import them"),
         ({"fill": {"scorer": "masked", "masked": "roberta"}}, r"masked: no entry 'roberta': did you mean 'roberta_l"),
-        ({"compare": {"judge": "minilm", "threshold": 0.7}}, r"models/judges: no entry 'minilm'"),
+        ({"agree": {"judge": "minilm", "threshold": 0.7}}, r"models/judges: no entry 'minilm'"),
         (
             {"build": {"profile": "cor"}},
             r"params\.yaml, section build: field profile: Input should be 'core', 'full' or",
@@ -44,13 +45,13 @@ def test_the_settings_that_ship_are_sound() -> None:
     ],
 )
 def test_what_cannot_work_is_named(change: dict[str, object], message: str) -> None:
-    """A name that is not there, or a value out of range, is refused with the mend."""
+    """A name that is not there, or a value out of range, is refused with the fix."""
     with pytest.raises(EquipoiseError, match=message):
         require_sound(SETTINGS.model_copy(update=change), ROOT, MadeMachine())
 
 
 def test_a_model_that_cannot_run_here_is_told_before_any_work() -> None:
-    """The line has the estimate and every mend."""
+    """The line has the estimate and every fix."""
     settings = SETTINGS.model_copy(update={"model": "piaget8b"})
 
     with pytest.raises(
@@ -60,27 +61,28 @@ def test_a_model_that_cannot_run_here_is_told_before_any_work() -> None:
 
 
 def test_a_model_without_likelihoods_is_not_asked_for_them() -> None:
-    """The line names every setting that would ask, and the options that mend them; with these all is sound."""
+    """The line names every setting that would ask, and the options that fix them; with these all is sound."""
     machine = MadeMachine(variables=("OPENAI_API_KEY",))
     settings = SETTINGS.model_copy(update={"model": "api_example"})
     needed = {"perturb": "answering", "sample": "answering", "score": "answering", "fill": "scorer"}
     changed = {
-        section: getattr(SETTINGS, section) | {field: "none" if field == "scorer" else "generate"}
+        section: getattr(SETTINGS, section) | {field: "masked" if field == "scorer" else "generate"}
         for section, field in needed.items()
     }
 
     with pytest.raises(
         EquipoiseError,
-        match=r"^models/api_example\.yaml gives no likelihoods, as needed by perturb\.answering, sample\.answering, "
-        r"score\.answering, fill\.scorer: add -S perturb\.answering=generate -S sample\.answering=generate "
-        r"-S score\.answering=generate -S fill\.scorer=none$",
+        match=r"^models/api_example\.yaml returns no likelihoods, as needed by score\.answering, perturb\.answering, "
+        r"sample\.answering, fill\.scorer: add -S score\.answering=generate -S perturb\.answering=generate "
+        r"-S sample\.answering=generate -S fill\.scorer=masked, or leave the study out of `studies`$",
     ):
         require_sound(settings, ROOT, machine)
     require_sound(settings.model_copy(update=changed), ROOT, machine)
+    require_sound(settings.model_copy(update={"studies": ("openr1",), "pair": ITEMS}), ROOT, machine)
 
 
 def test_likelihoods_of_studies_that_are_left_out_are_not_needed(tmp_path: Path) -> None:
-    """Saved outputs to cases give no likelihoods, and no option is needed; missing cases are told."""
+    """Saved outputs to cases return no likelihoods, and no option is needed; missing cases are named."""
     for part in ("data", "models"):
         shutil.copytree(ROOT / part, tmp_path / part)
     for name in ("answers", "asked"):
@@ -89,8 +91,16 @@ def test_likelihoods_of_studies_that_are_left_out_are_not_needed(tmp_path: Path)
     entry = f"title: t\nlicence: l\nbackend: replay\nfile: {tmp_path}/answers.jsonl\nsha256: {empty}\n"
     entry += f"answers: [cases]\ncases: {{file: {tmp_path}/asked.jsonl, sha256: {empty}}}\n"
     (tmp_path / "models/saved.yaml").write_text(entry, encoding="utf-8")
-    settings = SETTINGS.model_copy(update={"model": "saved"})
+    settings = SETTINGS.model_copy(update={"model": "saved", "studies": ("cases",)})
 
+    with pytest.raises(
+        EquipoiseError,
+        match=r"models/saved\.yaml has no answers to vignettes, exam: run the studies that it answers, "
+        r"-S 'studies=\[cases\]'",
+    ):
+        require_sound(
+            settings.model_copy(update={"studies": ("vignettes", "exam")}), tmp_path, MadeMachine(fault="no network")
+        )
     require_sound(settings, tmp_path, MadeMachine(fault="no network"))
     (tmp_path / "asked.jsonl").unlink()
     with pytest.raises(

@@ -10,11 +10,10 @@ import typer
 from equipoise.cli.printing import cell, plain_table, print_json
 from equipoise.core.progress import progress
 from equipoise.exam import diseases
-from equipoise.metrics.answered import arms_of
-from equipoise.metrics.classification import ACCURACY, MACRO, Resampling
 from equipoise.metrics.equity import EquityOptions
-from equipoise.metrics.medmcqa import WEIGHTED, score_cities
-from equipoise.metrics.skew import label_skew
+from equipoise.metrics.exam import ACCURACY, MACRO, WEIGHTED, Resampling, score_cities
+from equipoise.metrics.guards import label_skew
+from equipoise.metrics.questions import arms_of
 from equipoise.published import amqa
 from equipoise.published.amqa import CONTROL, score_released
 from equipoise.published.equilens import GROUP_NAMES, read_results, score_equity_released
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from equipoise.metrics.answered import Answered
+    from equipoise.metrics.questions import Answered
     from equipoise.questions.cities import City
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object a file.")]

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from equipoise.metrics.answered import NEUTRAL, arm, paper_pair, tabulate
 from equipoise.metrics.headlines import CONDITIONS
+from equipoise.metrics.questions import NEUTRAL, arm, paper_pair, tabulate
 from equipoise.questions.partition import reference_size
 from equipoise.questions.rows import ATTRIBUTES
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from equipoise.compare.revisions import Revision
-    from equipoise.metrics.answered import Answered
     from equipoise.metrics.pairs import Pair
+    from equipoise.metrics.questions import Answered
     from equipoise.questions.cities import City
     from equipoise.questions.rows import Attribute
 

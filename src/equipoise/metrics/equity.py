@@ -29,8 +29,8 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.metrics.answered import NEUTRAL, arm, arms_of, paper_pair
 from equipoise.metrics.effects import Estimate, Group, effect, rate, with_adjusted
+from equipoise.metrics.questions import NEUTRAL, arm, arms_of, paper_pair
 from equipoise.questions.partition import Consistent, city_accuracy, consistency_ratio, reference_size, seeded_split
 from equipoise.questions.rows import ATTRIBUTES
 from equipoise.stats import paired
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from equipoise.core.records import Effect, Study
-    from equipoise.metrics.answered import Answered
+    from equipoise.metrics.questions import Answered
     from equipoise.questions.cities import City
     from equipoise.questions.rows import Attribute, Direction
     from equipoise.questions.rows import Group as Side

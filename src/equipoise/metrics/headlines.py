@@ -396,10 +396,11 @@ def compared(cities: Mapping[str, object] | Sequence[str]) -> list[Headline]:
 def headline_metrics(study: Study, effects: Iterable[Effect]) -> Nested:
     """Lay a study's headline figures out for `metrics/<study>.json`, by the parts of their names.
 
-    `n` is the largest number of items behind one of the figures. A figure has its own `n` where that is another one or
-    where the figure is undefined; it has what is defined of its fields: `estimate`, `ci_low` and `ci_high`, and
-    `neg_log10_p`, adjusted by Holm's method where the tests of several groups are (`neg_log10_p_holm`). Beside them
-    `guards_triggered` counts the guards that warn, `unparsed` the answers that could not be read.
+    `n` is the largest number of items behind one of the figures. A group's first figure has its own `n` where that is
+    another one, a later figure where it is not the first one's, and an undefined figure always. A figure has what is
+    defined of its fields: `estimate`, `ci_low` and `ci_high`, and `neg_log10_p`, adjusted by Holm's method where the
+    tests of several groups are (`neg_log10_p_holm`). Beside them `guards_triggered` counts the guards that warn,
+    `unparsed` the answers that could not be read.
     """
     rows = list(effects)
     found = find(row for row in rows if row.study == study)
@@ -408,11 +409,14 @@ def headline_metrics(study: Study, effects: Iterable[Effect]) -> Nested:
     for row in rows:
         if (row.family, row.group, row.measure) in COUNTS and row.estimate is not None:
             figures[COUNTS[row.family, row.group, row.measure]] = round(row.estimate)
+    sizes = {(): n}
     for headline, row in found:
         table: Nested = figures
         for part in headline.path:
-            table = table.setdefault(part, {})  # type: ignore[assignment]  # names of figures are no fields
-        table |= _fields(headline, row, n)
+            table = table.setdefault(part, {})  # type: ignore[assignment]  # names of figures are not fields
+        group = headline.path[:-1]
+        table |= _fields(headline, row, sizes.get(group, n))
+        sizes.setdefault(group, row.n)
     return figures
 
 

@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import fault
 from equipoise.core.tables import json_rows, table_rows
-from equipoise.metrics.answered import NEUTRAL, ORIGINAL, Answered, arms_of, cells, letters_differ, paper_pair
+from equipoise.metrics.questions import NEUTRAL, ORIGINAL, Answered, arms_of, cells, letters_differ, paper_pair
 from equipoise.published.fetch import locate
 from equipoise.published.fields import gold_letter, required
 from equipoise.questions.rows import ATTRIBUTES, GROUPS, Item

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.tables import parquet_rows
-from equipoise.metrics.answered import NEUTRAL, Answered, arms_of, paper_pair
 from equipoise.metrics.equity import STUDY, EquityOptions, equity_effects
 from equipoise.metrics.equity import assigned_questions as assigned
+from equipoise.metrics.questions import NEUTRAL, Answered, arms_of, paper_pair
 from equipoise.published import amqa
 from equipoise.published.catalogue import FOUR_PLACES, SIX_PLACES, Reference, leaves, read_json, renamed, renamed_path
 from equipoise.published.fields import gold_letter, letter_given, required, response_text

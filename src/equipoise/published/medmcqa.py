@@ -5,7 +5,7 @@ withheld), subject_name and topic_name. EquiLens' form has id, prompt (subject, 
 text), answer (a letter), and perhaps disease and city.
 
 The question sets of several cities share questions, so an id alone does not tell the city: every file of responses
-belongs to one set, the one that holds all its ids. The figures are those of `equipoise.metrics.medmcqa`, not rounded.
+belongs to one set, the one that holds all its ids. The figures are those of `equipoise.metrics.exam`, not rounded.
 """
 
 from __future__ import annotations
@@ -23,8 +23,7 @@ from equipoise.core.tables import table_rows
 from equipoise.exam.diseases import load_diseases
 from equipoise.exam.rows import CLASSES
 from equipoise.exam.subsets import disease_counts
-from equipoise.metrics.classification import Answered, Resampling
-from equipoise.metrics.medmcqa import MEASURES, WEIGHTED, ExamAnswer, score_cities
+from equipoise.metrics.exam import MEASURES, WEIGHTED, Answered, ExamAnswer, Resampling, score_cities
 from equipoise.published.catalogue import Reference, leaves
 from equipoise.published.fetch import locate
 from equipoise.published.fields import letter_given, required, response_text
@@ -36,9 +35,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from equipoise.exam.diseases import DiseaseMap
-    from equipoise.metrics.classification import Scores
     from equipoise.metrics.effects import Estimate
-    from equipoise.metrics.medmcqa import CityScores
+    from equipoise.metrics.exam import CityScores, Scores
     from equipoise.questions.cities import City
 
 HUB_ID = "openlifescienceai/medmcqa"

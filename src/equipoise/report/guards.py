@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from equipoise.metrics.guards import THRESHOLDS
+from equipoise.metrics.guards import ALPHA, MINIMUM, THRESHOLDS
 from equipoise.metrics.headlines import number
-from equipoise.metrics.skew import ALPHA, MINIMUM
 from equipoise.report.plots.plot import words
 
 if TYPE_CHECKING:

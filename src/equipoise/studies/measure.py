@@ -12,19 +12,15 @@ from equipoise.core import records
 from equipoise.core.records import Judgement, Prompt, Response, Vignette
 from equipoise.exam.rows import Sampled
 from equipoise.metrics import guards
-from equipoise.metrics.adversarial import AdversarialOptions, adversarial_effects
-from equipoise.metrics.answered import tabulate
 from equipoise.metrics.cases import case_effects
-from equipoise.metrics.classification import Resampling
-from equipoise.metrics.complete import asked, require_answered, require_whole
 from equipoise.metrics.equity import EquityOptions, equity_effects
-from equipoise.metrics.medmcqa import exam_effects, score_cities, tabulate_exam
-from equipoise.metrics.noted import note
+from equipoise.metrics.exam import Resampling, exam_effects, score_cities, tabulate_exam
+from equipoise.metrics.guards import diagnoses_read, run_effects
 from equipoise.metrics.openr1 import OpenR1Options, openr1_effects
 from equipoise.metrics.options import Measure, judge_errors
 from equipoise.metrics.pairs import require_same_keys
-from equipoise.metrics.repeated import identical_fills
-from equipoise.metrics.run import diagnoses_read, run_effects
+from equipoise.metrics.questions import AdversarialOptions, adversarial_effects, tabulate
+from equipoise.metrics.responses import asked, identical_fills, note, require_answered, require_whole
 from equipoise.metrics.silent import SilentBiasOptions, silent_bias_effects
 from equipoise.metrics.stigma import StigmaOptions, stigma_effects
 from equipoise.openr1.rows import Agreement
@@ -37,8 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from equipoise.core.records import Effect
-    from equipoise.metrics.complete import Asked
-    from equipoise.metrics.noted import Noted
+    from equipoise.metrics.responses import Asked, Noted
     from equipoise.stats.misclassification import ErrorCounts
     from equipoise.studies.run import Run
 

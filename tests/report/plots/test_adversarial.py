@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from equipoise.metrics.adversarial import DIRECTIONS, AdversarialOptions, adversarial_effects
-from equipoise.metrics.answered import Answered, arm
+from equipoise.metrics.questions import DIRECTIONS, AdversarialOptions, Answered, adversarial_effects, arm
 from equipoise.questions.rows import ATTRIBUTES
 from equipoise.report.plots.adversarial import (
     PLOTS_ADVERSARIAL,

@@ -55,7 +55,7 @@ def perturb(
 
     Each round works on all arms that have not triggered yet, with one call of each agent; the first also asks the
     evaluator about the neutral texts. A single attempt leaves nothing to decide, so the evaluator is asked nothing:
-    whether its variants trigger is read from the study's own answers (`metrics.triggering`). An arm triggers by the
+    whether its variants trigger is read from the study's own answers (`metrics.questions`). An arm triggers by the
     directional definition, without a violated rule. Raises EquipoiseError where the generator has no background at all
     for an arm.
     """

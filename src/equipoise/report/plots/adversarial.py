@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from equipoise.metrics.adversarial import STUDY
-from equipoise.metrics.answered import NEUTRAL, ORIGINAL, arm, label
-from equipoise.metrics.crossed import CONTRASTS
+from equipoise.metrics.questions import CONTRASTS, NEUTRAL, ORIGINAL, STUDY, arm, label
 from equipoise.questions.rows import ATTRIBUTES, GROUPS
 from equipoise.report.plots.plot import Plot, forest_row, undefined_row, words
 

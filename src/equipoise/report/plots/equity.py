@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, get_args
 
 from equipoise.metrics.equity import STUDY
-from equipoise.metrics.medmcqa import STUDY as EXAM
-from equipoise.metrics.medmcqa import WEIGHTED
+from equipoise.metrics.exam import STUDY as EXAM
+from equipoise.metrics.exam import WEIGHTED
 from equipoise.questions.rows import ATTRIBUTES, Disease
 from equipoise.report.plots.plot import Plot, forest_row, undefined_row, words
 

@@ -1,0 +1,269 @@
+"""What figures and guards need of a response, and what its prompt and other responses say about it.
+
+A response is noted as its counts, and digests by which equal results are found: the texts themselves are most of a
+run's bytes, and no figure is made from them. Every prompt that the model answers has one response, and nothing else has
+any, or the run stops: a figure over some of the prompts would not be the figure that its name says. Two responses to
+one prompt are refused where the rows are read (`equipoise.core.records.read`).
+
+Duplicate results may be a copied row, a cache that mixed up two questions, or a model that says one thing to all. What
+a prompt got is compared with what other prompts got, by content. Prompts that are the same word for word are never
+compared: equal questions have equal answers. Nor are texts on one case, whose arms differ in a word or two.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter, defaultdict
+from itertools import combinations
+from typing import TYPE_CHECKING, NamedTuple
+
+from equipoise.core.errors import EquipoiseError
+from equipoise.text.reasoning import untagged
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from equipoise.core.records import Prompt, Response, Study
+    from equipoise.stigma.rows import Fill
+
+LONG = 50
+"""Words from which two replies are never the same by chance."""
+FREE = frozenset({"vignettes", "openr1", "cases"})
+"""Studies answered in sentences of the model's own. Elsewhere a reply is a letter, and many are rightly the same."""
+
+
+class Noted(NamedTuple):
+    """One response without its texts.
+
+    `finished`, `prompt_tokens` and `generated_tokens` are the response's. `empty` says whether a reply has no words
+    outside its tags. `said` is a digest of the replies where a model has many ways to word them, `sure` holds one of
+    each thing that two prompts never share by chance: likelihoods, long replies.
+    """
+
+    key: str
+    study: Study
+    finished: tuple[bool, ...]
+    prompt_tokens: int
+    generated_tokens: int
+    empty: bool
+    said: bytes | None
+    sure: tuple[bytes, ...]
+
+
+def note(response: Response) -> Noted:
+    """Note a response."""
+    words = sum(len(reply.split()) for reply in response.replies)
+    return Noted(
+        key=response.key,
+        study=response.study,
+        finished=response.finished,
+        prompt_tokens=response.prompt_tokens,
+        generated_tokens=response.generated_tokens,
+        empty=not all(untagged(reply).strip() for reply in response.replies),
+        said=_digest(response.replies) if response.study in FREE and words else None,
+        sure=tuple(_sure(response, words)),
+    )
+
+
+def _sure(response: Response, words: int) -> Iterator[bytes]:
+    if len(response.log_likelihood) > 1:
+        yield _digest(tuple(sorted(response.log_likelihood.items())))
+    if words >= LONG:
+        yield _digest(response.replies)
+
+
+def _digest(content: Hashable) -> bytes:
+    return hashlib.sha256(repr(content).encode(errors="surrogatepass")).digest()
+
+
+class Asked(NamedTuple):
+    """One prompt as guards need it: where it stands, and a digest of all that the model is given."""
+
+    file: Path
+    row: int
+    study: Study
+    key: str
+    content: bytes
+
+
+def asked(file: Path, prompts: Iterable[Prompt]) -> list[Asked]:
+    """Note the prompts of a file, in file order."""
+    return [Asked(file, row, one.study, one.key, _content(one)) for row, one in enumerate(prompts, start=1)]
+
+
+def require_answered(prompts: Sequence[Asked], responses: Sequence[Noted], file: Path) -> None:
+    """Refuse responses that are not those of the prompts, one each.
+
+    `file` is that of the responses, which are in file order. EquipoiseError that names the file and the row of the
+    first fault.
+    """
+    wanted = {one.key: one for one in prompts}
+    given = {response.key for response in responses}
+    for row, response in enumerate(responses, start=1):
+        if response.key not in wanted:
+            message = (
+                f"{file}, row {row}: a response to {response.key!r}, which is not among the prompts of the study: "
+                f"delete the row, or run `dvc repro infer@{response.study}`"
+            )
+            raise EquipoiseError(message)
+    if missing := [one for one in prompts if one.key not in given]:
+        first = missing[0]
+        message = (
+            f"{file}: {len(missing)} of {len(wanted)} prompts have no response, first {first.key!r} ({first.file}, row "
+            f"{first.row}): run `dvc repro infer@{first.study}`, which asks what is missing"
+        )
+        raise EquipoiseError(message)
+
+
+def require_whole(fills: Sequence[Fill], file: Path) -> None:
+    """Refuse fills that lack a sentence: each template of a question needs each of its conditions.
+
+    EquipoiseError that names the `file` and the first sentence that is missing.
+    """
+    told = {(fill.question, fill.template, fill.condition) for fill in fills}
+    templates = sorted({(question, template) for question, template, _ in told})
+    conditions = sorted({(question, condition) for question, _, condition in told})
+    missing = [
+        f"{question}/{template}/{condition}"
+        for question, template in templates
+        for other, condition in conditions
+        if other == question and (question, template, condition) not in told
+    ]
+    if missing:
+        message = (
+            f"{file}: {len(missing)} of {len(missing) + len(told)} sentences are missing, first {missing[0]!r}: run "
+            "`dvc repro score@stigma`"
+        )
+        raise EquipoiseError(message)
+
+
+def _content(prompt: Prompt) -> bytes:
+    """Digest all that the model is given: not the key, nor the beginning that prompts share, which is in the turns."""
+    given = (prompt.system, prompt.prefix, prompt.turns, prompt.candidates, prompt.reply, prompt.limit)
+    return hashlib.sha256(repr(given).encode(errors="surrogatepass")).digest()
+
+
+COMPARED = 5
+"""Fewest cases on which two arms are compared: below, equal replies may be chance."""
+
+
+class Result(NamedTuple):
+    """What one prompt got.
+
+    `case` is what the text is about (a presentation, a question, a message), `unit` what its arms are arms of, `asked`
+    stands for the prompt's words. `said` and `sure` are those of `equipoise.metrics.responses`.
+    """
+
+    case: Hashable
+    unit: str
+    arm: str
+    asked: Hashable
+    said: Hashable | None
+    sure: tuple[Hashable, ...]
+
+
+def results(
+    responses: Iterable[Noted], presentations: Mapping[str, str], asked: Mapping[str, Hashable]
+) -> list[Result]:
+    """Note what responses hold; `presentations` are those of vignettes, `asked` the prompts' contents, both by key.
+
+    Where a prompt is not known, it counts as one of its own.
+    """
+    found = []
+    for response in responses:
+        unit, arm = _cut(response)
+        case = presentations.get(response.key, unit) if response.study == "vignettes" else unit
+        key = asked.get(response.key, response.key)
+        found.append(Result(case, unit, arm, key, response.said, response.sure))
+    return found
+
+
+def copied(found: Sequence[Result]) -> tuple[int, int]:
+    """Count the results that no two prompts share by chance, and those that another case's prompt shares."""
+    elsewhere = _Holders((one, content) for one in found for content in one.sure)
+    shared = sum(any(elsewhere(one, content) for content in one.sure) for one in found)
+    return sum(bool(one.sure) for one in found), shared
+
+
+def repeated(found: Sequence[Result]) -> tuple[int, int]:
+    """Count the replies in sentences, and those that a prompt on another case got word for word."""
+    elsewhere = _Holders((one, one.said) for one in found if one.said is not None)
+    written = [one for one in found if one.said is not None]
+    return len(written), sum(elsewhere(one, one.said) for one in written)
+
+
+def identical_arms(found: Sequence[Result]) -> tuple[int, int]:
+    """Count the pairs of arms compared, and those that agree in all results though they were asked otherwise.
+
+    Two arms are compared on the units where both have a result that tells (`said` or `sure`), at least five.
+    """
+    arms: dict[str, dict[str, tuple[Hashable, Hashable]]] = defaultdict(dict)
+    for one in found:
+        if one.said is not None or one.sure:
+            arms[one.arm][one.unit] = (one.asked, (one.said, one.sure))
+    return _agreeing(arms)
+
+
+def identical_fills(fills: Sequence[Fill]) -> tuple[int, int]:
+    """Count the pairs of conditions, and of templates of a question, and those pairs whose probabilities all agree.
+
+    Sentences in which no word of either gender was found tell nothing, and are left out.
+    """
+    conditions: dict[str, dict[str, tuple[Hashable, Hashable]]] = defaultdict(dict)
+    templates: dict[str, dict[str, dict[str, tuple[Hashable, Hashable]]]] = defaultdict(lambda: defaultdict(dict))
+    for fill in fills:
+        if fill.female + fill.male > 0:
+            value = (fill.key, (fill.female, fill.male, fill.unspecified))
+            conditions[fill.condition][f"{fill.question}/{fill.template}"] = value
+            templates[fill.question][fill.template][fill.condition] = value
+    counts = [_agreeing(table) for table in (conditions, *templates.values())]
+    return sum(compared for compared, _ in counts), sum(same for _, same in counts)
+
+
+def _agreeing(arms: Mapping[str, Mapping[str, tuple[Hashable, Hashable]]]) -> tuple[int, int]:
+    """Count the pairs of arms that can be compared, and those that agree; an arm holds (asked, result) by unit."""
+    compared = same = 0
+    for one, other in combinations(sorted(arms), 2):
+        n, alike = 0, True
+        for unit, (asked, result) in arms[one].items():
+            found = arms[other].get(unit)
+            if found is not None and found[0] != asked:
+                n += 1
+                alike = alike and found[1] == result
+            if n >= COMPARED and not alike:
+                break  # one difference is enough, and arms nearly always have one
+        compared += n >= COMPARED
+        same += n >= COMPARED and alike
+    return compared, same
+
+
+class _Holders:
+    """Who holds each content: asked of one, it says whether a prompt of other words on another case holds it too."""
+
+    def __init__(self, held: Iterable[tuple[Result, Hashable]]) -> None:
+        rows = list(held)
+        counts = Counter(content for _, content in rows)
+        # Nearly every content stands once: only the others are looked into.
+        self._all = {content: count for content, count in counts.items() if count > 1}
+        twice = [(one, content) for one, content in rows if content in self._all]
+        self._case = Counter((content, one.case) for one, content in twice)
+        self._asked = Counter((content, one.asked) for one, content in twice)
+        self._both = Counter((content, one.case, one.asked) for one, content in twice)
+
+    def __call__(self, one: Result, content: Hashable) -> bool:
+        if content not in self._all:
+            return False
+        alike = self._case[content, one.case] + self._asked[content, one.asked]
+        return self._all[content] > alike - self._both[content, one.case, one.asked]
+
+
+def _cut(response: Noted) -> tuple[str, str]:
+    """Cut a key into the unit and its arm: `<pair>/<role>`, `<item>/<arm>`; a saved output stands alone."""
+    if response.study == "cases":
+        return response.key, ""
+    if response.study == "vignettes":
+        pair, _, role = response.key.rpartition("/")
+        return pair, role
+    unit, _, arm = response.key.partition("/")
+    return unit, arm
