@@ -2,8 +2,8 @@
 
 A released file of one model is a copy of another model's. Two models, or two sets of conditions, never agree in every
 digit of hundreds of probabilities, so that agreement means one input given twice, or one under the wrong name.
-The figures are tables 3 to 6, and the paths and predictions beneath them; `stigma_metrics` nests effects for the command
-`equipoise score stigma`.
+The figures are tables 3 to 6, and the paths and predictions beneath them; `stigma_metrics` nests effects for
+the command `equipoise score stigma`.
 """
 
 from __future__ import annotations
