@@ -409,7 +409,7 @@ def headline_metrics(study: Study, effects: Iterable[Effect]) -> Nested:
     for row in rows:
         if (row.family, row.group, row.measure) in COUNTS and row.estimate is not None:
             figures[COUNTS[row.family, row.group, row.measure]] = round(row.estimate)
-    sizes = {(): n}
+    sizes: dict[tuple[str, ...], int] = {(): n}
     for headline, row in found:
         table: Nested = figures
         for part in headline.path:
