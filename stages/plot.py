@@ -14,7 +14,7 @@ def main(study: Study, effects: Path, templates: Path, folder: Path) -> None:
     rows = records.read(effects, records.Effect)
     with stage.progress("plot") as progress:
         for number, (name, plot) in enumerate(ALL[study].items(), start=1):
-            table = plot.layout(rows)
+            table = plot.rows(rows)
             records.write_json(folder / f"{name}.json", table)
             template = json.loads(records.read_text(templates / f"{plot.template}.json"))
             records.write_text(folder / f"{name}.svg", static_svg(table, template, plot))

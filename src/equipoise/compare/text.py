@@ -147,8 +147,9 @@ def flips_title(comparison: Comparison) -> str:
 
 
 def changed_plots(changes: Iterable[Change]) -> list[str]:
-    """Name the pictures of the figures that changed."""
-    return list(dict.fromkeys(plot for row in changes if row.change for plot in row.figure.plots))
+    """Name the pictures of the figures that changed, as `<study>/<plot>`."""
+    named = (f"{row.figure.study}/{plot}" for row in changes if row.change for plot in row.figure.plots)
+    return list(dict.fromkeys(named))
 
 
 def json_value(comparison: Comparison) -> dict[str, Any]:

@@ -41,7 +41,7 @@ def read_report(data: Path, templates: Path, root: Path) -> Report:
         cards=cards(effects, float(settings.measure["alpha"])),
         absent=absent(effects),
         pictures=[
-            picture(name, plot, plot.layout(rows), json.loads(records.read_text(templates / f"{plot.template}.json")))
+            picture(name, plot, plot.rows(rows), json.loads(records.read_text(templates / f"{plot.template}.json")))
             for study, rows in by_study.items()
             for name, plot in ALL[study].items()
         ],

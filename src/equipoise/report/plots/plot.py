@@ -46,7 +46,10 @@ def undefined_row(**names: str) -> Row:
 
 @dataclass(frozen=True, kw_only=True)
 class Plot:
-    """One picture: how its rows are laid out, and its properties in dvc.yaml (`x` and `y` name fields)."""
+    """One picture: how its rows are laid out, and its properties in dvc.yaml (`x` and `y` name fields).
+
+    `places` is the number of decimal places of the rows: 3, or 2 for nats.
+    """
 
     layout: Callable[[Sequence[Effect]], list[Row]]
     template: str
@@ -55,6 +58,17 @@ class Plot:
     title: str
     x_label: str
     y_label: str = ""
+    places: int = 3
+
+    def rows(self, effects: Sequence[Effect]) -> list[Row]:
+        """Lay out the rows, rounded to what another processor reproduces (see `equipoise.metrics.headlines.shown`)."""
+        return [
+            {
+                name: round(value, self.places) + 0.0 if isinstance(value, float) else value
+                for name, value in row.items()
+            }
+            for row in self.layout(effects)
+        ]
 
     def described(self, file: str) -> dict[str, Any]:
         """Describe the plot of `file` as dvc.yaml does."""

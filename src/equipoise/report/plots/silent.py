@@ -69,6 +69,7 @@ PLOTS_SILENT = {
     ),
     "shift": Plot(
         layout=shift_rows,
+        places=2,
         template="forest",
         x="estimate",
         y="group",
