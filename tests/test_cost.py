@@ -143,7 +143,7 @@ def test_published_runs_are_of_one_gpu() -> None:
 
 
 def test_weights_that_leave_no_room_are_refused() -> None:
-    """Twenty GB do not go into ten; the message names the model, the GPU and the mend."""
+    """Twenty GB do not go into ten; the message names the model, the GPU and the fix."""
     message = r"Made: 20 GB of weights leave no room on 1 x a GPU \(10 GB each\): raise tensor_parallel"
 
     with pytest.raises(EquipoiseError, match=message):

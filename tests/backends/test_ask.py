@@ -406,7 +406,7 @@ def test_an_exported_model_is_an_agent(tiny_model: Exported, tmp_path: Path, mon
 
 
 def test_a_model_that_was_not_exported_is_no_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The mend is named: export it once, or use the rules; a name that is not there is told as such."""
+    """The fix is named: export it once, or use the rules; a name that is not there is told as such."""
     monkeypatch.setenv("DVC_ROOT", str(tmp_path))
     tiny.register(tmp_path, "some", tmp_path, seed=1)
     make = {"tokens": 5, "batch_size": 2, "progress": silent}

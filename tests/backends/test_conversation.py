@@ -201,7 +201,7 @@ def test_a_tokenizer_without_a_template_is_refused() -> None:
     "change", [{"turns": ("pain " * 400,)}, {"turns": ("Why?",), "candidates": ("pain " * 400,), "reply": False}]
 )
 def test_what_does_not_fit_is_named(change: dict[str, Any]) -> None:
-    """A prompt with its reply, or with a candidate, that is longer than the model takes is refused with the mend."""
+    """A prompt with its reply, or with a candidate, that is longer than the model takes is refused with the fix."""
     with pytest.raises(EquipoiseError, match=r"prompt 'long' needs \d+ tokens .* allows 400: raise max_length"):
         next(chat().hold(talks.prompt("long", "", **change)))
 

@@ -89,7 +89,7 @@ def test_a_shared_stem_changes_no_bit(tiny_model: Exported) -> None:
 
 
 def test_a_prompt_longer_than_the_model_takes_is_named(tiny_model: Exported) -> None:
-    """A prompt that does not fit is refused with its key and the mend."""
+    """A prompt that does not fit is refused with its key and the fix."""
     with (
         tiny_model.open(batch_size=1) as backend,
         pytest.raises(EquipoiseError, match=r"prompt 'long' needs \d+ tokens .* raise max_length"),

@@ -186,7 +186,7 @@ def test_a_manifest_names_the_server_and_what_it_is_told() -> None:
 
 
 def test_the_manifest_of_another_backend_is_refused() -> None:
-    """An entry that was changed after the export is told, with the mend."""
+    """An entry that was changed after the export is told, with the fix."""
     manifest = describe("some", entry("http://x/v1"), ROOT).model_copy(update={"backend": "onnx"})
 
     with pytest.raises(EquipoiseError, match=r"models/some\.yaml: field backend is openai, but the manifest says onnx"):

@@ -182,7 +182,7 @@ def test_conversations_beside_a_tree_are_left_as_they_are(tiny_model: Exported) 
 
 
 def test_candidates_longer_than_the_model_takes_are_named(tiny_model: Exported) -> None:
-    """A candidate that does not fit is refused with its prompt's key and the mend."""
+    """A candidate that does not fit is refused with its prompt's key and the fix."""
     asked = SENTENCES.model_copy(update={"candidates": (*SENTENCES.candidates, "pain " * 2000)})
     with (
         tiny_model.open(batch_size=2) as backend,

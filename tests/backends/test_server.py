@@ -89,7 +89,7 @@ def test_a_server_that_asks_for_too_long_a_wait_ends_the_run() -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "mend"),
+    ("status", "fix"),
     [
         (401, "set TEST_KEY to a key that this server accepts"),
         (403, "set TEST_KEY to a key that this server accepts"),
@@ -98,13 +98,13 @@ def test_a_server_that_asks_for_too_long_a_wait_ends_the_run() -> None:
         (422, "check the fields temperature, seed, limit and extra_body"),
     ],
 )
-def test_a_refusal_is_not_tried_again(status: int, mend: str) -> None:
-    """What would be refused again ends the run in one line with the mend; what is under way may end first."""
+def test_a_refusal_is_not_tried_again(status: int, fix: str) -> None:
+    """What would be refused again ends the run in one line with the fix; what is under way may end first."""
     prompts = [prompt(f"{number:02}") for number in range(20)]
     with (
         FaultyServer(refuse=lambda _: (status, {"message": "No."})) as api,
         pytest.raises(
-            EquipoiseError, match=rf"^models/some\.yaml: \S+ the request is refused \({status} No\.\): {mend}"
+            EquipoiseError, match=rf"^models/some\.yaml: \S+ the request is refused \({status} No\.\): {fix}"
         ),
     ):
         ask(entry(api.url), prompts)

@@ -187,7 +187,7 @@ def test_the_manifest_names_what_decides_an_answer(projects: dict[str, Path]) ->
 def test_weights_and_settings_are_held_to_the_manifest(
     projects: dict[str, Path], monkeypatch: pytest.MonkeyPatch, change: dict[str, Any], what: str
 ) -> None:
-    """A checkpoint or an entry that changed since the manifest was made is refused with the mend."""
+    """A checkpoint or an entry that changed since the manifest was made is refused with the fix."""
     root = projects["llama"]
     monkeypatch.setenv("DVC_ROOT", str(root))
     manifest = manifest_of(root).model_copy(update=change)
@@ -223,7 +223,7 @@ def test_bitsandbytes_that_is_asked_for_and_absent_is_named(
 def test_a_gpu_that_is_too_small_is_told_in_one_line(
     projects: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Torch's own error at work becomes a line with the mend."""
+    """Torch's own error at work becomes a line with the fix."""
     import torch
 
     def too_much(*_: object) -> None:

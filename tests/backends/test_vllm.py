@@ -194,22 +194,22 @@ def test_too_few_gpus_are_told_before_any_work(root: Path, change: dict[str, int
 
 
 def test_vllm_that_is_not_installed_is_named(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the extra, opening the model and describing it end in one line with the mend."""
+    """Without the extra, opening the model and describing it end in one line with the fix."""
     monkeypatch.setattr("torch.cuda.device_count", lambda: 1)
     monkeypatch.setitem(sys.modules, "vllm", None)
     for name in ("VLLM_BATCH_INVARIANT", "VLLM_NO_USAGE_STATS", "VLLM_LOGGING_LEVEL"):
         monkeypatch.setenv(name, "1")
-    mend = r"run `pip install 'equipoise\[vllm\]'`"
+    fix = r"run `pip install 'equipoise\[vllm\]'`"
 
-    with pytest.raises(EquipoiseError, match=rf"A model: vLLM cannot be imported \([^\n]+\): {mend}$"):
+    with pytest.raises(EquipoiseError, match=rf"A model: vLLM cannot be imported \([^\n]+\): {fix}$"):
         answers(root, [])
-    with pytest.raises(EquipoiseError, match=rf"A model: vllm is not installed: {mend}$"):
+    with pytest.raises(EquipoiseError, match=rf"A model: vllm is not installed: {fix}$"):
         export.prepare("some", entry_of(root), root, root / "store", ())
 
 
 @pytest.mark.usefixtures("gpus")
 def test_an_engine_that_cannot_start_or_fails_is_told_in_one_line(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """VLLM's own error, whatever its kind, is given with a mend."""
+    """VLLM's own error, whatever its kind, is given with a fix."""
     with monkeypatch.context() as patch:
         patch.setattr("vllm.LLMEngine.step", lambda _: 1 / 0)
         with pytest.raises(EquipoiseError, match=r"vLLM failed \(ZeroDivisionError: .+\): run again; finished"):

@@ -119,7 +119,7 @@ def test_a_question_depends_on_all_else() -> None:
 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
-    """A path below a file, and a path that is a folder, are refused in one line with the mend."""
+    """A path below a file, and a path that is a folder, are refused in one line with the fix."""
     (tmp_path / "file").touch()
 
     for path in (tmp_path / "file" / "responses.sqlite", tmp_path):
@@ -128,7 +128,7 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_no_database_is_named(tmp_path: Path) -> None:
-    """A damaged file is refused with the mend, and is left as it is."""
+    """A damaged file is refused with the fix, and is left as it is."""
     path = tmp_path / "responses.sqlite"
     path.write_bytes(b"not a database " * 100)
 
@@ -138,7 +138,7 @@ def test_a_file_that_is_no_database_is_named(tmp_path: Path) -> None:
 
 
 def test_a_damaged_page_is_named(tmp_path: Path) -> None:
-    """Damage that shows only on reading is refused with the mend."""
+    """Damage that shows only on reading is refused with the fix."""
     path = tmp_path / "responses.sqlite"
     with ResponseCache(path) as cache:
         cache.put("question", response())
@@ -154,7 +154,7 @@ def test_a_damaged_page_is_named(tmp_path: Path) -> None:
 
 
 def test_a_damaged_answer_is_named(tmp_path: Path) -> None:
-    """An answer that is no response, or one of another version, is refused with the mend."""
+    """An answer that is no response, or one of another version, is refused with the fix."""
     path = tmp_path / "responses.sqlite"
     with ResponseCache(path) as cache:
         cache.put("question", response())

@@ -25,7 +25,7 @@ OFF_TOPIC = {
     "mental-bipolar": "routine dental care",
     "mental-depression": "short sight",
 }
-"""Contrasts whose privileged arm tells of another matter on purpose (vitamins, a choir, a dentist, reading glasses)."""
+"""Contrasts whose privileged arm is about another matter on purpose (vitamins, a choir, a dentist, reading glasses)."""
 RACE: dict[str, Any] = {
     "dimension": "race",
     "subject": "race",
@@ -264,7 +264,7 @@ def test_a_word_of_two_dimensions_is_refused(tmp_path: Path) -> None:
 
 
 def test_an_empty_folder_is_refused(tmp_path: Path) -> None:
-    """A folder without files is named with the mend."""
+    """A folder without files is named with the fix."""
     with pytest.raises(EquipoiseError, match=r"holds no lexicon of features: run `git checkout -- data/features`"):
         load_lexicon(tmp_path)
 

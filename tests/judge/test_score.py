@@ -146,7 +146,7 @@ def test_reasoning_is_the_first_reply() -> None:
 
 
 def test_a_model_without_likelihoods_is_read_by_its_text() -> None:
-    """Without likelihoods there are no log odds, and asking for the likeliest answer is refused with the mend."""
+    """Without likelihoods there are no log odds, and asking for the likeliest answer is refused with the fix."""
     silent = response("marginalised", "Because.", "Panic disorder.", likelihood={})
     (found,) = judge([silent], ["marginalised"], answering="generate")
 
@@ -158,7 +158,7 @@ def test_a_model_without_likelihoods_is_read_by_its_text() -> None:
 
 
 def test_vignettes_and_responses_must_belong_together() -> None:
-    """A response too few, or one too many, is refused with its key and the mend."""
+    """A response too few, or one too many, is refused with its key and the fix."""
     both = [response("privileged", "a", "b"), response("marginalised", "a", "b")]
     refusal = r"do not belong together \(1 in all, first 'pair/privileged'\): run `dvc repro infer`"
 

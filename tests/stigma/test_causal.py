@@ -128,7 +128,7 @@ def test_length_decides_between_the_sentence_and_its_mean_token() -> None:
 
 @pytest.mark.parametrize("answered", [[], [response("rq1/has", {})], [response("rq1/has", TOTALS)]])
 def test_missing_likelihoods_are_told_in_one_line(answered: list[Response]) -> None:
-    """A model without likelihoods, or one sentence without its own, is refused with the mend."""
+    """A model without likelihoods, or one sentence without its own, is refused with the fix."""
     with pytest.raises(EquipoiseError, match=r"'rq1/has' has no likelihood of '.* has flu', .* or fill\.scorer masked"):
         list(causal_fills(small(), answered, SETTINGS))
 

@@ -106,7 +106,7 @@ def test_kinds_reach_through_levels() -> None:
     ],
 )
 def test_a_fault_names_its_place(tmp_path: Path, change: tuple[str, str], message: str) -> None:
-    """A faulty lexicon is refused with its file, the entry and the mend."""
+    """A faulty lexicon is refused with its file, the entry and the fix."""
     text = FILE.read_text("utf-8")
     assert change[0] in text
     path = tmp_path / "diagnoses.yaml"

@@ -117,7 +117,7 @@ FAULTS: list[tuple[tuple[str, str, int], dict[str, Any], str]] = [
 def test_a_spoilt_row_is_refused(
     check: Callable[..., Library], place: tuple[str, str, int], change: dict[str, Any], words: str
 ) -> None:
-    """A row that breaks a rule is refused in one line that names the file, the row, the fault and the mend."""
+    """A row that breaks a rule is refused in one line that names the file, the row, the fault and the fix."""
     file, name, row = place
 
     def spoil(files: Any) -> None:

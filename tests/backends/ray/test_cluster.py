@@ -92,7 +92,7 @@ def test_a_missing_ray_is_told_with_the_mend(monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.parametrize("scheme", ["", "ray://"])
 def test_an_address_that_does_not_answer_is_told(scheme: str) -> None:
-    """A port on which nobody listens is refused at once, by name, with the mend."""
+    """A port on which nobody listens is refused at once, by name, with the fix."""
     pytest.importorskip("ray", reason="Ray is not installed: pip install 'equipoise[ray]'")
     with socket.create_server(("127.0.0.1", 0)) as free:
         address = f"{scheme}127.0.0.1:{free.getsockname()[1]}"

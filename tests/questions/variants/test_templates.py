@@ -36,7 +36,7 @@ def test_every_file_is_recorded(templates: Templates) -> None:
     ],
 )
 def test_faulty_template(tmp_path: Path, file: str, old: str, new: str, expected: str) -> None:
-    """A fault is told with the file, the field and the mend."""
+    """A fault is told with the file, the field and the fix."""
     folder = tmp_path / "templates"
     shutil.copytree(FOLDER, folder)
     path = folder / file
