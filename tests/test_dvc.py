@@ -16,6 +16,7 @@ import tiny
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[1]
+SHORTENED = ("conditions", "templates")
 CHAIN = ("build", "infer", "score", "measure", "plot")
 """The stages of each study."""
 
@@ -97,9 +98,22 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Clone:
         ),
         encoding="utf-8",
     )
+    shorten(folder / "data/sentences")
     made.dvc("repro")
     made.commit()
     return made
+
+
+def shorten(sentences: Path) -> None:
+    """Leave three conditions a set and one template a group of the stigma sentences."""
+    conditions, templates = (yaml.safe_load((sentences / f"{name}.yaml").read_text("utf-8")) for name in SHORTENED)
+    few = {name: members[:3] for name, members in conditions.items()}
+    first = {
+        question: {group: dict([next(iter(members.items()))]) for group, members in groups.items()}
+        for question, groups in templates.items()
+    }
+    for name, content in zip(SHORTENED, (few, first), strict=True):
+        (sentences / f"{name}.yaml").write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
 
 
 def test_nothing_is_left_to_do_after_a_run(clone: Clone) -> None:

@@ -231,7 +231,7 @@ def test_a_comment_holds_the_figures_the_flips_and_what_changed() -> None:
     assert "<details><summary>Answers that changed kind: 10 of vignettes, 11 of questions</summary>" in lines
     assert "| `p00/marginalised` | expected | stereotyped, silent |" in lines
     assert "- parameters: `model`: `a` → `b`" in lines
-    assert "![gaps](https://example.org/plots/vignettes/gaps.svg)" in lines
+    assert "![questions/gaps](https://example.org/plots/questions/gaps.svg)" in lines
     assert not any("shift.svg" in line or "stigma.svg" in line for line in lines)
     assert "| 12 pairs (1/0) |" in text
 
