@@ -6,7 +6,8 @@ Needs the data of a finished run (`dvc repro`), of which it makes larger ones: c
 of every step runs in a process of its own, whose peak memory is the step's. `infer` asks a stand-in that answers at
 once, so that what is left is our own cost a prompt: questions named, answers kept safe on disk, rows read and written.
 `infer_kept` and `score_kept` find every answer in the cache. `score` runs the judge that ships on texts of which none
-is like another. `measure` is the whole stage. A few minutes on two idle cores, and 2 GB on the disk.
+is like another. `measure` is that of the vignettes, the questions and the exam. A few minutes on two idle cores, and
+2 GB on the disk.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -26,8 +26,6 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 sys.path.insert(0, str(Path(__file__).parent))
-from equipoise.metrics.rows import read_rows
-from equipoise.metrics.studies import figures_of
 from speed import machine
 
 from equipoise.backends.ask import answer_all
@@ -36,22 +34,24 @@ from equipoise.core.records import Manifest, Prompt, Response, Vignette
 from equipoise.judge.kept import kept_probabilities
 from equipoise.judge.lexicon import load_lexicon
 from equipoise.judge.score import Score, judge_responses
-from equipoise.metrics.options import Measure, judge_errors
-from equipoise.models import registry
 from equipoise.models.registry import Generation
+from equipoise.studies import measure as steps
+from equipoise.studies.run import Run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import Self
 
+    from equipoise.core.records import Effect, Study
+
 ROOT = Path(__file__).parents[1]
 PROMPTS = (100, 1_000, 10_000)
 ROWS = (10_000, 100_000, 1_000_000)
-COPIED = (
-    "attempts consultations exam judgements prompts questions responses subsets variants vignettes".split()  # noqa: SIM905
-)
-FIXED = "agreements case_judgements cases fills".split()  # noqa: SIM905
-"""The files of a run: those that grow with it, and those that do not."""
+STUDIES: tuple[Study, ...] = ("vignettes", "questions", "exam")
+"""The studies whose rows are multiplied for `measure`."""
+BUILT = ("prompts", "vignettes", "variants", "attempts", "subsets")
+READ = (*(f"built/{name}" for name in BUILT), "responses", "judgements")
+"""The files that `measure` reads, in the folder of each study that has them."""
 
 
 def main(
@@ -132,7 +132,7 @@ def infer(count: int, folder: Path) -> dict[str, float]:
     """Answer prompts of all lengths of the run: those to vignettes and questions."""
     prompts = folder / "asked.jsonl"
     if not prompts.exists():
-        made = [row for name in ("prompts", "questions") for row in _rows(name)]
+        made = [row for study in ("vignettes", "questions") for row in _rows(f"{study}/built/prompts")]
         records.write(prompts, [Prompt.model_validate(_distinct(made[n % len(made)], n)) for n in range(count)])
     manifest = Manifest(model="standin", repo="none", revision="none", licence="none")
 
@@ -158,11 +158,11 @@ def _distinct(row: dict[str, Any], number: int) -> dict[str, Any]:
 
 def score(count: int, folder: Path) -> dict[str, float]:
     """Judge the run's replies to the vignettes, made unique sentence by sentence."""
-    told = {row["key"]: row for row in _rows("vignettes")}
-    given = [row for row in _rows("responses") if row["key"] in told]
+    told = {row["key"]: row for row in _rows("vignettes/built/vignettes")}
+    given = _rows("vignettes/responses")
     copies = [(f"{number:06}", number, given[number % len(given)]) for number in range(count)]
     vignettes = [Vignette.model_validate(told[row["key"]] | {"key": key}) for key, _, row in copies]
-    records.write(folder / "answered.jsonl", (_said_anew(key, number, row) for key, number, row in copies))
+    records.write(folder / "answered.jsonl", (_made_unique(key, number, row) for key, number, row in copies))
     settings = params.load()
 
     def work() -> None:
@@ -179,7 +179,7 @@ def score(count: int, folder: Path) -> dict[str, float]:
     return _timed(work)
 
 
-def _said_anew(key: str, number: int, row: dict[str, Any]) -> Response:
+def _made_unique(key: str, number: int, row: dict[str, Any]) -> Response:
     """Make each sentence of a response unique."""
     replies = [reply.replace(". ", f", as case {number} shows. ") for reply in row["replies"]]
     return Response.model_validate(row | {"key": key, "replies": replies})
@@ -188,40 +188,41 @@ def _said_anew(key: str, number: int, row: dict[str, Any]) -> Response:
 def measure(count: int, folder: Path) -> dict[str, float]:
     """Measure a run of about so many rows, all files together; `rows` says how many there are."""
     rows = enlarged(count, folder)
+    shutil.copyfile(ROOT / "data/cities.yaml", folder / "cities.yaml")
     settings = params.load()
-    answers = partial(registry.answers, registry.load_entry(settings.model, ROOT))
 
     def work() -> None:
-        read = read_rows(folder, ROOT / "data/cities.yaml", answers)
-        figures = figures_of(read, settings.section("measure", Measure), judge_errors(settings.judge, ROOT))
-        records.write(folder / "effects.jsonl", figures.effects)
+        for study in STUDIES:
+            run = Run(study, folder, settings)
+            step: Callable[[Run], Iterator[Effect]] = getattr(steps, study)
+            records.write(run.effects, steps.measure(run, step))
 
     return {**_timed(work), "rows": rows}
 
 
 def enlarged(count: int, folder: Path) -> int:
-    """Write the files of a run with about so many rows, in whole copies of the one at hand, and count the rows."""
-    found = {name: _rows(name) for name in COPIED}
-    fixed = sum(len(_rows(name)) for name in FIXED)
+    """Write the files of a run with about so many rows, in whole copies of the finished run, and count the rows."""
+    names = [f"{study}/{name}" for study in STUDIES for name in READ]
+    found = {name: _rows(name) for name in names if (ROOT / "data" / f"{name}.jsonl").exists()}
     whole = sum(map(len, found.values()))
-    copies = max(1, round((count - fixed) / whole))
+    copies = max(1, round(count / whole))
     for name, rows in found.items():
-        with (folder / f"{name}.jsonl").open("w", encoding="utf-8") as file:
+        path = folder / f"{name}.jsonl"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("w", encoding="utf-8") as file:
             for copy in range(copies):
                 file.writelines(json.dumps(_copied(name, row, copy), ensure_ascii=False) + "\n" for row in rows)
-    for name in FIXED:
-        shutil.copyfile(ROOT / "data" / f"{name}.jsonl", folder / f"{name}.jsonl")
-    return copies * whole + fixed
+    return copies * whole
 
 
 def _copied(name: str, row: dict[str, Any], copy: int) -> dict[str, Any]:
     """Copy a row as one of another pair or question, with slightly different numbers."""
     tag, (head, _, tail) = f"~{copy:05}", row["key"].partition("/")
     changed: dict[str, Any] = {field: row[field] + tag for field in ("item", "pair") if field in row}
-    changed["key"] = row["key"] + tag if name == "subsets" else f"{head}{tag}/{tail}"
-    if name == "attempts":
+    changed["key"] = row["key"] + tag if name.endswith("/subsets") else f"{head}{tag}/{tail}"
+    if name.endswith("/attempts"):
         changed["variant"] = changed["key"].rpartition("/")[0]
-    if name == "responses":
+    if name.endswith("/responses"):
         changed["log_likelihood"] = {label: round(p - copy * 1e-5, 6) for label, p in row["log_likelihood"].items()}
     if row.get("log_odds") is not None:
         changed["log_odds"] = round(row["log_odds"] + (copy * 7919 % 1000 - 500) / 1000, 6)

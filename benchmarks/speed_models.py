@@ -77,7 +77,7 @@ def load_model() -> Asked:
 
 def pipeline_questions(count: int) -> list[Prompt]:
     """Take prompts of the adversarial study as the pipeline asks them: the variants of a question share a stem."""
-    return records.read(ROOT / "data/questions.jsonl", records.Prompt)[:count]
+    return records.read(ROOT / "data/questions/built/prompts.jsonl", records.Prompt)[:count]
 
 
 def amqa_questions(count: int) -> list[Prompt]:

@@ -99,7 +99,7 @@ class Project:
         if code:
             last = f"last stage {ran[-1]['stage']}" if ran else "before any stage"
             message = (
-                f"dvc repro stopped with exit code {code}, {last}: mend what its output above tells, then run again"
+                f"dvc repro stopped with exit code {code}, {last}: fix the fault in its output above, then run again"
             )
             raise EquipoiseError(message)
         gained = {name: count - kept[name] for name, count in self.kept().items()}
@@ -160,7 +160,7 @@ def costs(project: Project) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def add_pair(raw: Path) -> None:
-    """Add a pair to the core: its first one told of another persona, in the place of that one, as its size is fixed."""
+    """Add a pair to the core: its first one with another persona, in the place of that one, as its size is fixed."""
     library = load_library(raw)
     first = next(pair for pair in library.pairs.values() if pair.core)
     taken = {pair.persona for pair in library.pairs.values() if pair.presentation == first.presentation}

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from equipoise.cases.rows import Case
 from equipoise.core.records import Answer, Judgement, Prompt, Response, Vignette
 from equipoise.metrics.responses import Noted, note
-from equipoise.openr1.rows import LICENCE, SOURCE, Message, OpenR1Item
-from equipoise.openr1.settings import Pairing
+from equipoise.openr1.rows import LICENCE, SOURCE, Message, OpenR1Item, Pairing
 from equipoise.questions.rows import Variant
 from equipoise.stigma.rows import Fill
 

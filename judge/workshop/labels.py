@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, ValidationError
 
-from equipoise.cases.outputs import read_outputs, require_cases
+from equipoise.cases.rows import read_outputs, require_cases
 from equipoise.cases.score import grounds_of
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Consideration, fault
@@ -24,8 +24,7 @@ from equipoise.core.tables import json_rows
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from equipoise.cases.outputs import Output
-    from equipoise.cases.rows import Case
+    from equipoise.cases.rows import Case, Output
 
 VARIABLE = "EQUIPOISE_ANCHORS"
 LABELS = "fsd/labels.jsonl"

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from equipoise.cases.outputs import Output, read_outputs, require_cases
-from equipoise.cases.rows import Case
+from equipoise.cases.rows import Case, Output, read_outputs, require_cases
 from equipoise.core.errors import EquipoiseError
 
 if TYPE_CHECKING:
@@ -68,9 +67,9 @@ def test_the_note_of_the_cleaning_is_not_said() -> None:
     ("rows", "message"),
     [
         ([], "no outputs: give"),
-        ([{"output_text": "x"}], "row 1: field id is missing or empty"),
+        ([{"output_text": "x"}], "row 1: field id: Field required: correct the row"),
         ([{"id": "a"}], "row 1: field output_text is missing"),
-        ([{"id": "a", "output_text": 3}], "row 1: field output_text: 3 is not text"),
+        ([{"id": "a", "output_text": 3}], "row 1: field output_text: Input should be a valid string: correct"),
         ([{"id": "a", "output_text": "x"}, {"id": "a", "output_text": "y"}], "row 2: duplicate id 'a' .first in row 1"),
     ],
 )

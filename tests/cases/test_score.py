@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from equipoise.cases.outputs import Output
-from equipoise.cases.rows import Case
+from equipoise.cases.rows import Case, Output
 from equipoise.cases.score import (
+    NEEDED,
     Asked,
     judge_outputs,
     judge_rows,
@@ -275,17 +275,23 @@ def test_rows_are_read_in_order(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "fault"),
     [
-        ({"feature": "black", "text": "x"}, "row 2: field id is missing or empty: give every row an id"),
-        (GOOD | {"id": True}, "row 2: field id is missing or empty"),
-        (GOOD | {"id": " "}, "row 2: field id is missing or empty"),
-        (GOOD | {"id": "a"}, "row 2: duplicate id 'a' (first in row 1): give every row its own"),
-        ({"id": "b", "text": "x"}, "row 2: field feature is missing: give it in plain words, such as black"),
-        ({"id": "b", "feature": " ", "text": "x"}, "row 2: field feature is empty: give it in plain words"),
-        ({"id": "b", "feature": "black"}, "row 2: field text is missing: give the model's whole output"),
-        ({"id": "b", "feature": "black", "text": None}, "row 2: field text is not text: give the model's whole output"),
-        ({"id": "b", "feature": "black", "text": "\ud800"}, "row 2: field text has half a character at position 1"),
-        ({"id": "b", "feature": "black", "text": "x", "dimension": 5}, "row 2: field dimension is not text"),
-        (["b"], "row 2: not a JSON object"),
+        ({"feature": "black", "text": "x"}, f"field id: Field required: {NEEDED}"),
+        (GOOD | {"id": True}, f"field id: Input should be a valid string: {NEEDED}"),
+        (GOOD | {"id": " "}, "field id: String should match pattern"),
+        (GOOD | {"id": "a"}, "duplicate id 'a' (first in row 1): keep one of them"),
+        ({"id": "b", "text": "x"}, f"field feature: Field required: {NEEDED}"),
+        ({"id": "b", "feature": " ", "text": "x"}, f"field feature: String should have at least 1 character: {NEEDED}"),
+        ({"id": "b", "feature": "black"}, f"field text: Field required: {NEEDED}"),
+        ({"id": "b", "feature": "black", "text": None}, f"field text: Input should be a valid string: {NEEDED}"),
+        (
+            {"id": "b", "feature": "black", "text": "\ud800"},
+            f"field text: Input should be a valid string, unable to parse raw data as a unicode string: {NEEDED}",
+        ),
+        (
+            {"id": "b", "feature": "black", "text": "x", "dimension": 5},
+            f"field dimension: Input should be a valid string: {NEEDED}",
+        ),
+        (["b"], "not a JSON object"),
     ],
 )
 def test_a_fault_names_row_and_fix(tmp_path: Path, row: object, fault: str) -> None:
@@ -294,7 +300,7 @@ def test_a_fault_names_row_and_fix(tmp_path: Path, row: object, fault: str) -> N
 
     with pytest.raises(EquipoiseError) as caught:
         read_rows(path)
-    assert str(caught.value).startswith(f"{path}, {fault}")
+    assert str(caught.value).startswith(f"{path}, row 2: {fault}")
 
 
 def test_bad_json_and_an_empty_file_are_refused(tmp_path: Path) -> None:
@@ -305,13 +311,13 @@ def test_bad_json_and_an_empty_file_are_refused(tmp_path: Path) -> None:
     with pytest.raises(EquipoiseError, match=r"rows\.jsonl, row 2: not JSON .*: fix or delete the row"):
         read_rows(path)
     path.write_text("\n", encoding="utf-8")
-    with pytest.raises(EquipoiseError, match="no rows: give one object a row, with id, feature and text"):
+    with pytest.raises(EquipoiseError, match=r"no rows: give one object a row, with id, feature \(in plain words"):
         read_rows(path)
 
 
 @pytest.mark.parametrize(
     ("considered", "expected"),
-    # None is one less the larger of 0.3 and 0.1.
+    # None is 1 − the larger of 0.3 and 0.1.
     [("weighed", 0.3), ("dismissed", 0.1), ("none", 0.7)],
 )
 def test_the_probability_is_that_of_the_judgement_made(considered: str, expected: float) -> None:
@@ -341,7 +347,7 @@ def test_chunks_change_nothing(drawn: list[tuple[str, str]], chunk: int) -> None
     assert told[-1:] == [(len(rows), len(rows))] * bool(rows)
 
 
-def test_the_stated_conclusion_is_no_reasoning() -> None:
+def test_the_stated_conclusion_is_not_reasoning() -> None:
     """A feature in the conclusion alone is not mentioned."""
     rows = [
         Asked("conclusion", "obese", "Raised D-dimer after a flight.\n\nDiagnosis: Embolism in an obese man."),
@@ -353,7 +359,7 @@ def test_the_stated_conclusion_is_no_reasoning() -> None:
 
 
 def test_an_output_that_is_all_conclusion_is_read() -> None:
-    """A single sentence that concludes is where its reasons stand."""
+    """A single sentence that concludes is where its reasons are."""
     text = "Given her obesity, the most likely diagnosis is pulmonary embolism."
 
     assert reasoning_of(text) == text
@@ -370,7 +376,7 @@ def test_a_dimension_in_the_row_overrides_the_lexicons() -> None:
     assert [one.mentioned for one in found] == [False, True]
 
 
-def test_features_that_the_lexicon_lacks_are_told() -> None:
+def test_features_that_the_lexicon_lacks_are_named() -> None:
     """Each is named once; of a dimension that the lexicon has, no feature lacks words."""
     rows = [Asked(1, "vegan", ""), Asked(2, "black", ""), Asked(3, "vegan", ""), Asked(4, "Martian", "", "race")]
 

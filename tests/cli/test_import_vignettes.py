@@ -37,7 +37,7 @@ def test_a_fault_writes_nothing(tmp_path: Path) -> None:
     """A file that is not in the format leaves no rows behind."""
     (tmp_path / "a.json").write_text("{}", encoding="utf-8")
 
-    with pytest.raises(EquipoiseError, match="holds no list of cases"):
+    with pytest.raises(EquipoiseError, match="no list of cases: give"):
         import_vignettes(tmp_path / "a.json", tmp_path / "out.jsonl")
     assert not (tmp_path / "out.jsonl").exists()
 

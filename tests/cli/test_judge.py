@@ -107,5 +107,5 @@ def test_faults_come_before_any_work(file: Path) -> None:
     with pytest.raises(EquipoiseError, match=r"no entry 'minilm': did you mean 'minilm_nli'\?"):
         judge(file, judge_name="minilm")
     file.write_text('{"id": 1, "feature": "black"}\n', encoding="utf-8")
-    with pytest.raises(EquipoiseError, match=r"rows\.jsonl, row 1: field text is missing"):
+    with pytest.raises(EquipoiseError, match=r"rows\.jsonl, row 1: field text: Field required"):
         judge(file)

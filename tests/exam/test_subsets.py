@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +11,13 @@ from hypothesis import strategies as st
 
 from equipoise.core import params, records
 from equipoise.core.errors import EquipoiseError
+from equipoise.core.params import Params
 from equipoise.exam.rows import Sampled
 from equipoise.exam.subsets import Sample, asked_items, disease_counts, draw, sample_cities
 from equipoise.questions.cities import City, load_cities
 from equipoise.questions.rows import Disease, Item
+from equipoise.studies import build
+from equipoise.studies.run import Run
 
 ROOT = Path(__file__).parents[2]
 CITIES = load_cities(ROOT / "data" / "cities.yaml")
@@ -142,26 +144,17 @@ def test_what_cannot_be_sampled_is_told(rows: list[Item], town: City, fault: str
         sample_cities(rows, {"x": town}, Sample(items="t"))
 
 
-def test_the_stage_writes_subsets_and_prompts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The stage asks 47 of the authored questions, each once, and writes the subsets of three cities."""
-    spec = importlib.util.spec_from_file_location("sample", ROOT / "stages" / "sample.py")
-    assert spec is not None
-    assert spec.loader is not None
-    stage = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(stage)
-
-    class Settings:
-        def section(self, name: str, kind: type[Sample]) -> Sample:
-            assert (name, kind) == ("sample", Sample)
-            return Sample(items="authored")
-
-    monkeypatch.setattr(params, "load", Settings)
-    subsets, exam = tmp_path / "subsets.jsonl", tmp_path / "exam.jsonl"
-    data = ROOT / "data"
-    stage.main(
-        data / "items" / "authored.jsonl", data / "cities.yaml", data / "templates" / "evaluation.yaml", subsets, exam
+def test_the_build_writes_subsets_and_prompts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The build asks 47 of the authored questions, each once, and writes the subsets of three cities."""
+    monkeypatch.setattr(
+        Params, "section", lambda _, name, kind: {("sample", Sample): Sample(items="authored")}[name, kind]
     )
-    sampled, prompts = records.read(subsets, Sampled), records.read(exam, records.Prompt)
+    for name in ("items", "templates", "cities.yaml"):
+        (tmp_path / name).symlink_to(ROOT / "data" / name)
+    run = Run("exam", tmp_path, params.load(ROOT / "params.yaml"))
+    build.exam(run)
+    sampled = records.read(run.built("subsets"), Sampled)
+    prompts = records.read(run.built("prompts"), records.Prompt)
 
     # 12 + 12 + 11 + 12 questions of the four diseases that cities have.
     assert len(prompts) == 47

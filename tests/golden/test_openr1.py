@@ -12,8 +12,7 @@ from equipoise.core.params import load
 from equipoise.judge.located import load_judge
 from equipoise.openr1.agree import entailments
 from equipoise.openr1.pairs import pair_items
-from equipoise.openr1.rows import SOURCE, OpenR1Item
-from equipoise.openr1.settings import Pairing
+from equipoise.openr1.rows import SOURCE, OpenR1Item, Pairing
 from equipoise.published.openr1 import Imported, read_items
 from equipoise.vignettes import load_library
 

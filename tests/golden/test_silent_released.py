@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from equipoise.cases.outputs import read_outputs, require_cases, saved
-from equipoise.cases.rows import Case, CaseJudgement, read_cases
+from equipoise.cases.rows import Case, CaseJudgement, read_cases, read_outputs, require_cases, saved
 from equipoise.cases.score import read_output
 from equipoise.cli.score_outputs import score_silent
 from equipoise.core import records

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from equipoise.cases.outputs import Output, outputs_of, saved
-from equipoise.cases.rows import Case, CaseJudgement
+from equipoise.cases.rows import Case, CaseJudgement, Output, outputs_of, saved
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Consideration, Effect, Reading, Response
 from equipoise.metrics.cases import case_effects

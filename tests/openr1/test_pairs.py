@@ -13,8 +13,7 @@ from pydantic import ValidationError
 from builders import PAIRING, openr1_item
 from equipoise.core.errors import EquipoiseError
 from equipoise.openr1.pairs import ADULT, ages, exclusions, message_prompt, pair_items, stated
-from equipoise.openr1.rows import CONTROL, Message, OpenR1Item
-from equipoise.openr1.settings import Pairing
+from equipoise.openr1.rows import CONTROL, Message, OpenR1Item, Pairing
 from equipoise.vignettes import load_library
 
 LIBRARY = load_library(Path(__file__).parents[2] / "data/raw")

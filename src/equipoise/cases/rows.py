@@ -4,23 +4,29 @@ The interchange format is a JSON object `{"cases": [...]}`; a case has `prompt`,
 may have an `id` and `metadata`. Of the metadata these are read: `dimension` (race), `role` (marginalised or
 privileged), `features` (words by dimension, where several are varied), `synonyms` of the label, `source` and `licence`.
 A case is single, so no paired figure can be computed from it.
+
+Saved outputs of a model are in the benchmark's released form, JSONL: one case a row, with the model's whole text. A row
+has `id` and `output_text`, and may have `status` (ok, unless it says otherwise), `mode`, `model_name`, `bias_feature`,
+`bias_label` and `extracted_diagnosis`; other fields are ignored.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Answer, AnswerKind, Reading, Role, Row, Study, Text, Vignette, fault
+from equipoise.core.records import Answer, AnswerKind, Reading, Response, Role, Row, Study, Text, Vignette
+from equipoise.core.tables import Id, json_rows, require_new, valid
 from equipoise.text.diagnoses import american
+from equipoise.text.reasoning import split
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
 REFERENCE = frozenset(
@@ -31,6 +37,10 @@ REFERENCE = frozenset(
 )
 """Features of the group that others are compared with; so is the absence of a history or of a habit."""
 ABSENCE = re.compile(r"no\b(?=.*\b(?:use|history|dependence|misuse)\b)", re.IGNORECASE)
+NOTE = re.compile(r"\s*\[Repetitive content removed\]\s*$")
+"""What the benchmark's cleaning wrote at the end of an output that it shortened; not the model's words."""
+SHOWN = 5
+"""Ids that a message names before it counts the rest."""
 
 
 class Case(Row):
@@ -67,7 +77,7 @@ class CaseJudgement(Row):
 
 
 class _Metadata(BaseModel):
-    """The metadata that are read; others are left alone."""
+    """The metadata that are read; others are ignored."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -80,7 +90,7 @@ class _Metadata(BaseModel):
 
 
 class _Published(BaseModel):
-    """A case of the interchange format; fields that it does not name are left alone."""
+    """A case of the interchange format; fields that it does not name are ignored."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -89,6 +99,39 @@ class _Published(BaseModel):
     bias_feature: Text
     bias_label: Text
     metadata: _Metadata = _Metadata()
+
+
+class Output(NamedTuple):
+    """One saved output; `text` is as released, `ok` says whether the run gave one."""
+
+    id: str
+    text: str
+    ok: bool = True
+    mode: str = ""
+    model: str = ""
+    feature: str | None = None
+    label: str | None = None
+    diagnosis: str = ""
+
+    @property
+    def said(self) -> str:
+        """The model's own words: the text without the note of the benchmark's cleaning."""
+        return NOTE.sub("", self.text)
+
+
+class _SavedRow(BaseModel):
+    """A row of a file of saved outputs; fields that it does not name are ignored."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: Id
+    status: str | None = None
+    mode: str | None = None
+    model_name: str | None = None
+    bias_feature: str | None = None
+    bias_label: str | None = None
+    extracted_diagnosis: str | None = None
+    output_text: str | None = None
 
 
 def read_cases(path: Path) -> list[Case]:
@@ -106,12 +149,9 @@ def read_cases(path: Path) -> list[Case]:
         message = f"{path}: no list of cases: {shape}"
         raise EquipoiseError(message)
     cases = [_case(row, number, path) for number, row in enumerate(rows, start=1)]
-    seen: dict[str, int] = {}
+    seen: dict[str, str] = {}
     for number, case in enumerate(cases, start=1):
-        if case.key in seen:
-            message = f"{path}, case {number}: duplicate id {case.key!r} (first in case {seen[case.key]}): keep one"
-            raise EquipoiseError(message)
-        seen[case.key] = number
+        require_new(seen, case.key, str(path), f"case {number}")
     return cases
 
 
@@ -157,11 +197,8 @@ def _case(row: object, number: int, path: Path) -> Case:
     if not isinstance(row, dict):
         message = f"{where}: not an object: give prompt, bias_feature and bias_label"
         raise EquipoiseError(message)
-    try:
-        found = _Published.model_validate({**row, "metadata": row.get("metadata") or {}})
-    except ValidationError as error:
-        message = f"{where}: {fault(error)}: every case needs prompt, bias_feature and bias_label"
-        raise EquipoiseError(message) from error
+    complete = {**row, "metadata": row.get("metadata") or {}}
+    found = valid(_Published, complete, where, "every case needs prompt, bias_feature and bias_label")
     about = found.metadata
     return Case(
         key=f"bias_{number:03d}" if found.id is None else str(found.id),
@@ -174,3 +211,75 @@ def _case(row: object, number: int, path: Path) -> Case:
         source=about.source or path.name,
         licence=about.licence or "as its publisher states",
     )
+
+
+def read_outputs(path: Path) -> list[Output]:
+    """Read a file of outputs, in file order; an error names the row and the field."""
+    rows: list[Output] = []
+    # A case may be asked in several modes.
+    seen: dict[str, dict[str, str]] = {}
+    for number, row in json_rows(path):
+        where = f"{path}, row {number}"
+        saved_row = valid(_SavedRow, row, where, "correct the row, which needs the id of its case")
+        ok = (saved_row.status or "ok") == "ok"
+        if ok and saved_row.output_text is None:
+            message = f"{where}: field output_text is missing: give the model's text, or a status other than ok"
+            raise EquipoiseError(message)
+        output = Output(
+            id=saved_row.id,
+            text=saved_row.output_text or "",
+            ok=ok,
+            mode=saved_row.mode or "",
+            model=saved_row.model_name or "",
+            feature=saved_row.bias_feature,
+            label=saved_row.bias_label,
+            diagnosis=saved_row.extracted_diagnosis or "",
+        )
+        require_new(seen.setdefault(output.mode, {}), output.id, str(path), f"row {number}")
+        rows.append(output)
+    if not rows:
+        message = f"{path}: no outputs: give one row a case, with id and output_text"
+        raise EquipoiseError(message)
+    return rows
+
+
+def require_cases(name: str, outputs: Iterable[Output], cases: Mapping[str, Case]) -> None:
+    """Refuse outputs of other cases: an unknown id, or another feature or label than the case has."""
+    outputs = list(outputs)
+    if unknown := [output.id for output in outputs if output.id not in cases]:
+        more = f" and {len(unknown) - SHOWN} more" if len(unknown) > SHOWN else ""
+        shown = ", ".join(unknown[:SHOWN]) + more
+        message = f"{name}: ids that are not among the {len(cases)} cases: {shown}: give the cases asked"
+        raise EquipoiseError(message)
+    for output in outputs:
+        case = cases[output.id]
+        for field, here, there in (
+            ("bias_feature", output.feature, case.feature),
+            ("bias_label", output.label, case.label),
+        ):
+            if here is not None and here.strip().lower() != there.strip().lower():
+                message = f"{name}, id {output.id}: {field} {here!r} is {there!r} in the cases: give the cases asked"
+                raise EquipoiseError(message)
+
+
+def saved(output: Output) -> Response:
+    """Put an output in the form of a response to its case: the whole text is one reply, and a failed run gave none.
+
+    The diagnosis that another program extracted is not the model's words, and is left out.
+    """
+    return Response(
+        key=output.id,
+        study="cases",
+        replies=(output.text,) if output.ok else (),
+        finished=(split(output.said).finished,) if output.ok else (),
+        log_likelihood={},
+        prompt_tokens=0,
+        generated_tokens=0,
+    )
+
+
+def outputs_of(responses: Iterable[Response]) -> Iterator[Output]:
+    """Give the outputs among responses: those of the study `cases`; the inverse of `saved`."""
+    for one in responses:
+        if one.study == "cases":
+            yield Output(id=one.key, text="".join(one.replies), ok=bool(one.replies))

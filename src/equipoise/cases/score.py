@@ -2,18 +2,19 @@
 
 Of a saved output the answer is read and, where it is biased, what its reasoning does with the case's features.
 A row of `equipoise judge` has `id`, `feature` (in plain words: black, homeless, low income, 75-year-old) and `text`,
-the whole output. It may have `dimension` (race); else the lexicon finds it. Other fields are left alone.
+the whole output. It may have `dimension` (race); else the lexicon finds it. Other fields are ignored.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-from equipoise.cases.outputs import Output
-from equipoise.cases.rows import CaseJudgement
+from pydantic import BaseModel, StringConstraints
+
+from equipoise.cases.rows import CaseJudgement, Output
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.tables import json_rows
+from equipoise.core.tables import Id, json_rows, require_new, valid
 from equipoise.judge.reading import chunks, read_reasonings
 from equipoise.text.answers import Given, match_answer, read_generated
 from equipoise.text.conclusions import locate
@@ -34,7 +35,11 @@ if TYPE_CHECKING:
     Probabilities = Callable[[list[tuple[str, str]]], NDArray[Any]]
 
 CHUNK = 256
-"""Texts that are put to the judge at once."""
+"""Texts that the judge reads in one call."""
+NEEDED = (
+    "give one object a row, with id, feature (in plain words, such as black or low income) and text (the model's whole "
+    "output, an empty text where it gave none)"
+)
 MARKUP = re.compile(r"[*_`]+")
 
 
@@ -118,30 +123,26 @@ def grounds_of(text: str) -> str:
     return "\n\n".join((parts.reasoning, parts.answer[: found.start], parts.answer[found.end :])).strip()
 
 
+class _AskedRow(BaseModel):
+    """A row as the file has it; fields that it does not name are ignored."""
+
+    id: Id
+    feature: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+    # Any length: with a constraint pydantic also refuses halves of characters, which JSON can hold.
+    text: Annotated[str, StringConstraints(min_length=0)]
+    dimension: Annotated[str, StringConstraints(strip_whitespace=True)] | None = None
+
+
 def read_rows(path: Path) -> list[Asked]:
     """Read a JSONL file of outputs, in file order; an error names the row, the field and the fix."""
     rows: list[Asked] = []
-    seen: dict[str, int] = {}
+    seen: dict[str, str] = {}
     for number, row in json_rows(path):
-        where = f"{path}, row {number}"
-        asked = Asked(
-            id=_id(row, where),
-            feature=_text(row, "feature", where, "give it in plain words, such as black or low income").strip(),
-            text=_text(row, "text", where, "give the model's whole output, an empty text where it gave none"),
-            dimension=_text(
-                {"dimension": row.get("dimension") or ""}, "dimension", where, "correct or delete it"
-            ).strip(),
-        )
-        if not asked.feature:
-            message = f"{where}: field feature is empty: give it in plain words, such as black or low income"
-            raise EquipoiseError(message)
-        if str(asked.id) in seen:
-            message = f"{where}: duplicate id {asked.id!r} (first in row {seen[str(asked.id)]}): give every row its own"
-            raise EquipoiseError(message)
-        seen[str(asked.id)] = number
-        rows.append(asked)
+        found = valid(_AskedRow, row, f"{path}, row {number}", NEEDED)
+        require_new(seen, found.id, str(path), f"row {number}")
+        rows.append(Asked(row["id"], found.feature, found.text, found.dimension or ""))
     if not rows:
-        message = f"{path}: no rows: give one object a row, with id, feature and text"
+        message = f"{path}: no rows: {NEEDED}"
         raise EquipoiseError(message)
     return rows
 
@@ -203,26 +204,3 @@ def unlisted(rows: Sequence[Asked], lexicon: Lexicon) -> list[str]:
             if any(one.named is None for one in lexicon.features({row.dimension: row.feature}))
         )
     )
-
-
-def _id(row: dict[str, Any], where: str) -> str | int:
-    value = row.get("id")
-    if isinstance(value, bool) or not isinstance(value, str | int) or not str(value).strip():
-        message = f"{where}: field id is missing or empty: give every row an id of its own, a text or a whole number"
-        raise EquipoiseError(message)
-    return _text(row, "id", where, "correct it") if isinstance(value, str) else value
-
-
-def _text(row: dict[str, Any], field: str, where: str, fix: str) -> str:
-    """The text of a field; JSON can also hold halves of characters, which are not text."""
-    value = row.get(field)
-    if not isinstance(value, str):
-        fault = "is not text" if field in row else "is missing"
-        message = f"{where}: field {field} {fault}: {fix}"
-        raise EquipoiseError(message)
-    try:
-        value.encode()
-    except UnicodeEncodeError as error:
-        message = f"{where}: field {field} has half a character at position {error.start + 1}: {fix}"
-        raise EquipoiseError(message) from error
-    return value

@@ -12,7 +12,7 @@ import typer
 import yaml
 
 from equipoise.cases import rows as cases_format
-from equipoise.cases.outputs import read_outputs, require_cases, saved
+from equipoise.cases.rows import read_outputs, require_cases, saved
 from equipoise.cli.printing import AsJson, few, print_json, written
 from equipoise.core import records
 from equipoise.core.errors import EquipoiseError

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from equipoise.cases.outputs import read_outputs, require_cases
-from equipoise.cases.rows import read_cases
+from equipoise.cases.rows import read_cases, read_outputs, require_cases
 from equipoise.cases.score import judge_outputs
 from equipoise.cli.printing import NOT_DEFINED, cell, plain_table, print_json
 from equipoise.core import cache, params
@@ -30,8 +29,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from equipoise.cases.outputs import Output
-    from equipoise.cases.rows import Case
+    from equipoise.cases.rows import Case, Output
     from equipoise.stigma.rows import Fill
     from equipoise.stigma.settings import Aggregation
 

@@ -5,14 +5,20 @@ from __future__ import annotations
 import csv
 import io
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+from pydantic import BaseModel, Field, ValidationError
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import read_text
+from equipoise.core.records import fault, read_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
+
+M = TypeVar("M", bound=BaseModel)
+Id = Annotated[str, Field(coerce_numbers_to_str=True, pattern=r"\S")]
+"""The id of a row, as text: files also give numbers."""
 
 JSON_LINES = (".jsonl", ".json")
 READABLE = (".parquet", ".csv", *JSON_LINES)
@@ -89,6 +95,23 @@ def csv_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     except csv.Error as error:
         message = f"{path}, row {number + 1}: not CSV ({error}): fix the row, or give the rows as JSONL"
         raise EquipoiseError(message) from error
+
+
+def valid(kind: type[M], row: Mapping[str, Any], where: str, fix: str) -> M:
+    """Validate a row as a model; an EquipoiseError names the place, the field and the fix."""
+    try:
+        return kind.model_validate(row)
+    except ValidationError as error:
+        message = f"{where}: {fault(error)}: {fix}"
+        raise EquipoiseError(message) from error
+
+
+def require_new(seen: dict[str, str], name: str, file: str, row: str, what: str = "id") -> None:
+    """Note in which row of a file an id is; a duplicate raises an EquipoiseError that names both rows."""
+    if name in seen:
+        message = f"{file}, {row}: duplicate {what} {name!r} (first in {seen[name]}): keep one of them"
+        raise EquipoiseError(message)
+    seen[name] = row
 
 
 def _missing(value: object) -> bool:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from equipoise.cases.outputs import outputs_of, require_cases
+from equipoise.cases.rows import outputs_of, require_cases
 from equipoise.metrics.effects import Estimate, Group, corrected_rate, effect, rate, rounded
 from equipoise.metrics.pairs import require_same_keys
 from equipoise.metrics.silent import interpretation
@@ -23,8 +23,7 @@ from equipoise.text.reasoning import split
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from equipoise.cases.outputs import Output
-    from equipoise.cases.rows import Case, CaseJudgement
+    from equipoise.cases.rows import Case, CaseJudgement, Output
     from equipoise.core.records import Effect, Response
     from equipoise.stats.misclassification import ErrorCounts
 

@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field
 
 from equipoise.metrics.effects import Estimate, Group, effect, rate, with_adjusted
-from equipoise.openr1.gate import require_source
-from equipoise.openr1.rows import CONTROL
+from equipoise.openr1.rows import CONTROL, require_source
 from equipoise.stats import paired, power, proportions
 from equipoise.stats.clusters import cluster_means
 from equipoise.stats.quantities import Interval, PairedCells

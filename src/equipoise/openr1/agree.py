@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.judge.reading import ENTAILMENT
-from equipoise.openr1.gate import require_source
-from equipoise.openr1.rows import Agreement
+from equipoise.openr1.rows import Agreement, require_source
 from equipoise.text.reasoning import read_by_user
 from equipoise.text.sentences import windows
 

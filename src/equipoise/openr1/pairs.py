@@ -16,16 +16,14 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from equipoise.core.records import Prompt
-from equipoise.openr1.gate import require_source
-from equipoise.openr1.rows import CONTROL, Message
+from equipoise.openr1.rows import CONTROL, Message, require_source
 from equipoise.vignettes.compose import ROLES, patient
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from equipoise.core.records import Role
-    from equipoise.openr1.rows import Dimension, OpenR1Item
-    from equipoise.openr1.settings import Pairing
+    from equipoise.openr1.rows import Dimension, OpenR1Item, Pairing
     from equipoise.vignettes.schema import Contrast, Persona
 
 DAYS = {"marginalised": "Tuesday", "privileged": "Thursday"}

@@ -1,12 +1,20 @@
-"""Row types of the track `openr1`: items of OpenR1-Psy, the messages made of them, and how far the replies agree."""
+"""The track `openr1`: its settings, the types of its rows, and the gate that admits rows of OpenR1-Psy and no others.
+
+The gold answers belong to OpenR1-Psy's own messages, and other collections bring another domain: rows of another source
+would break both (bias methodology, critical dataset protocol).
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Role, Row, Text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 SOURCE = "GMLHUHE/OpenR1-Psy"
 """The one source of this track's rows: the data set's id on the Hugging Face Hub."""
@@ -27,9 +35,9 @@ class OpenR1Row(Row):
 
 
 class OpenR1Item(OpenR1Row):
-    """A client's first message, with the reply and the reasoning that the data set holds to be good.
+    """A client's first message, with the reply and the reasoning that the data set gives as good.
 
-    The key is `openr1-` and the item's own id. `revision` is the commit of the hub; None for a file at hand.
+    The key is `openr1-` and the item's own id. `revision` is the commit of the hub; None for a local file.
     """
 
     prompt: Text
@@ -86,3 +94,48 @@ class Agreement(OpenR1Row):
     cut_off: bool
     source: Text
     licence: Text
+
+
+class Pairing(BaseModel):
+    """The section `pair` of params.yaml: which items are put in two arms, what the arms say, and how a model is asked.
+
+    `items` is the stem of a file in data/items/, where `none` is no items. `statement` holds {patient}, such as "a
+    34-year-old Black woman". `control` holds {day}; null leaves the control pairs out. `limit` 0 takes all items.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    items: Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
+    limit: Annotated[int, Field(ge=0)]
+    dimensions: Annotated[tuple[Dimension, ...], Field(min_length=1)]
+    statement: Annotated[str, Field(pattern=r"\{patient\}")]
+    control: Annotated[str, Field(pattern=r"\{day\}")] | None
+    system: str
+    reply_tokens: Annotated[int, Field(ge=1)]
+
+    @model_validator(mode="after")
+    def _dimensions_once(self) -> Pairing:
+        if len(set(self.dimensions)) < len(self.dimensions):
+            message = "dimensions: one is named twice; name each once"
+            raise ValueError(message)
+        return self
+
+
+class Comparison(BaseModel):
+    """The section `agree` of params.yaml: the judge that compares replies, and from which probability on they agree."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    judge: Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
+    threshold: Probability
+
+
+def require_source(rows: Iterable[OpenR1Item | Message | Agreement], where: str) -> None:
+    """Refuse rows of which one has another source; EquipoiseError begins with `where` and names the row."""
+    for row in rows:
+        if row.source != SOURCE:
+            message = (
+                f"{where}, row {row.key!r}: source {row.source!r} is not {SOURCE}: the track openr1 takes no other "
+                "source; take the row out, or import the items with `equipoise import openr1-psy`"
+            )
+            raise EquipoiseError(message)

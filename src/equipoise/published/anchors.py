@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from equipoise.cases.outputs import read_outputs, require_cases
-from equipoise.cases.rows import read_cases
+from equipoise.cases.rows import read_cases, read_outputs, require_cases
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.tables import json_rows
 from equipoise.metrics.cases import score_legacy

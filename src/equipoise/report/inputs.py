@@ -13,7 +13,7 @@ from equipoise.core.tables import json_rows
 from equipoise.core.yamlfile import load_yaml
 from equipoise.exam.subsets import Sample
 from equipoise.models.registry import ReplayEntry
-from equipoise.openr1.settings import Comparison, Pairing
+from equipoise.openr1.rows import Comparison, Pairing
 from equipoise.stigma.settings import Filling
 
 if TYPE_CHECKING:

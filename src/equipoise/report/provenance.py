@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from equipoise.compare.leaderboard import flattened
 from equipoise.models import registry
-from equipoise.openr1.settings import Comparison
+from equipoise.openr1.rows import Comparison
 from equipoise.report.inputs import inputs, judge_inputs, masked_inputs, model_inputs
 from equipoise.stigma.settings import Filling
 

@@ -14,8 +14,7 @@ from equipoise.core import cache, records, stage
 from equipoise.core.yamlfile import load_yaml
 from equipoise.exam.subsets import Sample, asked_items, sample_cities
 from equipoise.openr1.pairs import exclusions, message_prompt, pair_items
-from equipoise.openr1.rows import OpenR1Item
-from equipoise.openr1.settings import Pairing
+from equipoise.openr1.rows import OpenR1Item, Pairing
 from equipoise.questions import asked
 from equipoise.questions.cities import load_cities
 from equipoise.questions.neutral.lexicon import load_lexicon

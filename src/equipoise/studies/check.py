@@ -15,7 +15,7 @@ from equipoise.metrics.options import Measure
 from equipoise.models import registry
 from equipoise.models.readiness import Machine, require_ready
 from equipoise.models.registry import load_judge_entry, load_masked_entry
-from equipoise.openr1.settings import Comparison, Pairing
+from equipoise.openr1.rows import Comparison, Pairing
 from equipoise.questions import cities
 from equipoise.questions.neutral.neutralise import Neutralize
 from equipoise.questions.variants.agents import Perturb

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from equipoise.backends.ask import Infer
-from equipoise.cases.outputs import outputs_of
-from equipoise.cases.rows import Case
+from equipoise.cases.rows import Case, outputs_of
 from equipoise.cases.score import judge_outputs
 from equipoise.core import records
 from equipoise.exam.rows import Sampled
@@ -15,8 +14,7 @@ from equipoise.judge.kept import kept_probabilities
 from equipoise.judge.lexicon import load_lexicon
 from equipoise.judge.score import Score, judge_responses
 from equipoise.openr1 import agree
-from equipoise.openr1.rows import Message
-from equipoise.openr1.settings import Comparison
+from equipoise.openr1.rows import Comparison, Message
 from equipoise.questions.asked import EXAM, letters
 from equipoise.questions.rows import Variant
 from equipoise.stigma.causal import causal_fills

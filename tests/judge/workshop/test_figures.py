@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from equipoise.cases.outputs import Output
-from equipoise.cases.rows import Case
+from equipoise.cases.rows import Case, Output
 from equipoise.core.errors import EquipoiseError
 from equipoise.judge.lexicon import Kind, Lexicon
 from equipoise.judge.reading import ReadingSettings

@@ -1,4 +1,4 @@
-"""Tests of the provenance gate."""
+"""Tests of the rows of the track: the provenance gate."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import pytest
 
 from builders import openr1_item, openr1_message
 from equipoise.core.errors import EquipoiseError
-from equipoise.openr1.gate import require_source
-from equipoise.openr1.rows import SOURCE
+from equipoise.openr1.rows import SOURCE, require_source
 
 
 def test_rows_of_openr1_psy_pass() -> None:
