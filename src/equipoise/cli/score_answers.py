@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from equipoise.cli.printing import cell, plain_table, print_json
+from equipoise.cli.printing import cell, plain_table, print_json, show
 from equipoise.core.progress import progress
 from equipoise.exam import diseases
 from equipoise.metrics.equity import EquityOptions
@@ -244,16 +244,8 @@ def _print(
     scored: Sequence[dict[str, Any]], parts: Callable[[dict[str, Any]], Iterable[Table | str]], *, as_json: bool
 ) -> None:
     """Print what was scored, as JSON or in the parts that each is laid out in."""
-    if as_json:
-        for one in scored:
-            print_json(one)
-        return
-    from rich.console import Console
-
-    console = Console()
     for one in scored:
-        for part in parts(one):
-            if isinstance(part, str):
-                console.print(part, soft_wrap=True, markup=False, highlight=False)
-            else:
-                console.print(part)
+        if as_json:
+            print_json(one)
+        else:
+            show(*parts(one))

@@ -9,7 +9,7 @@ import typer
 
 from equipoise.cases.rows import read_cases, read_outputs, require_cases
 from equipoise.cases.score import judge_outputs
-from equipoise.cli.printing import NOT_DEFINED, cell, plain_table, print_json
+from equipoise.cli.printing import NOT_DEFINED, cell, plain_table, print_json, show
 from equipoise.core import cache, params
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.progress import progress
@@ -79,12 +79,8 @@ def score_silent(
             if as_json:
                 print_json(scored[-1])
     if not as_json:
-        from rich.console import Console
-
-        console = Console()
-        console.print(_silent_table(scored, mode))
-        for line in (*map(_beside, scored), NOTES[mode] + "; one arm a case, so no paired figure applies"):
-            console.print(line, soft_wrap=True, highlight=False)
+        note = f"{NOTES[mode]}; one arm a case, so no paired figure applies"
+        show(_silent_table(scored, mode), *map(_beside, scored), note)
 
 
 def _legacy(name: str, outputs: Sequence[Output], asked: Mapping[str, Case]) -> dict[str, Any]:
@@ -185,13 +181,9 @@ def score_stigma(
         files = {str(path): len(table) for path, table in tables.items()}
         print_json({"files": files, "notes": notes, "metrics": metrics})
         return
-    from rich.console import Console
-
-    console = Console()
     for family, groups in metrics.items():
-        console.print(_stigma_table(family, groups), "")
-    for note in notes:
-        console.print(f"note: {note}", highlight=False)
+        show(_stigma_table(family, groups), "")
+    show(*(f"note: {note}" for note in notes))
 
 
 def refuse_duplicates(tables: Mapping[Path, Sequence[Fill]]) -> list[str]:
