@@ -179,7 +179,7 @@ def test_unanswered_requests_are_unparsed(tmp_path: Path) -> None:
     ],
 )
 def test_faults_in_results_name_the_row(tmp_path: Path, change: Any, fault: str) -> None:
-    """A duplicate, an unknown or missing group, and a missing field are told in one line."""
+    """A duplicate, an unknown or missing group, and a missing field are reported in one line."""
     rows = result_rows()
     rows[2] = change(rows)
 

@@ -192,7 +192,7 @@ def names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[Gender, tuple
 def test_predictions_add_up_to_the_released_results(names: dict[Gender, tuple[str, ...]]) -> None:
     """Summed with the lists of first names, the logged predictions give the released probabilities of rq1.
 
-    The log holds 20 predictions a sentence where the study read 100, and two sentences that were later worded anew;
+    The log holds 20 predictions a sentence where the study read 100, and two sentences that were later reworded;
     of the other nine none has a 21st prediction above the threshold.
     """
     ours = read_tokens(TOKENS / "output_roberta.txt", WORDINGS, short_lexicon(LIBRARY.words.short, names))
@@ -201,7 +201,7 @@ def test_predictions_add_up_to_the_released_results(names: dict[Gender, tuple[st
 
     assert len(shared) == 99  # 9 sentences x 11 conditions
     assert largest_difference(ours, theirs) <= 2e-5
-    # the same sentences were asked anew for the published table
+    # the same sentences were asked again for the published table
     assert largest_difference(ours, read_rq1(RQ1["mental"], WORDINGS)) <= 2e-5
 
 

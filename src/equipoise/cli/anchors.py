@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -49,7 +50,7 @@ def anchors(
         folder = _fetched(catalogue, move) if fetch else _named()
         compared = compare(folder, data, catalogue, progress=move)
     if as_json:
-        print_json([row.json() for row in compared.rows])
+        print_json([asdict(row) for row in compared.rows])
     elif md:
         typer.echo(markdown(compared, catalogue, every=every), nl=False)
     else:
