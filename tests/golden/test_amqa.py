@@ -12,7 +12,8 @@ import pytest
 from equipoise.cli.score_answers import score_amqa
 from equipoise.core.errors import EquipoiseError
 from equipoise.metrics.guards import label_skew
-from equipoise.metrics.questions import AdversarialOptions, Answered, adversarial_effects, label
+from equipoise.metrics.options import Measure
+from equipoise.metrics.questions import Answered, adversarial_effects, label
 from equipoise.published import amqa
 from equipoise.published.amqa import score_released
 
@@ -98,7 +99,7 @@ def test_effects_hold_the_published_figures(name: str) -> None:
     """What the pipeline's metrics are made of agrees too: intervals of accuracy, gap and -log10 p."""
     expected = PUBLISHED[name][1]
     arms = {amqa.released_name(arm): label(arm) for arm in table(name)[0].letters}
-    effects = {row.key: row for row in adversarial_effects(table(name), AdversarialOptions())}
+    effects = {row.key: row for row in adversarial_effects(table(name), Measure())}
 
     for arm, bounds in expected["wilson95"].items():
         row = effects[f"adversarial/arm/{arms[ours(arm)]}/accuracy"]

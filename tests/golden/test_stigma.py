@@ -15,7 +15,8 @@ import pytest
 
 from equipoise.cli.score_outputs import score_stigma
 from equipoise.core.errors import EquipoiseError
-from equipoise.metrics.stigma import StigmaOptions, stigma_effects
+from equipoise.metrics.options import Measure
+from equipoise.metrics.stigma import stigma_effects
 from equipoise.published.fetch import fetch_names, load_names
 from equipoise.published.lin import RELEASED_ONLY, Wordings, read_rq1, read_rq2, read_steps, read_tokens
 from equipoise.published.lin_figures import duplicates, wrong_name
@@ -64,7 +65,7 @@ def effects() -> dict[str, Effect]:
     """Compute all effects of the four released files, once; by key."""
     fills = [fill for path in RQ1.values() for fill in read_rq1(path, WORDINGS)]
     fills += [fill for path in RQ2.values() for fill in read_rq2(path, WORDINGS)]
-    return {row.key: row for row in stigma_effects(fills, StigmaOptions())}
+    return {row.key: row for row in stigma_effects(fills, Measure())}
 
 
 def figure(family: str, group: str, measure: str) -> Effect:

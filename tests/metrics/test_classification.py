@@ -11,14 +11,14 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.metrics.exam import (
     MACRO,
     Answered,
-    Resampling,
     confusions,
     macro_averages,
     macro_of_cells,
     score,
 )
+from equipoise.metrics.options import Measure
 
-FEW = Resampling(alpha=0.05, seed=0, n_bootstrap=500)
+FEW = Measure(alpha=0.05, seed=0, n_bootstrap=500)
 letters = st.sampled_from("ABCD")
 answers = st.lists(st.tuples(letters, letters), min_size=1, max_size=40)
 

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Effect
 from equipoise.metrics.headlines import headline_metrics
-from equipoise.metrics.openr1 import OpenR1Options, openr1_effects
+from equipoise.metrics.openr1 import openr1_effects
+from equipoise.metrics.options import Measure
 from equipoise.openr1.rows import CONTROL, LICENCE, SOURCE, Agreement
 
-OPTIONS = OpenR1Options()
+OPTIONS = Measure()
 
 
 def agreement(

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 import builders
 from equipoise.core.errors import EquipoiseError
 from equipoise.metrics.headlines import headline_metrics
-from equipoise.metrics.stigma import FAMILIES, StigmaOptions, stigma_effects
+from equipoise.metrics.options import Measure
+from equipoise.metrics.stigma import FAMILIES, stigma_effects
 from equipoise.stigma.rows import ConditionSet, Fill, Question
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from equipoise.core.records import Effect
 
-OPTIONS = StigmaOptions()
+OPTIONS = Measure()
 PROBABILITY = st.integers(0, 100).map(lambda hundredths: hundredths / 100)
 
 

@@ -16,7 +16,8 @@ from equipoise.core.progress import progress
 from equipoise.judge.lexicon import FOLDER, load_lexicon
 from equipoise.judge.score import Score
 from equipoise.metrics.cases import Mode, score_judged, score_legacy
-from equipoise.metrics.stigma import StigmaOptions, stigma_effects
+from equipoise.metrics.options import Measure
+from equipoise.metrics.stigma import stigma_effects
 from equipoise.published.fetch import load_names
 from equipoise.published.lin import Wordings, read_rq1, read_rq2, read_steps, read_tokens
 from equipoise.published.lin_figures import duplicates, stigma_metrics, wrong_name
@@ -176,7 +177,7 @@ def score_stigma(
         }
         notes = refuse_duplicates(tables)
         fills = [fill for table in tables.values() for fill in table]
-        metrics = stigma_metrics(stigma_effects(fills, StigmaOptions()))
+        metrics = stigma_metrics(stigma_effects(fills, Measure()))
     if as_json:
         files = {str(path): len(table) for path, table in tables.items()}
         print_json({"files": files, "notes": notes, "metrics": metrics})

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.tables import parquet_rows
-from equipoise.metrics.equity import STUDY, EquityOptions, equity_effects
+from equipoise.metrics.equity import STUDY, equity_effects
 from equipoise.metrics.equity import assigned_questions as assigned
+from equipoise.metrics.options import Measure
 from equipoise.metrics.questions import NEUTRAL, Answered, arms_of, paper_pair
 from equipoise.published import amqa
 from equipoise.published.catalogue import FOUR_PLACES, SIX_PLACES, Reference, leaves, read_json, renamed, renamed_path
@@ -124,7 +125,7 @@ def score_equity_released(
     name: str,
     table: Sequence[Answered],
     cities: Mapping[str, City],
-    options: EquityOptions,
+    options: Measure,
     name_of: Callable[[str], str],
 ) -> dict[str, Any]:
     """Score one file: `n`, `unparsed` by arm (`name_of` gives its name), baseline accuracy, and `cities` by attribute.
@@ -196,7 +197,7 @@ def city_figures(folder: Path, data: Path) -> dict[str, float]:
     figures: dict[str, float] = {}
     for model, run in CLOSED_FORM.items():
         table = amqa.read_answers(folder / amqa.ANSWERS / f"{run}.jsonl")
-        options = EquityOptions(n_bootstrap=RESAMPLES)
+        options = Measure(n_bootstrap=RESAMPLES)
         scored = score_equity_released(run, table, places, options, amqa.released_name)
         figures[f"cities/{model}/baseline"] = scored["baseline_accuracy"]
         for city, attributes in scored["cities"].items():
@@ -209,7 +210,7 @@ def city_figures(folder: Path, data: Path) -> dict[str, float]:
 def equilens_figures(folder: Path, data: Path) -> dict[str, float]:
     """Compute AMQA's scores of each city for the partition that EquiLens drew, as `equilens/<city>/<attribute>/…`."""
     cities = {name: city for name, city in load_cities(data / "cities.yaml").items() if city.composition}
-    options = EquityOptions(n_bootstrap=RESAMPLES, partition="seeded", partition_seed=SEED)
+    options = Measure(n_bootstrap=RESAMPLES, partition="seeded", partition_seed=SEED)
     table = read_results(folder / RESULTS)
     scored = score_equity_released(RESULTS, table, cities, options, GROUP_NAMES.__getitem__)
     baseline = {"baseline_accuracy": scored["baseline_accuracy"]}

@@ -20,7 +20,8 @@ from equipoise.core.tables import table_rows, valid
 from equipoise.exam.diseases import load_diseases
 from equipoise.exam.rows import CLASSES
 from equipoise.exam.subsets import disease_counts
-from equipoise.metrics.exam import MEASURES, WEIGHTED, Answered, ExamAnswer, Resampling, score_cities
+from equipoise.metrics.exam import MEASURES, WEIGHTED, Answered, ExamAnswer, score_cities
+from equipoise.metrics.options import Measure
 from equipoise.published.catalogue import Reference, leaves
 from equipoise.published.fetch import locate
 from equipoise.published.fields import letter_given, required, response_text
@@ -394,7 +395,9 @@ def medmcqa_figures(folder: Path, data: Path) -> dict[str, float]:
         responses = read_responses(path)
         asked = sets[set_of(path, [row.id for row, _ in responses], sets)]
         answers = tabulate_released(path, responses, asked, mapping, list(cities))
-        found = released_form(city, score_cities(answers, weights, Resampling(0.05, 0, RESAMPLES))[city])
+        found = released_form(
+            city, score_cities(answers, weights, Measure(alpha=0.05, seed=0, n_bootstrap=RESAMPLES))[city]
+        )
         figures |= dict(leaves(found, f"medmcqa/{city}"))
         figures |= _subset(city, cities[city])
     questions: QuestionSet = {key: row for found_set in sets.values() for key, row in found_set.items()}

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from equipoise.metrics.questions import DIRECTIONS, AdversarialOptions, Answered, adversarial_effects, arm
+from equipoise.metrics.options import Measure
+from equipoise.metrics.questions import DIRECTIONS, Answered, adversarial_effects, arm
 from equipoise.questions.rows import ATTRIBUTES
 from equipoise.report.plots.adversarial import (
     PLOTS_ADVERSARIAL,
@@ -26,10 +27,10 @@ TABLE = [
     Answered(str(n), "A", {"original": "A", "neutral": "A", **{name: "AB"[n % 2 and "black" in name] for name in ARMS}})
     for n in range(4)
 ]
-EFFECTS = adversarial_effects(TABLE, AdversarialOptions())
+EFFECTS = adversarial_effects(TABLE, Measure())
 PAPER = adversarial_effects(
     [Answered("0", "A", dict.fromkeys(("original", "neutral", *(ARMS[0::4] + ARMS[3::4]))))],
-    AdversarialOptions(),
+    Measure(),
 )
 """One unparsed question in the paper's design."""
 

@@ -13,7 +13,8 @@ from dvc_render.vega import VegaRenderer
 from dvc_render.vega_templates import Template
 
 from builders import fill
-from equipoise.metrics.stigma import StigmaOptions, stigma_effects
+from equipoise.metrics.options import Measure
+from equipoise.metrics.stigma import stigma_effects
 from equipoise.report.plots.plot import static_svg
 from equipoise.report.plots.stigma import GENDERS, PLOTS_STIGMA, gender_rows, stigma_rows
 
@@ -48,7 +49,7 @@ def study(conditions: int) -> list[Effect]:
             for of, female in SETS
             for number in range(conditions)
         ],
-        StigmaOptions(),
+        Measure(),
     )
 
 
