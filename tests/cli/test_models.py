@@ -93,7 +93,7 @@ def test_pinning_changes_one_value_and_keeps_the_comments(project: Path) -> None
 def test_pinning_finds_the_value_in_any_style(project: Path, written: str) -> None:
     """In braces or below each other, with `null` or `~`, beside comments that say the same."""
     text = (project / "models" / "smollm2.yaml").read_text(encoding="utf-8")
-    source = text[text.index("source:") : text.index("# The model's own limit")]
+    source = text[text.index("source:") : text.index("# The model's context length")]
     (project / "models" / "mine.yaml").write_text(text.replace(source, f"{written}\n"), encoding="utf-8")
     pin_entry("mine", project, lambda _: COMMIT)
 

@@ -59,7 +59,10 @@ def test_a_file_is_canonical(tmp_path: Path) -> None:
 
     # 1/3 to six places is 0.333333; -1e-9 rounds to -0.0, which is written as 0.0.
     nothing = '"ci_high": null, "ci_low": null'
-    rest = '"n": 3, "neg_log10_p": null, "neg_log10_p_holm": null, "study": "vignettes"}\n'
+    rest = (
+        '"n": 3, "neg_log10_p": null, "neg_log10_p_bh": null, "neg_log10_p_bonferroni": null, '
+        '"neg_log10_p_holm": null, "study": "vignettes"}\n'
+    )
     expected = (
         '{"ci_high": null, "ci_low": 2.0, "estimate": 0.0, "family": "f", "group": "g", "key": "a", "measure": "x", '
         f"{rest}"

@@ -102,14 +102,14 @@ def test_effects_hold_the_published_figures(name: str) -> None:
     effects = {row.key: row for row in adversarial_effects(table(name), Measure())}
 
     for arm, bounds in expected["wilson95"].items():
-        row = effects[f"adversarial/arm/{arms[ours(arm)]}/accuracy"]
+        row = effects[f"questions/arm/{arms[ours(arm)]}/accuracy"]
         assert bounds == pytest.approx([row.ci_low, row.ci_high], rel=0, abs=SIX_PLACES)
     for arm, place in (
         ("white|black", "attribute/race"),
         ("male|female", "attribute/gender"),
         ("high_income|low_income", "attribute/ses"),
     ):
-        gap = effects[f"adversarial/{place}/gap"]
+        gap = effects[f"questions/{place}/gap"]
         assert expected["pairs"][arm]["gap"] == pytest.approx(gap.estimate, rel=0, abs=SIX_PLACES)
         assert expected["pairs"][arm]["neg_log10_p_exact"] == pytest.approx(gap.neg_log10_p, rel=0, abs=SIX_PLACES)
 

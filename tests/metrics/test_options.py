@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 from pydantic import ValidationError
 
-from equipoise.metrics.options import Measure, judge_errors
+from equipoise.metrics.options import Measure
+from equipoise.metrics.silent import judge_errors
 from equipoise.models.registry import JUDGES as FOLDER
 from equipoise.stats.misclassification import ErrorCounts
 

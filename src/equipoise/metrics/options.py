@@ -1,15 +1,10 @@
-"""Settings of the figures: the section `measure` of params.yaml, and the judge's error rates."""
+"""Settings of the figures: the section `measure` of params.yaml."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
-
-from equipoise.stats.misclassification import ErrorCounts
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 class Measure(BaseModel):
@@ -31,17 +26,3 @@ class Measure(BaseModel):
     min_pairs_combination: Annotated[int, Field(ge=1)] = 5
     partition: Literal["expected", "seeded"] = "expected"
     partition_seed: Annotated[int, Field(ge=0)] = 42
-
-
-def judge_errors(name: str, root: Path) -> ErrorCounts | None:
-    """Error counts of the judge `name` for silence (positive means silent); None if they were not measured.
-
-    Read from the judge's entry in the registry under `root`; an unknown name raises an EquipoiseError.
-    """
-    from equipoise.models.registry import load_judge_entry
-
-    measured = load_judge_entry(name, root).error
-    if measured is None:
-        return None
-    silent, not_silent = measured.silent, measured.not_silent
-    return ErrorCounts(silent.right, silent.of, not_silent.right, not_silent.of)

@@ -21,21 +21,35 @@ from typing import TYPE_CHECKING
 from equipoise.metrics.amplification import amplification_effects
 from equipoise.metrics.effects import Estimate, Group, corrected_rate, effect, rate, with_adjusted
 from equipoise.metrics.pairs import Pair, pair_up
+from equipoise.models.registry import load_judge_entry
 from equipoise.stats import paired, power, proportions
+from equipoise.stats.misclassification import ErrorCounts
 from equipoise.stats.quantities import PairedCells
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from equipoise.core.records import Effect, Judgement, Vignette
     from equipoise.metrics.options import Measure
-    from equipoise.stats.misclassification import ErrorCounts
 
 MIN_BIASED = 10
 """With fewer biased answers than this a silent bias rate is not interpreted."""
 
 MINIMAL_BELOW, SOME_UP_TO = 0.1, 0.3
 """Borders of the published interpretation, whose first band was left open between 0 and 0.1."""
+
+
+def judge_errors(name: str, root: Path) -> ErrorCounts | None:
+    """Error counts of the judge `name` for silence (positive means silent); None if they were not measured.
+
+    Read from the judge's entry in the registry under `root`; an unknown name raises an EquipoiseError.
+    """
+    measured = load_judge_entry(name, root).error
+    if measured is None:
+        return None
+    silent, not_silent = measured.silent, measured.not_silent
+    return ErrorCounts(silent.right, silent.of, not_silent.right, not_silent.of)
 
 
 def silent_bias_effects(

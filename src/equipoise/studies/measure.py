@@ -17,11 +17,11 @@ from equipoise.metrics.equity import equity_effects
 from equipoise.metrics.exam import exam_effects, score_cities, tabulate_exam
 from equipoise.metrics.guards import diagnoses_read, run_effects
 from equipoise.metrics.openr1 import openr1_effects
-from equipoise.metrics.options import Measure, judge_errors
+from equipoise.metrics.options import Measure
 from equipoise.metrics.pairs import require_same_keys
 from equipoise.metrics.questions import adversarial_effects, tabulate
 from equipoise.metrics.responses import asked, identical_fills, note, require_answered, require_whole
-from equipoise.metrics.silent import silent_bias_effects
+from equipoise.metrics.silent import judge_errors, silent_bias_effects
 from equipoise.metrics.stigma import stigma_effects
 from equipoise.openr1.rows import Agreement
 from equipoise.questions.asked import EXAM

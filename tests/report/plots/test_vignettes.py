@@ -15,11 +15,8 @@ import pytest
 from equipoise.core.records import Effect
 from equipoise.metrics.options import Measure
 from equipoise.metrics.silent import silent_bias_effects
-from equipoise.report.plots.catalogue import ALL
-from equipoise.report.plots.equity import PLOTS_EQUITY
+from equipoise.report.plots.catalogue import ALL, intersection_rows, rate_rows, shift_rows
 from equipoise.report.plots.plot import static_svg
-from equipoise.report.plots.silent import PLOTS_SILENT, intersection_rows, rate_rows, shift_rows
-from equipoise.report.plots.stigma import PLOTS_STIGMA
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +26,7 @@ if TYPE_CHECKING:
 
 NUMBER = re.compile(r"\u2212?\d+(\.\d+)?")
 TEMPLATES = Path(__file__).parents[3] / ".dvc" / "plots"
-FOREST, HEATMAP = PLOTS_SILENT["rates"], PLOTS_SILENT["intersections"]
+FOREST, HEATMAP = ALL["vignettes"]["rates"], ALL["vignettes"]["intersections"]
 
 
 def template(name: str) -> dict[str, Any]:
@@ -186,7 +183,7 @@ def test_undefined_figures_are_drawn(name: str) -> None:
         effect("dimension", "age", measure, None)
         for measure in ("differential_bias_rate", "silent_bias_rate", "stereotype_shift")
     ]
-    plot = PLOTS_SILENT[name]
+    plot = ALL["vignettes"][name]
     svg = static_svg(plot.layout(effects), template(plot.template), plot)
 
     assert "n = 7" in texts(svg)
@@ -215,12 +212,12 @@ def test_dvc_renders_our_templates(tmp_path: Path) -> None:
     """`dvc plots show` finds the templates, fills every anchor and writes a page with each plot."""
     (tmp_path / ".dvc" / "plots").mkdir(parents=True)
     (tmp_path / ".dvc" / "config").write_text("[core]\n    no_scm = True\n    analytics = false\n", encoding="utf-8")
-    for name in ("forest", "heatmap", "bars"):
+    for name in ("forest", "heatmap", "bars", "stacked"):
         content = (TEMPLATES / f"{name}.json").read_text(encoding="utf-8")
         (tmp_path / ".dvc" / "plots" / f"{name}.json").write_text(content, encoding="utf-8")
     plots = []
     # The other studies have no figures here, and their pictures say so.
-    drawn = PLOTS_SILENT | PLOTS_EQUITY | PLOTS_STIGMA
+    drawn = ALL["vignettes"] | ALL["questions"] | ALL["exam"] | ALL["stigma"]
     for name, plot in drawn.items():
         (tmp_path / f"{name}.json").write_text(json.dumps(plot.layout(EFFECTS)), encoding="utf-8")
         plots.append({name: plot.described(f"{name}.json")})

@@ -12,8 +12,8 @@ import pytest
 from equipoise.metrics.options import Measure
 from equipoise.metrics.questions import DIRECTIONS, Answered, adversarial_effects, arm
 from equipoise.questions.rows import ATTRIBUTES
-from equipoise.report.plots.adversarial import (
-    PLOTS_ADVERSARIAL,
+from equipoise.report.plots.catalogue import (
+    ALL,
     accuracy_rows,
     contrast_rows,
     distribution_rows,
@@ -76,11 +76,11 @@ def test_shares_of_a_bar_add_up_to_one() -> None:
         assert sum(float(row["share"] or 0) for row in rows if row["group"] == group) == pytest.approx(1)
 
 
-@pytest.mark.parametrize("name", PLOTS_ADVERSARIAL)
+@pytest.mark.parametrize("name", ALL["questions"])
 @pytest.mark.parametrize("effects", [EFFECTS, PAPER])
 def test_pictures_are_drawn(name: str, effects: list[Any]) -> None:
     """Every picture is drawn, of either design, with equal keys in every row and no NaN."""
-    plot = PLOTS_ADVERSARIAL[name]
+    plot = ALL["questions"][name]
     rows = plot.layout(effects)
     template = json.loads((TEMPLATES / f"{plot.template}.json").read_text(encoding="utf-8"))
     svg = static_svg(rows, template, plot)
@@ -92,7 +92,7 @@ def test_pictures_are_drawn(name: str, effects: list[Any]) -> None:
 
 def test_stacked_bars_show_shares_and_number() -> None:
     """A bar names its shares, its pair and its n; the legend names the outcomes."""
-    plot = PLOTS_ADVERSARIAL["distribution"]
+    plot = ALL["questions"]["distribution"]
     template = json.loads((TEMPLATES / "stacked.json").read_text(encoding="utf-8"))
     written = texts(static_svg(distribution_rows(EFFECTS), template, plot))
 
