@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 M = TypeVar("M", bound=BaseModel)
 CONTENT = "response with candidate_tokens"
-"""What a kept response holds. A response that comes to hold more gets a new name here, and the prompt is asked again."""
+"""What a kept response holds. A response that comes to hold more gets a new name here, so that it is asked again."""
 
 
 def root() -> Path:
