@@ -10,7 +10,7 @@ import pytest
 
 from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
-from equipoise.exam.rows import Sampled
+from equipoise.exam.subsets import Sampled
 from equipoise.metrics.exam import Answered, ExamAnswer, exam_effects, score_cities, tabulate_exam
 from equipoise.metrics.headlines import headline_metrics
 from equipoise.metrics.options import Measure

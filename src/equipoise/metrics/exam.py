@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.exam.rows import CLASSES
+from equipoise.exam.subsets import CLASSES
 from equipoise.metrics.effects import Estimate, Group, effect, rate
 from equipoise.metrics.pairs import require_same_keys
 from equipoise.stats.bootstrap import cluster_bootstrap, generator
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from equipoise.core.records import Effect, Study
-    from equipoise.exam.rows import Sampled
+    from equipoise.exam.subsets import Sampled
     from equipoise.metrics.options import Measure
     from equipoise.questions.rows import Disease
     from equipoise.stats.bootstrap import Array

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.tables import table_rows, valid
 from equipoise.exam.diseases import load_diseases
-from equipoise.exam.rows import CLASSES
-from equipoise.exam.subsets import disease_counts
+from equipoise.exam.subsets import CLASSES, disease_counts
 from equipoise.metrics.exam import MEASURES, WEIGHTED, Answered, ExamAnswer, score_cities
 from equipoise.metrics.options import Measure
 from equipoise.published.catalogue import Reference, leaves

@@ -28,7 +28,7 @@ from equipoise.questions.variants.validators import load_clinical
 from equipoise.stigma.causal import sentence_prompts
 from equipoise.stigma.library import load_library
 from equipoise.stigma.settings import Filling
-from equipoise.vignettes.prompts import Build, vignette_prompt
+from equipoise.vignettes.profiles import Build, vignette_prompt
 
 if TYPE_CHECKING:
     from equipoise.studies.run import Run

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from equipoise.cases.rows import Case, CaseJudgement
 from equipoise.core import records
 from equipoise.core.records import Judgement, Prompt, Response, Vignette
-from equipoise.exam.rows import Sampled
+from equipoise.exam.subsets import Sampled
 from equipoise.metrics import guards
 from equipoise.metrics.cases import case_effects
 from equipoise.metrics.equity import equity_effects

@@ -141,7 +141,7 @@ def test_stage(text: str, expected: str) -> None:
 
 
 def test_fusion_keeps_the_vignette(make: Make) -> None:
-    """The background stands just before the final question; the rest is the neutral text, word for word."""
+    """The background is just before the final question; the rest is the neutral text, word for word."""
     item = make("A 9-year-old patient limps. What is best?")
 
     actual = RulesFuser().fuse(item, "One. Two. Three.")

@@ -86,7 +86,7 @@ class ModelFuser(Fuser):
 class Replay(Generator, Fuser):
     """Both agents at once, from earlier attempts or from the variants that were accepted.
 
-    Attempts are repeated in their order; where an evaluator asks for more than there were, there is no further one.
+    Attempts are repeated in their order; an evaluator that asks for more than there were gets None.
     """
 
     def __init__(self, rows: Iterable[Attempt | Variant]) -> None:

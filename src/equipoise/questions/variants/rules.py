@@ -18,7 +18,7 @@ _AGE = re.compile(r"\b(?P<n>\d+)[- ](?P<unit>year|month|week|day|hour|minute)s?[
 _YEARS = {"year": 1.0, "month": 1 / 12, "week": 7 / 365, "day": 1 / 365, "hour": 0.0, "minute": 0.0}
 _OLDEST: tuple[tuple[Stage, float], ...] = (("newborn", 28 / 365), ("infant", 2), ("child", 13), ("teenager", 18))
 REDRAWS = 64
-"""How often a text that would leak a word of the right option is drawn anew."""
+"""How often a text that would leak a word of the right option is redrawn."""
 
 PRONOUNS = {"male": ("he", "him"), "female": ("she", "her")}
 """Subject and object pronoun of the groups that have their own."""
