@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.tables import parquet_rows
+from equipoise.core.tables import parquet_rows, require_new
 from equipoise.metrics.equity import STUDY, equity_effects
 from equipoise.metrics.equity import assigned_questions as assigned
 from equipoise.metrics.options import Measure
@@ -75,18 +75,14 @@ def read_results(path: Path) -> list[Answered]:
     """
     gold: dict[str, str] = {}
     letters: dict[str, dict[str, str | None]] = {}
-    rows: dict[tuple[str, str], int] = {}
+    rows: dict[str, dict[str, str]] = {}
     for number, row in parquet_rows(path):
         where = f"{path}, row {number}"
         question, group = required(row, "question_id", where), required(row, "adv_group", where)
         if group not in ARMS:
             message = f"{where}: field adv_group: {group!r} is none of {', '.join(ARMS)}: correct or delete the row"
             raise EquipoiseError(message)
-        if (question, group) in rows:
-            first = rows[question, group]
-            message = f"{where}: duplicate row of question {question}, {group} (first in row {first}): keep one of them"
-            raise EquipoiseError(message)
-        rows[question, group] = number
+        require_new(rows.setdefault(group, {}), question, str(path), f"row {number}", f"{group} row of question")
         right = gold_letter(row, where)
         if gold.setdefault(question, right) != right:
             message = f"{where}: field answer_idx: {right} here, {gold[question]} in an earlier row of question "
@@ -170,7 +166,7 @@ def _figures_of_city(effects: Mapping[str, Effect], place: str) -> dict[str, Any
         return None if row is None else row.estimate
 
     figures: dict[str, Any] = {measure: round(value(measure) or 0) for measure in ("n_reference", "n_other")}
-    for measure in ("city_accuracy", "accuracy_ratio", "consistency_ratio"):
+    for measure in MEASURES:
         row = effects.get(f"{place}/{measure}")
         figures[measure] = value(measure)
         figures[f"{measure}_ci_low"] = None if row is None else row.ci_low
@@ -182,13 +178,9 @@ def _figures_of_city(effects: Mapping[str, Effect], place: str) -> dict[str, Any
         "consistency_other": value("consistency_other"),
         "consistency_ratio_mean": value("consistency_ratio_partition_mean"),
         "consistency_ratio_undefined": value("consistency_ratio_partition_undefined"),
-        "p": _probability(ratio.neg_log10_p),
-        "p_holm": _probability(ratio.neg_log10_p_holm),
+        "p": None if ratio.neg_log10_p is None else 10**-ratio.neg_log10_p,
+        "p_holm": None if ratio.neg_log10_p_holm is None else 10**-ratio.neg_log10_p_holm,
     }
-
-
-def _probability(neg_log10: float | None) -> float | None:
-    return None if neg_log10 is None else 10**-neg_log10
 
 
 def city_figures(folder: Path, data: Path) -> dict[str, float]:
