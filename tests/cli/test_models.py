@@ -103,7 +103,7 @@ def test_pinning_finds_the_value_in_any_style(project: Path, written: str) -> No
 
 
 def test_a_pinned_model_stays_as_it_is(project: Path) -> None:
-    """The hub is not asked, and the line says how to pin anew."""
+    """The hub is not asked, and the line says how to pin again."""
     path = project / "models" / "qwen3_8b.yaml"
     before = path.read_bytes()
 

@@ -144,7 +144,7 @@ def test_pairs_that_are_all_unanswered_leave_figures_undefined() -> None:
 
 
 def test_only_rows_of_openr1_psy_are_measured() -> None:
-    """The gate stands before the figures, too."""
+    """The gate applies before the figures, too."""
     with pytest.raises(EquipoiseError, match=r"^agreements, row .* source 'authored' is not GMLHUHE/OpenR1-Psy"):
         openr1_effects([agreement("a", source="authored")], OPTIONS)
 

@@ -92,7 +92,7 @@ def test_gap_has_the_exact_mcnemar_test(six: dict[str, Effect]) -> None:
 
 
 def test_a_single_dimension_group_is_also_a_tier(six: dict[str, Effect]) -> None:
-    """Pairs of one dimension stand under their dimension, under the tier `single` and overall, with equal figures."""
+    """Pairs of one dimension appear under their dimension, under the tier `single` and overall, with equal figures."""
     assert six["race/gap"].estimate == six["single/gap"].estimate == six["all/gap"].estimate
 
 

@@ -166,7 +166,7 @@ def test_every_family_is_declared() -> None:
 
 
 def test_holm_counts_phases_and_all_but_dimensions_alone() -> None:
-    """Of two phases and `all` the smallest p is tripled; of two dimensions it is doubled, and `all` stands alone."""
+    """Of two phases and `all` the smallest p is tripled; of two dimensions it is doubled, and `all` is not adjusted."""
     first = by_place(SIX)
     attitudes = [row.model_copy(update={"question": "rq2", "key": row.key.replace("rq1", "rq2")}) for row in SIX]
     second = by_place(attitudes)

@@ -80,7 +80,7 @@ def test_ratios_stand_by_city_then_attribute() -> None:
 
 
 def test_matched_directions_have_columns_of_their_own() -> None:
-    """In the crossed design the two directions stand beside the published attack."""
+    """In the crossed design the two directions are shown beside the published attack."""
     assert [row["measure"] for row in ratio_rows(CROSSED)][3:] == [
         "both groups told favourably",
         "both groups told unfavourably",
@@ -94,7 +94,7 @@ def test_reference_of_a_ratio_is_one() -> None:
 
 
 def test_diseases_come_in_order_then_the_whole() -> None:
-    """Accuracy stands by disease, a bar for each city; then over all questions, and weighted."""
+    """Accuracy is by disease, a bar for each city; then over all questions, and weighted."""
     rows = disease_rows(EXAM)
 
     assert [(row["group"], row["series"], row["n"], row["estimate"]) for row in rows] == [

@@ -1,4 +1,4 @@
-"""Tests of the adversarial study's pictures."""
+"""Tests of the study of questions's pictures."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_gaps_come_by_measure_then_attribute() -> None:
 
 
 def test_contrasts_open_with_overall() -> None:
-    """The crossed design's contrasts stand overall and by attribute."""
+    """The crossed design's contrasts are shown overall and by attribute."""
     assert [row["group"] for row in contrast_rows(EFFECTS)][:3] == ["overall"] * 3
     assert len(contrast_rows(EFFECTS)) == 3 * (1 + len(ATTRIBUTES))
 

@@ -70,7 +70,7 @@ def texts(svg: str) -> list[str]:
 
 
 def test_phases_come_in_the_order_of_seeking_care() -> None:
-    """Bars stand by phase, then `all`, three genders each, mental illness before control conditions."""
+    """Bars are by phase, then `all`, three genders each, mental illness before control conditions."""
     rows = gender_rows(EFFECTS)
 
     assert [(row["panel"], row["group"], row["series"]) for row in rows] == [
@@ -103,7 +103,7 @@ def test_dimensions_stand_in_three_columns() -> None:
 
 
 def test_columns_of_a_picture_keep_their_order() -> None:
-    """Mental illness stands left of the control conditions, and the difference right of both."""
+    """Mental illness is left of the control conditions, and the difference right of both."""
     plot = PLOTS["stigma"]["stigma"]
     written = texts(static_svg(stigma_rows(EFFECTS), template(plot.template), plot))
 

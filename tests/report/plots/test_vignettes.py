@@ -93,7 +93,7 @@ def test_forest_rows_have_their_interval_and_number() -> None:
 
 
 def test_heatmap_has_dimensions_and_dual_combinations() -> None:
-    """A dimension stands on the diagonal, two together stand off it twice, and three have no cell."""
+    """A dimension is on the diagonal, two together are off it twice, and three have no cell."""
     assert [
         (row["dimension"], row["other"], row["estimate"])
         for row in intersection_rows(EFFECTS)
@@ -130,7 +130,7 @@ def test_forest_axis_holds_zero_far_from_the_data() -> None:
 
 
 def test_forest_keeps_the_order_of_its_rows() -> None:
-    """Columns and rows stand as given, also where the first row has no interval."""
+    """Columns and rows keep their order, also where the first row has no interval."""
     rows = [
         {"group": group, "measure": measure, "n": 2, "estimate": 0.1, "ci_low": low, "ci_high": low and 0.2}
         for measure in ("zeta", "alpha")
@@ -161,7 +161,7 @@ def test_forest_axis_holds_the_reference() -> None:
 
 
 def test_forest_draws_an_interval_without_upper_end_to_the_edge() -> None:
-    """An interval whose upper end is infinite goes on, dashed, to the edge."""
+    """An interval whose upper end is infinite is drawn dashed to the edge."""
     row: Row = {"group": "a", "measure": "ratio", "n": 3, "estimate": 1.2, "ci_low": 1.1, "ci_high": None}
     svg = static_svg([row], template("forest"), FOREST)
 
