@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from equipoise.questions.rows import GROUPS, Attempt, Neutralised
 from equipoise.questions.variants.agents import NAMING, Arm, arms
-from equipoise.questions.variants.rules import RulesFuser, RulesGenerator, stage
 from equipoise.questions.variants.templates import CHOICE, Templates
 from equipoise.questions.variants.validators import Clinical, violations
+from equipoise.questions.variants.writers import RulesFuser, RulesGenerator, stage
 from equipoise.text.sentences import sentence_spans
 
 Make = Callable[..., Neutralised]

@@ -8,8 +8,8 @@ import pytest
 
 from equipoise.questions.rows import Neutralised
 from equipoise.questions.variants.agents import Arm
-from equipoise.questions.variants.rules import RulesFuser
 from equipoise.questions.variants.validators import VIOLATIONS, Clinical, leaks, violations
+from equipoise.questions.variants.writers import RulesFuser
 
 Make = Callable[..., Neutralised]
 
