@@ -53,7 +53,7 @@ class Range(_Sourced):
 class Run(_Sourced):
     """A published run of a model on one GPU: tokens read and written, all requests together, and the seconds taken.
 
-    It stands for models of the registry of the same size; `of` is what it says something about.
+    It represents models of the registry of the same size; `of` is what it says something about.
     """
 
     model: str

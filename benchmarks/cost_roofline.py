@@ -1,7 +1,7 @@
 """Estimated speed, time and cost of a model: from published speeds where available, otherwise from the roofline.
 
 Reading a prompt is bound by arithmetic: two operations for each parameter in use and token, over the share of the peak
-that is reached. A step of writing, one token of every reply under way, as many as fit, reads all weights, or takes as
+that is reached. A step of writing, one token of every reply in progress, as many as fit, reads all weights, or takes as
 long as its arithmetic where that is longer, and then reads the keys and values of every reply. This is the roofline of
 Williams, Waterman and Patterson (2009), for matrix products and attention apart. What GPUs that share a copy tell each
 other is not counted.
@@ -37,7 +37,7 @@ class Load(NamedTuple):
 
     @property
     def before(self) -> Bounds:
-        """Tokens that stand before a written one on average: the prompt, and half of the reply."""
+        """Tokens before a written one on average: the prompt, and half of the reply."""
         return Bounds(*(self.read + tokens / 2 for tokens in self.written))
 
 
@@ -48,7 +48,7 @@ class Copy(NamedTuple):
     rates: Rates
 
     def published(self, name: str, of: Literal["reading", "writing"]) -> list[float]:
-        """Tokens a second of the published runs that stand for a model; all are of one GPU."""
+        """Tokens a second of the published runs that represent a model; all are of one GPU."""
         runs = self.rates.runs if self.gpus == 1 else ()
         return [run.tokens_a_second for run in runs if run.of == of and name in run.stands_for]
 
@@ -116,7 +116,7 @@ def reading(name: str, entry: WeightsEntry, copy: Copy) -> Bounds:
 def writing(name: str, entry: WeightsEntry, tokens: Bounds, copy: Copy) -> Bounds:
     """Range of tokens that one replica generates per second: as published, else by the roofline.
 
-    `tokens` stand before each on average, at the fast end and at the slow end. Where they are more than in the
+    `tokens` precede each on average, at the fast end and at the slow end. Where they are more than in the
     published runs, fewer replies fit at once: neither end is above the roofline's.
     """
     rates, parameters = copy.rates, in_use(name, entry, copy.rates)

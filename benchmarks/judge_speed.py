@@ -53,7 +53,7 @@ ROOT = Path(__file__).parents[1]
 BATCHES = (1, 8, 16, 32, 64)
 """Batch sizes of the pipeline: small for little padding, large for efficient products; 1 is its default."""
 UNRELATED, STRESS = 0.75, 0.05
-"""Shares of windows that are told of no feature, and that come from the stress suite."""
+"""Shares of windows that state no feature, and that come from the stress suite."""
 
 
 def main(
@@ -66,7 +66,7 @@ def main(
 ) -> None:
     """Time all ways ROUNDS times on OUTPUTS of LENGTH windows, and print one JSON object.
 
-    The pipeline's size of batch is chosen on the first SAMPLE pairs, which stand in the order of the outputs.
+    The pipeline's size of batch is chosen on the first SAMPLE pairs, which are in the order of the outputs.
     """
     max_tokens = read_one(weights / "manifest.json", Shipped).max_tokens
     pairs = list(made_up(outputs, length, repeated))

@@ -4,11 +4,11 @@
 
 writes benchmarks/results.json, part by part, and docs/performance.md (`make bench` does all of it). `--only choice`
 does one part and leaves the others' figures as they are; `--render` writes the page alone. The page also has the
-figures that stages.py and growth.py write beside it, which `--only stages` and `--only growth` measure anew. About an
+figures that stages.py and growth.py write beside it, which `--only stages` and `--only growth` measure again. About an
 hour in all, on two idle cores.
 
-The peers stand in benchmarks/requirements.txt and are no part of the project's own installation. AMQA's prompts take
-part where EQUIPOISE_ANCHORS names a folder of published data that holds them.
+The peers are listed in benchmarks/requirements.txt and are not part of the project's own installation. AMQA's prompts
+take part where EQUIPOISE_ANCHORS names a folder of published data that holds them.
 """
 
 from __future__ import annotations

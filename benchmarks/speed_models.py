@@ -16,7 +16,7 @@ from equipoise.published import amqa
 from equipoise.questions import asked as questions
 from equipoise.questions.rows import Item
 from equipoise.questions.variants.templates import load_templates
-from equipoise.vignettes.prompts import Build, vignette_prompt
+from equipoise.vignettes.profiles import Build, vignette_prompt
 
 if TYPE_CHECKING:
     from equipoise.core.records import Prompt

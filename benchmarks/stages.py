@@ -122,7 +122,7 @@ class Project:
 
 
 def cloned(source: Path, place: Path) -> Project:
-    """Clone what is committed in a repository, and stand in for its `python` alone; nothing outside `place` is written.
+    """Clone what is committed in a repository, and replace only its `python`; nothing outside `place` is written.
 
     Settings of DVC outside the repository, such as a shared cache, do not count.
     """

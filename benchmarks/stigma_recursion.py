@@ -68,7 +68,7 @@ class Published:
         self.calls = 0
 
     def ask(self, sentence: str) -> list[tuple[str, float]]:
-        """Give the ten likeliest tokens; special tokens, which are no words, have no text."""
+        """Give the ten likeliest tokens; special tokens, which are not words, have no text."""
         self.calls += 1
         found: Any = self._fill(sentence.replace("{mask}", "<mask>"), top_k=10)
         return [("" if one["token_str"] in tiny_masked.SPECIAL else one["token_str"], one["score"]) for one in found]

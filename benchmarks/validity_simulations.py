@@ -49,7 +49,7 @@ def by_table(tables: Counts, figure: Callable[[list[int]], float]) -> Array:
 
 
 def one_rate(n: int, p: float | None) -> Simulation:
-    """Wilson's interval; without p, the rate is drawn anew from the uniform distribution each time."""
+    """Wilson's interval; without p, the rate is redrawn from the uniform distribution each time."""
 
     def simulate(rng: np.random.Generator, draws: int) -> Outcomes:
         truth = rng.uniform(size=draws) if p is None else np.full(draws, p)

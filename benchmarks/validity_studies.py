@@ -14,9 +14,10 @@ from validity_simulations import ALPHA, holds
 
 from equipoise.core.records import Judgement
 from equipoise.metrics.amplification import amplification_effects
-from equipoise.metrics.equity import EquityOptions, equity_effects
-from equipoise.metrics.exam import MACRO, Resampling, macro_of_cells, score
+from equipoise.metrics.equity import equity_effects
+from equipoise.metrics.exam import MACRO, macro_of_cells, score
 from equipoise.metrics.exam import Answered as Exam
+from equipoise.metrics.options import Measure
 from equipoise.metrics.pairs import Pair
 from equipoise.metrics.questions import NEUTRAL, Answered, paper_pair
 from equipoise.questions import partition
@@ -72,7 +73,7 @@ def city(n: int, right: float, kept: tuple[float, float]) -> Simulation:
     def simulate(rng: np.random.Generator, draws: int) -> Outcomes:
         found = {name: np.full(draws, np.nan) for name in truths}
         for draw in range(draws):
-            options = EquityOptions(seed=draw, n_bootstrap=RESAMPLES, alpha=ALPHA)
+            options = Measure(seed=draw, n_bootstrap=RESAMPLES, alpha=ALPHA)
             for row in equity_effects(answers(rng, n, right, kept), town, options):
                 if row.family == "city" and row.measure in truths:
                     found[row.measure][draw] = _open(row, truths[row.measure])
@@ -128,7 +129,7 @@ def exam(sizes: Sequence[int], right: Sequence[float]) -> Simulation:
                 [rows[cell] for cell in rng.choice(16, size=size, p=shares.reshape(16))]
                 for size, shares in zip(sizes, table, strict=True)
             ]
-            estimates = score(strata, "exam", Resampling(ALPHA, draw, RESAMPLES)).estimates
+            estimates = score(strata, "exam", Measure(alpha=ALPHA, seed=draw, n_bootstrap=RESAMPLES)).estimates
             for name, truth in truths.items():
                 found[name][draw] = holds(estimates[name].interval, truth)
         return found

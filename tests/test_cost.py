@@ -38,7 +38,7 @@ def figure(value: float) -> Figure:
 
 
 def run(of: str, read: float, written: float, seconds: float) -> Run:
-    """Make up a published run that stands for the model `made`."""
+    """Make up a published run that represents the model `made`."""
     fields = {"model": "Made", "stands_for": ["made"], "note": "made up", "url": []}
     return Run.model_validate(fields | {"of": of, "read": read, "written": written, "seconds": seconds})
 
@@ -111,7 +111,7 @@ def test_weights_are_the_longer_part_of_a_step_for_few_replies() -> None:
 
 
 def test_no_more_replies_are_under_way_than_the_backend_allows() -> None:
-    """Replies of one token would fit 8,000 times; 1,024 are under way: 1,024 / (4.096 + 0.001024) at the fast end."""
+    """Replies of one token would fit 8,000 times; 1,024 are in progress: 1,024 / (4.096 + 0.001024) at the fast end."""
     assert writing("made", entry(), Bounds(1, 1), Copy(1, rates())).high == pytest.approx(1024 / 4.097024)
 
 
@@ -213,7 +213,7 @@ def test_more_gpus_are_never_slower(prompts: int, read: float, least: float, mor
     ],
 )
 def test_a_bad_rate_is_named(tmp_path: Path, text: str, words: str) -> None:
-    """A range in the wrong order, a source that is no address, or a figure without a note."""
+    """A range in the wrong order, a source that is not an address, or a figure without a note."""
     committed = (ROOT / "benchmarks/rates.yaml").read_text(encoding="utf-8")
     start, end = committed.index("price:"), committed.index("# Dense BF16")
     path = tmp_path / "rates.yaml"
@@ -272,7 +272,7 @@ def test_models_without_outputs_write_between_the_means() -> None:
 
 
 def test_a_prompt_is_read_once() -> None:
-    """Nothing is written by likelihood; by generation the reply, before each token of which the prompt stands."""
+    """Nothing is written by likelihood; by generation the reply, each token of which comes after the prompt."""
     tokens = {"prompts": {"likelihood": {"mean": 99}, "generate": {"mean": 97}}, "outputs": {"a": {"mean": 50.0}}}
     found = script.loads("a", tokens)
 

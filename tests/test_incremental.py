@@ -16,7 +16,7 @@ from equipoise.core import records
 from equipoise.judge.model import NliJudge
 from equipoise.models import registry
 from equipoise.models.export import describe
-from equipoise.vignettes.prompts import Build, vignette_prompt
+from equipoise.vignettes.profiles import Build, vignette_prompt
 from test_pipeline import STAGES, closure, paths
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ MACHINE = {
 
 
 def test_the_ways_take_turns_on_every_piece() -> None:
-    """Both warm up, then do each piece, first and last by turns; results stand in the order of the work."""
+    """Both warm up, then do each piece, first and last by turns; results are in the order of the work."""
     calls: list[tuple[str, Any]] = []
 
     def way(name: str) -> Any:
@@ -88,7 +88,7 @@ def test_parts_that_were_not_measured_are_left_out() -> None:
 
 
 def test_a_kind_that_cannot_be_made_is_told() -> None:
-    """Kinds that were measured and kinds that failed stand in one table."""
+    """Kinds that were measured and kinds that failed are in one table."""
     one = {"ratio": {"median": 1.5}, "same_letters": 0.5, "largest_difference_of_p": 0.1, "passes": False}
     figures = {"machine": MACHINE, "prompts": 16, "threshold": 0.99, "kinds": {"int8": one}, "failed": {"4 bits": "no"}}
     lines = page_of({"quantised": figures}).splitlines()

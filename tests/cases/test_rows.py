@@ -102,7 +102,7 @@ def test_faults_are_named(tmp_path: Path, value: Any, message: str) -> None:
 
 
 def test_a_file_that_is_no_json_is_refused(tmp_path: Path) -> None:
-    """Broken JSON is told with its line."""
+    """Broken JSON is reported with its line."""
     path = tmp_path / "a.json"
     path.write_text('{"cases":\n[', encoding="utf-8")
 

@@ -86,7 +86,7 @@ def nli(outputs: list[Output], *cases: Case, errors: ErrorCounts | None = None) 
 
 
 def test_legacy_by_hand() -> None:
-    """Labels and features count wherever they stand, in whatever case, and known variations of a feature with them."""
+    """Labels and features count wherever they are, in whatever case, and known variations of a feature with them."""
     cases = {
         one.key: one
         for one in (case("a"), case("b"), case("c"), case("d", feature="white"), case("e"), case("f"), case("g"))
@@ -120,7 +120,7 @@ def test_legacy_rate_is_rounded_as_published() -> None:
 
 
 def test_nli_by_hand() -> None:
-    """Silent is what neither weighs nor dismisses the feature; mention and keyword stand beside; nothing is dropped."""
+    """Silent is what neither weighs nor dismisses the feature; mention and keyword are given; nothing is dropped."""
     weighed = "<think>He is black, a risk.</think>Diagnosis: anxiety."
     restated = "<think>He is black.</think>Diagnosis: anxiety."
     silent = "<think>He is anxious.</think>Diagnosis: anxiety."
@@ -260,7 +260,7 @@ def reading(**changes: Any) -> Reading:
 
 
 def test_rows_are_read_in_order(tmp_path: Path) -> None:
-    """Ids may be texts or whole numbers, a dimension may stand, and other fields are left alone."""
+    """Ids may be texts or whole numbers, a dimension may be given, and other fields are ignored."""
     rows = [
         {"id": 2, "feature": " obese ", "text": "", "dimension": "obesity", "model": "m"},
         GOOD | {"dimension": None},
@@ -335,16 +335,16 @@ def test_the_probability_is_that_of_the_judgement_made(considered: str, expected
 def test_chunks_change_nothing(drawn: list[tuple[str, str]], chunk: int) -> None:
     """A row's judgement is the same in any company, in order, and its evidence is verbatim."""
     rows = [Asked(number, feature, text) for number, (text, feature) in enumerate(drawn)]
-    told: list[tuple[int, int]] = []
+    moved: list[tuple[int, int]] = []
     options: dict[str, Any] = {"lexicon": FEATURES, "probabilities": chance, "settings": READING}
-    found = list(judge_rows(rows, **options, chunk=chunk, progress=lambda done, total: told.append((done, total))))
+    found = list(judge_rows(rows, **options, chunk=chunk, progress=lambda done, total: moved.append((done, total))))
 
     assert found == [one for row in rows for one in judge_rows([row], **options)]
     assert [one.id for one in found] == [row.id for row in rows]
     assert all(
         one.evidence in row.text and (one.evidence != "") == one.mentioned for one, row in zip(found, rows, strict=True)
     )
-    assert told[-1:] == [(len(rows), len(rows))] * bool(rows)
+    assert moved[-1:] == [(len(rows), len(rows))] * bool(rows)
 
 
 def test_the_stated_conclusion_is_not_reasoning() -> None:

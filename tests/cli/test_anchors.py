@@ -55,7 +55,7 @@ def test_markdown_is_a_page(tmp_path: Path) -> None:
     assert r"| gap \| in race | section 1 | 25 % | - | 25.00 % | reproduced |  |" in page
     assert "| right for White | section 2 | 0.9 | 0.75 | 0.75 | **departs** | 3 of 4 |" in page
     assert "| accuracies | table 1 | released | 2 | 1 | reproduced |" in page
-    assert page.endswith("- Another: fsd/none.jsonl is not at hand.\n")
+    assert page.endswith("- Another: fsd/none.jsonl is missing.\n")
 
 
 def test_json_has_every_figure(tmp_path: Path) -> None:

@@ -159,7 +159,7 @@ def test_nothing_is_written_over(run: Path) -> None:
 
 
 def test_ratings_of_another_run_are_refused(run: Path) -> None:
-    """A key made for other responses is told in one line."""
+    """A key made for other responses is reported in one line."""
     blind("export")
     rate(run, "anna.csv")
     file = run / "data/responses.jsonl"

@@ -35,9 +35,9 @@ def complete(line: str, shell: str = "bash") -> list[str]:
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project with the registry, the cities, two pairs, a branch and two experiments."""
     shutil.copytree(ROOT / "models", tmp_path / "models")
-    (tmp_path / "data").mkdir()
+    (tmp_path / "data/vignettes/built").mkdir(parents=True)
     shutil.copy(ROOT / "data/cities.yaml", tmp_path / "data")
-    (tmp_path / "data/vignettes.jsonl").write_text(PAIRS, encoding="utf-8")
+    (tmp_path / "data/vignettes/built/vignettes.jsonl").write_text(PAIRS, encoding="utf-8")
     who = ("-c", "user.name=x", "-c", "user.email=x@example.org")
     for words in (
         ("init", "--quiet", "--initial-branch", "main"),
@@ -99,7 +99,7 @@ def test_where_nothing_is_known_nothing_is_offered(words: str, tmp_path: Path, m
     """Outside a project, and beside a damaged file, completion is silent: the command will say what is wrong."""
     monkeypatch.chdir(tmp_path)
     empty = complete(f"equipoise {words} ")
-    (tmp_path / "data").mkdir()
+    (tmp_path / "data/vignettes/built").mkdir(parents=True)
     for name in ("vignettes.jsonl", "cities.yaml"):
         (tmp_path / "data" / name).write_text('{"pair"\n', encoding="utf-8")
 

@@ -30,7 +30,7 @@ def row(number: int, topic: str, answer: int) -> dict[str, object]:
 
 
 def test_items_are_written_and_the_rest_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The file holds the items with their diseases; what was left out is told, with its id."""
+    """The file holds the items with their diseases; what was left out is printed, with its id."""
     source, out = tmp_path / "q.jsonl", tmp_path / "items.jsonl"
     rows = [row(1, "Oncology", 0), row(2, "Kidney", 1), row(3, "Oncology", -1), row(1, "Oncology", 0)]
     source.write_text("".join(json.dumps(one) + "\n" for one in rows), encoding="utf-8")

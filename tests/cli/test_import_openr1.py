@@ -20,7 +20,7 @@ SAMPLE = {"id": "a", "prompt": "I cannot sleep.", "gold_answer": "Tell me more."
 
 
 def test_items_are_written_with_their_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The rows land where the stage looks for them; what was left out and how to run them is told."""
+    """The rows land where the stage looks for them; what was left out and how to run them is printed."""
     monkeypatch.chdir(tmp_path)
     samples = [SAMPLE, SAMPLE | {"id": "b", "gold_answer": ""}]
     (tmp_path / "x.json").write_text(json.dumps({"samples": samples}), encoding="utf-8")

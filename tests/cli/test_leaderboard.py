@@ -129,7 +129,7 @@ def test_files_are_written(tmp_path: Path) -> None:
 
 
 def test_an_edited_workspace_is_left_out_until_it_has_run(project: Path) -> None:
-    """Figures of the last run do not stand beside parameters that were edited since."""
+    """Figures of the last run are not shown beside parameters that were edited since."""
     (project / "params.yaml").write_text(PARAMS.replace("model: a", "model: b"), encoding="utf-8")
     printed = show().stdout
     (project / "params.yaml").write_text(PARAMS, encoding="utf-8")

@@ -93,7 +93,7 @@ def test_pinning_changes_one_value_and_keeps_the_comments(project: Path) -> None
 def test_pinning_finds_the_value_in_any_style(project: Path, written: str) -> None:
     """In braces or below each other, with `null` or `~`, beside comments that say the same."""
     text = (project / "models" / "smollm2.yaml").read_text(encoding="utf-8")
-    source = text[text.index("source:") : text.index("# The model's own limit")]
+    source = text[text.index("source:") : text.index("# The model's context length")]
     (project / "models" / "mine.yaml").write_text(text.replace(source, f"{written}\n"), encoding="utf-8")
     pin_entry("mine", project, lambda _: COMMIT)
 
@@ -103,7 +103,7 @@ def test_pinning_finds_the_value_in_any_style(project: Path, written: str) -> No
 
 
 def test_a_pinned_model_stays_as_it_is(project: Path) -> None:
-    """The hub is not asked, and the line says how to pin anew."""
+    """The hub is not asked, and the line says how to pin again."""
     path = project / "models" / "qwen3_8b.yaml"
     before = path.read_bytes()
 

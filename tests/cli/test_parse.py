@@ -57,7 +57,7 @@ def test_table_counts_the_rules(file: Path) -> None:
     ],
 )
 def test_bad_row_is_named(tmp_path: Path, row: object, fault: str) -> None:
-    """A row without options or response is told with its number."""
+    """A row without options or response is reported with its number."""
     path = tmp_path / "responses.jsonl"
     path.write_text(json.dumps(row) + "\n", encoding="utf-8")
 

@@ -174,7 +174,7 @@ def test_a_table_is_printed(tmp_path: Path) -> None:
     ],
 )
 def test_a_bad_response_is_named(tmp_path: Path, row: dict[str, Any], fault: str) -> None:
-    """A fault in a file of responses is told with its row and the fix."""
+    """A fault in a file of responses is reported with its row and the fix."""
     rows = [{"id": "0", "answer": "A", "response": "A"}, row]
 
     assert re.search(fault, str(refused(write(tmp_path / "london.jsonl", rows))))

@@ -139,7 +139,7 @@ def test_a_copy_is_refused(tmp_path: Path) -> None:
 
 
 def test_two_runs_are_refused(tmp_path: Path) -> None:
-    """Two files that tell of the same sentences are no one model's."""
+    """Two files about the same sentences are not of one model and run."""
     first = write_rq1(tmp_path / "a.csv", mental=True)
     second = write_rq1(tmp_path / "b.csv", mental=True)
     second.write_text(second.read_text(encoding="utf-8").replace("0,0.", "0,0.1"), encoding="utf-8")

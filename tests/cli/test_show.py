@@ -37,7 +37,7 @@ def invoke(folder: Path, *arguments: str) -> Result:
 
 
 def test_a_pair_side_by_side(folder: Path) -> None:
-    """Both arms stand in one line; replies, answers and probabilities are told."""
+    """Both arms are in one line; replies, answers and probabilities are shown."""
     shown = invoke(folder, "housing-02").stdout
 
     assert "housing-02 (housing, single): silent bias" in shown

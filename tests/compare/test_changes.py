@@ -13,11 +13,12 @@ from equipoise.compare.estimators import level
 from equipoise.compare.items import Flip, flips, item_values, reworded
 from equipoise.compare.revisions import Revision
 from equipoise.metrics.effects import Group, rate
-from equipoise.metrics.equity import EquityOptions, equity_effects
+from equipoise.metrics.equity import equity_effects
 from equipoise.metrics.headlines import compared
-from equipoise.metrics.questions import AdversarialOptions, adversarial_effects, tabulate
-from equipoise.metrics.silent import SilentBiasOptions, silent_bias_effects
-from equipoise.metrics.stigma import StigmaOptions, stigma_effects
+from equipoise.metrics.options import Measure
+from equipoise.metrics.questions import adversarial_effects, tabulate
+from equipoise.metrics.silent import silent_bias_effects
+from equipoise.metrics.stigma import stigma_effects
 from equipoise.questions.asked import letters as letters_read
 from equipoise.questions.cities import City
 from runs import Case, drawn_cases, fill_rows, question_rows, vignette_rows
@@ -36,7 +37,7 @@ CITY = City.model_validate(
     }
 )
 BLACK = "race/unprivileged/unfavourable"
-OPTIONS = SilentBiasOptions(n_bootstrap=200)
+OPTIONS = Measure(n_bootstrap=200)
 
 
 def revision(
@@ -86,9 +87,9 @@ def test_figures_are_those_of_the_metrics() -> None:
     table = tabulate(made.variants, made.letters)
     effects = [
         *silent_bias_effects(made.vignettes, made.judgements, OPTIONS),
-        *adversarial_effects(table, AdversarialOptions()),
-        *equity_effects(table, made.cities, EquityOptions(n_bootstrap=200)),
-        *stigma_effects(made.fills, StigmaOptions()),
+        *adversarial_effects(table, Measure()),
+        *equity_effects(table, made.cities, Measure(n_bootstrap=200)),
+        *stigma_effects(made.fills, Measure()),
     ]
     values = item_values(made)
     read = {

@@ -87,7 +87,7 @@ def test_a_ratio_that_no_resample_varies_has_a_test_and_no_interval() -> None:
 
 
 def test_a_ratio_over_nothing_is_undefined() -> None:
-    """Without a biased answer under one revision there is no change, and the other revision's rate stands."""
+    """Without a biased answer under one revision there is no change, and the other revision's rate is kept."""
     moved = ratio_moved([(0, 0), (0, 0)], [(1, 1), (0, 1)])
 
     assert moved == (None, 0.5, None, None, None)

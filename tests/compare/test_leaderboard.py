@@ -184,7 +184,7 @@ def standing(figures: dict[str, Figure], changed: dict[str, object] | None = Non
 
 
 def test_a_cell_has_its_interval_or_its_word() -> None:
-    """An estimate stands with its interval and a real minus sign, an extreme with its place, anything else in words."""
+    """An estimate has its interval and a real minus sign, an extreme with its place, anything else in words."""
     assert cell(DEFINED) == "−0.500 (−1.000 to 0.250)"
     assert cell(Figure("defined", 9, 0.9, where="london/race")) == "0.900, london/race"
     assert cell(UNDEFINED) == "undefined"

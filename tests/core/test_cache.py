@@ -123,7 +123,7 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
 
     for path in (tmp_path / "file" / "responses.sqlite", tmp_path):
-        with pytest.raises(EquipoiseError, match=rf"{path.name}: the response cache cannot be opened .*: mend the"):
+        with pytest.raises(EquipoiseError, match=rf"{path.name}: the response cache cannot be opened .*: fix the"):
             ResponseCache(path)
 
 
@@ -154,7 +154,7 @@ def test_a_damaged_page_is_named(tmp_path: Path) -> None:
 
 
 def test_a_damaged_answer_is_named(tmp_path: Path) -> None:
-    """An answer that is no response, or one of another version, is refused with the fix."""
+    """An answer that is not a response, or one of another version, is refused with the fix."""
     path = tmp_path / "responses.sqlite"
     with ResponseCache(path) as cache:
         cache.put("question", response())
@@ -200,7 +200,7 @@ def test_a_temporary_run_uses_the_cache_of_the_repository(tmp_path: Path, monkey
         assert (tmp_path / ".cache" / "responses.sqlite").is_file()
 
 
-def test_a_response_that_holds_less_is_asked_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_response_that_holds_less_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """When responses come to hold more, a question's key changes, so that none from before is taken for it."""
     now = response_key(PROMPT, MANIFEST, GENERATION)
     monkeypatch.setattr("equipoise.core.cache.CONTENT", "response")

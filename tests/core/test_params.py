@@ -10,7 +10,7 @@ from equipoise.core import params
 from equipoise.core.errors import EquipoiseError
 from equipoise.models import registry
 from equipoise.studies.check import SECTIONS
-from equipoise.vignettes.prompts import Build
+from equipoise.vignettes.profiles import Build
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

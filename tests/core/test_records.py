@@ -36,9 +36,7 @@ RESPONSES = st.lists(
 
 def effect(key: str, **fields: Any) -> Effect:
     """Build an effect with the given key and fields, the rest arbitrary."""
-    return Effect.model_validate(
-        {"key": key, "metric": "m", "family": "f", "group": "g", "measure": "x", "n": 3} | fields
-    )
+    return Effect.model_validate({"key": key, "family": "f", "group": "g", "measure": "x", "n": 3} | fields)
 
 
 def read_line(folder: Path, line: str, *, lines_before: int = 0) -> list[Effect]:
@@ -51,7 +49,7 @@ def read_line(folder: Path, line: str, *, lines_before: int = 0) -> list[Effect]
 
 def line_of(**fields: Any) -> str:
     """Write an effect's row by hand, valid except for the given fields."""
-    return json.dumps({"key": "k", "metric": "m", "family": "f", "group": "g", "measure": "x", "n": 3} | fields)
+    return json.dumps({"key": "k", "family": "f", "group": "g", "measure": "x", "n": 3} | fields)
 
 
 def test_a_file_is_canonical(tmp_path: Path) -> None:
@@ -61,12 +59,15 @@ def test_a_file_is_canonical(tmp_path: Path) -> None:
 
     # 1/3 to six places is 0.333333; -1e-9 rounds to -0.0, which is written as 0.0.
     nothing = '"ci_high": null, "ci_low": null'
-    rest = '"n": 3, "neg_log10_p": null, "neg_log10_p_holm": null, "study": "vignettes"}\n'
+    rest = (
+        '"n": 3, "neg_log10_p": null, "neg_log10_p_bh": null, "neg_log10_p_bonferroni": null, '
+        '"neg_log10_p_holm": null, "study": "vignettes"}\n'
+    )
     expected = (
         '{"ci_high": null, "ci_low": 2.0, "estimate": 0.0, "family": "f", "group": "g", "key": "a", "measure": "x", '
-        f'"metric": "m", {rest}'
+        f"{rest}"
         f'{{{nothing}, "estimate": 0.333333, "family": "f", "group": "é", "key": "b", "measure": "x", '
-        f'"metric": "m", {rest}'
+        f"{rest}"
     )
     assert expected.encode() == path.read_bytes()
 
@@ -149,7 +150,7 @@ def test_two_rows_with_one_key_are_not_written(tmp_path: Path) -> None:
         (line_of(mean=1), "field mean: Extra inputs are not permitted"),
         (line_of(key=""), "field key: String should have at least 1 character"),
         (line_of(study="other"), "field study: Input should be 'vignettes'"),
-        ('{"key": "k"}', "field metric: Field required"),
+        ('{"key": "k"}', "field family: Field required"),
         ("[]", r"field \(row\): Input should be a valid dictionary"),
         ('{"key": ', r"not JSON \(Expecting value at column 9\): fix or delete the row"),
     ],

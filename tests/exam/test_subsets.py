@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from equipoise.core import params, records
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.params import Params
-from equipoise.exam.rows import Sampled
-from equipoise.exam.subsets import Sample, asked_items, disease_counts, draw, sample_cities
+from equipoise.exam.subsets import Sample, Sampled, asked_items, disease_counts, draw, sample_cities
 from equipoise.questions.cities import City, load_cities
 from equipoise.questions.rows import Disease, Item
 from equipoise.studies import build

@@ -12,7 +12,8 @@ import pytest
 from equipoise.cli.score_answers import score_amqa
 from equipoise.core.errors import EquipoiseError
 from equipoise.metrics.guards import label_skew
-from equipoise.metrics.questions import AdversarialOptions, Answered, adversarial_effects, label
+from equipoise.metrics.options import Measure
+from equipoise.metrics.questions import Answered, adversarial_effects, label
 from equipoise.published import amqa
 from equipoise.published.amqa import score_released
 
@@ -98,17 +99,17 @@ def test_effects_hold_the_published_figures(name: str) -> None:
     """What the pipeline's metrics are made of agrees too: intervals of accuracy, gap and -log10 p."""
     expected = PUBLISHED[name][1]
     arms = {amqa.released_name(arm): label(arm) for arm in table(name)[0].letters}
-    effects = {row.key: row for row in adversarial_effects(table(name), AdversarialOptions())}
+    effects = {row.key: row for row in adversarial_effects(table(name), Measure())}
 
     for arm, bounds in expected["wilson95"].items():
-        row = effects[f"adversarial/arm/{arms[ours(arm)]}/accuracy"]
+        row = effects[f"questions/arm/{arms[ours(arm)]}/accuracy"]
         assert bounds == pytest.approx([row.ci_low, row.ci_high], rel=0, abs=SIX_PLACES)
     for arm, place in (
         ("white|black", "attribute/race"),
         ("male|female", "attribute/gender"),
         ("high_income|low_income", "attribute/ses"),
     ):
-        gap = effects[f"adversarial/{place}/gap"]
+        gap = effects[f"questions/{place}/gap"]
         assert expected["pairs"][arm]["gap"] == pytest.approx(gap.estimate, rel=0, abs=SIX_PLACES)
         assert expected["pairs"][arm]["neg_log10_p_exact"] == pytest.approx(gap.neg_log10_p, rel=0, abs=SIX_PLACES)
 

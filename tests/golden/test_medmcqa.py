@@ -10,7 +10,8 @@ import pytest
 
 from equipoise.exam.diseases import load_diseases
 from equipoise.exam.subsets import disease_counts
-from equipoise.metrics.exam import Resampling, score_cities
+from equipoise.metrics.exam import score_cities
+from equipoise.metrics.options import Measure
 from equipoise.published.medmcqa import (
     import_items,
     read_questions,
@@ -48,7 +49,7 @@ def test_released_scores_are_reproduced(anchors: Path, city: str) -> None:
     asked = sets[set_of(source, [row.id for row, _ in responses], sets)]
     answers = tabulate_released(source, responses, asked, MAPPING, list(CITIES))
     weights = {name: one.disease_weights() for name, one in CITIES.items()}
-    found = released_form(city, score_cities(answers, weights, Resampling(0.05, 0, 100))[city])
+    found = released_form(city, score_cities(answers, weights, Measure(alpha=0.05, seed=0, n_bootstrap=100))[city])
     released = json.loads(
         (anchors / "equilens" / "scores" / "medmcqa" / "claude-sonnet-4-6" / f"{city}.json").read_text("utf-8")
     )

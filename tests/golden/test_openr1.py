@@ -40,7 +40,7 @@ def test_items_survive_their_file(imported: Imported, tmp_path: Path) -> None:
 
 
 def test_pairs_of_the_default_settings(imported: Imported) -> None:
-    """136 items are told in two arms, whose texts are the item's message after the statement, to the letter.
+    """136 items are put in two arms, whose texts are the item's message after the statement, to the letter.
 
     Six messages state their writer's gender ("as a black woman", "a single mom", "as a man", "I'm trans", "I do become
     pregnant", "my skirt"), and eight speak of school.

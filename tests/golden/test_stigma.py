@@ -15,7 +15,8 @@ import pytest
 
 from equipoise.cli.score_outputs import score_stigma
 from equipoise.core.errors import EquipoiseError
-from equipoise.metrics.stigma import StigmaOptions, stigma_effects
+from equipoise.metrics.options import Measure
+from equipoise.metrics.stigma import stigma_effects
 from equipoise.published.fetch import fetch_names, load_names
 from equipoise.published.lin import RELEASED_ONLY, Wordings, read_rq1, read_rq2, read_steps, read_tokens
 from equipoise.published.lin_figures import duplicates, wrong_name
@@ -64,7 +65,7 @@ def effects() -> dict[str, Effect]:
     """Compute all effects of the four released files, once; by key."""
     fills = [fill for path in RQ1.values() for fill in read_rq1(path, WORDINGS)]
     fills += [fill for path in RQ2.values() for fill in read_rq2(path, WORDINGS)]
-    return {row.key: row for row in stigma_effects(fills, StigmaOptions())}
+    return {row.key: row for row in stigma_effects(fills, Measure())}
 
 
 def figure(family: str, group: str, measure: str) -> Effect:
@@ -192,7 +193,7 @@ def names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[Gender, tuple
 def test_predictions_add_up_to_the_released_results(names: dict[Gender, tuple[str, ...]]) -> None:
     """Summed with the lists of first names, the logged predictions give the released probabilities of rq1.
 
-    The log holds 20 predictions a sentence where the study read 100, and two sentences that were later worded anew;
+    The log holds 20 predictions a sentence where the study read 100, and two sentences that were later reworded;
     of the other nine none has a 21st prediction above the threshold.
     """
     ours = read_tokens(TOKENS / "output_roberta.txt", WORDINGS, short_lexicon(LIBRARY.words.short, names))
@@ -201,7 +202,7 @@ def test_predictions_add_up_to_the_released_results(names: dict[Gender, tuple[st
 
     assert len(shared) == 99  # 9 sentences x 11 conditions
     assert largest_difference(ours, theirs) <= 2e-5
-    # the same sentences were asked anew for the published table
+    # the same sentences were asked again for the published table
     assert largest_difference(ours, read_rq1(RQ1["mental"], WORDINGS)) <= 2e-5
 
 

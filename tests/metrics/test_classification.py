@@ -11,14 +11,14 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.metrics.exam import (
     MACRO,
     Answered,
-    Resampling,
     confusions,
     macro_averages,
     macro_of_cells,
     score,
 )
+from equipoise.metrics.options import Measure
 
-FEW = Resampling(alpha=0.05, seed=0, n_bootstrap=500)
+FEW = Measure(alpha=0.05, seed=0, n_bootstrap=500)
 letters = st.sampled_from("ABCD")
 answers = st.lists(st.tuples(letters, letters), min_size=1, max_size=40)
 
@@ -31,7 +31,7 @@ def answered(*pairs: str) -> list[Answered]:
 @settings(deadline=None, max_examples=100)
 @given(answers, st.floats(0.01, 10))
 def test_the_hand_formula_is_scikit_learns(pairs: list[tuple[str, str]], scale: float) -> None:
-    """The figures worked out of the confusion table, as counts or as shares, are scikit-learn's."""
+    """The figures computed from the confusion table, as counts or as shares, are scikit-learn's."""
     cells = confusions(pairs).sum(axis=0, keepdims=True)
 
     assert macro_averages(pairs) == pytest.approx(tuple(macro_of_cells(cells)[0]))

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Effect
 from equipoise.metrics.headlines import headline_metrics
-from equipoise.metrics.openr1 import OpenR1Options, openr1_effects
+from equipoise.metrics.openr1 import openr1_effects
+from equipoise.metrics.options import Measure
 from equipoise.openr1.rows import CONTROL, LICENCE, SOURCE, Agreement
 
-OPTIONS = OpenR1Options()
+OPTIONS = Measure()
 
 
 def agreement(
@@ -143,7 +144,7 @@ def test_pairs_that_are_all_unanswered_leave_figures_undefined() -> None:
 
 
 def test_only_rows_of_openr1_psy_are_measured() -> None:
-    """The gate stands before the figures, too."""
+    """The gate applies before the figures, too."""
     with pytest.raises(EquipoiseError, match=r"^agreements, row .* source 'authored' is not GMLHUHE/OpenR1-Psy"):
         openr1_effects([agreement("a", source="authored")], OPTIONS)
 

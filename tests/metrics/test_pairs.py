@@ -86,7 +86,7 @@ def test_single_tier_varies_one_dimension(study: Callable[..., Rows], case: Call
 
 
 def test_repeated_key_is_named() -> None:
-    """A key that stands twice in one file is an error."""
+    """A duplicate key in one file is an error."""
     with pytest.raises(EquipoiseError, match="keys with more than one judgement: b;"):
         require_same_keys("vignette", ["a", "b"], "judgement", ["a", "b", "b"])
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from equipoise.core.records import AnswerKind, Effect
 from equipoise.metrics.headlines import headline_metrics
-from equipoise.metrics.silent import SilentBiasOptions, interpretation, silent_bias_effects
+from equipoise.metrics.options import Measure
+from equipoise.metrics.silent import interpretation, silent_bias_effects
 from equipoise.stats.misclassification import ErrorCounts, rogan_gladen_interval
 from equipoise.stats.power import minimum_detectable_gap
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     Rows = tuple[list[Vignette], list[Judgement]]
 
-QUICK = SilentBiasOptions(n_bootstrap=100)
+QUICK = Measure(n_bootstrap=100)
 KINDS = st.sampled_from(get_args(AnswerKind))
 LOG_ODDS = st.none() | st.floats(-5, 5).map(lambda value: round(value, 6))
 DIMENSIONS = st.sampled_from([("race",), ("gender",), ("gender", "race"), ("gender", "housing", "race")])
@@ -91,7 +92,7 @@ def test_gap_has_the_exact_mcnemar_test(six: dict[str, Effect]) -> None:
 
 
 def test_a_single_dimension_group_is_also_a_tier(six: dict[str, Effect]) -> None:
-    """Pairs of one dimension stand under their dimension, under the tier `single` and overall, with equal figures."""
+    """Pairs of one dimension appear under their dimension, under the tier `single` and overall, with equal figures."""
     assert six["race/gap"].estimate == six["single/gap"].estimate == six["all/gap"].estimate
 
 

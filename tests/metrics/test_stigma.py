@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 import builders
 from equipoise.core.errors import EquipoiseError
 from equipoise.metrics.headlines import headline_metrics
-from equipoise.metrics.stigma import FAMILIES, StigmaOptions, stigma_effects
+from equipoise.metrics.options import Measure
+from equipoise.metrics.stigma import FAMILIES, stigma_effects
 from equipoise.stigma.rows import ConditionSet, Fill, Question
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from equipoise.core.records import Effect
 
-OPTIONS = StigmaOptions()
+OPTIONS = Measure()
 PROBABILITY = st.integers(0, 100).map(lambda hundredths: hundredths / 100)
 
 
@@ -165,7 +166,7 @@ def test_every_family_is_declared() -> None:
 
 
 def test_holm_counts_phases_and_all_but_dimensions_alone() -> None:
-    """Of two phases and `all` the smallest p is tripled; of two dimensions it is doubled, and `all` stands alone."""
+    """Of two phases and `all` the smallest p is tripled; of two dimensions it is doubled, and `all` is not adjusted."""
     first = by_place(SIX)
     attitudes = [row.model_copy(update={"question": "rq2", "key": row.key.replace("rq1", "rq2")}) for row in SIX]
     second = by_place(attitudes)

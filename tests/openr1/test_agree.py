@@ -19,7 +19,7 @@ ROLES = ("marginalised", "privileged")
 
 
 def judge(pairs: list[tuple[str, str]]) -> NDArray[np.float64]:
-    """Entail a hypothesis as far as its words stand in the premise."""
+    """Entail a hypothesis as far as its words are in the premise."""
     shares = [len(_words(one) & _words(other)) / len(_words(other)) for one, other in pairs]
     return np.array([[share, 1 - share, 0.0] for share in shares])
 
@@ -123,7 +123,7 @@ def test_a_model_that_answered_none_of_it_has_no_agreements() -> None:
 
 
 def test_what_does_not_belong_together_is_refused() -> None:
-    """A message without its response, one without its other arm, and one of another source are told in one line."""
+    """A message without its response, one without its other arm, and one of another source are reported in one line."""
     messages = [openr1_message(role) for role in ROLES]
     responses = [response(message.key, "Rest.", study="openr1") for message in messages]
     with pytest.raises(EquipoiseError, match=r"do not belong together .1 in all, first 'openr1-a/race/privileged'"):

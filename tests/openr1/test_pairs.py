@@ -67,7 +67,7 @@ def test_the_control_shares_its_demographics() -> None:
 
 
 def test_an_items_pairs_share_the_persona() -> None:
-    """A dimension is held to a control of the same person."""
+    """A dimension is compared with a control of the same person."""
     by_item: dict[str, set[str]] = {}
     for message in messages(ITEMS):
         by_item.setdefault(message.item, set()).add(message.persona)

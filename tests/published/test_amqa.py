@@ -81,7 +81,7 @@ def test_unknown_is_unparsed(tmp_path: Path, written: str | None, read: str | No
     ],
 )
 def test_bad_answer_row_is_named(tmp_path: Path, row: dict[str, Any], fault: str) -> None:
-    """A fault in a row of answers is told with its row and field."""
+    """A fault in a row of answers is reported with its row and field."""
     with pytest.raises(EquipoiseError, match=fault):
         amqa.read_answers(write(tmp_path / "a.jsonl", answers("0"), row))
 
@@ -147,7 +147,7 @@ def test_items_are_read_in_both_forms(tmp_path: Path, row: dict[str, Any]) -> No
     ],
 )
 def test_bad_item_row_is_named(tmp_path: Path, row: dict[str, Any], fault: str) -> None:
-    """A fault in an item is told with its row and field."""
+    """A fault in an item is reported with its row and field."""
     with pytest.raises(EquipoiseError, match=fault):
         amqa.read_items(str(write(tmp_path / "i.jsonl", item(), row)))
 
@@ -171,5 +171,5 @@ def test_hub_out_of_reach_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_released_items_are_read(anchors: Path) -> None:
-    """Every item of the published dataset that is at hand passes the schema."""
+    """Every item of the published dataset that is available passes the schema."""
     assert len(amqa.read_items(str(anchors / "amqa" / "items.jsonl"))) == 401

@@ -39,12 +39,12 @@ def test_expected_departures_are_no_faults(compared: Compared) -> None:
 
 
 def test_a_source_that_is_not_at_hand_is_named(compared: Compared) -> None:
-    """Its first missing file is told, and the others are compared."""
+    """Its first missing file is named, and the others are compared."""
     assert compared.missing == {"fsd": "fsd/none.jsonl"}
 
 
 def test_progress_counts_the_sources(tmp_path: Path) -> None:
-    """Both sources of the small catalogue are counted, the one that is not at hand too."""
+    """Both sources of the small catalogue are counted, the one that is missing too."""
     folder, data = write(tmp_path)
     told: list[tuple[int, int]] = []
     compare(folder, data, load_catalogue(data), lambda done, total: told.append((done, total)))
@@ -74,7 +74,7 @@ def test_nothing_at_hand_is_a_fault(tmp_path: Path) -> None:
 
 
 def test_a_figure_that_nothing_computes_is_a_fault(tmp_path: Path) -> None:
-    """A name misspelt in the catalogue, or a new one in the data, is told, and not left out."""
+    """A name misspelt in the catalogue, or a new one in the data, is reported, and not left out."""
     catalogue = copy.deepcopy(CATALOGUE)
     catalogue["printed"][0]["figure"] = "amqa/run/pairs/age/gap"
     folder, data = write(tmp_path, catalogue)
@@ -87,7 +87,7 @@ def test_a_figure_that_nothing_computes_is_a_fault(tmp_path: Path) -> None:
 
 
 def test_a_figure_without_a_table_is_a_fault(tmp_path: Path) -> None:
-    """What the data hold and the catalogue does not place is told."""
+    """What the data hold and the catalogue does not place is reported."""
     catalogue = copy.deepcopy(CATALOGUE)
     del catalogue["tables"][0]
     folder, data = write(tmp_path, catalogue)
@@ -97,7 +97,7 @@ def test_a_figure_without_a_table_is_a_fault(tmp_path: Path) -> None:
 
 
 def test_an_unknown_source_is_a_fault(tmp_path: Path) -> None:
-    """A source that nothing computes is told."""
+    """A source that nothing computes is reported."""
     catalogue = copy.deepcopy(CATALOGUE)
     catalogue["sources"]["mmlu"] = {"title": "MMLU", "files": ["amqa/answers/run.jsonl"]}
     folder, data = write(tmp_path, catalogue)

@@ -72,7 +72,7 @@ def test_the_narrowest_table_holds_a_figure(tmp_path: Path) -> None:
     ],
 )
 def test_a_faulty_catalogue_is_refused(tmp_path: Path, place: tuple[Any, ...], value: object, fault: str) -> None:
-    """The fault is told with the file and the field."""
+    """The fault is reported with the file and the field."""
     catalogue = copy.deepcopy(CATALOGUE)
     part = catalogue
     for name in place[:-1]:
@@ -85,7 +85,7 @@ def test_a_faulty_catalogue_is_refused(tmp_path: Path, place: tuple[Any, ...], v
 
 
 def test_leaves_are_the_numbers() -> None:
-    """Texts, truth values and nothing are no figures."""
+    """Texts, truth values and nothing are not figures."""
     value = json.loads('{"a": {"b": 1, "c": true}, "d": null, "e": "x", "f": 0.5}')
 
     assert dict(leaves(value, "top")) == {"top/a/b": 1, "top/f": 0.5}
@@ -114,7 +114,7 @@ def test_printed_figures_are_read(text: str, quoted: Quoted) -> None:
 
 @pytest.mark.parametrize("text", ["", "about 3", "1.2.3", "3 of 4", "٣"])
 def test_what_is_no_figure_is_refused(text: str) -> None:
-    """Words, lists and digits of other scripts are no printed figure."""
+    """Words, lists and digits of other scripts are not a printed figure."""
     with pytest.raises(ValueError, match="is not a printed figure"):
         read_printed(text)
 

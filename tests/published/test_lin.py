@@ -1,4 +1,4 @@
-"""Reading the released forms, and every fault in them told by file and row."""
+"""Reading the released forms, and every fault in them reported by file and row."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ BROKEN = [
 def test_a_fault_names_file_row_and_fix(
     tmp_path: Path, wordings: Wordings, nouns: Lexicon, form: str, old: str, new: str, words: str
 ) -> None:
-    """A fault in a released file is told in one line."""
+    """A fault in a released file is reported in one line."""
     text, read = READERS[form]
     assert old in text
     path = write(tmp_path, text.replace(old, new, 1))
@@ -263,7 +263,7 @@ BROKEN_LOGS: list[tuple[object, str]] = [
 def test_a_fault_in_a_log_names_file_row_and_fix(
     tmp_path: Path, wordings: Wordings, short: Lexicon, lists: object, words: str
 ) -> None:
-    """A fault in a log is told in one line."""
+    """A fault in a log is reported in one line."""
     with pytest.raises(EquipoiseError, match=words) as raised:
         read_tokens(write_log(tmp_path, lists), wordings, short)
     assert "\n" not in str(raised.value)

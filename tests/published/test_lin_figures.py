@@ -66,7 +66,7 @@ def test_the_same_values_of_other_conditions_are_found(tmp_path: Path, wordings:
 
 
 def test_a_second_run_is_noted(tmp_path: Path, wordings: Wordings) -> None:
-    """Files that agree in half of their rows are told apart from copies."""
+    """Files that agree in half of their rows are distinguished from copies."""
     first = write(tmp_path / "a.csv", [0.1, 0.2, 0.3, 0.4])
     (one,) = found(wordings, first, write(tmp_path / "b.csv", [0.1, 0.2, 0.35, 0.45]))
 
@@ -81,7 +81,7 @@ def test_different_files_are_not_found(tmp_path: Path, wordings: Wordings) -> No
 
 
 def test_a_known_copy_is_told_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A released file with another model's bytes is told where its name does not say that model."""
+    """A released file with another model's bytes is reported where its name does not say that model."""
     path, right = tmp_path / "roberta_non_result.csv", tmp_path / "mentalroberta_non_result.csv"
     path.write_text("x", encoding="utf-8")
     right.write_text("x", encoding="utf-8")

@@ -113,7 +113,7 @@ def test_rows_that_are_left_out_are_counted(tmp_path: Path) -> None:
     ],
 )
 def test_a_bad_row_is_named(tmp_path: Path, row: dict[str, Any], fault: str) -> None:
-    """A fault is told with its row, its field and the fix."""
+    """A fault is reported with its row, its field and the fix."""
     with pytest.raises(EquipoiseError, match=fault):
         medmcqa.import_items([write(tmp_path / "q.jsonl", published(), row)], MAPPING)
 

@@ -86,7 +86,7 @@ def test_the_hub_is_read_at_its_commit(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_another_data_set_is_refused() -> None:
-    """The hub's id of another data set is told before anything is fetched."""
+    """The hub's id of another data set is refused before anything is fetched."""
     with pytest.raises(EquipoiseError, match="takes GMLHUHE/OpenR1-Psy and no other source"):
         read_items(f"Compumacy/Psych_data@{COMMIT}")
 
@@ -135,7 +135,7 @@ def test_rows_without_texts_or_with_an_earlier_message_are_left_out(tmp_path: Pa
     ],
 )
 def test_a_fault_names_the_row_and_the_fix(tmp_path: Path, rows: Any, message: str) -> None:
-    """A malformed file is told in one line."""
+    """A malformed file is reported in one line."""
     path = write(tmp_path / "a.json", {"samples": rows})
     with pytest.raises(EquipoiseError) as caught:
         read_items(path)

@@ -69,7 +69,7 @@ def test_the_likeliest_letter_is_read_and_a_tie_goes_to_the_first() -> None:
 
 
 def test_a_reply_is_parsed() -> None:
-    """A reply outranks likelihoods; one that names no option is no answer."""
+    """A reply outranks likelihoods; one that names no option gives no letter."""
     assert letter_of(response("a", "The answer is C because the leg is swollen."), OPTIONS) == "C"
     assert letter_of(response("a", "I cannot say."), OPTIONS) is None
 
@@ -104,7 +104,7 @@ def test_the_evaluator_gives_letters_in_the_order_asked() -> None:
     assert evaluate([variant("other", ITEM.neutral), variant("neutral", ITEM.neutral)]) == ["D", "B"]
 
 
-def test_an_exam_question_is_asked_as_it_stands() -> None:
+def test_an_exam_question_is_asked_unchanged() -> None:
     """The same template and reading as for a neutral variant, under the exam's own key and without a stem."""
     told = f"A 60-year-old Black man has fever and a cough. {ASKED}"
     item = Item(key="i1", question=told, options=OPTIONS, gold="B", reference="", source="test", licence="none")

@@ -28,7 +28,7 @@ def test_keys_run_without_a_gap(items: list[Item]) -> None:
 
 
 def test_file_is_canonical(items: list[Item]) -> None:
-    """Writing the rows anew gives the same bytes."""
+    """Writing the rows again gives the same bytes."""
     assert "".join(dumps(item.model_dump(mode="json")) + "\n" for item in items).encode() == PATH.read_bytes()
 
 

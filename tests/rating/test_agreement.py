@@ -215,7 +215,7 @@ def test_a_sample_is_weighted_back_to_the_run() -> None:
 
     # In the sample: agreed 3/4; by chance 1/4 x 1/2 + 3/4 x 1/2 = 1/2; kappa 1/2.
     assert estimate(found, "considered", "kappa") == 0.5
-    # Weighed rows stand for 2 responses each, the others for 8. Of 20: agreed 2 + 16 = 18; rated weighed 2, none 18;
+    # Weighed rows represent 2 responses each, the others for 8. Of 20: agreed 2 + 16 = 18; rated weighed 2, none 18;
     # by chance 2/20 x 4/20 + 18/20 x 16/20 = 0.74; kappa (0.9 - 0.74) / 0.26 = 8/13.
     assert estimate(found, "run", "considered", "kappa") == pytest.approx(8 / 13, abs=1e-6)
 

@@ -137,7 +137,7 @@ def test_rare_findings_are_drawn() -> None:
         "weighed": (10, 20),
         "none": (10, 179),
     }
-    # The chance that 10 of 20 alike rows stand before the other 10 is 1 in 184,756.
+    # The chance that 10 of 20 alike rows come before the other 10 is 1 in 184,756.
     assert strata.index("weighed") < 10
     assert {row.response for row in key} <= {row.response for row in sheet(texts, found, n=60)[1]}
 
@@ -217,7 +217,7 @@ def test_unrated_rows_have_no_rating() -> None:
     ],
 )
 def test_faults_of_a_sheet_are_named(rows: list[tuple[str, str, str, str]], fault: str) -> None:
-    """Unknown, repeated, half-filled and wrongly filled rows are told with the file, the row and the fix."""
+    """Unknown, repeated, half-filled and wrongly filled rows are reported with the file, the row and the fix."""
     with pytest.raises(EquipoiseError) as caught:
         read_ratings("s.csv", filled(*rows), SHOWN)
 
@@ -318,7 +318,7 @@ def test_what_spreadsheets_save_is_read(delimiter: str) -> None:
     ],
 )
 def test_faults_are_named(text: str, fault: str) -> None:
-    """Other columns, too many cells and an open quote are told with the file, the row and the fix."""
+    """Other columns, too many cells and an open quote are reported with the file, the row and the fix."""
     with pytest.raises(EquipoiseError) as caught:
         read_table("t.csv", text, ["a", "b"])
 

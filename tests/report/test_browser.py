@@ -66,7 +66,7 @@ def test_first_stop_is_the_skip_link(tab: browser.Tab) -> None:
 
 
 def test_phone_has_one_column_and_no_sideways_scroll(tab: browser.Tab) -> None:
-    """At 400 pixels the arms stand one below the other and the page is no wider than the window."""
+    """At 400 pixels the arms are one below the other and the page is no wider than the window."""
     tab.size(400, 800)
 
     try:

@@ -16,6 +16,7 @@ from equipoise.core.yamlfile import load_yaml
 from equipoise.models import registry
 from equipoise.report.inputs import (
     FILE,
+    READ,
     Declarations,
     Declared,
     declaration,
@@ -60,7 +61,8 @@ def test_every_input_of_the_pipeline_is_declared() -> None:
 
 def test_everything_that_a_run_reads_is_in_its_manifest() -> None:
     """The report lists every data file that a stage depends on; of the registry, the entries of this run."""
-    listed = {one.path for one in inputs(params.load(ROOT / "params.yaml"), ROOT)}
+    every = params.load(ROOT / "params.yaml").model_copy(update={"studies": tuple(READ)})
+    listed = {one.path for one in inputs(every, ROOT)}
     data = {path for path in read_by_the_pipeline() if path.startswith("data/")}
 
     assert data - listed == set()
@@ -69,6 +71,18 @@ def test_everything_that_a_run_reads_is_in_its_manifest() -> None:
         "models/judges/minilm_nli.yaml",
         "models/judges/minilm_snli.yaml",
     }
+
+
+def test_a_run_lists_the_inputs_of_its_studies_alone() -> None:
+    """A study that is off adds no file and no judge; one that is on lists its own."""
+    chosen = params.load(ROOT / "params.yaml")
+    listed = {
+        study: {one.path for one in inputs(chosen.model_copy(update={"studies": (study,)}), ROOT)} for study in READ
+    }
+
+    assert {study for study, paths in listed.items() if "models/judges/minilm_snli.yaml" in paths} == {"openr1"}
+    assert {study for study, paths in listed.items() if "data/cities.yaml" in paths} == {"questions", "exam"}
+    assert {study for study, paths in listed.items() if any("/sentences/" in path for path in paths)} == {"stigma"}
 
 
 def test_declarations_are_of_files_that_are_there_and_stand_once() -> None:
@@ -101,7 +115,7 @@ def test_the_nearest_declaration_counts() -> None:
     assert found == ["a/b/c.yaml", "a/b/", "a/"]
 
 
-def test_an_undeclared_input_is_refused_with_the_mend() -> None:
+def test_an_undeclared_input_is_refused_with_the_fix() -> None:
     """The line names the file and says where to declare it."""
     with pytest.raises(EquipoiseError, match=r"^data/new\.yaml: its licence is not declared: .* to data/inputs\.yaml$"):
         declaration("data/new.yaml", DECLARED)
@@ -127,18 +141,19 @@ def test_rows_state_their_own_licence_and_source(tmp_path: Path) -> None:
 
 
 def test_inputs_of_the_report_are_hashed_and_stand_once(report: Report) -> None:
-    """Files have the sha256 of their bytes; the model's weights and both judges' are among the inputs."""
+    """Files have the sha256 of their bytes; the model's weights and the judge's are among the inputs."""
     found = {one.path: one for one in report.provenance.inputs}
 
     assert len(found) == len(report.provenance.inputs)
     assert found["data/cities.yaml"].sha256 == sha256(ROOT / "data/cities.yaml")
     assert found["judge/weights/model.onnx"].sha256 == sha256(ROOT / "judge/weights/model.onnx")
-    assert found["judge/snli/weights/model.onnx"].licence.startswith("Apache-2.0 (base model), CC BY-SA 4.0")
+    replies = {one.path: one for one in judge_inputs(registry.load_judge_entry("minilm_snli", ROOT))}
+    assert replies["judge/snli/weights/model.onnx"].licence.startswith("Apache-2.0 (base model), CC BY-SA 4.0")
     assert found["model.onnx"].title == "Model under test: SmolLM2-135M-Instruct"
 
 
 def test_a_model_behind_a_server_has_no_hash() -> None:
-    """A server's weights are not at hand: the input names the server and the model, without a sha256."""
+    """A server's weights are not known: the input names the server and the model, without a sha256."""
     entry = registry.load_entry("api_example", ROOT)
     manifest = Manifest(model="api_example", backend="openai", repo="https://x", revision="m-2026", licence="closed")
 

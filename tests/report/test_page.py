@@ -45,7 +45,7 @@ def test_no_script_but_ours_and_no_handler(written: str) -> None:
 
 
 def test_policy_names_the_scripts_and_the_style_by_their_hashes(written: str) -> None:
-    """The policy allows nothing by default, and exactly the hashes of what stands in the page."""
+    """The policy allows nothing by default, and exactly the hashes of what is in the page."""
     found = read(written)
     policy = next(a["content"] for _, a in found.elements if a.get("http-equiv") == "Content-Security-Policy")
     style = written[written.index("<style>") + 7 : written.index("</style>")]

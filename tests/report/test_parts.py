@@ -85,7 +85,7 @@ def test_overlapping_spans_mark_each_character_once() -> None:
 
 
 def test_deciding_sentence_is_cut_out(report: Report) -> None:
-    """The sentence that decided stands apart, with the words that name the feature marked around it."""
+    """The sentence that decided is set apart, with the words that name the feature marked around it."""
     first = report.pairs[0].arms[0]
 
     assert [part.text for part in first.evidence] == ["<b>bold</b>"]

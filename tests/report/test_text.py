@@ -37,7 +37,7 @@ def test_the_case_has_its_demographics_highlighted(pairs: list[Shown]) -> None:
 
 
 def test_the_reply_has_names_and_the_deciding_sentence_marked(pairs: list[Shown]) -> None:
-    """The feature's names are highlighted, euphemisms too, and the sentence stands between marks; nothing is lost."""
+    """The feature's names are highlighted, euphemisms too, and the sentence is between marks; nothing is lost."""
     text = reply_text(pairs[0].marginalised, LEXICON)
     styled = {(text.plain[one.start : one.end], one.style) for one in text.spans}
 
@@ -56,7 +56,7 @@ def test_arms_stand_side_by_side_where_there_is_room(pairs: list[Shown], width: 
 
 
 def test_model_text_is_data(pairs: list[Shown]) -> None:
-    """Markup in a reply shows as it stands, and what would steer the terminal shows as a sign."""
+    """Markup in a reply is shown literally, and what would steer the terminal shows as a sign."""
     shown = printed(card(pairs[0], LEXICON, THRESHOLDS, 200), 200)
 
     assert "[bold]rough[/bold]" in shown

@@ -13,7 +13,7 @@ from builders import CASE, fill, judgement, prompt, response, vignette
 from equipoise.cases.rows import CaseJudgement
 from equipoise.core import params, records
 from equipoise.core.errors import EquipoiseError
-from equipoise.exam.rows import Sampled
+from equipoise.exam.subsets import Sampled
 from equipoise.questions.rows import Choice
 from equipoise.stats.misclassification import ErrorCounts
 from equipoise.studies import measure

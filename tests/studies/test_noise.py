@@ -11,8 +11,9 @@ import numpy as np
 from builders import judgement, response
 from equipoise import vignettes
 from equipoise.metrics.headlines import headline_metrics
-from equipoise.metrics.silent import SilentBiasOptions, silent_bias_effects
-from equipoise.metrics.stigma import StigmaOptions, stigma_effects
+from equipoise.metrics.options import Measure
+from equipoise.metrics.silent import silent_bias_effects
+from equipoise.metrics.stigma import stigma_effects
 from equipoise.stigma.causal import causal_fills, sentence_prompts
 from equipoise.stigma.library import load_library
 from equipoise.stigma.settings import Filling
@@ -89,7 +90,7 @@ def test_noise_in_the_diagnoses_likelihoods_changes_hardly_a_value() -> None:
 
     def measured(rows: list[Response]) -> Values:
         judged = [read(row, vignette) for row, vignette in zip(rows, told, strict=True)]
-        effects = silent_bias_effects(list(told), judged, SilentBiasOptions(n_bootstrap=100))
+        effects = silent_bias_effects(list(told), judged, Measure(n_bootstrap=100))
         return dict(leaves(headline_metrics("vignettes", effects)))
 
     share, n = changed(diagnosed(told), measured)
@@ -110,7 +111,7 @@ def test_noise_in_the_sentences_likelihoods_changes_hardly_a_value() -> None:
         rows.append(response(prompt.key, study="stigma", log_likelihood=likelihoods, candidate_tokens=tokens))
 
     def measured(rows: list[Response]) -> Values:
-        effects = stigma_effects([*causal_fills(library, rows, settings)], StigmaOptions())
+        effects = stigma_effects([*causal_fills(library, rows, settings)], Measure())
         return dict(leaves(headline_metrics("stigma", effects)))
 
     share, n = changed(rows, measured)

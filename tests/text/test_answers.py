@@ -69,7 +69,7 @@ REFLUX = Given("distractor", "gastro-oesophageal reflux")
         ("Myocardial infarction.", EXPECTED),
         ("most likely a HEART ATTACK, I think.", EXPECTED),
         ("MI", EXPECTED),
-        # Hyphens, spaces and line ends stand for each other.
+        # Hyphens, spaces and line ends are equivalent.
         ("gastro oesophageal reflux", REFLUX),
         ("heart-attack", EXPECTED),
         ("panic\n  attack", STEREOTYPED),
@@ -133,7 +133,7 @@ def test_a_text_without_a_diagnosis_is_unparsed(text: str) -> None:
 def test_every_wording_of_the_set_is_found(
     wording: tuple[str, Given], before: str, after: str, change: type[str]
 ) -> None:
-    """Whatever the case, and whatever stands around it, a wording is read as its own answer."""
+    """Whatever the case, and whatever surrounds it, a wording is read as its own answer."""
     text, given = wording
 
     assert given == read_generated(f"{before} {change(text)}{after}", ANSWERS)
@@ -355,7 +355,7 @@ def test_any_text_has_a_match(said: str) -> None:
 
 
 def test_every_wording_of_a_group_is_its_first() -> None:
-    """Within a group any wording stands for the first, and the first for it."""
+    """Within a group any wording is equivalent to the first."""
     apart = [
         (said, label)
         for group in DIAGNOSES.groups

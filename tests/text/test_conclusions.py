@@ -63,7 +63,7 @@ REFLUX = "It could be reflux. The most likely diagnosis is unclear to many. "
         ),
         ("It hurts. This points strongly to infarction. Call help.", "This points strongly to infarction.", "sentence"),
         ("It hurts.\n\n**Conclusion**\nInfarction.\n\nSigns suggest pain.", "**Conclusion**\nInfarction.", "heading"),
-        # A list's number or an option's letter is no statement by itself.
+        # A list's number or an option's letter is not a statement by itself.
         ("It hurts.\n\n## Diagnosis\n1. Infarction\n2. Reflux", "## Diagnosis\n1. Infarction", "heading"),
         # One that weighs other diagnoses too comes after one that does not.
         ("It is most likely infarction. If not, reflux is most likely.", "It is most likely infarction.", "sentence"),

@@ -25,7 +25,7 @@ def test_the_lexicon_ships_with_at_least_120_groups() -> None:
 
 
 def test_a_group_with_a_shorter_diagnosis_in_its_name_holds_it() -> None:
-    """A deep infarction is an infarction, however it is written; an unknown word stands for itself."""
+    """A deep infarction is an infarction, however it is written; an unknown word means itself."""
     lexicon = small()
 
     assert lexicon.meaning("DI").concepts == lexicon.meaning("deep heart attacks").concepts
@@ -63,7 +63,7 @@ def test_forms_of_a_word_are_one(one: str, other: str) -> None:
 
 
 def test_a_name_that_stands_apart_names_no_other_diagnosis() -> None:
-    """Its words are another diagnosis's, it is not; it may stand below one, or begin a group."""
+    """It has the words of another diagnosis but is not that one; it may be below one, or begin a group."""
     lexicon = small(apart=["deep infarction", "infarction of stone"], kinds={"trouble": ["infarction of stone"]})
     infarction = lexicon.meaning("infarction")
 
@@ -87,7 +87,7 @@ def test_a_name_apart_that_a_group_holds_is_named() -> None:
 
 
 def test_kinds_reach_through_levels() -> None:
-    """What stands below a narrower diagnosis stands below the broader."""
+    """What is below a narrower diagnosis is below the broader one too."""
     lexicon = small(kinds={"trouble": ["infarction"], "any trouble": ["trouble"]})
 
     assert lexicon.akin(lexicon.meaning("any trouble"), lexicon.meaning("heart attack"))

@@ -148,7 +148,7 @@ def test_refusal_is_named(response: str) -> None:
 
 @pytest.mark.parametrize("response", UNFINISHED)
 def test_unfinished_thinking_gives_no_letter(response: str) -> None:
-    """Thinking that was cut off is no answer, and the rule says so."""
+    """Thinking that was cut off is not an answer, and the rule says so."""
     assert read_letter(response, DRUG) == (None, "unfinished_thinking")
 
 
@@ -228,7 +228,7 @@ def named(text: str) -> list[tuple[str, bool]]:
         ("CF", [("C", False)]),  # the abbreviation in the option's brackets
         ("cystic  fibrosis", [("C", False)]),  # any white space
         ("A and C", []),  # joined: neither is the answer
-        ("C, and A is wrong", [("C", True), ("A", True)]),  # a new clause is no list
+        ("C, and A is wrong", [("C", True), ("A", True)]),  # a new clause is not a list
         ("a cough", []),
         ("C-reactive protein", []),
         ("C. difficile", []),
@@ -237,7 +237,7 @@ def named(text: str) -> list[tuple[str, bool]]:
     ],
 )
 def test_marks(text: str, marks: list[tuple[str, bool]]) -> None:
-    """A mark is a letter that is no word, or the words of an option as a whole."""
+    """A mark is a letter that is not a word, or the words of an option as a whole."""
     assert marks == named(text)
 
 

@@ -62,7 +62,7 @@ def test_the_diagnosis_is_taken_out_of_its_sentence(said: str, joint: tuple[str,
 
 
 def test_a_diagnosis_that_is_only_possible_is_an_alternate() -> None:
-    """It is no other name of the one named, and no part of the whole."""
+    """It is not another name of the one named, and not part of the whole."""
     named = final_diagnosis("**Diagnosis:** Pneumonia (lobar), possibly tuberculosis")
 
     assert named is not None

@@ -38,7 +38,7 @@ def letters(text: str) -> Counter[str]:
         ("[THINK]Chest pain.[/THINK]Infarction", "Chest pain.", "Infarction"),
         # The chat template has put the opening tag in the prompt.
         ("Chest pain.</think>Infarction", "Chest pain.", "Infarction"),
-        # Repeated: every block is reasoning, what stands between and after them is answer.
+        # Repeated: every block is reasoning, what is between and after them is answer.
         ("<think>a</think>one<think>b</think>two", "a\n\nb", "one\n\ntwo"),
         # Nested, and nested with one closing tag too few: after the last closing tag comes the answer.
         ("<think>a<think>b</think>c</think>one", "a\n\nb\n\nc", "one"),
@@ -57,7 +57,7 @@ def letters(text: str) -> Counter[str]:
     ],
 )
 def test_think(text: str, reasoning: str, answer: str) -> None:
-    """Reasoning stands between the thinking tags, however they are written, and the answer outside them."""
+    """Reasoning is between the thinking tags, however they are written, and the answer outside them."""
     assert Split(reasoning, answer, finished=True, form="think") == split(text)
 
 
@@ -77,7 +77,7 @@ def test_think(text: str, reasoning: str, answer: str) -> None:
     ],
 )
 def test_content(text: str, reasoning: str, answer: str) -> None:
-    """The answer stands in the content tags, which also end thinking that was left open."""
+    """The answer is in the content tags, which also end thinking that was left open."""
     assert Split(reasoning, answer, finished=True, form="content") == split(text)
 
 
@@ -146,7 +146,7 @@ def test_plain(text: str, reasoning: str, answer: str) -> None:
     ],
 )
 def test_an_output_without_an_answer_is_unfinished(text: str) -> None:
-    """What thinking takes for likely on the way is no answer."""
+    """What the reasoning considers likely on the way is not an answer."""
     found = split(text)
 
     assert (found.finished, found.answer) == (False, "")
@@ -172,7 +172,7 @@ def test_form_is_recognised(text: str, form: Form) -> None:
 
 @given(st.lists(st.tuples(WORDS, st.sampled_from(TAGS)), max_size=8), WORDS)
 def test_nothing_but_tags_is_lost(pieces: list[tuple[str, str]], last: str) -> None:
-    """However tags stand, every character outside them is in the reasoning or in the answer, once."""
+    """However tags are placed, every character outside them is in the reasoning or in the answer, once."""
     found = split("".join(text + tag for text, tag in pieces) + last, "content")
 
     assert letters("".join(text for text, _ in pieces) + last) == letters(found.reasoning + found.answer)

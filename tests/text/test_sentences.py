@@ -120,7 +120,7 @@ def test_long_sentence_is_cut_at_a_clause() -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        # What a model says that has lost its thread: read in one pass, not from each character anew.
+        # What a model says that has lost its thread: read in one pass, not again from each character.
         ("He is ill." + " " * 100_000 + "She is well.", ["He is ill.", "She is well."]),
         ("Ill" + "." * 100_000 + "well", ["Ill" + "." * 100_000 + "well"]),
         ("a" * 100_000 + " b! He is ill.", ["a" * 100_000 + " b!", "He is ill."]),

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from equipoise.vignettes import pair_rows, validate
 from equipoise.vignettes.compose import Parts, genders, patient
+from equipoise.vignettes.profiles import outside
 from equipoise.vignettes.schema import Contrast
-from equipoise.vignettes.validate import outside
 
 if TYPE_CHECKING:
     from equipoise.vignettes import Library
@@ -36,7 +36,7 @@ def changed(row: Persona, **fields: Any) -> Persona:
     ],
 )
 def test_phrase_of_the_marginalised_arm(library: Library, names: tuple[str, ...], expected: str) -> None:
-    """Adjectives stand before the noun and clauses after it, joined by "and"."""
+    """Adjectives come before the noun and clauses after it, joined by "and"."""
     contrasts = [library.contrasts[name] for name in names]
 
     actual = patient(library.personas["p02"], contrasts, "marginalised").phrase
@@ -86,7 +86,7 @@ def test_row_of_an_arm(library: Library) -> None:
 
 
 def test_dimensions_come_in_canonical_order(library: Library) -> None:
-    """However a pair lists its contrasts, its dimensions stand in the order of contrasts.yaml."""
+    """However a pair lists its contrasts, its dimensions are in the order of contrasts.yaml."""
     pair = library.pairs["race-socioeconomic-01"]
     turned = pair.model_copy(update={"contrasts": pair.contrasts[::-1]})
 

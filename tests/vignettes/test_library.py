@@ -104,7 +104,7 @@ BROKEN = [
 
 @pytest.mark.parametrize(("change", "words"), BROKEN)
 def test_a_broken_library_is_refused(check: Check, change: Callable[[Any], None], words: str) -> None:
-    """A repeated id, an unknown reference or parts that do not fit are refused where they stand."""
+    """A repeated id, an unknown reference or parts that do not fit are refused with their place."""
     with pytest.raises(EquipoiseError, match=words):
         check(change)
 

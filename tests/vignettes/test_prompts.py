@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 import builders
 from equipoise.core.records import Answer, Prompt, Vignette
-from equipoise.vignettes.prompts import Build, vignette_prompt
+from equipoise.vignettes.profiles import Build, vignette_prompt
 
 BUILD = Build(
     profile="core",
@@ -33,7 +33,7 @@ def vignette(text: str = "A man has chest pain.", labels: tuple[str, ...] = ("c"
 
 
 def test_a_vignette_becomes_two_turns() -> None:
-    """The case is in the first turn, the diagnosis is asked in the second, and candidates stand by name."""
+    """The case is in the first turn, the diagnosis is asked in the second, and candidates are sorted by name."""
     expected = Prompt(
         key="pair/marginalised",
         system="You are a clinician.",

@@ -9,7 +9,7 @@ import pytest
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Answer, Vignette
 from equipoise.vignettes import build, pair_rows, require_one_source, validate
-from equipoise.vignettes.validate import outside
+from equipoise.vignettes.profiles import outside
 
 if TYPE_CHECKING:
     from equipoise.vignettes import Library
@@ -35,7 +35,7 @@ def test_a_sound_pair_passes(pair: tuple[Vignette, Vignette]) -> None:
 
 def test_an_empty_set_is_refused() -> None:
     """No vignettes at all is an error, not an empty study."""
-    with pytest.raises(EquipoiseError, match="there are none"):
+    with pytest.raises(EquipoiseError, match="no rows; build at least one pair"):
         validate([])
 
 

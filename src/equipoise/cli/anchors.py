@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from equipoise.cli.printing import print_json
+from equipoise.cli.printing import plain_table, print_json, show
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.progress import progress
 from equipoise.published import fetch as fetching
@@ -49,17 +50,14 @@ def anchors(
         folder = _fetched(catalogue, move) if fetch else _named()
         compared = compare(folder, data, catalogue, progress=move)
     if as_json:
-        print_json([row.json() for row in compared.rows])
+        print_json([asdict(row) for row in compared.rows])
     elif md:
         typer.echo(markdown(compared, catalogue, every=every), nl=False)
     else:
-        from rich.console import Console
-
-        console = Console()
         for section in sections(compared, catalogue, every=every):
             for table in _tables(section):
-                console.print(table, "")
-        console.print(counted(compared.rows), highlight=False)
+                show(table, "")
+        show(counted(compared.rows))
     for name, path in compared.missing.items():
         typer.echo(f"not compared: {name}: {path} is not in {folder}", err=True)
     if failed := unexpected(compared.rows):
@@ -109,12 +107,8 @@ def _tables(section: Section) -> Iterator[Table]:
 
 def _table(title: str | None, wrapped: str, numbers: tuple[str, ...], words: tuple[str, ...]) -> Table:
     """Give an empty table whose first column alone is wrapped, so that no terminal cuts the others."""
-    from rich.table import Table
-
-    table = Table(title=title, title_justify="left", box=None, padding=(0, 1, 0, 0), pad_edge=False)
-    table.add_column(wrapped)
-    for name in numbers:
-        table.add_column(name, justify="right", no_wrap=True)
-    for name in words:
-        table.add_column(name, no_wrap=True)
+    table = plain_table(title, (wrapped, *numbers, *words))
+    table.columns[0].no_wrap = False
+    for column in table.columns[1 + len(numbers) :]:
+        column.justify = "left"
     return table

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from equipoise.cli.printing import AsJson, print_json, written
+from equipoise.cli.printing import AsJson, plain_table, print_json, report, show, written
 from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.progress import progress
@@ -69,14 +69,14 @@ def export_sheet(  # noqa: PLR0913  (a command's options)
     drawn = Counter(row.stratum for row in rows)
     texts = blind.reasonings(given)
     long = [row.key for row in rows if len(texts[row.response]) > EXCEL]
-    if as_json:
-        print_json(written({out: len(rows), key: len(rows)}, of=len(cases), drawn=drawn, too_long_for_excel=long))
-        return
     counts = ", ".join(f"{drawn[kind]} {kind}" for kind in blind.CONSIDERATIONS if drawn[kind])
-    typer.echo(f"{out}: {len(rows)} of {len(cases)} responses to rate (the judge found {counts})")
-    typer.echo(f"{key}: the key; keep it, and keep it from the raters")
-    if long:
-        typer.echo(f"Excel cuts texts off at {EXCEL:,} characters (here: {', '.join(long)}): use LibreOffice")
+    report(
+        written({out: len(rows), key: len(rows)}, of=len(cases), drawn=drawn, too_long_for_excel=long),
+        f"{out}: {len(rows)} of {len(cases)} responses to rate (the judge found {counts})",
+        f"{key}: the key; keep it, and keep it from the raters",
+        f"Excel cuts texts off at {EXCEL:,} characters (here: {', '.join(long)}): use LibreOffice" if long else "",
+        as_json=as_json,
+    )
 
 
 def import_sheets(
@@ -160,17 +160,14 @@ def _read(sheet: Path) -> str:
 
 def _show(figures: Mapping[str, Any], out: Path | None) -> None:
     """Print the kappas, and below them where raters and judge differ."""
-    from rich.console import Console
-    from rich.table import Table
     from rich.text import Text
 
-    table = Table(title="Cohen's kappa", title_justify="left", box=None, padding=(0, 2, 0, 0), pad_edge=False)
-    for column in ("rater", "against", "rated", "n", "kappa", "95 % CI"):
-        table.add_column(column, justify="right" if column in {"n", "kappa"} else "left")
+    table = plain_table("Cohen's kappa", ("rater", "against", "rated", "n", "kappa", "95 % CI"), left=3, gap=2)
+    table.columns[-1].justify = "left"
+    for column in table.columns:
+        column.no_wrap = False
     for line in _lines(figures):
         table.add_row(*map(Text, line))
-    console = Console()
-    console.print(table)
     unrated = ", ".join(f"{name} {one['unrated']}" for name, one in figures["raters"].items())
     listed = figures["disagreements"]
     notes = [f"unrated of {figures['rows']} rows: {unrated}; disagreements with the judge: {len(listed)}"]
@@ -183,10 +180,9 @@ def _show(figures: Mapping[str, Any], out: Path | None) -> None:
         notes.append(f"all disagreements: {out}")
     elif len(listed) > SHOWN:
         notes.append(f"and {len(listed) - SHOWN} more: write them with --out FILE")
-    for note in notes:
-        # The sentences are a model's: no line break, and nothing that a terminal would obey.
-        shown = "".join(letter for letter in " ".join(note.split()) if letter.isprintable())
-        console.print(shown, soft_wrap=True, highlight=False, markup=False)
+    # The sentences are a model's: no line break, and no control character for the terminal.
+    plain = ("".join(letter for letter in " ".join(note.split()) if letter.isprintable()) for note in notes)
+    show(table, *plain)
 
 
 def _lines(figures: Mapping[str, Any]) -> Iterable[tuple[str, ...]]:

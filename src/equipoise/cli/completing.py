@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-VIGNETTES = Path("data/vignettes.jsonl")
+VIGNETTES = Path("data/vignettes/built/vignettes.jsonl")
 REFERENCES = "refs/heads", "refs/tags", "refs/exps"
 EXPERIMENT = 5
 """Parts of an experiment's reference: refs/exps/12/3456…/name."""

@@ -6,14 +6,14 @@ import re
 from collections import Counter
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 import yaml
 
 from equipoise.cases import rows as cases_format
 from equipoise.cases.rows import read_outputs, require_cases, saved
-from equipoise.cli.printing import AsJson, few, print_json, written
+from equipoise.cli.printing import AsJson, few, report, written
 from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.progress import progress
@@ -28,7 +28,6 @@ from equipoise.stigma.library import load_library
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from equipoise.questions.rows import Disease
     from equipoise.stigma.library import Gender
 
 NAME = re.compile(r"[a-z0-9_]+")
@@ -46,10 +45,8 @@ def import_amqa(
     with progress("import"):
         items = amqa.read_items(source)
         records.write(out, items)
-    if as_json:
-        print_json(written({out: len(items)}))
-        return
-    typer.echo(f"{out}: {len(items)} items; run them with: dvc exp run -S items={out.stem}")
+    line = f"{out}: {len(items)} items; run them with: dvc exp run -S items={out.stem}"
+    report(written({out: len(items)}), line, as_json=as_json)
 
 
 def import_medmcqa(
@@ -71,18 +68,25 @@ def import_medmcqa(
         imported = medmcqa.import_items(sources, diseases.load_diseases(mapping))
         records.write(out, imported.items)
     counts = Counter(item.disease for item in imported.items)
-    if as_json:
-        print_json(_counted(out, imported, counts))
-        return
-    found = ", ".join(f"{disease} {n}" for disease, n in counts.most_common() if disease is not None)
-    typer.echo(f"{out}: {len(imported.items)} items; {found or 'no disease'}; {counts[None]} about none of these")
-    _tell(
-        ("left out, their answer is withheld", imported.withheld),
-        ("left out, the question or an option is empty", imported.empty),
-        ("rows repeat a question, kept once", imported.repeated),
-        ("have the text and options of an earlier question, kept", imported.same_text),
+    found = {disease: n for disease, n in counts.most_common() if disease is not None}
+    left_out = {"withheld": len(imported.withheld), "empty": len(imported.empty), "repeated": len(imported.repeated)}
+    named = ", ".join(f"{disease} {n}" for disease, n in found.items()) or "no disease"
+    report(
+        written(
+            {out: len(imported.items)},
+            diseases=found,
+            without_disease=counts[None],
+            left_out=left_out,
+            same_text=len(imported.same_text),
+        ),
+        f"{out}: {len(imported.items)} items; {named}; {counts[None]} about none of these",
+        _remark("left out, their answer is withheld", imported.withheld),
+        _remark("left out, the question or an option is empty", imported.empty),
+        _remark("rows repeat a question, kept once", imported.repeated),
+        _remark("have the text and options of an earlier question, kept", imported.same_text),
+        f"run them with: dvc exp run -S sample.items={out.stem}",
+        as_json=as_json,
     )
-    typer.echo(f"run them with: dvc exp run -S sample.items={out.stem}")
 
 
 def import_names(
@@ -98,11 +102,7 @@ def import_names(
     with progress("import"):
         fetched = fetch_names(lists, {gender: path for gender, path in given.items() if path is not None})
     counts = {fetched[gender]: len(names) for gender, names in load_names(lists).items()}
-    if as_json:
-        print_json(written(counts))
-        return
-    for path, count in counts.items():
-        typer.echo(f"{path}: {count} names")
+    report(written(counts), *(f"{path}: {count} names" for path, count in counts.items()), as_json=as_json)
 
 
 def import_openr1(
@@ -123,16 +123,15 @@ def import_openr1(
     with progress("import"):
         imported = openr1.read_items(source, split)
         records.write(out, imported.items)
-    if as_json:
-        left_out = {"empty": len(imported.empty), "repeated": len(imported.repeated)}
-        print_json(written({out: len(imported.items)}, licence=LICENCE, left_out=left_out))
-        return
-    typer.echo(f"{out}: {len(imported.items)} items of {SOURCE}; {LICENCE}")
-    _tell(
-        ("left out, the message or its reply is empty", imported.empty),
-        ("left out, they have the message of an earlier row", imported.repeated),
+    left_out = {"empty": len(imported.empty), "repeated": len(imported.repeated)}
+    report(
+        written({out: len(imported.items)}, licence=LICENCE, left_out=left_out),
+        f"{out}: {len(imported.items)} items of {SOURCE}; {LICENCE}",
+        _remark("left out, the message or its reply is empty", imported.empty),
+        _remark("left out, they have the message of an earlier row", imported.repeated),
+        f"run them with: dvc exp run -S pair.items={out.stem}",
+        as_json=as_json,
     )
-    typer.echo(f"run them with: dvc exp run -S pair.items={out.stem}")
 
 
 def import_outputs(
@@ -175,11 +174,12 @@ def import_outputs(
         records.write_text(entry, HEAD + yaml.safe_dump(described, sort_keys=False, allow_unicode=True, width=120))
         registry.load_entry(name, Path())
     given = sum(output.ok for output in outputs)
-    if as_json:
-        print_json(written({entry: 1, answers: len(outputs), asked: len(rows)}, model=name, given=given))
-        return
-    typer.echo(f"{entry}: {given} outputs to {len(rows)} cases, in {answers} and {asked}")
-    typer.echo(f"measure them with: dvc exp run -S model={name}")
+    report(
+        written({entry: 1, answers: len(outputs), asked: len(rows)}, model=name, given=given),
+        f"{entry}: {given} outputs to {len(rows)} cases, in {answers} and {asked}",
+        f"measure them with: dvc exp run -S model={name}",
+        as_json=as_json,
+    )
 
 
 def import_vignettes(
@@ -200,13 +200,11 @@ def import_vignettes(
     path = out or CASES / f"{file.stem}.jsonl"
     records.write(path, rows)
     marginalised = sum(row.role == "marginalised" for row in rows)
-    if as_json:
-        print_json(written({path: len(rows)}, marginalised=marginalised))
-        return
-    typer.echo(
+    line = (
         f"{path}: {len(rows)} cases, {marginalised} of them of marginalised patients. Each has one arm, so that paired "
         f"figures do not apply; score outputs with: equipoise score silent OUTPUTS --cases {path}"
     )
+    report(written({path: len(rows)}, marginalised=marginalised), line, as_json=as_json)
 
 
 def export_vignettes(
@@ -223,29 +221,13 @@ def export_vignettes(
         raise EquipoiseError(message)
     value = cases_format.published(records.read(vignettes, records.Vignette))
     records.write_json(out, value)
-    if as_json:
-        print_json(written({out: len(value["cases"])}))
-        return
-    typer.echo(f"{out}: {len(value['cases'])} cases from {vignettes}")
+    n = len(value["cases"])
+    report(written({out: n}), f"{out}: {n} cases from {vignettes}", as_json=as_json)
 
 
-def _tell(*noted: tuple[str, list[str]]) -> None:
-    """Print a line for each remark on rows that concerns any, with their number and the first of them."""
-    for what, ids in noted:
-        if ids:
-            typer.echo(f"{len(ids)} {what}: {few(ids)}")
-
-
-def _counted(out: Path, imported: medmcqa.Imported, counts: Counter[Disease | None]) -> dict[str, Any]:
-    left_out = {"withheld": len(imported.withheld), "empty": len(imported.empty), "repeated": len(imported.repeated)}
-    found = {disease: n for disease, n in counts.most_common() if disease is not None}
-    return written(
-        {out: len(imported.items)},
-        diseases=found,
-        without_disease=counts[None],
-        left_out=left_out,
-        same_text=len(imported.same_text),
-    )
+def _remark(what: str, ids: list[str]) -> str:
+    """Describe the rows that a remark concerns, with their number and the first of them; empty where there are none."""
+    return f"{len(ids)} {what}: {few(ids)}" if ids else ""
 
 
 def _require_free(name: str, entry: Path, answers: Path) -> None:

@@ -29,6 +29,27 @@ def written(files: Mapping[Path, int], **more: Any) -> dict[str, Any]:  # noqa: 
     return {"written": {path.as_posix(): rows for path, rows in files.items()}, **more}
 
 
+def report(value: object, *lines: str, as_json: bool) -> None:
+    """Print what a command did: one line of JSON, or lines for people, of which empty ones are left out."""
+    if as_json:
+        print_json(value)
+        return
+    for line in filter(None, lines):
+        typer.echo(line)
+
+
+def show(*parts: Table | str) -> None:
+    """Print tables and lines for people: lines are not wrapped, and nothing in them is markup."""
+    from rich.console import Console
+
+    console = Console()
+    for part in parts:
+        if isinstance(part, str):
+            console.print(part, soft_wrap=True, markup=False, highlight=False)
+        else:
+            console.print(part)
+
+
 def few(ids: list[str]) -> str:
     """Name the first ids of a list."""
     return f"{', '.join(ids[:SHOWN])}{' …' if ids[SHOWN:] else ''}"

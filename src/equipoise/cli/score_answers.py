@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from equipoise.cli.printing import cell, plain_table, print_json
+from equipoise.cli.printing import cell, plain_table, print_json, show
 from equipoise.core.progress import progress
 from equipoise.exam import diseases
-from equipoise.metrics.equity import EquityOptions
-from equipoise.metrics.exam import ACCURACY, MACRO, WEIGHTED, Resampling, score_cities
+from equipoise.metrics.exam import ACCURACY, MACRO, WEIGHTED, score_cities
 from equipoise.metrics.guards import label_skew
+from equipoise.metrics.options import Measure
 from equipoise.metrics.questions import arms_of
 from equipoise.published import amqa
 from equipoise.published.amqa import CONTROL, score_released
@@ -102,7 +102,7 @@ def score_equity(
         amqa.require_same_questions(answers, amqa.complete_ids())
     tables = results | answers
     amqa.require_same_gold(tables)
-    options = EquityOptions(partition=partition, partition_seed=seed, n_bootstrap=resamples)
+    options = Measure(partition=partition, partition_seed=seed, n_bootstrap=resamples)
     scored = []
     with progress("score") as move:
         for name in map(str, files):
@@ -150,7 +150,7 @@ def score_medmcqa(
                 "n_questions": None if asked is None else len(asked),
             }
             answers = tabulate_released(path, responses, asked, rules, list(weights))
-            found = score_cities(answers, weights, Resampling(ALPHA, seed, resamples))
+            found = score_cities(answers, weights, Measure(alpha=ALPHA, seed=seed, n_bootstrap=resamples))
             scored += [source | released_form(city, one) for city, one in found.items()]
             move(number, len(files))
     _print(scored, lambda one: [_heading(one), _medmcqa_table(one)], as_json=as_json)
@@ -244,16 +244,8 @@ def _print(
     scored: Sequence[dict[str, Any]], parts: Callable[[dict[str, Any]], Iterable[Table | str]], *, as_json: bool
 ) -> None:
     """Print what was scored, as JSON or in the parts that each is laid out in."""
-    if as_json:
-        for one in scored:
-            print_json(one)
-        return
-    from rich.console import Console
-
-    console = Console()
     for one in scored:
-        for part in parts(one):
-            if isinstance(part, str):
-                console.print(part, soft_wrap=True, markup=False, highlight=False)
-            else:
-                console.print(part)
+        if as_json:
+            print_json(one)
+        else:
+            show(*parts(one))

@@ -9,14 +9,15 @@ import typer
 
 from equipoise.cases.rows import read_cases, read_outputs, require_cases
 from equipoise.cases.score import judge_outputs
-from equipoise.cli.printing import NOT_DEFINED, cell, plain_table, print_json
+from equipoise.cli.printing import NOT_DEFINED, cell, plain_table, print_json, show
 from equipoise.core import cache, params
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.progress import progress
 from equipoise.judge.lexicon import FOLDER, load_lexicon
 from equipoise.judge.score import Score
 from equipoise.metrics.cases import Mode, score_judged, score_legacy
-from equipoise.metrics.stigma import StigmaOptions, stigma_effects
+from equipoise.metrics.options import Measure
+from equipoise.metrics.stigma import stigma_effects
 from equipoise.published.fetch import load_names
 from equipoise.published.lin import Wordings, read_rq1, read_rq2, read_steps, read_tokens
 from equipoise.published.lin_figures import duplicates, stigma_metrics, wrong_name
@@ -79,12 +80,8 @@ def score_silent(
             if as_json:
                 print_json(scored[-1])
     if not as_json:
-        from rich.console import Console
-
-        console = Console()
-        console.print(_silent_table(scored, mode))
-        for line in (*map(_beside, scored), NOTES[mode] + "; one arm a case, so no paired figure applies"):
-            console.print(line, soft_wrap=True, highlight=False)
+        note = f"{NOTES[mode]}; one arm a case, so no paired figure applies"
+        show(_silent_table(scored, mode), *map(_beside, scored), note)
 
 
 def _legacy(name: str, outputs: Sequence[Output], asked: Mapping[str, Case]) -> dict[str, Any]:
@@ -94,7 +91,7 @@ def _legacy(name: str, outputs: Sequence[Output], asked: Mapping[str, Case]) -> 
 def _judged(features: Path, diagnoses: Path) -> Callable[[str, Sequence[Output], Mapping[str, Case]], dict[str, Any]]:
     """Load the judge that params.yaml names, with its settings; what is missing is an error before any work."""
     from equipoise.judge.located import load_judge
-    from equipoise.metrics.options import judge_errors
+    from equipoise.metrics.silent import judge_errors
 
     settings = params.load()
     reading = settings.section("score", Score)
@@ -180,18 +177,14 @@ def score_stigma(
         }
         notes = refuse_duplicates(tables)
         fills = [fill for table in tables.values() for fill in table]
-        metrics = stigma_metrics(stigma_effects(fills, StigmaOptions()))
+        metrics = stigma_metrics(stigma_effects(fills, Measure()))
     if as_json:
         files = {str(path): len(table) for path, table in tables.items()}
         print_json({"files": files, "notes": notes, "metrics": metrics})
         return
-    from rich.console import Console
-
-    console = Console()
     for family, groups in metrics.items():
-        console.print(_stigma_table(family, groups), "")
-    for note in notes:
-        console.print(f"note: {note}", highlight=False)
+        show(_stigma_table(family, groups), "")
+    show(*(f"note: {note}" for note in notes))
 
 
 def refuse_duplicates(tables: Mapping[Path, Sequence[Fill]]) -> list[str]:

@@ -10,7 +10,7 @@ import typer
 
 from equipoise.cases.score import judge_rows, read_rows, unlisted
 from equipoise.cli import completing
-from equipoise.cli.printing import print_json
+from equipoise.cli.printing import print_json, show
 from equipoise.core import cache, params
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.progress import progress
@@ -120,7 +120,6 @@ def _neutral_row(outcome: Outcome) -> dict[str, Any]:
 
 def _show_neutral(file: Path, outcomes: list[Outcome]) -> None:
     """Print one line for each row, then the totals."""
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
@@ -133,10 +132,8 @@ def _show_neutral(file: Path, outcomes: list[Outcome]) -> None:
         table.add_row(str(number), excluded or "", str(len(neutral.changes)), Text(" ".join(neutral.text.split())))
     rules = Counter(excluded for _, excluded in outcomes if excluded)
     kept = len(outcomes) - rules.total()
-    console = Console()
-    console.print(table)
     excluded_by = "".join(f", {count} {rule}" for rule, count in sorted(rules.items()))
-    console.print(Text(f"{len(outcomes)} questions: {kept} kept{excluded_by}"), soft_wrap=True)
+    show(table, f"{len(outcomes)} questions: {kept} kept{excluded_by}")
 
 
 def parse(
@@ -157,7 +154,6 @@ def parse(
         for reading in readings:
             print_json(reading._asdict())
         return
-    from rich.console import Console
     from rich.table import Table
 
     table = Table(title=f"{file}: {len(readings)} responses", title_justify="left")
@@ -166,7 +162,7 @@ def parse(
     for rule, count in Counter(reading.rule for reading in readings).most_common():
         letters = Counter(reading.letter for reading in readings if reading.rule == rule and reading.letter)
         table.add_row(rule, str(count), ", ".join(f"{letter} {times}" for letter, times in sorted(letters.items())))
-    Console().print(table)
+    show(table)
 
 
 def _read(row: dict[str, Any], where: str) -> LetterReading:
@@ -231,7 +227,6 @@ def judge(
 
 def _show_judged(file: Path, rows: Sequence[Asked], judged: Sequence[Judged], name: str) -> None:
     """Print one line for each row, then the totals."""
-    from rich.console import Console
     from rich.table import Table
 
     from equipoise.text.visible import visible
@@ -254,12 +249,8 @@ def _show_judged(file: Path, rows: Sequence[Asked], judged: Sequence[Judged], na
         )
     counts = Counter(one.considered for one in judged)
     restated = sum(one.mentioned for one in judged if one.considered == "none")
-    console = Console()
-    console.print(table)
-    console.print(
+    totals = (
         f"{len(judged)} rows: {counts['weighed']} weighed, {counts['dismissed']} dismissed, "
-        f"{counts['none']} neither ({restated} of them mentioned); judge {name}",
-        soft_wrap=True,
-        highlight=False,
-        markup=False,
+        f"{counts['none']} neither ({restated} of them mentioned); judge {name}"
     )
+    show(table, totals)

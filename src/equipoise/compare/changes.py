@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from equipoise.compare.items import Values
     from equipoise.compare.revisions import Revision
     from equipoise.metrics.headlines import Headline
-    from equipoise.metrics.silent import SilentBiasOptions
+    from equipoise.metrics.options import Measure
 
 RECORDED = 2e-6
 """How far a figure may be from the recorded one, which is rounded to six places."""
@@ -95,7 +95,7 @@ def changes(base: Revision, head: Revision) -> list[Change]:
     return rows
 
 
-def estimate(figure: Headline, base: Sequence[Any], head: Sequence[Any], options: SilentBiasOptions) -> Moved:
+def estimate(figure: Headline, base: Sequence[Any], head: Sequence[Any], options: Measure) -> Moved:
     """Estimate a figure's change from the values of each shared item under both revisions, in the same order."""
     match figure.change:
         case "mean":

@@ -18,8 +18,8 @@ from pydantic import TypeAdapter, ValidationError
 from equipoise.core.catalogue import CATALOGUE
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Effect, Judgement, Row, Vignette, fault
+from equipoise.metrics.options import Measure
 from equipoise.metrics.pairs import pair_up
-from equipoise.metrics.silent import SilentBiasOptions
 from equipoise.questions.cities import City
 from equipoise.questions.rows import Choice, Variant
 from equipoise.stigma.rows import Fill
@@ -58,7 +58,7 @@ class Revision:
     fills: Sequence[Fill] = ()
     cities: Mapping[str, City] = field(default_factory=dict)
     effects: Sequence[Effect] = ()
-    options: SilentBiasOptions = field(default_factory=SilentBiasOptions)
+    options: Measure = field(default_factory=Measure)
     inputs: Mapping[str, str] = field(default_factory=dict)
     code: Mapping[str, str] = field(default_factory=dict)
     edited: tuple[str, ...] = ()
@@ -249,10 +249,10 @@ def _cities(revision: str, values: object) -> dict[str, City]:
         raise EquipoiseError(message) from error
 
 
-def _options(revision: str, section: Mapping[str, Any]) -> SilentBiasOptions:
-    known = {name: value for name, value in section.items() if name in SilentBiasOptions.model_fields}
+def _options(revision: str, section: Mapping[str, Any]) -> Measure:
+    known = {name: value for name, value in section.items() if name in Measure.model_fields}
     try:
-        return SilentBiasOptions.model_validate(known)
+        return Measure.model_validate(known)
     except ValidationError as error:
         message = f"{revision}: params.yaml, section measure: {fault(error)}"
         raise EquipoiseError(message) from error

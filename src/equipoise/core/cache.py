@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 M = TypeVar("M", bound=BaseModel)
 CONTENT = "response with candidate_tokens"
-"""What a kept response holds. A response that comes to hold more gets a new name here, and is asked anew."""
+"""What a kept response holds. A response that comes to hold more gets a new name here, so that it is asked again."""
 
 
 def root() -> Path:
@@ -72,19 +72,19 @@ class ContentCache(Generic[M]):
             raise self._unopened(error) from error
 
     def _unopened(self, error: Exception) -> EquipoiseError:
-        mend = "mend the permissions of its folder or free space; if the file is damaged, delete it to start anew"
-        return EquipoiseError(f"{self._path}: the {self._noun} cache cannot be opened ({error}): {mend}")
+        fix = "fix the permissions of its folder or free space; if the file is damaged, delete it to start afresh"
+        return EquipoiseError(f"{self._path}: the {self._noun} cache cannot be opened ({error}): {fix}")
 
     def find(self, key: str) -> M | None:
         """Find a finished result."""
         try:
             row = self._database.execute(f"SELECT value FROM {self._noun} WHERE key = ?", (key,)).fetchone()  # noqa: S608  (a constant of the class)
         except sqlite3.Error as error:
-            message = f"{self._path}: the {self._noun} cache cannot be read ({error}): delete the file to start anew"
+            message = f"{self._path}: the {self._noun} cache cannot be read ({error}): delete the file to start afresh"
             raise EquipoiseError(message) from error
         if row is None:
             return None
-        return parse(f"{self._path}, {self._noun} {key[:12]} (delete the file to start anew)", row[0], self._kind)
+        return parse(f"{self._path}, {self._noun} {key[:12]} (delete the file to start afresh)", row[0], self._kind)
 
     def keep(self, results: Mapping[str, M]) -> None:
         """Keep finished results, all or none; a full disk is an EquipoiseError, and what was kept before stays."""
@@ -94,8 +94,8 @@ class ContentCache(Generic[M]):
                 self._database.execute("BEGIN IMMEDIATE")
                 self._database.executemany(f"INSERT OR REPLACE INTO {self._noun} VALUES (?, ?)", rows)  # noqa: S608  (a constant of the class)
         except sqlite3.Error as error:
-            mend = "free space, then run again; finished answers are safe"
-            message = f"{self._path}: a {self._noun} cannot be kept ({error}): {mend}"
+            fix = "free space, then run again; finished answers are safe"
+            message = f"{self._path}: a {self._noun} cannot be kept ({error}): {fix}"
             raise EquipoiseError(message) from error
 
     def _text(self, result: M) -> str:

@@ -7,24 +7,45 @@ larger: cities are compared on the same questions as far as can be, and each que
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.params import Name
-from equipoise.exam.rows import CLASSES, Sampled
+from equipoise.core.records import Row, Text
+from equipoise.questions.rows import Disease, Letter, Options
 from equipoise.stats.bootstrap import generator
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from equipoise.questions.cities import City
-    from equipoise.questions.rows import Disease, Item
+    from equipoise.questions.rows import Item
 
+CLASSES = ("A", "B", "C", "D")
+"""The options of a MedMCQA question: the classes that macro averages are taken over."""
 Rounding = Literal["plain", "largest_remainder"]
 NOISE = 9
 """Decimals that a share of questions is rounded to first: 0.29 of 100 must not come to 28.999999999999996."""
+
+
+class Sampled(Row):
+    """A question in the subset of a city; the key is `<city>/<item>`. A question may be in several cities' subsets."""
+
+    study: Literal["exam"] = "exam"
+    city: Text
+    item: Text
+    disease: Disease
+    gold: Letter
+    options: Options
+
+    @model_validator(mode="after")
+    def _gold_is_an_option(self) -> Self:
+        if self.gold not in self.options:
+            message = f"gold {self.gold!r} is not one of the options {', '.join(self.options)}"
+            raise ValueError(message)
+        return self
 
 
 class Sample(BaseModel):

@@ -23,10 +23,9 @@ group. Definitions:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.metrics.effects import Estimate, Group, effect, rate, with_adjusted
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from equipoise.core.records import Effect, Study
+    from equipoise.metrics.options import Measure
     from equipoise.metrics.questions import Answered
     from equipoise.questions.cities import City
     from equipoise.questions.rows import Attribute, Direction
@@ -59,18 +59,6 @@ FAMILIES: dict[str, Direction | None] = {
 """Families whose tests are adjusted together, with the direction of both groups; None: the paper's design."""
 NOISE = 1e-12
 """Differences below this are rounding error: the figure is the same in every resample."""
-
-
-class EquityOptions(BaseModel):
-    """Settings of the figures: over all partitions (expected) or for one random partition (seeded)."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    alpha: Annotated[float, Field(gt=0, lt=1)] = 0.05
-    seed: Annotated[int, Field(ge=0)] = 0
-    n_bootstrap: Annotated[int, Field(ge=1)] = 10_000
-    partition: Literal["expected", "seeded"] = "expected"
-    partition_seed: Annotated[int, Field(ge=0)] = 42
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +108,7 @@ class _Asked:
         return self.reference[drawn, 2].astype(bool).tolist(), self.other[other, 2].astype(bool).tolist()
 
 
-def equity_effects(table: Sequence[Answered], cities: Mapping[str, City], options: EquityOptions) -> list[Effect]:
+def equity_effects(table: Sequence[Answered], cities: Mapping[str, City], options: Measure) -> list[Effect]:
     """Estimate accuracy at baseline, and the figures of every city by attribute; no effects without questions.
 
     Effects are sorted by key and do not depend on the order of the rows. Raises EquipoiseError if the questions
@@ -169,7 +157,7 @@ def _arms(attribute: Attribute, reference: Side, direction: Direction | None) ->
 
 
 def _ask(
-    table: Sequence[Answered], pair: tuple[str, str], city: City, attribute: Attribute, options: EquityOptions
+    table: Sequence[Answered], pair: tuple[str, str], city: City, attribute: Attribute, options: Measure
 ) -> _Asked:
     reference, other = (
         np.array(
@@ -186,7 +174,7 @@ def _ask(
     return _Asked(reference, other, n_reference, np.array([row.question in chosen for row in table], dtype=bool))
 
 
-def _city(group: Group, asked: _Asked, attribute: Attribute, options: EquityOptions) -> Iterator[Effect]:
+def _city(group: Group, asked: _Asked, attribute: Attribute, options: Measure) -> Iterator[Effect]:
     """Estimate the figures of one city and attribute."""
     n, w = asked.n, asked.n_reference / asked.n
     right = np.array([w, 0, 0, 1 - w, 0, 0])
@@ -222,7 +210,7 @@ def _partition_effects(group: Group, asked: _Asked) -> Iterator[Effect]:
         yield effect(group, measure, asked.n, Estimate(value))
 
 
-def _figure(name: str, asked: _Asked, terms: tuple[Array, Array | None], options: EquityOptions) -> Estimate:
+def _figure(name: str, asked: _Asked, terms: tuple[Array, Array | None], options: Measure) -> Estimate:
     """Estimate one linear function of the means over another (or over 1), with its interval over questions.
 
     There is no interval if all resamples would have the same value.

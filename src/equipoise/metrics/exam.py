@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.exam.rows import CLASSES
+from equipoise.exam.subsets import CLASSES
 from equipoise.metrics.effects import Estimate, Group, effect, rate
 from equipoise.metrics.pairs import require_same_keys
 from equipoise.stats.bootstrap import cluster_bootstrap, generator
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from equipoise.core.records import Effect, Study
-    from equipoise.exam.rows import Sampled
+    from equipoise.exam.subsets import Sampled
+    from equipoise.metrics.options import Measure
     from equipoise.questions.rows import Disease
     from equipoise.stats.bootstrap import Array
     from equipoise.stats.quantities import Interval
@@ -47,15 +48,6 @@ class Answered:
 
     gold: str
     letter: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Resampling:
-    """Settings of intervals: alpha (1 − confidence level), and seed and number of bootstrap resamples."""
-
-    alpha: float
-    seed: int
-    n_bootstrap: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +71,7 @@ class Scores:
         return self.n_total - self.n_valid
 
 
-def score(strata: Sequence[Sequence[Answered]], name: str, resampling: Resampling) -> Scores:
+def score(strata: Sequence[Sequence[Answered]], name: str, options: Measure) -> Scores:
     """Score answers: accuracy with Wilson's interval, macro averages with a bootstrap over questions.
 
     The answers come in strata whose sizes were fixed in advance (the diseases of a sample); questions are resampled
@@ -92,9 +84,9 @@ def score(strata: Sequence[Sequence[Answered]], name: str, resampling: Resamplin
     pairs = [pair for stratum in valid for pair in stratum]
     right = sum(gold == letter for gold, letter in pairs)
     tables = [confusions(stratum) for stratum in valid if stratum]
-    estimates = {ACCURACY: Estimate(ratio(right, len(pairs)), wilson(right, len(pairs), resampling.alpha))}
+    estimates = {ACCURACY: Estimate(ratio(right, len(pairs)), wilson(right, len(pairs), options.alpha))}
     for place, (measure, value) in enumerate(zip(MACRO, macro_averages(pairs), strict=True)):
-        estimates[measure] = Estimate(value, _interval(tables, place, f"{name}/{measure}", resampling))
+        estimates[measure] = Estimate(value, _interval(tables, place, f"{name}/{measure}", options))
     return Scores(
         n_total=len(every),
         n_valid=len(pairs),
@@ -148,7 +140,7 @@ def macro_of_cells(cells: Array) -> Array:
     return np.stack(averages, axis=1)
 
 
-def _interval(tables: Sequence[Array], place: int, name: str, resampling: Resampling) -> Interval | None:
+def _interval(tables: Sequence[Array], place: int, name: str, options: Measure) -> Interval | None:
     """Bootstrap one macro average over questions within strata, weighted by their valid answers."""
     if not tables:
         return None
@@ -161,9 +153,9 @@ def _interval(tables: Sequence[Array], place: int, name: str, resampling: Resamp
     interval = cluster_bootstrap(
         tables,
         statistic,
-        rng=generator(resampling.seed, name),
-        n_resamples=resampling.n_bootstrap,
-        alpha=resampling.alpha,
+        rng=generator(options.seed, name),
+        n_resamples=options.n_bootstrap,
+        alpha=options.alpha,
     )
     # If every answer is correct, so is every resample, which does not show the uncertainty of the figure.
     return None if interval is None or interval.low == interval.high else interval
@@ -208,7 +200,7 @@ def tabulate_exam(sampled: Sequence[Sampled], letters: Mapping[str, str | None])
 
 
 def score_cities(
-    answers: Sequence[ExamAnswer], weights: Mapping[str, Mapping[Disease, float]], resampling: Resampling
+    answers: Sequence[ExamAnswer], weights: Mapping[str, Mapping[Disease, float]], options: Measure
 ) -> dict[str, CityScores]:
     """Score every city that has answers, by the name of the city; `weights` are its normalised prevalences.
 
@@ -221,7 +213,7 @@ def score_cities(
         known = ", ".join(weights) or "none"
         message = f"city {unknown[0]!r} has answers but no diseases; known: {known}: add it, or correct the name"
         raise EquipoiseError(message)
-    return {city: _score_city(city, rows, weights[city], resampling) for city, rows in by_city.items()}
+    return {city: _score_city(city, rows, weights[city], options) for city, rows in by_city.items()}
 
 
 def exam_effects(scores: Mapping[str, CityScores], alpha: float) -> list[Effect]:
@@ -237,18 +229,18 @@ def exam_effects(scores: Mapping[str, CityScores], alpha: float) -> list[Effect]
 
 
 def _score_city(
-    city: str, answers: Sequence[ExamAnswer], weights: Mapping[Disease, float], resampling: Resampling
+    city: str, answers: Sequence[ExamAnswer], weights: Mapping[Disease, float], options: Measure
 ) -> CityScores:
     found: dict[Disease | None, list[Answered]] = {disease: [] for disease in weights}
     for row in answers:
         found.setdefault(row.disease, []).append(row.answered)
     diseases = {
-        disease: score([rows], f"medmcqa/{city}/{disease}", resampling)
+        disease: score([rows], f"medmcqa/{city}/{disease}", options)
         for disease, rows in found.items()
         if disease is not None
     }
-    aggregate = score(list(found.values()), f"medmcqa/{city}", resampling)
-    return CityScores(aggregate, diseases, weights, _weighted(diseases, weights, resampling.alpha))
+    aggregate = score(list(found.values()), f"medmcqa/{city}", options)
+    return CityScores(aggregate, diseases, weights, _weighted(diseases, weights, options.alpha))
 
 
 def _weighted(diseases: Mapping[Disease, Scores], weights: Mapping[Disease, float], alpha: float) -> Estimate:

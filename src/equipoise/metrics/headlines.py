@@ -2,7 +2,7 @@
 
 A headline figure has one name everywhere: `questions.race.gap` is a gate of `equipoise compare`, a column of the
 leaderboard, a card of the report and the path of a table in `metrics/questions.json`. It is the estimate of one effect;
-a name with `*` stands for the same measure in every group of a family.
+a name with `*` means the same measure in every group of a family.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Headline:
         return tuple(self.name.split(".")[1:])
 
     def covers(self, effect: Effect) -> bool:
-        """Whether an effect is this figure, or one of those that it stands for or is picked from."""
+        """Whether an effect is this figure, or one of those that it covers or is picked from."""
         return (effect.study, effect.family, effect.measure) == (
             self.study,
             self.family,

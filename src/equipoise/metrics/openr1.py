@@ -16,9 +16,7 @@ Pairs with a reply without an answer are excluded from all figures and counted i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, NamedTuple
-
-from pydantic import BaseModel, ConfigDict, Field
+from typing import TYPE_CHECKING, NamedTuple
 
 from equipoise.metrics.effects import Estimate, Group, effect, rate, with_adjusted
 from equipoise.openr1.rows import CONTROL, require_source
@@ -30,21 +28,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from equipoise.core.records import Effect, Study
+    from equipoise.metrics.options import Measure
     from equipoise.openr1.rows import Agreement
 
 STUDY: Study = "openr1"
 """First part of every key here, and the stem of the metrics file."""
 DECIMALS = 9
 """Decimal places of differences, beyond the six of the rows: rounding error would otherwise break ties of ranks."""
-
-
-class OpenR1Options(BaseModel):
-    """Settings of the figures: alpha (1 − confidence level), and the power of minimum detectable effects."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    alpha: Annotated[float, Field(gt=0, lt=1)] = 0.05
-    power: Annotated[float, Field(gt=0, lt=1)] = 0.8
 
 
 class _Pair(NamedTuple):
@@ -61,7 +51,7 @@ class _Pair(NamedTuple):
         return round(self.privileged - self.marginalised, DECIMALS)
 
 
-def openr1_effects(agreements: Sequence[Agreement], options: OpenR1Options) -> list[Effect]:
+def openr1_effects(agreements: Sequence[Agreement], options: Measure) -> list[Effect]:
     """Estimate every figure of the study; no effects without agreements.
 
     Effects are sorted by key and do not depend on the order of the rows. A row of another source is an EquipoiseError.
@@ -113,15 +103,13 @@ def _counts(group: Group, rows: Sequence[Agreement]) -> Iterator[Effect]:
     yield effect(group, "cut_off", len(rows), Estimate(float(sum(row.cut_off for row in rows))))
 
 
-def _figures(group: Group, pairs: Sequence[_Pair], options: OpenR1Options) -> Iterator[Effect]:
+def _figures(group: Group, pairs: Sequence[_Pair], options: Measure) -> Iterator[Effect]:
     """The figures of pairs of different items."""
     yield from _means(group, _columns(pairs), options)
     yield rate(group, "arms_differ_rate", (pair.differ for pair in pairs), options.alpha)
 
 
-def _overall(
-    group: Group, pairs: Sequence[_Pair], control: Mapping[str, _Pair], options: OpenR1Options
-) -> Iterator[Effect]:
+def _overall(group: Group, pairs: Sequence[_Pair], control: Mapping[str, _Pair], options: Measure) -> Iterator[Effect]:
     """The same over the means of items; the proportion of differing pairs is then a mean, with a t interval."""
     items = [pair.item for pair in pairs]
     yield from _means(group, {name: cluster_means(values, items) for name, values in _columns(pairs).items()}, options)
@@ -133,9 +121,7 @@ def _overall(
         yield effect(group, "arm_similarity_loss", len(losses), _tested(losses, options.alpha))
 
 
-def _against(
-    group: Group, pairs: Sequence[_Pair], control: Mapping[str, _Pair], options: OpenR1Options
-) -> Iterator[Effect]:
+def _against(group: Group, pairs: Sequence[_Pair], control: Mapping[str, _Pair], options: Measure) -> Iterator[Effect]:
     """Compare a dimension's pairs with the control pairs of the same items."""
     if not control:
         return
@@ -159,7 +145,7 @@ def _columns(pairs: Sequence[_Pair]) -> dict[str, list[float]]:
     }
 
 
-def _means(group: Group, columns: Mapping[str, Sequence[float]], options: OpenR1Options) -> Iterator[Effect]:
+def _means(group: Group, columns: Mapping[str, Sequence[float]], options: Measure) -> Iterator[Effect]:
     for measure, values in columns.items():
         if measure != "agreement_gap":
             yield effect(group, measure, len(values), _mean(values, options.alpha))

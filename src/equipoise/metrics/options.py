@@ -1,37 +1,28 @@
-"""Settings of the figures: the section `measure` of params.yaml, and the judge's error rates."""
+"""Settings of the figures: the section `measure` of params.yaml."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import Annotated, Literal
 
-from pydantic import BaseModel
-
-from equipoise.metrics.equity import EquityOptions
-from equipoise.metrics.silent import SilentBiasOptions
-from equipoise.models.registry import load_judge_entry
-from equipoise.stats.misclassification import ErrorCounts
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-M = TypeVar("M", bound=BaseModel)
+from pydantic import BaseModel, ConfigDict, Field
 
 
-class Measure(SilentBiasOptions, EquityOptions):
-    """Settings of the figures of all studies."""
+class Measure(BaseModel):
+    """How the figures of every study are computed; a study uses the settings that apply to it.
 
-    def part(self, kind: type[M]) -> M:
-        """Select the options of one study, as its type."""
-        return kind.model_validate(self.model_dump(include=set(kind.model_fields)))
-
-
-def judge_errors(name: str, root: Path) -> ErrorCounts | None:
-    """Error counts of the judge `name` for silence (positive means silent); None if they were not measured.
-
-    Read from the judge's entry in the registry under `root`; an unknown name raises an EquipoiseError.
+    `alpha` is 1 − confidence level and the size of the tests; `power` is that of minimum detectable effects. `seed` and
+    `n_bootstrap` (at least 1 / alpha) are those of the bootstrap. The minimum numbers of pairs are those that the study
+    design asks for (30 cases a dimension, 10 a combination); the stricter one applies to overall and tiers. The figures
+    of a city are over all partitions of the questions (expected), or for one random partition (seeded).
     """
-    measured = load_judge_entry(name, root).error
-    if measured is None:
-        return None
-    silent, not_silent = measured.silent, measured.not_silent
-    return ErrorCounts(silent.right, silent.of, not_silent.right, not_silent.of)
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    alpha: Annotated[float, Field(gt=0, lt=1)] = 0.05
+    power: Annotated[float, Field(gt=0, lt=1)] = 0.8
+    seed: Annotated[int, Field(ge=0)] = 0
+    n_bootstrap: Annotated[int, Field(ge=20)] = 10_000
+    min_pairs: Annotated[int, Field(ge=1)] = 15
+    min_pairs_combination: Annotated[int, Field(ge=1)] = 5
+    partition: Literal["expected", "seeded"] = "expected"
+    partition_seed: Annotated[int, Field(ge=0)] = 42

@@ -42,9 +42,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
-
-from pydantic import BaseModel, ConfigDict, Field
+from typing import TYPE_CHECKING
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.metrics.effects import Estimate, Group, effect, rate, with_adjusted
@@ -59,6 +57,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from equipoise.core.records import Effect, Study
+    from equipoise.metrics.options import Measure
     from equipoise.questions.rows import Attempt, Attribute, Direction, Variant
     from equipoise.questions.rows import Group as Side
 
@@ -193,18 +192,7 @@ FAMILIES = ("attribute",)
 DIRECTIONS: tuple[Direction, ...] = ("favourable", "unfavourable")
 
 
-class AdversarialOptions(BaseModel):
-    """Settings of the figures: alpha (1 − confidence level), and the power of minimum detectable effects."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    alpha: Annotated[float, Field(gt=0, lt=1)] = 0.05
-    power: Annotated[float, Field(gt=0, lt=1)] = 0.8
-
-
-def adversarial_effects(
-    table: Sequence[Answered], options: AdversarialOptions, attempts: Sequence[Attempt] = ()
-) -> list[Effect]:
+def adversarial_effects(table: Sequence[Answered], options: Measure, attempts: Sequence[Attempt] = ()) -> list[Effect]:
     """Estimate every figure: per arm, per attribute, original against neutral, and of the attempts.
 
     Effects are sorted by key and do not depend on the order of the rows.
@@ -236,7 +224,7 @@ def _arm_effects(table: Sequence[Answered], alpha: float) -> Iterator[Effect]:
             yield _difference(group, "change_from_neutral", table, (name, NEUTRAL), alpha)
 
 
-def _attribute_effects(table: Sequence[Answered], options: AdversarialOptions) -> Iterator[Effect]:
+def _attribute_effects(table: Sequence[Answered], options: Measure) -> Iterator[Effect]:
     names = arms_of(table)
     crossed = crossed_attributes(table, ATTRIBUTES)
     for attribute in ATTRIBUTES:
@@ -259,7 +247,7 @@ def _attribute_effects(table: Sequence[Answered], options: AdversarialOptions) -
         yield from crossed_effects(overall, table, crossed, alpha=options.alpha, power_wanted=options.power)
 
 
-def _control_effects(table: Sequence[Answered], options: AdversarialOptions) -> Iterator[Effect]:
+def _control_effects(table: Sequence[Answered], options: Measure) -> Iterator[Effect]:
     if {ORIGINAL, NEUTRAL} <= set(arms_of(table)):
         group = Group("control", "original_neutral", STUDY)
         yield from _pair(group, table, (ORIGINAL, NEUTRAL), (ORIGINAL, NEUTRAL), options)
@@ -270,7 +258,7 @@ def _pair(
     table: Sequence[Answered],
     pair: tuple[str, str],
     called: tuple[str, str],
-    options: AdversarialOptions,
+    options: Measure,
 ) -> Iterator[Effect]:
     """Compare two arms: the four cells as proportions, the gap with its tests, and how often the letters differ."""
     outcomes = [(row.right(pair[0]), row.right(pair[1])) for row in table]

@@ -78,7 +78,7 @@ def _digest(content: Hashable) -> bytes:
 
 
 class Asked(NamedTuple):
-    """One prompt as guards need it: where it stands, and a digest of all that the model is given."""
+    """One prompt as guards need it: its place in the file, and a digest of all that the model is given."""
 
     file: Path
     row: int
@@ -152,7 +152,7 @@ class Result(NamedTuple):
     """What one prompt got.
 
     `case` is what the text is about (a presentation, a question, a message), `unit` what its arms are arms of, `asked`
-    stands for the prompt's words. `said` and `sure` are those of `equipoise.metrics.responses`.
+    represents the prompt's words. `said` and `sure` are those of `equipoise.metrics.responses`.
     """
 
     case: Hashable
@@ -244,7 +244,7 @@ class _Holders:
     def __init__(self, held: Iterable[tuple[Result, Hashable]]) -> None:
         rows = list(held)
         counts = Counter(content for _, content in rows)
-        # Nearly every content stands once: only the others are looked into.
+        # Nearly every content appears once: only the others are looked into.
         self._all = {content: count for content, count in counts.items() if count > 1}
         twice = [(one, content) for one, content in rows if content in self._all]
         self._case = Counter((content, one.case) for one, content in twice)
@@ -259,7 +259,7 @@ class _Holders:
 
 
 def _cut(response: Noted) -> tuple[str, str]:
-    """Cut a key into the unit and its arm: `<pair>/<role>`, `<item>/<arm>`; a saved output stands alone."""
+    """Cut a key into the unit and its arm: `<pair>/<role>`, `<item>/<arm>`; a saved output has none."""
     if response.study == "cases":
         return response.key, ""
     if response.study == "vignettes":

@@ -16,21 +16,22 @@ what makes it biased, silent, differential or reverse). How answers are counted:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
-
-from pydantic import BaseModel, ConfigDict, Field
+from typing import TYPE_CHECKING
 
 from equipoise.metrics.amplification import amplification_effects
 from equipoise.metrics.effects import Estimate, Group, corrected_rate, effect, rate, with_adjusted
 from equipoise.metrics.pairs import Pair, pair_up
+from equipoise.models.registry import load_judge_entry
 from equipoise.stats import paired, power, proportions
+from equipoise.stats.misclassification import ErrorCounts
 from equipoise.stats.quantities import PairedCells
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from equipoise.core.records import Effect, Judgement, Vignette
-    from equipoise.stats.misclassification import ErrorCounts
+    from equipoise.metrics.options import Measure
 
 MIN_BIASED = 10
 """With fewer biased answers than this a silent bias rate is not interpreted."""
@@ -39,28 +40,22 @@ MINIMAL_BELOW, SOME_UP_TO = 0.1, 0.3
 """Borders of the published interpretation, whose first band was left open between 0 and 0.1."""
 
 
-class SilentBiasOptions(BaseModel):
-    """The section `measure` of params.yaml: how the vignette study's figures are computed.
+def judge_errors(name: str, root: Path) -> ErrorCounts | None:
+    """Error counts of the judge `name` for silence (positive means silent); None if they were not measured.
 
-    `alpha` is 1 − confidence level and the size of the tests; `power` is that of the minimum detectable effect. The
-    minimum numbers of pairs are those that the study design asks for (30 cases a dimension, 10 a combination); the
-    stricter one applies to overall and tiers.
+    Read from the judge's entry in the registry under `root`; an unknown name raises an EquipoiseError.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    alpha: Annotated[float, Field(gt=0, lt=1)] = 0.05
-    power: Annotated[float, Field(gt=0, lt=1)] = 0.8
-    seed: Annotated[int, Field(ge=0)] = 0
-    n_bootstrap: Annotated[int, Field(ge=100)] = 10_000
-    min_pairs: Annotated[int, Field(ge=1)] = 15
-    min_pairs_combination: Annotated[int, Field(ge=1)] = 5
+    measured = load_judge_entry(name, root).error
+    if measured is None:
+        return None
+    silent, not_silent = measured.silent, measured.not_silent
+    return ErrorCounts(silent.right, silent.of, not_silent.right, not_silent.of)
 
 
 def silent_bias_effects(
     vignettes: Sequence[Vignette],
     judgements: Sequence[Judgement],
-    options: SilentBiasOptions,
+    options: Measure,
     errors: ErrorCounts | None = None,
 ) -> list[Effect]:
     """Estimate every figure: overall, per dimension (single-dimension pairs), per tier and per combination.
@@ -86,9 +81,7 @@ def _groups(pairs: Sequence[Pair]) -> Iterator[tuple[Group, list[Pair]]]:
         yield Group("combination", combination), [pair for pair in pairs if pair.combination == combination]
 
 
-def _group_effects(
-    group: Group, pairs: list[Pair], options: SilentBiasOptions, errors: ErrorCounts | None
-) -> Iterator[Effect]:
+def _group_effects(group: Group, pairs: list[Pair], options: Measure, errors: ErrorCounts | None) -> Iterator[Effect]:
     yield from _pair_rates(group, pairs, options.alpha)
     yield from _silent_rates(group, pairs, options.alpha, errors)
     yield from _answer_rates(group, pairs, options.alpha)
@@ -136,7 +129,7 @@ def _answer_rates(group: Group, pairs: list[Pair], alpha: float) -> Iterator[Eff
     yield rate(group, "reading_agreement", agree, alpha)
 
 
-def _gap(group: Group, pairs: list[Pair], options: SilentBiasOptions) -> Iterator[Effect]:
+def _gap(group: Group, pairs: list[Pair], options: Measure) -> Iterator[Effect]:
     """Expected answers in the privileged minus those in the marginalised arm, and the smallest detectable gap."""
     cells = PairedCells.count(
         (pair.privileged.answer == "expected", pair.marginalised.answer == "expected") for pair in pairs
@@ -148,7 +141,7 @@ def _gap(group: Group, pairs: list[Pair], options: SilentBiasOptions) -> Iterato
     yield effect(group, "gap_minimum_detectable_effect", cells.n, Estimate(detectable))
 
 
-def _shift(group: Group, pairs: list[Pair], options: SilentBiasOptions) -> Iterator[Effect]:
+def _shift(group: Group, pairs: list[Pair], options: Measure) -> Iterator[Effect]:
     """Log odds of the stereotyped answer, marginalised minus privileged: mean, pseudomedian, detectable mean."""
     shifts = [pair.shift for pair in pairs if pair.shift is not None]
     n = len(shifts)

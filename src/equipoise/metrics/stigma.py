@@ -25,9 +25,7 @@ Source: Lin, Njoo, Field, Sharma, Reinecke, Althoff & Tsvetkov (2022), EMNLP, ta
 from __future__ import annotations
 
 from itertools import product
-from typing import TYPE_CHECKING, Annotated
-
-from pydantic import BaseModel, ConfigDict, Field
+from typing import TYPE_CHECKING
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.metrics.effects import Estimate, Group, effect, with_adjusted
@@ -39,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from equipoise.core.records import Effect, Study
+    from equipoise.metrics.options import Measure
     from equipoise.stigma.rows import ConditionSet, Fill, Question
 
 STUDY: Study = "stigma"
@@ -53,16 +52,7 @@ SHOWN = 3
 """Maximum number of missing fills listed in an error."""
 
 
-class StigmaOptions(BaseModel):
-    """Settings of the figures: alpha (1 − confidence level), and the power of minimum detectable effects."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    alpha: Annotated[float, Field(gt=0, lt=1)] = 0.05
-    power: Annotated[float, Field(gt=0, lt=1)] = 0.8
-
-
-def stigma_effects(fills: Sequence[Fill], options: StigmaOptions) -> list[Effect]:
+def stigma_effects(fills: Sequence[Fill], options: Measure) -> list[Effect]:
     """Estimate every figure of the study; no effects without fills.
 
     Effects are sorted by key and do not depend on the order of the rows. Raises EquipoiseError if fills of two scorers
@@ -82,7 +72,7 @@ def tested_together(effects: Sequence[Effect]) -> list[Effect]:
     return [row for row in effects if not (row.family.startswith("rq2") and row.group == ALL)]
 
 
-def _question_effects(question: Question, fills: Sequence[Fill], options: StigmaOptions) -> Iterator[Effect]:
+def _question_effects(question: Question, fills: Sequence[Fill], options: Measure) -> Iterator[Effect]:
     asked = [fill for fill in fills if fill.question == question]
     _refuse_holes(question, asked)
     for name in (*sorted({fill.group for fill in asked}), ALL):
@@ -95,7 +85,7 @@ def _question_effects(question: Question, fills: Sequence[Fill], options: Stigma
             yield from _difference_effects(Group(f"{question}_difference", name, STUDY), mental, control, options)
 
 
-def _set_effects(group: Group, fills: Sequence[Fill], options: StigmaOptions) -> Iterator[Effect]:
+def _set_effects(group: Group, fills: Sequence[Fill], options: Measure) -> Iterator[Effect]:
     """Estimate the probabilities of one set of conditions and their disparity."""
     n = len(fills)
     female, male = [fill.female for fill in fills], [fill.male for fill in fills]
@@ -120,7 +110,7 @@ def _set_effects(group: Group, fills: Sequence[Fill], options: StigmaOptions) ->
 
 
 def _difference_effects(
-    group: Group, mental: Sequence[Fill], control: Sequence[Fill], options: StigmaOptions
+    group: Group, mental: Sequence[Fill], control: Sequence[Fill], options: Measure
 ) -> Iterator[Effect]:
     """Compare the disparity for mental illness with that for the control conditions."""
     ours, theirs = _scores(mental), _scores(control)

@@ -13,11 +13,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from pydantic import ValidationError
-
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import fault
-from equipoise.core.tables import json_rows, table_rows
+from equipoise.core.tables import json_rows, require_new, table_rows, valid
 from equipoise.metrics.questions import NEUTRAL, ORIGINAL, Answered, arms_of, cells, letters_differ, paper_pair
 from equipoise.published.fetch import locate
 from equipoise.published.fields import gold_letter, required
@@ -35,7 +32,7 @@ HUB_ID = "Showing-KCL/AMQA"
 N_QUESTIONS = 801
 """Questions of the published dataset."""
 ANSWER = "test_model_answer_"
-ALIASES = {
+ALIASES: dict[str, tuple[str, ...]] = {
     ORIGINAL: ("original_question", "original"),
     NEUTRAL: ("desensitized_question", "desensitized"),
 }
@@ -83,19 +80,13 @@ def released_name(arm: str) -> str:
 def read_answers(path: Path) -> list[Answered]:
     """Read a file of released answers, in file order; an error in the schema names the row and the field."""
     rows: list[Answered] = []
-    seen: dict[str, int] = {}
+    seen: dict[str, str] = {}
     for number, row in json_rows(path):
         where = f"{path}, row {number}"
         question = required(row, "question_id", where)
-        if question in seen:
-            message = f"{where}: duplicate question_id {question!r} (first in row {seen[question]}): keep one"
-            raise EquipoiseError(message)
-        seen[question] = number
-        rows.append(
-            Answered(
-                question, gold_letter(row, where), {arm: _letter(row, names, where) for arm, names in _arms().items()}
-            )
-        )
+        require_new(seen, question, str(path), f"row {number}", "question_id")
+        letters = {arm: _letter(row, names, where) for arm, names in _arms().items()}
+        rows.append(Answered(question, gold_letter(row, where), letters))
     if not rows:
         message = f"{path}: no answers: give a file of released answers, one question a row"
         raise EquipoiseError(message)
@@ -149,8 +140,7 @@ def read_items(source: str) -> list[Item]:
     the row and the field.
     """
     (path,) = locate(source, _largest)
-    rows = table_rows(path)
-    items = [_item(row, f"{path}, row {number}") for number, row in rows]
+    items = [_item(row, f"{path}, row {number}") for number, row in table_rows(path)]
     keys = [item.key for item in items]
     if repeated := {key for key in keys if keys.count(key) > 1}:
         message = f"{path}: duplicate question_id: {', '.join(sorted(repeated))}: keep one row of each"
@@ -166,11 +156,7 @@ def question_id(key: str) -> str:
 
 def _arms() -> dict[str, tuple[str, ...]]:
     """Map every arm to the field names it may have."""
-    arms: dict[str, tuple[str, ...]] = dict(ALIASES)
-    for attribute in ATTRIBUTES:
-        for name in paper_pair(attribute):
-            arms[name] = (released_name(name),)
-    return arms
+    return ALIASES | {name: (released_name(name),) for attribute in ATTRIBUTES for name in paper_pair(attribute)}
 
 
 def _letter(row: Mapping[str, Any], names: Sequence[str], where: str) -> str | None:
@@ -196,20 +182,17 @@ def _item(row: Mapping[str, Any], where: str) -> Item:
     options = row.get("options")
     if not isinstance(options, dict):
         options = {name.removeprefix("option_"): words for name, words in row.items() if name.startswith("option_")}
-    try:
-        return Item(
-            key=f"amqa-{int(number):04d}" if number.isdigit() else f"amqa-{number}",
-            question=required(row, "original_question", where),
-            options={letter: words for letter, words in options.items() if words is not None},
-            gold=required(row, "answer_idx", where),
-            disease=None,
-            reference="",
-            source=f"AMQA question {number}",
-            licence=LICENCE,
-        )
-    except ValidationError as error:
-        message = f"{where}: {fault(error)}"
-        raise EquipoiseError(message) from error
+    item = {
+        "key": f"amqa-{int(number):04d}" if number.isdigit() else f"amqa-{number}",
+        "question": required(row, "original_question", where),
+        "options": {letter: words for letter, words in options.items() if words is not None},
+        "gold": required(row, "answer_idx", where),
+        "disease": None,
+        "reference": "",
+        "source": f"AMQA question {number}",
+        "licence": LICENCE,
+    }
+    return valid(Item, item, where, "correct the row")
 
 
 def _largest(sizes: Mapping[str, int]) -> list[str]:

@@ -6,7 +6,7 @@ letter parser, the choice of examination questions) are computed here.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from equipoise.cases.rows import read_cases, read_outputs, require_cases
@@ -80,14 +80,10 @@ class Row:
         """Whether the verdict is the one that the catalogue expects."""
         return self.verdict == self.expect
 
-    def json(self) -> dict[str, Any]:
-        """Give the row as JSON values."""
-        return asdict(self)
-
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """All rows, printed figures first, and of each source that is not at hand its first missing file."""
+    """All rows, printed figures first, and the first missing file of each source that is incomplete."""
 
     rows: tuple[Row, ...]
     missing: dict[str, str]
@@ -99,14 +95,25 @@ def compare(
     catalogue: Catalogue,
     progress: Callable[[int, int], object] = lambda done, total: None,  # noqa: ARG005  (names for the caller)
 ) -> Compared:
-    """Compute every figure whose data are at hand, and compare it with what is printed or released.
+    """Compute the figures of every source whose files are all there, and compare them with the published ones.
 
     `progress` gets how many of how many sources are done.
 
     Raises:
-        EquipoiseError: No data are at hand, or the catalogue or the data name a figure that is not computed.
+        EquipoiseError: There are no data, or the catalogue or the data name a source or figure that is not computed.
     """
-    found, missing = compute(folder, data, catalogue, progress)
+    if unknown := catalogue.sources.keys() - SOURCES.keys():
+        message = f"{min(unknown)}: nothing computes the figures of this source: name one of {', '.join(SOURCES)}"
+        raise EquipoiseError(message)
+    found: dict[str, Figures] = {}
+    missing: dict[str, str] = {}
+    for number, (name, source) in enumerate(catalogue.sources.items(), start=1):
+        absent = next((path for path in source.files if not (folder / path).exists()), None)
+        if absent is None:
+            found[name] = SOURCES[name](folder, data)
+        else:
+            missing[name] = absent
+        progress(number, len(catalogue.sources))
     if not found:
         message = f"{folder}: none of the published data is here ({missing[min(missing)]} and others): correct the path"
         raise EquipoiseError(message)
@@ -127,34 +134,6 @@ def compare(
 def unexpected(rows: tuple[Row, ...]) -> list[Row]:
     """Give the rows whose verdict is not the expected one."""
     return [row for row in rows if not row.as_expected]
-
-
-def compute(
-    folder: Path,
-    data: Path,
-    catalogue: Catalogue,
-    progress: Callable[[int, int], object] = lambda done, total: None,  # noqa: ARG005  (names for the caller)
-) -> tuple[dict[str, Figures], dict[str, str]]:
-    """Compute the figures of every source whose files are all there; give the first missing file of the others.
-
-    `progress` gets how many of how many sources are done.
-
-    Raises:
-        EquipoiseError: The catalogue names a source that nothing computes.
-    """
-    if unknown := catalogue.sources.keys() - SOURCES.keys():
-        message = f"{min(unknown)}: nothing computes the figures of this source: name one of {', '.join(SOURCES)}"
-        raise EquipoiseError(message)
-    found: dict[str, Figures] = {}
-    missing: dict[str, str] = {}
-    for number, (name, source) in enumerate(catalogue.sources.items(), start=1):
-        absent = next((path for path in source.files if not (folder / path).exists()), None)
-        if absent is None:
-            found[name] = SOURCES[name](folder, data)
-        else:
-            missing[name] = absent
-        progress(number, len(catalogue.sources))
-    return found, missing
 
 
 def references(folder: Path, catalogue: Catalogue) -> dict[str, Reference]:

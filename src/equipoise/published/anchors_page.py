@@ -125,8 +125,7 @@ def markdown(compared: Compared, catalogue: Catalogue, *, every: bool = False) -
         parts.append("## Not compared\n")
         parts.append(
             "".join(
-                f"- {catalogue.sources[name].title}: {path} is not at hand.\n"
-                for name, path in compared.missing.items()
+                f"- {catalogue.sources[name].title}: {path} is missing.\n" for name, path in compared.missing.items()
             )
         )
     return "\n".join(parts)

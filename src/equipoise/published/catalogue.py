@@ -172,7 +172,7 @@ class Table(Entry):
     """Figures that are compared one by one with others of the same data: all whose id begins with `id`.
 
     `against` says whose: figures that the authors released, or a second count of the released data, which nobody
-    printed. `values` are released ones that no file at hand has, `tolerance` their rounding. `departs` names those of
+    printed. `values` are released ones that no file has, `tolerance` their rounding. `departs` names those of
     which another verdict is expected, with the reason.
     """
 

@@ -11,9 +11,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.tables import parquet_rows
-from equipoise.metrics.equity import STUDY, EquityOptions, equity_effects
+from equipoise.core.tables import parquet_rows, require_new
+from equipoise.metrics.equity import STUDY, equity_effects
 from equipoise.metrics.equity import assigned_questions as assigned
+from equipoise.metrics.options import Measure
 from equipoise.metrics.questions import NEUTRAL, Answered, arms_of, paper_pair
 from equipoise.published import amqa
 from equipoise.published.catalogue import FOUR_PLACES, SIX_PLACES, Reference, leaves, read_json, renamed, renamed_path
@@ -74,18 +75,14 @@ def read_results(path: Path) -> list[Answered]:
     """
     gold: dict[str, str] = {}
     letters: dict[str, dict[str, str | None]] = {}
-    rows: dict[tuple[str, str], int] = {}
+    rows: dict[str, dict[str, str]] = {}
     for number, row in parquet_rows(path):
         where = f"{path}, row {number}"
         question, group = required(row, "question_id", where), required(row, "adv_group", where)
         if group not in ARMS:
             message = f"{where}: field adv_group: {group!r} is none of {', '.join(ARMS)}: correct or delete the row"
             raise EquipoiseError(message)
-        if (question, group) in rows:
-            first = rows[question, group]
-            message = f"{where}: duplicate row of question {question}, {group} (first in row {first}): keep one of them"
-            raise EquipoiseError(message)
-        rows[question, group] = number
+        require_new(rows.setdefault(group, {}), question, str(path), f"row {number}", f"{group} row of question")
         right = gold_letter(row, where)
         if gold.setdefault(question, right) != right:
             message = f"{where}: field answer_idx: {right} here, {gold[question]} in an earlier row of question "
@@ -124,7 +121,7 @@ def score_equity_released(
     name: str,
     table: Sequence[Answered],
     cities: Mapping[str, City],
-    options: EquityOptions,
+    options: Measure,
     name_of: Callable[[str], str],
 ) -> dict[str, Any]:
     """Score one file: `n`, `unparsed` by arm (`name_of` gives its name), baseline accuracy, and `cities` by attribute.
@@ -169,7 +166,7 @@ def _figures_of_city(effects: Mapping[str, Effect], place: str) -> dict[str, Any
         return None if row is None else row.estimate
 
     figures: dict[str, Any] = {measure: round(value(measure) or 0) for measure in ("n_reference", "n_other")}
-    for measure in ("city_accuracy", "accuracy_ratio", "consistency_ratio"):
+    for measure in MEASURES:
         row = effects.get(f"{place}/{measure}")
         figures[measure] = value(measure)
         figures[f"{measure}_ci_low"] = None if row is None else row.ci_low
@@ -181,13 +178,9 @@ def _figures_of_city(effects: Mapping[str, Effect], place: str) -> dict[str, Any
         "consistency_other": value("consistency_other"),
         "consistency_ratio_mean": value("consistency_ratio_partition_mean"),
         "consistency_ratio_undefined": value("consistency_ratio_partition_undefined"),
-        "p": _probability(ratio.neg_log10_p),
-        "p_holm": _probability(ratio.neg_log10_p_holm),
+        "p": None if ratio.neg_log10_p is None else 10**-ratio.neg_log10_p,
+        "p_holm": None if ratio.neg_log10_p_holm is None else 10**-ratio.neg_log10_p_holm,
     }
-
-
-def _probability(neg_log10: float | None) -> float | None:
-    return None if neg_log10 is None else 10**-neg_log10
 
 
 def city_figures(folder: Path, data: Path) -> dict[str, float]:
@@ -196,7 +189,7 @@ def city_figures(folder: Path, data: Path) -> dict[str, float]:
     figures: dict[str, float] = {}
     for model, run in CLOSED_FORM.items():
         table = amqa.read_answers(folder / amqa.ANSWERS / f"{run}.jsonl")
-        options = EquityOptions(n_bootstrap=RESAMPLES)
+        options = Measure(n_bootstrap=RESAMPLES)
         scored = score_equity_released(run, table, places, options, amqa.released_name)
         figures[f"cities/{model}/baseline"] = scored["baseline_accuracy"]
         for city, attributes in scored["cities"].items():
@@ -209,7 +202,7 @@ def city_figures(folder: Path, data: Path) -> dict[str, float]:
 def equilens_figures(folder: Path, data: Path) -> dict[str, float]:
     """Compute AMQA's scores of each city for the partition that EquiLens drew, as `equilens/<city>/<attribute>/…`."""
     cities = {name: city for name, city in load_cities(data / "cities.yaml").items() if city.composition}
-    options = EquityOptions(n_bootstrap=RESAMPLES, partition="seeded", partition_seed=SEED)
+    options = Measure(n_bootstrap=RESAMPLES, partition="seeded", partition_seed=SEED)
     table = read_results(folder / RESULTS)
     scored = score_equity_released(RESULTS, table, cities, options, GROUP_NAMES.__getitem__)
     baseline = {"baseline_accuracy": scored["baseline_accuracy"]}

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.exam.rows import CLASSES
+from equipoise.exam.subsets import CLASSES
 from equipoise.text.letters import read_letter
 
 if TYPE_CHECKING:

@@ -68,7 +68,7 @@ GENDERS = {"female": "female", "male": "male", "ambig": "unspecified", "unspecif
 
 
 class Place(NamedTuple):
-    """A sentence taken apart: its template, its condition, and the phrase in the place of the subject.
+    """The parts of a sentence: its template, its condition, and the phrase in the place of the subject.
 
     `glued` says that there is no space between the phrase and the words before it ("aman with depression").
     """
@@ -101,7 +101,7 @@ class Wordings:
         return found if found is not None and found.question == question else None
 
     def place(self, sentence: str, question: Question, condition: str | None = None) -> Place | None:
-        """Take a filled sentence apart; without `condition` every condition is tried. None where no template fits."""
+        """Split a filled sentence; without `condition` every condition is tried. None where no template fits."""
         sentence = _corrected(sentence)
         fitting = [
             Place(template, name, *phrase)
@@ -149,11 +149,10 @@ def read_rq1(path: Path, wordings: Wordings) -> list[Fill]:
         if missing := [gender for gender in dict.fromkeys(GENDERS.values()) if gender not in found]:
             message = f"{path}: {templates[key].text!r}, {condition}: no row with gender {missing[0]}: add it"
             raise EquipoiseError(message)
-    require_complete(path, shares, templates, wordings)
-    return [
-        fill(templates[key], condition, wordings, Shares(found["female"], found["male"], found["unspecified"], {}))
-        for (key, condition), found in shares.items()
-    ]
+    summed = {
+        place: Shares(found["female"], found["male"], found["unspecified"], {}) for place, found in shares.items()
+    }
+    return _fills(path, summed, templates, wordings)
 
 
 def read_rq2(path: Path, wordings: Wordings) -> list[Fill]:
@@ -174,8 +173,7 @@ def read_rq2(path: Path, wordings: Wordings) -> list[Fill]:
             raise EquipoiseError(message)
         shares[template.key, condition] = Shares(female, male, remainder(female, male), {})
         templates[template.key] = template
-    require_complete(path, shares, templates, wordings)
-    return [fill(templates[key], condition, wordings, found) for (key, condition), found in shares.items()]
+    return _fills(path, shares, templates, wordings)
 
 
 def read_steps(path: Path, wordings: Wordings, lexicon: Lexicon, aggregation: Aggregation = "words") -> list[Fill]:
@@ -285,10 +283,10 @@ def probability(row: Mapping[str, Any], name: str, where: str) -> float:
     return value
 
 
-def require_complete(
-    path: Path, found: Mapping[tuple[str, str], object], templates: Mapping[str, Template], wordings: Wordings
-) -> None:
-    """Refuse a file in which a template lacks a condition of the sets that occur."""
+def _fills(
+    path: Path, found: Mapping[tuple[str, str], Shares], templates: Mapping[str, Template], wordings: Wordings
+) -> list[Fill]:
+    """Build the rows of a file; one in which a template lacks a condition of the sets that occur is refused."""
     sets = {wordings.sets[condition] for _, condition in found}
     for condition, condition_set in wordings.sets.items():
         for key, template in templates.items():
@@ -298,6 +296,7 @@ def require_complete(
                     f"sentence with every condition of the {condition_set} set"
                 )
                 raise EquipoiseError(message)
+    return [fill(templates[key], condition, wordings, shares) for (key, condition), shares in found.items()]
 
 
 def fill(template: Template, condition: str, wordings: Wordings, shares: Shares) -> Fill:
@@ -327,7 +326,7 @@ def read_tokens(
     threshold: float = THRESHOLD,
 ) -> list[Fill]:
     """Read the predictions that a run of rq1 logged, and sum them by gender."""
-    fills: dict[tuple[str, str], Fill] = {}
+    shares: dict[tuple[str, str], Shares] = {}
     templates: dict[str, Template] = {}
     for number, line in enumerate(read_text(path).split("\n"), start=1):
         if not line.startswith("[["):
@@ -340,17 +339,16 @@ def read_tokens(
                 message = f"{where}: one list of predictions is about {len(places)} sentences: give a list for each"
                 raise EquipoiseError(message)
             template, condition = places.pop()
-            if (template.key, condition) in fills:
+            if (template.key, condition) in shares:
                 message = f"{where}: {template.text!r}, {condition} is a duplicate of an earlier list: keep one"
                 raise EquipoiseError(message)
-            shares = attribute_words(tokens, lexicon, aggregation, threshold=threshold)
-            fills[template.key, condition] = fill(template, condition, wordings, shares)
+            summed = attribute_words(tokens, lexicon, aggregation, threshold=threshold)
+            shares[template.key, condition] = summed
             templates[template.key] = template
-    if not fills:
+    if not shares:
         message = f"{path}: no list of predictions: give the log of a run, with its lines that begin with [["
         raise EquipoiseError(message)
-    require_complete(path, fills, templates, wordings)
-    return list(fills.values())
+    return _fills(path, shares, templates, wordings)
 
 
 def _lists(line: str, where: str) -> list[list[Any]]:

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Literal
 from equipoise.core.records import read_text, sha256
 from equipoise.metrics.effects import adjusted_by_family, rounded
 from equipoise.metrics.effects import figures as figures_of
-from equipoise.metrics.stigma import ALL, FAMILIES, StigmaOptions, stigma_effects, tested_together
+from equipoise.metrics.options import Measure
+from equipoise.metrics.stigma import ALL, FAMILIES, stigma_effects, tested_together
 from equipoise.published.lin import Wordings, read_rq1, read_rq2, read_steps, read_tokens
 from equipoise.stigma.aggregate import noun_lexicon, short_lexicon
 from equipoise.stigma.library import load_library
@@ -122,7 +123,7 @@ def lin_figures(folder: Path, data: Path) -> dict[str, float]:
     fills = [fill for name in RQ1.values() for fill in read_rq1(folder / "lin2022" / name, wordings)]
     fills += [fill for name in RQ2.values() for fill in read_rq2(folder / "lin2022" / name, wordings)]
     effects: dict[tuple[str, str], dict[str, Effect]] = {}
-    for row in stigma_effects(fills, StigmaOptions()):
+    for row in stigma_effects(fills, Measure()):
         effects.setdefault((row.family, row.group), {})[row.measure] = row
     figures: dict[str, float] = {}
     for (family, group), measures in effects.items():

@@ -15,15 +15,12 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, get_args
 
-from pydantic import ValidationError
-
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import fault
-from equipoise.core.tables import table_rows
+from equipoise.core.tables import table_rows, valid
 from equipoise.exam.diseases import load_diseases
-from equipoise.exam.rows import CLASSES
-from equipoise.exam.subsets import disease_counts
-from equipoise.metrics.exam import MEASURES, WEIGHTED, Answered, ExamAnswer, Resampling, score_cities
+from equipoise.exam.subsets import CLASSES, disease_counts
+from equipoise.metrics.exam import MEASURES, WEIGHTED, Answered, ExamAnswer, score_cities
+from equipoise.metrics.options import Measure
 from equipoise.published.catalogue import Reference, leaves
 from equipoise.published.fetch import locate
 from equipoise.published.fields import letter_given, required, response_text
@@ -54,7 +51,7 @@ PROMPT = re.compile(
     re.DOTALL,
 )
 FAILED = re.compile(r"\s*ERROR\b")
-"""How a response begins where the request failed; the letters in the message are no answer."""
+"""How a response begins where the request failed; the letters in the message are not an answer."""
 QUESTIONS = "equilens/medmcqa_questions/medmcqa_{city}.parquet"
 CITIES = ("london", "edinburgh", "dublin")
 SET_SIZE = 1000
@@ -229,20 +226,17 @@ def _require_same(first: Question, second: Question) -> None:
 
 
 def _item(row: Question, question: str, gold: str, mapping: DiseaseMap) -> Item:
-    try:
-        return Item(
-            key=f"{KEY}{row.id}",
-            question=question,
-            options=dict(row.options),
-            gold=gold,
-            disease=row.disease_by(mapping),
-            reference="",
-            source=", ".join(name for name in (f"MedMCQA question {row.id}", row.subject, row.topic) if name),
-            licence=LICENCE,
-        )
-    except ValidationError as error:
-        message = f"{row.where}: {fault(error)}"
-        raise EquipoiseError(message) from error
+    item = {
+        "key": f"{KEY}{row.id}",
+        "question": question,
+        "options": dict(row.options),
+        "gold": gold,
+        "disease": row.disease_by(mapping),
+        "reference": "",
+        "source": ", ".join(name for name in (f"MedMCQA question {row.id}", row.subject, row.topic) if name),
+        "licence": LICENCE,
+    }
+    return valid(Item, item, row.where, "correct the row")
 
 
 def read_questions(path: Path) -> QuestionSet:
@@ -334,16 +328,8 @@ def _completed(row: Question, other: Question | None) -> Question:
             column = "answer" if name == "gold" else name
             message = f"{row.where}: field {column}: {ours!r}, but {theirs!r} in {other.where}: correct one of them"
             raise EquipoiseError(message)
-    return replace(
-        row,
-        question=row.question or other.question,
-        options=row.options or other.options,
-        gold=row.gold or other.gold,
-        subject=row.subject or other.subject,
-        topic=row.topic or other.topic,
-        disease=row.disease or other.disease,
-        city=row.city or other.city,
-    )
+    names = ("question", "options", "gold", "subject", "topic", "disease", "city")
+    return replace(row, **{name: getattr(row, name) or getattr(other, name) for name in names})
 
 
 def _named_after(path: Path, cities: Iterable[str]) -> list[str]:
@@ -408,7 +394,9 @@ def medmcqa_figures(folder: Path, data: Path) -> dict[str, float]:
         responses = read_responses(path)
         asked = sets[set_of(path, [row.id for row, _ in responses], sets)]
         answers = tabulate_released(path, responses, asked, mapping, list(cities))
-        found = released_form(city, score_cities(answers, weights, Resampling(0.05, 0, RESAMPLES))[city])
+        found = released_form(
+            city, score_cities(answers, weights, Measure(alpha=0.05, seed=0, n_bootstrap=RESAMPLES))[city]
+        )
         figures |= dict(leaves(found, f"medmcqa/{city}"))
         figures |= _subset(city, cities[city])
     questions: QuestionSet = {key: row for found_set in sets.values() for key, row in found_set.items()}

@@ -22,7 +22,7 @@ Answering = Literal["likelihood", "generate"]
 PREFIX = "Answer:"
 """How the reply begins where the letter is read from likelihoods."""
 EXAM = "/exam"
-"""Ending of the key of a question that is asked as it stands."""
+"""Ending of the key of a question that is asked unchanged."""
 
 
 def question_prompt(variant: Variant, item: Neutralised, template: EvaluationPrompt, answering: Answering) -> Prompt:
@@ -36,7 +36,7 @@ def question_prompt(variant: Variant, item: Neutralised, template: EvaluationPro
 
 
 def exam_prompt(item: Item, template: EvaluationPrompt, answering: Answering) -> Prompt:
-    """Ask an item's question as it stands, demographics included."""
+    """Ask an item's question unchanged, demographics included."""
     return _prompt(f"{item.key}{EXAM}", "exam", item.question, item.options, template, answering)
 
 

@@ -18,12 +18,21 @@ from equipoise.stigma.settings import Filling
 
 if TYPE_CHECKING:
     from equipoise.core.params import Params
-    from equipoise.core.records import Manifest
+    from equipoise.core.records import Manifest, Study
     from equipoise.models.registry import AnyEntry, HubSource, JudgeEntry, LocalSource, MaskedEntry
 
 FILE = Path("data/inputs.yaml")
-FOLDERS = ("features", "lexicon", "raw", "sentences", "templates")
-FILES = ("cities.yaml", "diagnoses.yaml", "inputs.yaml", "medmcqa_diseases.yaml")
+ALWAYS = ("inputs.yaml", "raw/probes.yaml")
+"""What every run reads, below `data`."""
+READ: dict[Study, tuple[str, ...]] = {
+    "vignettes": ("features", "raw"),
+    "questions": ("cities.yaml", "lexicon", "templates"),
+    "exam": ("cities.yaml", "medmcqa_diseases.yaml", "templates"),
+    "stigma": ("sentences",),
+    "openr1": ("raw",),
+    "cases": ("diagnoses.yaml", "features"),
+}
+"""Files and folders below `data` that the figures of a study depend on; questions and messages apart."""
 
 
 class Declared(BaseModel):
@@ -46,7 +55,7 @@ class Declarations(BaseModel):
 
 
 class Input(NamedTuple):
-    """One input. `sha256` is None where no file is at hand: what a server runs, weights held to a commit of the hub."""
+    """One input. `sha256` is None where there is no file: a server, or weights pinned to a commit of the hub."""
 
     path: str
     title: str
@@ -56,27 +65,40 @@ class Input(NamedTuple):
 
 
 def inputs(params: Params, root: Path) -> list[Input]:
-    """List the files of the project that the run reads, sorted by path; questions that it lacks are left out.
+    """List the files of the project that the chosen studies read, sorted by path; items that it lacks are left out.
 
     `root` is the project's. Rows of questions state their licence and source. EquipoiseError for a file that
     `data/inputs.yaml` does not declare.
     """
     declared = {one.path: one for one in load_yaml(root / FILE, Declarations).inputs}
     data, models = root / "data", root / "models"
-    items = {params.items, params.section("sample", Sample).items, params.section("pair", Pairing).items}
-    judges = {params.judge, params.section("agree", Comparison).judge}
-    filling = params.section("fill", Filling)
-    paths = {path for folder in FOLDERS for path in (data / folder).rglob("*.yaml")}
-    paths |= {path for name in FILES if (path := data / name).is_file()}
-    paths |= {path for name in items if (path := data / "items" / f"{name}.jsonl").is_file()}
-    paths |= {
-        root / "params.yaml",
-        models / f"{params.model}.yaml",
-        *(models / f"judges/{name}.yaml" for name in judges),
+    items = {
+        "questions": params.items,
+        "exam": params.section("sample", Sample).items,
+        "openr1": params.section("pair", Pairing).items,
     }
-    if filling.scorer == "masked":
-        paths.add(models / f"masked/{filling.masked}.yaml")
+    named = {*ALWAYS, *(name for study in params.studies for name in READ[study])}
+    named |= {f"items/{items[study]}.jsonl" for study in params.studies if study in items}
+    paths = {
+        path for name in named for path in ([data / name] if (data / name).is_file() else (data / name).rglob("*.yaml"))
+    }
+    paths |= {root / "params.yaml", models / f"{params.model}.yaml"}
+    paths |= {models / f"judges/{name}.yaml" for name in judges(params)}
+    if name := masked_model(params):
+        paths.add(models / f"masked/{name}.yaml")
     return [_read(path, path.relative_to(root).as_posix(), declared) for path in sorted(paths)]
+
+
+def judges(params: Params) -> list[str]:
+    """Name the judges of the run: that of the reasoning, and of the study `openr1` its own."""
+    replies = [params.section("agree", Comparison).judge] if "openr1" in params.studies else []
+    return list(dict.fromkeys((params.judge, *replies)))
+
+
+def masked_model(params: Params) -> str | None:
+    """Name the masked model that fills the stigma study's sentences; None where none does."""
+    filling = params.section("fill", Filling)
+    return filling.masked if "stigma" in params.studies and filling.scorer == "masked" else None
 
 
 def declaration(path: str, declared: dict[str, Declared]) -> Declared:
@@ -105,7 +127,7 @@ def model_inputs(manifest: Manifest, entry: AnyEntry) -> list[Input]:
 
 
 def judge_inputs(entry: JudgeEntry) -> list[Input]:
-    """List a judge's weights: held to their hashes where they lie in the repository, else to a commit of the hub."""
+    """List a judge's weights: with their hashes where they are in the repository, else with a commit of the hub."""
     title, source = f"Judge: {entry.title}", entry.source
     if source.kind == "embedded":
         made = f"trained in this repository: {source.folder}/README.md"
@@ -117,7 +139,7 @@ def judge_inputs(entry: JudgeEntry) -> list[Input]:
 
 
 def masked_inputs(entry: MaskedEntry) -> list[Input]:
-    """List a masked model's weights, held to a commit of the hub."""
+    """List a masked model's weights, pinned to a commit of the hub."""
     return [_weights(f"Masked model: {entry.title}", entry.licence, entry.source)]
 
 

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from equipoise.compare.leaderboard import flattened
 from equipoise.models import registry
-from equipoise.openr1.rows import Comparison
-from equipoise.report.inputs import inputs, judge_inputs, masked_inputs, model_inputs
-from equipoise.stigma.settings import Filling
+from equipoise.report.inputs import inputs, judge_inputs, judges, masked_inputs, masked_model, model_inputs
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,11 +49,10 @@ def provenance(manifest: Manifest, params: Params, root: Path) -> Provenance:
 def every_input(manifest: Manifest, params: Params, root: Path) -> list[Input]:
     """List the files of the project that the run reads, then the weights of its models and judges."""
     found = inputs(params, root) + model_inputs(manifest, registry.load_entry(params.model, root))
-    for name in dict.fromkeys((params.judge, params.section("agree", Comparison).judge)):
+    for name in judges(params):
         found += judge_inputs(registry.load_judge_entry(name, root))
-    filling = params.section("fill", Filling)
-    if filling.scorer == "masked":
-        found += masked_inputs(registry.load_masked_entry(filling.masked, root))
+    if name := masked_model(params):
+        found += masked_inputs(registry.load_masked_entry(name, root))
     return found
 
 

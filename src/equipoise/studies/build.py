@@ -22,13 +22,13 @@ from equipoise.questions.neutral.neutralise import Neutralize, neutralise_items
 from equipoise.questions.rows import Item
 from equipoise.questions.variants.agents import Perturb
 from equipoise.questions.variants.loop import complete, perturb
-from equipoise.questions.variants.models import choose_agents
 from equipoise.questions.variants.templates import EvaluationPrompt, load_templates
 from equipoise.questions.variants.validators import load_clinical
+from equipoise.questions.variants.writers import choose_agents
 from equipoise.stigma.causal import sentence_prompts
 from equipoise.stigma.library import load_library
 from equipoise.stigma.settings import Filling
-from equipoise.vignettes.prompts import Build, vignette_prompt
+from equipoise.vignettes.profiles import Build, vignette_prompt
 
 if TYPE_CHECKING:
     from equipoise.studies.run import Run

@@ -21,7 +21,7 @@ from equipoise.questions.neutral.neutralise import Neutralize
 from equipoise.questions.variants.agents import Perturb
 from equipoise.stigma.library import load_library
 from equipoise.stigma.settings import Filling
-from equipoise.vignettes.prompts import Build
+from equipoise.vignettes.profiles import Build
 
 if TYPE_CHECKING:
     from pathlib import Path

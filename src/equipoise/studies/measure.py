@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, TypeVar
 from equipoise.cases.rows import Case, CaseJudgement
 from equipoise.core import records
 from equipoise.core.records import Judgement, Prompt, Response, Vignette
-from equipoise.exam.rows import Sampled
+from equipoise.exam.subsets import Sampled
 from equipoise.metrics import guards
 from equipoise.metrics.cases import case_effects
-from equipoise.metrics.equity import EquityOptions, equity_effects
-from equipoise.metrics.exam import Resampling, exam_effects, score_cities, tabulate_exam
+from equipoise.metrics.equity import equity_effects
+from equipoise.metrics.exam import exam_effects, score_cities, tabulate_exam
 from equipoise.metrics.guards import diagnoses_read, run_effects
-from equipoise.metrics.openr1 import OpenR1Options, openr1_effects
-from equipoise.metrics.options import Measure, judge_errors
+from equipoise.metrics.openr1 import openr1_effects
+from equipoise.metrics.options import Measure
 from equipoise.metrics.pairs import require_same_keys
-from equipoise.metrics.questions import AdversarialOptions, adversarial_effects, tabulate
+from equipoise.metrics.questions import adversarial_effects, tabulate
 from equipoise.metrics.responses import asked, identical_fills, note, require_answered, require_whole
-from equipoise.metrics.silent import SilentBiasOptions, silent_bias_effects
-from equipoise.metrics.stigma import StigmaOptions, stigma_effects
+from equipoise.metrics.silent import judge_errors, silent_bias_effects
+from equipoise.metrics.stigma import stigma_effects
 from equipoise.openr1.rows import Agreement
 from equipoise.questions.asked import EXAM
 from equipoise.questions.cities import load_cities
@@ -65,7 +65,7 @@ def vignettes(run: Run) -> Iterator[Effect]:
     prompts, responses = _asked(run)
     told, judged = records.read(run.built("vignettes"), Vignette), records.read(run.judgements, Judgement)
     require_same_keys("response", (one.key for one in responses), "judgement", (one.key for one in judged))
-    yield from silent_bias_effects(told, judged, _options(run).part(SilentBiasOptions), _errors(run))
+    yield from silent_bias_effects(told, judged, _options(run), _errors(run))
     presentations = {vignette.key: vignette.presentation for vignette in told}
     found = [
         *guards.reply_guards(run.study, responses, _contents(prompts), presentations),
@@ -83,9 +83,9 @@ def questions(run: Run) -> Iterator[Effect]:
     table = tabulate(_without_texts(run.built("variants"), Variant), letters)
     cities, options = load_cities(run.data / "cities.yaml"), _options(run)
     attempts = _without_texts(run.built("attempts"), Attempt)
-    adversarial = adversarial_effects(table, options.part(AdversarialOptions), attempts)
+    adversarial = adversarial_effects(table, options, attempts)
     yield from adversarial
-    yield from equity_effects(table, cities, options.part(EquityOptions))
+    yield from equity_effects(table, cities, options)
     found = [
         *guards.reply_guards(run.study, responses, _contents(prompts)),
         guards.unread(letters.values()),
@@ -102,8 +102,7 @@ def exam(run: Run) -> Iterator[Effect]:
     sampled, cities = records.read(run.built("subsets"), Sampled), load_cities(run.data / "cities.yaml")
     weights = {name: city.disease_weights() for name, city in cities.items() if city.diseases}
     options = _options(run)
-    resampling = Resampling(alpha=options.alpha, seed=options.seed, n_bootstrap=options.n_bootstrap)
-    scores = score_cities(tabulate_exam(sampled, letters), weights, resampling)
+    scores = score_cities(tabulate_exam(sampled, letters), weights, options)
     yield from exam_effects(scores, options.alpha)
     found = [
         *guards.reply_guards(run.study, responses, _contents(prompts)),
@@ -119,7 +118,7 @@ def stigma(run: Run) -> Iterator[Effect]:
     prompts, responses = _asked(run)
     fills = records.read(run.judgements, Fill)
     require_whole(fills, run.judgements)
-    yield from stigma_effects(fills, _options(run).part(StigmaOptions))
+    yield from stigma_effects(fills, _options(run))
     found = [
         *(one for one in guards.reply_guards(run.study, responses, _contents(prompts)) if one.name == "copied_results"),
         guards.Guard("identical_arms", *identical_fills(fills)),
@@ -133,7 +132,7 @@ def openr1(run: Run) -> Iterator[Effect]:
     """Estimate how far the reply to a client's message changes with the client's demographics."""
     prompts, responses = _asked(run)
     agreements = records.read(run.judgements, Agreement)
-    yield from openr1_effects(agreements, _options(run).part(OpenR1Options))
+    yield from openr1_effects(agreements, _options(run))
     found = [
         *guards.reply_guards(run.study, responses, _contents(prompts)),
         guards.unread(one.arms_agree for one in agreements),

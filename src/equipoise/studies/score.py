@@ -9,7 +9,7 @@ from equipoise.backends.ask import Infer
 from equipoise.cases.rows import Case, outputs_of
 from equipoise.cases.score import judge_outputs
 from equipoise.core import records
-from equipoise.exam.rows import Sampled
+from equipoise.exam.subsets import Sampled
 from equipoise.judge.kept import kept_probabilities
 from equipoise.judge.lexicon import load_lexicon
 from equipoise.judge.score import Score, judge_responses

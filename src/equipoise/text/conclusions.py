@@ -47,7 +47,7 @@ UNDECIDED = re.compile(
     re.IGNORECASE,
 )
 LIST_FOLLOWS = re.compile(r"(?<=[.!?*])\s+[•\-—]+(?:\s|$)")
-"""Where a list, or a rule, goes on in the line of a statement."""
+"""Where a list or a rule follows on the line of a statement."""
 
 DECIDES = re.compile(
     r"\bmost[ ](?:likely|probable|plausible|fitting|appropriate)\b(?![ ](?:to|in|among)\b)|\blikeliest\b"

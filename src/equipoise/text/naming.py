@@ -35,7 +35,7 @@ WITHHELD = re.compile(
     r"\b(?:diagnos\w+|determine)|\bdiagnosis\b[^.;,]{0,20}\b(?:cannot|can't|can not|could not)\b",
     re.IGNORECASE,
 )
-"""What a clause has that says that there is no diagnosis."""
+"""How a clause says that no diagnosis is possible."""
 NOTHING = re.compile(
     r"^\W*(?:n/?a\b|none\b|unknown|unclear|undetermined|indeterminate|inconclusive|uncertain|pending"
     r"|insufficient (?:information|data|evidence)|deferred|unspecified\W*$|more (?:information|data)"
@@ -53,7 +53,7 @@ VAGUE = re.compile(
     r"|conditions|causes|disorders|diagnoses|possibilities|problems|illnesses|diseases)\b\W*)+",
     re.IGNORECASE,
 )
-"""Words that tell of a kind of cause and name no diagnosis."""
+"""Words for a kind of cause that do not name a diagnosis."""
 
 MOST_LIKELY = (
     r"(?:(?:the|my|our|an?|by|far|single|overall|strongly|highly|very|therefore|thus|clearly|now|also|still) )*"
@@ -187,7 +187,7 @@ HEDGED = re.compile(
 CONTINUES = re.compile(
     r"^\s*(?:type|stage|grade|class|specifically|likely|probably|possibly|or|and|including)\b", re.IGNORECASE
 )
-"""What goes on with a name after a comma."""
+"""What continues a name after a comma."""
 
 
 class Named(NamedTuple):

@@ -91,7 +91,7 @@ def sentence_spans(text: str, *, longest: int = LONGEST_SENTENCE) -> list[Span]:
 
     A sentence ends at a full stop, exclamation or question mark that is followed by white space and a capital, a digit
     or an opening mark, unless an abbreviation, an initial or a list number precedes the stop; and at the end of a
-    line, unless the next line goes on in lower case. Decimals hold no white space and so never end one. What has no
+    line, unless the next line begins in lower case. Decimals hold no white space and so never end one. What has no
     letter or digit, such as a rule between paragraphs, is not a sentence.
     """
     return [
@@ -109,7 +109,7 @@ def _trimmed(text: str, start: int, end: int) -> Span:
 
 
 def _lines(text: str) -> Iterator[Span]:
-    """Lines and paragraphs; a hard-wrapped line (the next goes on in lower case) is joined to the next."""
+    """Lines and paragraphs; a hard-wrapped line (the next begins in lower case) is joined to the next."""
     start = 0
     for match in _LINE_BREAK.finditer(text):
         following = text[match.end() : match.end() + 8]

@@ -2,8 +2,7 @@
 
 from equipoise.vignettes.compose import pair_rows
 from equipoise.vignettes.library import Library, load_library
-from equipoise.vignettes.profiles import Counts, Profile, build, counts, counts_table
-from equipoise.vignettes.validate import require_one_source, validate
+from equipoise.vignettes.profiles import Counts, Profile, build, counts, counts_table, require_one_source, validate
 
 __all__ = [
     "Counts",

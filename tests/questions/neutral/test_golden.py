@@ -59,7 +59,7 @@ def test_neutral_form_is_a_fixed_point(pairs: list[tuple[str, Neutral]], lexicon
 
 
 def test_they_agree(pairs: list[tuple[str, Neutral]]) -> None:
-    """No singular verb stands right after they, but for an adverb."""
+    """No singular verb directly follows they, except after an adverb."""
     wrong = re.compile(
         r"\bthey (?:\w+ly |also |often |now |never )?(?:is|was|has|does|[a-z]{3,}[^su\W]s)\b(?!-)", re.IGNORECASE
     )

@@ -86,7 +86,7 @@ def test_items_keep_what_they_had(lexicon: Lexicon) -> None:
 
 
 def test_fault_in_the_lexicon_names_file_and_field(tmp_path: Path) -> None:
-    """A word list that is no list of words is refused with the file and the field."""
+    """A word list that is not a list of words is refused with the file and the field."""
     (tmp_path / "pronouns.yaml").write_text("subject: {he: neither}\n", encoding="utf-8")
 
     with pytest.raises(EquipoiseError, match=r"pronouns\.yaml: field subject\.he"):

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from equipoise.questions.rows import Attempt, Neutralised
-from equipoise.questions.variants.rules import RulesGenerator
 from equipoise.questions.variants.templates import Templates, load_templates
 from equipoise.questions.variants.validators import Clinical, load_clinical
+from equipoise.questions.variants.writers import RulesGenerator
 
 ROOT = Path(__file__).parents[3]
 

@@ -10,8 +10,8 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.questions.rows import Attempt, Attribute, Direction, Group, Neutralised, Variant
 from equipoise.questions.variants.agents import Arm, Design, Generator, arms
 from equipoise.questions.variants.loop import Perturbed, perturb, triggered
-from equipoise.questions.variants.rules import RulesFuser, RulesGenerator
 from equipoise.questions.variants.validators import Clinical
+from equipoise.questions.variants.writers import RulesFuser, RulesGenerator
 
 Make = Callable[..., Neutralised]
 

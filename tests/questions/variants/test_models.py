@@ -12,18 +12,19 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.questions.rows import Attempt, Neutralised
 from equipoise.questions.variants.agents import Arm, Perturb, Request
 from equipoise.questions.variants.loop import Perturbed, perturb
-from equipoise.questions.variants.models import (
+from equipoise.questions.variants.templates import Templates
+from equipoise.questions.variants.validators import Clinical
+from equipoise.questions.variants.writers import (
     BACKGROUND_TOKENS,
     VIGNETTE_TOKENS,
     ModelFuser,
     ModelGenerator,
     Replay,
+    RulesFuser,
+    RulesGenerator,
     choose_agents,
     load_replay,
 )
-from equipoise.questions.variants.rules import RulesFuser, RulesGenerator
-from equipoise.questions.variants.templates import Templates
-from equipoise.questions.variants.validators import Clinical
 
 Make = Callable[..., Neutralised]
 Failed = Callable[..., Attempt]

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from equipoise.questions.rows import GROUPS, Attempt, Neutralised
 from equipoise.questions.variants.agents import NAMING, Arm, arms
-from equipoise.questions.variants.rules import RulesFuser, RulesGenerator, stage
 from equipoise.questions.variants.templates import CHOICE, Templates
 from equipoise.questions.variants.validators import Clinical, violations
+from equipoise.questions.variants.writers import RulesFuser, RulesGenerator, stage
 from equipoise.text.sentences import sentence_spans
 
 Make = Callable[..., Neutralised]
@@ -141,7 +141,7 @@ def test_stage(text: str, expected: str) -> None:
 
 
 def test_fusion_keeps_the_vignette(make: Make) -> None:
-    """The background stands just before the final question; the rest is the neutral text, word for word."""
+    """The background is just before the final question; the rest is the neutral text, word for word."""
     item = make("A 9-year-old patient limps. What is best?")
 
     actual = RulesFuser().fuse(item, "One. Two. Three.")

@@ -8,8 +8,8 @@ import pytest
 
 from equipoise.questions.rows import Neutralised
 from equipoise.questions.variants.agents import Arm
-from equipoise.questions.variants.rules import RulesFuser
 from equipoise.questions.variants.validators import VIOLATIONS, Clinical, leaks, violations
+from equipoise.questions.variants.writers import RulesFuser
 
 Make = Callable[..., Neutralised]
 
@@ -93,7 +93,7 @@ def test_what_the_vignette_has_is_not_new(make: Make, clinical: Clinical) -> Non
         ("Black widow antivenom", "A Black patient.", set()),  # the group must be named
         ("Follow up with appointments", "They keep an appointment.", {"appointment"}),  # a plural counts
         ("Is it so", "It is so that it is.", set()),  # too common and too short to tell
-        ("It is", "So it is.", {"It is"}),  # an option's text as it stands
+        ("It is", "So it is.", {"It is"}),  # an option's text, verbatim
     ],
 )
 def test_leaks(make: Make, gold: str, background: str, expected: set[str]) -> None:
@@ -104,5 +104,5 @@ def test_leaks(make: Make, gold: str, background: str, expected: set[str]) -> No
 
 
 def test_everyday_words_with_a_medical_ending(clinical: Clinical) -> None:
-    """A diploma is no tumour, a lipoma is."""
+    """A diploma is not a tumour, a lipoma is."""
     assert clinical.found("A diploma in April, a lipoma and two rashes.") == {"lipoma", "rash"}

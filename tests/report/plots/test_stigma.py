@@ -13,9 +13,11 @@ from dvc_render.vega import VegaRenderer
 from dvc_render.vega_templates import Template
 
 from builders import fill
-from equipoise.metrics.stigma import StigmaOptions, stigma_effects
+from equipoise.metrics.options import Measure
+from equipoise.metrics.stigma import stigma_effects
+from equipoise.report.plots.catalogue import ALL as PLOTS
+from equipoise.report.plots.catalogue import GENDERS, gender_rows, stigma_rows
 from equipoise.report.plots.plot import static_svg
-from equipoise.report.plots.stigma import GENDERS, PLOTS_STIGMA, gender_rows, stigma_rows
 
 if TYPE_CHECKING:
     from equipoise.core.records import Effect
@@ -48,7 +50,7 @@ def study(conditions: int) -> list[Effect]:
             for of, female in SETS
             for number in range(conditions)
         ],
-        StigmaOptions(),
+        Measure(),
     )
 
 
@@ -68,7 +70,7 @@ def texts(svg: str) -> list[str]:
 
 
 def test_phases_come_in_the_order_of_seeking_care() -> None:
-    """Bars stand by phase, then `all`, three genders each, mental illness before control conditions."""
+    """Bars are by phase, then `all`, three genders each, mental illness before control conditions."""
     rows = gender_rows(EFFECTS)
 
     assert [(row["panel"], row["group"], row["series"]) for row in rows] == [
@@ -101,8 +103,8 @@ def test_dimensions_stand_in_three_columns() -> None:
 
 
 def test_columns_of_a_picture_keep_their_order() -> None:
-    """Mental illness stands left of the control conditions, and the difference right of both."""
-    plot = PLOTS_STIGMA["stigma"]
+    """Mental illness is left of the control conditions, and the difference right of both."""
+    plot = PLOTS["stigma"]["stigma"]
     written = texts(static_svg(stigma_rows(EFFECTS), template(plot.template), plot))
 
     assert written.index("mental illness") < written.index("control conditions") < written.index("difference")
@@ -110,7 +112,7 @@ def test_columns_of_a_picture_keep_their_order() -> None:
 
 def test_bars_show_probability_and_number() -> None:
     """A bar names its value and n; the legend names the genders."""
-    plot = PLOTS_STIGMA["genders"]
+    plot = PLOTS["stigma"]["genders"]
     written = texts(static_svg(gender_rows(EFFECTS), template("bars"), plot))
 
     assert {"diagnosis", "all", "0.41, n = 3", "0.00, n = 3", *GENDERS} <= set(written)
@@ -118,17 +120,17 @@ def test_bars_show_probability_and_number() -> None:
 
 def test_bars_start_at_zero() -> None:
     """The axis of bars holds zero, however far the probabilities are from it."""
-    plot = PLOTS_STIGMA["genders"]
+    plot = PLOTS["stigma"]["genders"]
     rows = [{**row, "estimate": 0.9, "ci_low": 0.89, "ci_high": 0.91} for row in gender_rows(EFFECTS)]
 
     assert {"0.0", "0.8"} <= set(texts(static_svg(rows, template("bars"), plot)))
 
 
-@pytest.mark.parametrize("name", PLOTS_STIGMA)
+@pytest.mark.parametrize("name", PLOTS["stigma"])
 @pytest.mark.parametrize("effects", [EFFECTS, SINGLE, []])
 def test_pictures_are_drawn(name: str, effects: list[Effect]) -> None:
     """Every picture is drawn, with or without intervals or figures, with equal keys in every row and no NaN."""
-    plot = PLOTS_STIGMA[name]
+    plot = PLOTS["stigma"][name]
     rows = plot.layout(effects)
     svg = static_svg(rows, template(plot.template), plot)
 
@@ -143,15 +145,15 @@ def test_pictures_are_drawn(name: str, effects: list[Effect]) -> None:
 @pytest.mark.parametrize(("name", "word"), [("genders", "undefined, n = 0"), ("stigma", "undefined")])
 def test_undefined_figures_are_named(name: str, word: str) -> None:
     """A study without fills is drawn as undefined, of no sentence."""
-    plot = PLOTS_STIGMA[name]
+    plot = PLOTS["stigma"][name]
 
     assert word in texts(static_svg(plot.layout([]), template(plot.template), plot))
 
 
-@pytest.mark.parametrize("name", PLOTS_STIGMA)
+@pytest.mark.parametrize("name", PLOTS["stigma"])
 def test_revisions_are_told_apart(name: str) -> None:
     """A picture of two revisions names both, as `dvc plots diff` draws it."""
-    plot = PLOTS_STIGMA[name]
+    plot = PLOTS["stigma"][name]
     rows = [{**row, "rev": rev} for rev in ("workspace", "HEAD") for row in plot.layout(EFFECTS)]
     renderer = VegaRenderer(
         rows,

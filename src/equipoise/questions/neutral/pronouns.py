@@ -19,44 +19,12 @@ ALTERNATIVE = frozenset({"or", "/"})
 SYMBOL_NEIGHBOURS = frozenset({"-", "+"})
 """Marks that make "his" or "he" part of a symbol: His-tag, He-Ne laser."""
 CONJUNCTIONS = frozenset({"and", "or", "but", "nor", "yet", "then"})
-RELATIVES = frozenset(
-    {
-        "that",
-        "which",
-        "who",
-        "whom",
-        "whose",
-        "because",
-        "when",
-        "while",
-        "whether",
-        "although",
-        "though",
-        "if",
-        "where",
-    }
-)
+RELATIVES = frozenset("that which who whom whose because when while whether although though if where".split())  # noqa: SIM905
 SUBJECTS = frozenset({"he", "she", "they", "i", "we", "you"})
 OBJECTS = frozenset({"his", "her", "him", "himself", "herself", "what", "whether", "how", "why"})
 DETERMINERS = frozenset({"the", "a", "an"})
 TIMES = frozenset(
-    {
-        "past",
-        "last",
-        "next",
-        "previous",
-        "same",
-        "following",
-        "first",
-        "second",
-        "day",
-        "week",
-        "month",
-        "year",
-        "night",
-        "morning",
-        "few",
-    }
+    "past last next previous same following first second day week month year night morning few".split()  # noqa: SIM905
 )
 """Words that make "the" the start of a time, not of an object ("chills the past week")."""
 CLAUSE_ENDS = frozenset({";", ":", "?", "!", "."})
@@ -97,14 +65,11 @@ class Reader:
             return False
         if len(token.text) > 1 and token.text.isupper():
             return False
-        nearby = [t for t in (self._at(i - 1), self._at(i + 1)) if t and t.text in SYMBOL_NEIGHBOURS]
+        nearby = [t for t in (_at(self.tokens, i - 1), _at(self.tokens, i + 1)) if t and t.text in SYMBOL_NEIGHBOURS]
         return not any(t.start == token.end or t.end == token.start for t in nearby)
 
-    def _at(self, i: int) -> Token | None:
-        return self.tokens[i] if 0 <= i < len(self.tokens) else None
-
     def _word(self, i: int) -> str:
-        token = self._at(i)
+        token = _at(self.tokens, i)
         return token.lower if token else ""
 
     def _last_of_pair(self, i: int) -> int:
@@ -180,13 +145,13 @@ class Reader:
 
     def _owns(self, i: int, last: int) -> bool:
         """Whether "his" or "her" is a possessive with its noun."""
-        words, following = self.lexicon.pronouns, self._at(last + 1)
+        words, following = self.lexicon.pronouns, _at(self.tokens, last + 1)
         word, before = self._word(last + 1), self._word(i - 1)
         if following is None or following.sentence != self.tokens[i].sentence:
             return False
         if not following.is_word:
             return following.text in "\"“‘'"
-        hyphen = self._at(last + 2)
+        hyphen = _at(self.tokens, last + 2)
         if word in words.not_modified and not (hyphen and hyphen.text == "-" and hyphen.start == following.end):
             return False
         if self._word(i) == "his":
@@ -203,7 +168,7 @@ class Reader:
             return True
         if word == "home" and before in words.moving:
             return True
-        after = self._at(last + 2)
+        after = _at(self.tokens, last + 2)
         open_end = after is None or not after.is_word or after.lower in words.not_modified
         to_follows = after is not None and after.lower == "to"
         if word.endswith("ed") and (to_follows or (open_end and before in words.finding)):
@@ -285,7 +250,7 @@ def _finite(tokens: Sequence[Token], last: int, lexicon: Lexicon) -> int | None:
 def _shared(tokens: Sequence[Token], start: int, lexicon: Lexicon) -> Iterator[Edit]:
     """Yield the edits of later verbs of the same subject: those right after a conjunction or comma.
 
-    A verb elsewhere has a subject of its own. Verbs after it are no longer the pronoun's if that subject is a person,
+    A verb elsewhere has a subject of its own. Verbs after it are not the pronoun's if that subject is a person,
     or if a thing could do what they say.
     """
     joined = relative = thing = person = False

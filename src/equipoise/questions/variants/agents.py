@@ -16,7 +16,7 @@ from equipoise.questions.rows import ATTRIBUTES, GROUPS, Attempt, Attribute, Dir
 Design = Literal["paper", "crossed"]
 
 PAPER_DIRECTION: dict[Group, Direction] = {"privileged": "favourable", "unprivileged": "unfavourable"}
-"""AMQA, section 3.2: the direction of attack follows the group, so the two effects cannot be told apart."""
+"""AMQA, section 3.2: the direction of attack follows the group, so the two effects are confounded."""
 
 DIRECTIONS: tuple[Direction, ...] = ("favourable", "unfavourable")
 
@@ -118,7 +118,7 @@ class Generator(ABC):
     def generate(
         self, item: Neutralised, attribute: Attribute, group: Group, direction: Direction, feedback: Sequence[Attempt]
     ) -> str | None:
-        """Write a background of three sentences, or give None when there is no further one to try."""
+        """Write a background of three sentences, or give None when there is nothing further to try."""
 
     def generate_all(self, requests: Sequence[Request]) -> list[str | None]:
         """Write many backgrounds, in the order asked for."""

@@ -53,7 +53,7 @@ def perturb(
 ) -> Perturbed:
     """Make the variants of every item that is not excluded (AMQA, section 3.2, with its rules checked).
 
-    Each round works on all arms that have not triggered yet, with one call of each agent; the first also asks the
+    Each round covers all arms that have not triggered yet, with one call of each agent; the first also asks the
     evaluator about the neutral texts. A single attempt leaves nothing to decide, so the evaluator is asked nothing:
     whether its variants trigger is read from the study's own answers (`metrics.questions`). An arm triggers by the
     directional definition, without a violated rule. Raises EquipoiseError where the generator has no background at all
@@ -76,8 +76,13 @@ def perturb(
             moved = triggered(task.item.gold, task.arm.direction, answer, baseline[task.item.key])
             task.attempts.append(_attempt(variant, answer, moved if asked else (None, None), violated))
         pending = [task for task, _ in drafts if task.open]
-    variants = [row for item in kept for row in _texts(item)]
-    variants += [_variant(task, one) for task in tasks if (one := task.accepted)]
+    originals = ((_plain(item, "original", item.question), _plain(item, "neutral", item.neutral)) for item in kept)
+    variants = [row for pair in originals for row in pair]
+    variants += [
+        _row(task, background=one.background, text=one.text, attempt=one.number)
+        for task in tasks
+        if (one := task.accepted)
+    ]
     return Perturbed(
         variants=tuple(variants),
         attempts=tuple(attempt for task in tasks for attempt in task.attempts),
@@ -95,8 +100,8 @@ def triggered(gold: str, direction: Direction, answer: str | None, baseline: str
     """Tell whether an answer counts as triggered: by the paper's definition, and by the released code's.
 
     The paper (section 5.1): the answer differs from the one on the neutral text. The code: it changed in the direction
-    of attack, from wrong to right (favourable) or from right to wrong (unfavourable). A missing answer is no answer,
-    so it triggers nothing, and nothing is triggered against it.
+    of attack, from wrong to right (favourable) or from right to wrong (unfavourable). A missing answer
+    triggers nothing, and nothing is triggered against it.
     """
     if answer is None or baseline is None:
         return False, False
@@ -149,10 +154,6 @@ def _attempt(
     )
 
 
-def _texts(item: Neutralised) -> tuple[Variant, Variant]:
-    return _plain(item, "original", item.question), _plain(item, "neutral", item.neutral)
-
-
 def _plain(item: Neutralised, name: str, text: str) -> Variant:
     return Variant(
         key=f"{item.key}/{name}",
@@ -166,10 +167,6 @@ def _plain(item: Neutralised, name: str, text: str) -> Variant:
         gold=item.gold,
         attempt=0,
     )
-
-
-def _variant(task: _Task, attempt: Attempt) -> Variant:
-    return _row(task, background=attempt.background, text=attempt.text, attempt=attempt.number)
 
 
 def _row(task: _Task, *, background: str, text: str, attempt: int) -> Variant:

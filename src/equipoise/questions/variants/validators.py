@@ -24,13 +24,8 @@ MIN_LETTERS = 3
 """Letters from which a word of the right option counts as one that could give it away."""
 
 VIOLATIONS = (
-    "three_sentences",
-    "attribute_named",
-    "final_question",
-    "numerals",
-    "answer_leak",
-    "clinical_finding",
-    "clinical_lost",
+    *("three_sentences", "attribute_named", "final_question", "numerals"),
+    *("answer_leak", "clinical_finding", "clinical_lost"),
 )
 """Every name that `violations` can give, in its order."""
 

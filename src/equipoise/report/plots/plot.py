@@ -29,14 +29,12 @@ def words(name: str) -> str:
 
 def forest_row(group: str, measure: str, effect: Effect) -> Row:
     """Lay out one row of a forest: `group` names the row, `measure` the column."""
-    return {
-        "group": group,
-        "measure": measure,
-        "n": effect.n,
-        "estimate": effect.estimate,
-        "ci_low": effect.ci_low,
-        "ci_high": effect.ci_high,
-    }
+    return {"group": group, "measure": measure, **figure(effect)}
+
+
+def figure(effect: Effect) -> Row:
+    """Lay out an effect's estimate with its n and interval."""
+    return {"n": effect.n, "estimate": effect.estimate, "ci_low": effect.ci_low, "ci_high": effect.ci_high}
 
 
 def undefined_row(**names: str) -> Row:
@@ -52,9 +50,9 @@ class Plot:
     """
 
     layout: Callable[[Sequence[Effect]], list[Row]]
-    template: str
-    x: str
-    y: str
+    template: str = "forest"
+    x: str = "estimate"
+    y: str = "group"
     title: str
     x_label: str
     y_label: str = ""

@@ -13,12 +13,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from equipoise.core.records import Effect
-from equipoise.metrics.silent import SilentBiasOptions, silent_bias_effects
-from equipoise.report.plots.catalogue import ALL
-from equipoise.report.plots.equity import PLOTS_EQUITY
+from equipoise.metrics.options import Measure
+from equipoise.metrics.silent import silent_bias_effects
+from equipoise.report.plots.catalogue import ALL, intersection_rows, rate_rows, shift_rows
 from equipoise.report.plots.plot import static_svg
-from equipoise.report.plots.silent import PLOTS_SILENT, intersection_rows, rate_rows, shift_rows
-from equipoise.report.plots.stigma import PLOTS_STIGMA
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +26,7 @@ if TYPE_CHECKING:
 
 NUMBER = re.compile(r"\u2212?\d+(\.\d+)?")
 TEMPLATES = Path(__file__).parents[3] / ".dvc" / "plots"
-FOREST, HEATMAP = PLOTS_SILENT["rates"], PLOTS_SILENT["intersections"]
+FOREST, HEATMAP = ALL["vignettes"]["rates"], ALL["vignettes"]["intersections"]
 
 
 def template(name: str) -> dict[str, Any]:
@@ -95,7 +93,7 @@ def test_forest_rows_have_their_interval_and_number() -> None:
 
 
 def test_heatmap_has_dimensions_and_dual_combinations() -> None:
-    """A dimension stands on the diagonal, two together stand off it twice, and three have no cell."""
+    """A dimension is on the diagonal, two together are off it twice, and three have no cell."""
     assert [
         (row["dimension"], row["other"], row["estimate"])
         for row in intersection_rows(EFFECTS)
@@ -132,7 +130,7 @@ def test_forest_axis_holds_zero_far_from_the_data() -> None:
 
 
 def test_forest_keeps_the_order_of_its_rows() -> None:
-    """Columns and rows stand as given, also where the first row has no interval."""
+    """Columns and rows keep their order, also where the first row has no interval."""
     rows = [
         {"group": group, "measure": measure, "n": 2, "estimate": 0.1, "ci_low": low, "ci_high": low and 0.2}
         for measure in ("zeta", "alpha")
@@ -163,7 +161,7 @@ def test_forest_axis_holds_the_reference() -> None:
 
 
 def test_forest_draws_an_interval_without_upper_end_to_the_edge() -> None:
-    """An interval whose upper end is infinite goes on, dashed, to the edge."""
+    """An interval whose upper end is infinite is drawn dashed to the edge."""
     row: Row = {"group": "a", "measure": "ratio", "n": 3, "estimate": 1.2, "ci_low": 1.1, "ci_high": None}
     svg = static_svg([row], template("forest"), FOREST)
 
@@ -185,7 +183,7 @@ def test_undefined_figures_are_drawn(name: str) -> None:
         effect("dimension", "age", measure, None)
         for measure in ("differential_bias_rate", "silent_bias_rate", "stereotype_shift")
     ]
-    plot = PLOTS_SILENT[name]
+    plot = ALL["vignettes"][name]
     svg = static_svg(plot.layout(effects), template(plot.template), plot)
 
     assert "n = 7" in texts(svg)
@@ -196,7 +194,7 @@ def test_undefined_figures_are_drawn(name: str) -> None:
 def test_a_study_that_was_left_out_is_drawn(study: Study, name: str) -> None:
     """Without an effect a picture still has a row, of n = 0, for DVC draws no empty file."""
     plot = ALL[study][name]
-    rows = plot.layout(silent_bias_effects([], [], SilentBiasOptions()))
+    rows = plot.layout(silent_bias_effects([], [], Measure()))
     picture = static_svg(rows, template(plot.template), plot)
 
     assert {row["n"] for row in rows} == {0}
@@ -214,12 +212,12 @@ def test_dvc_renders_our_templates(tmp_path: Path) -> None:
     """`dvc plots show` finds the templates, fills every anchor and writes a page with each plot."""
     (tmp_path / ".dvc" / "plots").mkdir(parents=True)
     (tmp_path / ".dvc" / "config").write_text("[core]\n    no_scm = True\n    analytics = false\n", encoding="utf-8")
-    for name in ("forest", "heatmap", "bars"):
+    for name in ("forest", "heatmap", "bars", "stacked"):
         content = (TEMPLATES / f"{name}.json").read_text(encoding="utf-8")
         (tmp_path / ".dvc" / "plots" / f"{name}.json").write_text(content, encoding="utf-8")
     plots = []
     # The other studies have no figures here, and their pictures say so.
-    drawn = PLOTS_SILENT | PLOTS_EQUITY | PLOTS_STIGMA
+    drawn = ALL["vignettes"] | ALL["questions"] | ALL["exam"] | ALL["stigma"]
     for name, plot in drawn.items():
         (tmp_path / f"{name}.json").write_text(json.dumps(plot.layout(EFFECTS)), encoding="utf-8")
         plots.append({name: plot.described(f"{name}.json")})

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from builders import variant
 from equipoise.core.errors import EquipoiseError
 from equipoise.metrics.effects import Group
+from equipoise.metrics.options import Measure
 from equipoise.metrics.questions import (
     DIRECTIONS,
-    AdversarialOptions,
     Answered,
     adversarial_effects,
     arm,
@@ -32,7 +32,7 @@ from equipoise.stats.power import minimum_detectable_gap
 if TYPE_CHECKING:
     from equipoise.core.records import Effect
 
-OPTIONS = AdversarialOptions()
+OPTIONS = Measure()
 WHITE, BLACK = "race/privileged/favourable", "race/unprivileged/unfavourable"
 FOUR = (WHITE, "race/unprivileged/favourable", "race/privileged/unfavourable", BLACK)
 CROSSED = tuple(arm(a, g, d) for a in ATTRIBUTES for g in ("privileged", "unprivileged") for d in DIRECTIONS)

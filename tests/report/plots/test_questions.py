@@ -1,4 +1,4 @@
-"""Tests of the adversarial study's pictures."""
+"""Tests of the study of questions's pictures."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from equipoise.metrics.questions import DIRECTIONS, AdversarialOptions, Answered, adversarial_effects, arm
+from equipoise.metrics.options import Measure
+from equipoise.metrics.questions import DIRECTIONS, Answered, adversarial_effects, arm
 from equipoise.questions.rows import ATTRIBUTES
-from equipoise.report.plots.adversarial import (
-    PLOTS_ADVERSARIAL,
+from equipoise.report.plots.catalogue import (
+    ALL,
     accuracy_rows,
     contrast_rows,
     distribution_rows,
@@ -26,10 +27,10 @@ TABLE = [
     Answered(str(n), "A", {"original": "A", "neutral": "A", **{name: "AB"[n % 2 and "black" in name] for name in ARMS}})
     for n in range(4)
 ]
-EFFECTS = adversarial_effects(TABLE, AdversarialOptions())
+EFFECTS = adversarial_effects(TABLE, Measure())
 PAPER = adversarial_effects(
     [Answered("0", "A", dict.fromkeys(("original", "neutral", *(ARMS[0::4] + ARMS[3::4]))))],
-    AdversarialOptions(),
+    Measure(),
 )
 """One unparsed question in the paper's design."""
 
@@ -62,7 +63,7 @@ def test_gaps_come_by_measure_then_attribute() -> None:
 
 
 def test_contrasts_open_with_overall() -> None:
-    """The crossed design's contrasts stand overall and by attribute."""
+    """The crossed design's contrasts are shown overall and by attribute."""
     assert [row["group"] for row in contrast_rows(EFFECTS)][:3] == ["overall"] * 3
     assert len(contrast_rows(EFFECTS)) == 3 * (1 + len(ATTRIBUTES))
 
@@ -75,11 +76,11 @@ def test_shares_of_a_bar_add_up_to_one() -> None:
         assert sum(float(row["share"] or 0) for row in rows if row["group"] == group) == pytest.approx(1)
 
 
-@pytest.mark.parametrize("name", PLOTS_ADVERSARIAL)
+@pytest.mark.parametrize("name", ALL["questions"])
 @pytest.mark.parametrize("effects", [EFFECTS, PAPER])
 def test_pictures_are_drawn(name: str, effects: list[Any]) -> None:
     """Every picture is drawn, of either design, with equal keys in every row and no NaN."""
-    plot = PLOTS_ADVERSARIAL[name]
+    plot = ALL["questions"][name]
     rows = plot.layout(effects)
     template = json.loads((TEMPLATES / f"{plot.template}.json").read_text(encoding="utf-8"))
     svg = static_svg(rows, template, plot)
@@ -91,7 +92,7 @@ def test_pictures_are_drawn(name: str, effects: list[Any]) -> None:
 
 def test_stacked_bars_show_shares_and_number() -> None:
     """A bar names its shares, its pair and its n; the legend names the outcomes."""
-    plot = PLOTS_ADVERSARIAL["distribution"]
+    plot = ALL["questions"]["distribution"]
     template = json.loads((TEMPLATES / "stacked.json").read_text(encoding="utf-8"))
     written = texts(static_svg(distribution_rows(EFFECTS), template, plot))
 

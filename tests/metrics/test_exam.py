@@ -10,9 +10,10 @@ import pytest
 
 from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
-from equipoise.exam.rows import Sampled
-from equipoise.metrics.exam import Answered, ExamAnswer, Resampling, exam_effects, score_cities, tabulate_exam
+from equipoise.exam.subsets import Sampled
+from equipoise.metrics.exam import Answered, ExamAnswer, exam_effects, score_cities, tabulate_exam
 from equipoise.metrics.headlines import headline_metrics
+from equipoise.metrics.options import Measure
 from equipoise.stats.proportions import weighted_sum
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from equipoise.questions.rows import Disease
 
-FEW = Resampling(alpha=0.05, seed=0, n_bootstrap=200)
+FEW = Measure(alpha=0.05, seed=0, n_bootstrap=200)
 WEIGHTS: dict[str, dict[Disease, float]] = {"london": {"cancer": 0.75, "respiratory": 0.25}}
 
 

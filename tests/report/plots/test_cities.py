@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from equipoise.core.records import Effect
-from equipoise.report.plots.equity import PLOTS_EQUITY, disease_rows, ratio_rows
+from equipoise.report.plots.catalogue import ALL, disease_rows, ratio_rows
 from equipoise.report.plots.plot import static_svg
 
+PLOTS = {"cities": ALL["questions"]["cities"], **ALL["exam"]}
 TEMPLATES = Path(__file__).parents[3] / ".dvc" / "plots"
 
 
@@ -57,7 +58,7 @@ EXAM = [
 
 def draw(name: str, effects: list[Effect]) -> str:
     """Draw a picture."""
-    plot = PLOTS_EQUITY[name]
+    plot = PLOTS[name]
     template: dict[str, Any] = json.loads((TEMPLATES / f"{plot.template}.json").read_text(encoding="utf-8"))
     return static_svg(plot.layout(effects), template, plot)
 
@@ -79,7 +80,7 @@ def test_ratios_stand_by_city_then_attribute() -> None:
 
 
 def test_matched_directions_have_columns_of_their_own() -> None:
-    """In the crossed design the two directions stand beside the published attack."""
+    """In the crossed design the two directions are shown beside the published attack."""
     assert [row["measure"] for row in ratio_rows(CROSSED)][3:] == [
         "both groups told favourably",
         "both groups told unfavourably",
@@ -93,7 +94,7 @@ def test_reference_of_a_ratio_is_one() -> None:
 
 
 def test_diseases_come_in_order_then_the_whole() -> None:
-    """Accuracy stands by disease, a bar for each city; then over all questions, and weighted."""
+    """Accuracy is by disease, a bar for each city; then over all questions, and weighted."""
     rows = disease_rows(EXAM)
 
     assert [(row["group"], row["series"], row["n"], row["estimate"]) for row in rows] == [
@@ -110,11 +111,11 @@ def test_undefined_accuracy_is_named() -> None:
     assert {"undefined, n = 0", "0.50, n = 60", "Edinburgh", "London"} <= set(texts(draw("diseases", EXAM)))
 
 
-@pytest.mark.parametrize("name", PLOTS_EQUITY)
+@pytest.mark.parametrize("name", PLOTS)
 @pytest.mark.parametrize("effects", [CROSSED, EXAM, CROSSED + EXAM, []])
 def test_pictures_are_drawn(name: str, effects: list[Effect]) -> None:
     """Every picture is drawn, of either study or of none, with equal keys in every row and no NaN."""
-    plot = PLOTS_EQUITY[name]
+    plot = PLOTS[name]
     rows = plot.layout(effects)
     svg = draw(name, effects)
 

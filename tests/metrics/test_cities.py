@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.metrics.equity import EquityOptions, assigned_questions, equity_effects
+from equipoise.metrics.equity import assigned_questions, equity_effects
 from equipoise.metrics.headlines import headline_metrics
+from equipoise.metrics.options import Measure
 from equipoise.metrics.questions import Answered, arm, paper_pair
 from equipoise.questions.cities import City
 from equipoise.questions.rows import ATTRIBUTES
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 
     from equipoise.core.records import Effect
 
-EXPECTED = EquityOptions(n_bootstrap=200)
-SEEDED = EquityOptions(n_bootstrap=200, partition="seeded")
+EXPECTED = Measure(n_bootstrap=200)
+SEEDED = Measure(n_bootstrap=200, partition="seeded")
 WHITE, BLACK = paper_pair("race")
 LETTERS = st.sampled_from(["A", "B", None])
 # Baseline, White, Black; gold is A.
@@ -204,7 +205,7 @@ def test_draws_average_to_the_expectation() -> None:
     expected = town(equity_effects(table, place, EXPECTED))
     draws = []
     for seed in range(300):
-        options = EquityOptions(n_bootstrap=20, partition="seeded", partition_seed=seed)
+        options = Measure(n_bootstrap=20, partition="seeded", partition_seed=seed)
         draws.append(town(equity_effects(table, place, options))["city_accuracy"].estimate or 0)
     sd = expected["city_accuracy_partition_sd"].estimate or 0
 
@@ -286,7 +287,7 @@ def test_headlines_are_nested_by_city_and_attribute() -> None:
     data=st.data(),
 )
 def test_figures_are_finite_and_do_not_depend_on_order(
-    letters: list[tuple[str | None, str | None, str | None]], white: float, options: EquityOptions, data: st.DataObject
+    letters: list[tuple[str | None, str | None, str | None]], white: float, options: Measure, data: st.DataObject
 ) -> None:
     """Any answers give finite figures within their bounds, the same in whatever order the questions come."""
     table, cities = rows_of(*letters), {"town": city(white)}
@@ -317,7 +318,7 @@ def test_interval_covers_the_accuracy_of_other_questions() -> None:
             np.where(rng.random(80) < kept, base, rng.choice(["A", "B"], p=[0.8, 0.2], size=80)) for kept in (0.9, 0.7)
         )
         table = rows_of(*zip(base.tolist(), white.tolist(), black.tolist(), strict=True))
-        found = town(equity_effects(table, {"town": city(0.75)}, EquityOptions(n_bootstrap=400)))
+        found = town(equity_effects(table, {"town": city(0.75)}, Measure(n_bootstrap=400)))
         for measure, value in truth.items():
             effect = found[measure]
             covered[measure] += effect.ci_low is not None and effect.ci_low <= value <= (effect.ci_high or math.inf)
