@@ -40,9 +40,9 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             responses.append(response(key, f"=cmd|' /C calc'!A0\nThe toe, {len(responses)} times.", "Gout."))
             window = "=[b]He\x1b[31m is Black." if considered != "none" else ""
             judgements.append(judgement(key, considered, window=window))
-    records.write(tmp_path / "data/vignettes.jsonl", vignettes)
-    records.write(tmp_path / "data/responses.jsonl", responses)
-    records.write(tmp_path / "data/judgements.jsonl", judgements)
+    records.write(tmp_path / "data/vignettes/built/vignettes.jsonl", vignettes)
+    records.write(tmp_path / "data/vignettes/responses.jsonl", responses)
+    records.write(tmp_path / "data/vignettes/judgements.jsonl", judgements)
     records.write_text(tmp_path / "data/features/race.yaml", KIND)
     records.write_text(tmp_path / "params.yaml", f"model: {MODEL}\n")
     monkeypatch.chdir(tmp_path)
@@ -65,7 +65,7 @@ def refused(*arguments: str) -> str:
 
 def rate(folder: Path, name: str, **changes: tuple[str, str]) -> str:
     """Fill the exported sheet with the judge's findings but for some responses (by their row), and save it."""
-    found = {one.key: one for one in records.read(folder / "data/judgements.jsonl", Judgement)}
+    found = {one.key: one for one in records.read(folder / "data/vignettes/judgements.jsonl", Judgement)}
     key = {row.key: found[row.response] for row in records.read(folder / "ratings.key.jsonl", KeyRow)}
     rows = [cells for _, cells in read_table("ratings.csv", records.read_text(folder / "ratings.csv"), COLUMNS)]
     for cells in rows:
@@ -162,11 +162,12 @@ def test_ratings_of_another_run_are_refused(run: Path) -> None:
     """A key made for other responses is reported in one line."""
     blind("export")
     rate(run, "anna.csv")
-    file = run / "data/responses.jsonl"
+    file = run / "data/vignettes/responses.jsonl"
     file.write_text(file.read_text(encoding="utf-8").replace("The toe", "The thumb", 1), encoding="utf-8")
 
-    assert "ratings.key.jsonl: belongs to another run than data/responses.jsonl (its sha256 differs)" in refused(
-        "import", "anna.csv"
+    assert (
+        "ratings.key.jsonl: belongs to another run than data/vignettes/responses.jsonl (its sha256 differs)"
+        in refused("import", "anna.csv")
     )
 
 

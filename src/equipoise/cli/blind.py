@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 SHEET, KEY = Path("ratings.csv"), Path("ratings.key.jsonl")
-RESPONSES, JUDGEMENTS = Path("data/responses.jsonl"), Path("data/judgements.jsonl")
+RESPONSES, JUDGEMENTS = Path("data/vignettes/responses.jsonl"), Path("data/vignettes/judgements.jsonl")
 SHOWN = 10
 """Disagreements that are printed."""
 EXCEL = 32_767
@@ -38,7 +38,9 @@ def export_sheet(  # noqa: PLR0913  (a command's options)
         typer.Option("--n", min=3, help="Rows to draw, evenly from what the judge found.", show_default="all"),
     ] = None,
     seed: Annotated[int, typer.Option(help="Of the draw and of the rows' order.")] = 0,
-    vignettes: Annotated[Path, typer.Option(help="The vignettes of the run.")] = Path("data/vignettes.jsonl"),
+    vignettes: Annotated[Path, typer.Option(help="The vignettes of the run.")] = Path(
+        "data/vignettes/built/vignettes.jsonl"
+    ),
     responses: Annotated[Path, typer.Option(help="The responses of the run.")] = RESPONSES,
     judgements: Annotated[Path, typer.Option(help="The judgements of the run.")] = JUDGEMENTS,
     features: Annotated[Path, typer.Option(help="Folder of the dimensions' names.")] = Path(FOLDER),

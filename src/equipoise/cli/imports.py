@@ -210,7 +210,7 @@ def import_vignettes(
 def export_vignettes(
     out: Annotated[Path, typer.Argument(help="The file to write (JSON).", metavar="OUT", show_default=False)],
     vignettes: Annotated[Path, typer.Option(help="Our vignettes, as the stage build writes them.")] = Path(
-        "data/vignettes.jsonl"
+        "data/vignettes/built/vignettes.jsonl"
     ),
     *,
     as_json: AsJson = False,
