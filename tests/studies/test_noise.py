@@ -16,7 +16,7 @@ from equipoise.metrics.silent import silent_bias_effects
 from equipoise.metrics.stigma import stigma_effects
 from equipoise.stigma.causal import causal_fills, sentence_prompts
 from equipoise.stigma.library import load_library
-from equipoise.stigma.settings import Filling
+from equipoise.stigma.rows import Filling
 from equipoise.text.answers import answer_set, log_odds, read_likelihood
 
 if TYPE_CHECKING:

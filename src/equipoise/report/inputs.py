@@ -14,7 +14,7 @@ from equipoise.core.yamlfile import load_yaml
 from equipoise.exam.subsets import Sample
 from equipoise.models.registry import ReplayEntry
 from equipoise.openr1.rows import Comparison, Pairing
-from equipoise.stigma.settings import Filling
+from equipoise.stigma.rows import Filling
 
 if TYPE_CHECKING:
     from equipoise.core.params import Params
