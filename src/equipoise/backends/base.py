@@ -25,6 +25,7 @@ class Opened(Protocol):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Close it; by default nothing is held open."""
+        return
 
 
 class Backend(Opened, Protocol):

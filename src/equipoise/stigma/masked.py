@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from equipoise.stigma.rows import Aggregation, Fill, Filling, Question
 
 
-Path = tuple["Token", ...]
+Phrase = tuple["Token", ...]
 """The words of one phrase in the order of their prediction."""
 Ranks = tuple[int, ...]
-_End = tuple[Ranks, Path, str]
+_End = tuple[Ranks, Phrase, str]
 
 
 class PredictionCache(cache.ContentCache[Predictions]):
@@ -166,7 +166,7 @@ def gendered_paths(
     gendered: Callable[[Token], bool],
     follows: Callable[[Token], bool],
     steps: int,
-) -> dict[str, list[Path]]:
+) -> dict[str, list[Phrase]]:
     """Find, for every prompt, the paths that end in a gendered word, depth first as the published code lists them.
 
     All prompts take a step together, and `ask` is given each sentence of that step once: with a beam of 10 and three
@@ -182,7 +182,7 @@ def gendered_paths(
     # A path's place among the others (its tokens' ranks), the path, and the sentence that it leads to. Tokens of
     # different text can lead to one sentence ("man", " man").
     reached: dict[str, list[_End]] = {prompt: [((), (), prompt)] for prompt in prompts}
-    found: dict[str, list[tuple[Ranks, Path]]] = {prompt: [] for prompt in prompts}
+    found: dict[str, list[tuple[Ranks, Phrase]]] = {prompt: [] for prompt in prompts}
     for step in range(steps):
         sentences = dict.fromkeys(sentence for ends in reached.values() for _, _, sentence in ends)
         if not sentences:
