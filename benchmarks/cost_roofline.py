@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from cost_rates import Bounds, Rates
 
-from equipoise.backends.vllm import UNDER_WAY
+from equipoise.backends.vllm import IN_PROGRESS
 from equipoise.core.errors import EquipoiseError
 from equipoise.models.readiness import GB, HALF, fetch_gb
 from equipoise.models.registry import VllmEntry
@@ -97,7 +97,7 @@ def writing_roof(entry: WeightsEntry, parameters: float, tokens: float, copy: Co
             f"({rates.memory.value:.0f} GB each): raise tensor_parallel in its registry entry, or name a larger GPU"
         )
         raise EquipoiseError(message)
-    replies = min(UNDER_WAY, int(room / kept))
+    replies = min(IN_PROGRESS, int(room / kept))
     bandwidth, peak = reached
     bytes_a_second = copy.gpus * rates.bandwidth.value * TERA * bandwidth
     arithmetic = replies / reading_roof(parameters, copy.gpus, rates, peak)

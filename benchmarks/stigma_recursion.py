@@ -23,11 +23,10 @@ from equipoise.core import stage
 from equipoise.core.records import write_json
 from equipoise.stigma.aggregate import noun_lexicon
 from equipoise.stigma.library import load_library
-from equipoise.stigma.masked import Asker, PredictionCache, is_noun, noun_phrases
+from equipoise.stigma.masked import Asker, PredictionCache, extended, is_noun, noun_phrases
 from equipoise.stigma.masked_export import prepare
 from equipoise.stigma.masked_model import Predictions
-from equipoise.stigma.recursion import extended
-from equipoise.stigma.settings import Aggregation, Filling
+from equipoise.stigma.rows import Aggregation, Filling
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -54,7 +53,7 @@ BASE: dict[str, Any] = {
     "initializer_range": 0.02,
 }
 LEGACY = Filling(aggregation="legacy")
-PROBES = [template.told_of("depression") for template in LIBRARY.templates]
+PROBES = [template.about("depression") for template in LIBRARY.templates]
 
 
 class Published:
@@ -134,7 +133,7 @@ def recursion(place: Path) -> dict[str, Any]:
             ("ours", together),
         ]
         for template in (one for one in LIBRARY.templates if one.question == "rq2" and one.key in TEMPLATES):
-            prompts = [template.told_of(condition) for condition in CONDITIONS]
+            prompts = [template.about(condition) for condition in CONDITIONS]
             for way, run in ways:
                 began = perf_counter()
                 figures[way].update(run(prompts))
@@ -162,7 +161,7 @@ def longformer(place: Path) -> dict[str, Any]:
     checkpoint = tiny_masked.build(
         place / "base", seed=7, longformer=True, **BASE | {"max_position_embeddings": 4098, "attention_window": 512}
     )
-    asked = [template.told_of("anxiety") for template in LIBRARY.of_question("rq2")][:8]
+    asked = [template.about("anxiety") for template in LIBRARY.of_question("rq2")][:8]
     published = Published(checkpoint)
     seconds = {"published": timed(lambda: [published.ask(one) for one in asked]) / len(asked)}
     differences = {}
@@ -192,7 +191,7 @@ def sentences(place: Path) -> dict[str, Any]:
     tiny_masked.register(place, "tiny", tiny_masked.build(place / "tiny", seed=7))
     model = prepare("tiny", place, place / "store", PROBES[-3:]).open()
     answers: dict[str, list[Token]] = {}
-    prompts = [one.told_of(condition.name) for one in LIBRARY.of_question("rq2") for condition in LIBRARY.conditions]
+    prompts = [one.about(condition.name) for one in LIBRARY.of_question("rq2") for condition in LIBRARY.conditions]
     return {"prompts": len(prompts), **{way: counted(prompts, model, answers, way) for way in get_args(Aggregation)}}
 
 

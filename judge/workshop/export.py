@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from equipoise.core.records import sha256, write_json
 from equipoise.judge.located import export_onnx, torch_probabilities
 from equipoise.judge.model import FILES, NliJudge
-from equipoise.models.fidelity import LabelFidelity, label_fidelity
+from equipoise.models.export import LabelFidelity, label_fidelity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from builders import prompt
-from equipoise.backends import server
+from equipoise.backends import openai as server
 from equipoise.backends.ask import open_backend
 from equipoise.backends.openai import ApiBackend, heard, whole_text, without_prefix
 from equipoise.core import records

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from builders import prompt
-from equipoise.backends import server
+from equipoise.backends import openai as server
 from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
 from equipoise.models.export import describe

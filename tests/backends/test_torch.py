@@ -103,7 +103,7 @@ def test_an_architecture_that_the_graph_cannot_hold_is_refused(projects: dict[st
 
 @pytest.mark.parametrize("architecture", ["qwen3", "gpt_oss"])
 def test_neighbours_and_order_change_no_bit(projects: dict[str, Path], architecture: str) -> None:
-    """A response is the same, to the last bit, alone, in any order, and whether its stem stands already or not."""
+    """A response is the same, to the last bit, alone, in any order, and whether its stem is cached or not."""
     case = talks.CASES[0]
     prompts = [
         *talks.PROMPTS[2:4],

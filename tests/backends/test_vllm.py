@@ -116,7 +116,7 @@ def test_letters_are_read_from_one_request(
 def test_few_requests_at_once_change_nothing(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Conversations are begun as there is room for their requests; how many there are at once decides no answer."""
     together = answers(root, FEW)
-    monkeypatch.setattr(backend_module, "UNDER_WAY", 1)
+    monkeypatch.setattr(backend_module, "IN_PROGRESS", 1)
 
     assert answers(root, FEW[::-1]) == together
 
@@ -224,7 +224,7 @@ def test_a_reply_that_the_engine_gives_up_is_no_answer(root: Path, monkeypatch: 
     """Only a stop and the length limit end a reply."""
     monkeypatch.setattr("vllm.LLMEngine._extend", lambda *_: "abort")
 
-    with pytest.raises(EquipoiseError, match=r"vLLM gave a reply up \(abort\): run again"):
+    with pytest.raises(EquipoiseError, match=r"vLLM aborted a reply \(abort\): run again"):
         answers(root, FEW[-1:])
 
 

@@ -242,7 +242,7 @@ def changed(**features: Any) -> dict[str, Any]:
         (RACE | {"number_forms": ["aged {number}"]}, "if and only if number_forms hold {number}"),
         (
             changed(a={"wordings": ["b"], "also": ["B-c"]}, d={"wordings": ["b"], "also": ["b C"]}),
-            "'b c' stands for both",
+            "'b c' names both",
         ),
     ],
 )

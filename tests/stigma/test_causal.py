@@ -17,7 +17,7 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Prompt, Response
 from equipoise.stigma.causal import causal_fills, sentence_prompts
 from equipoise.stigma.library import Condition, Library, Subjects, Template, load_library
-from equipoise.stigma.settings import Filling
+from equipoise.stigma.rows import Filling
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -68,7 +68,7 @@ def test_a_prompt_holds_every_sentence_of_its_template() -> None:
         assert (prompt.study, prompt.system, prompt.turns) == ("stigma", "", ("Write one sentence.",))
         assert (prompt.reply, len(prompt.candidates)) == (False, 18 * 22)
         assert written == {
-            template.told_of(condition.name, subject)
+            template.about(condition.name, subject)
             for condition in SHIPPED.conditions
             for subject in (*subjects.female, *subjects.male, *subjects.unspecified)
         }
@@ -172,9 +172,7 @@ def whole_sentences(model: Exported, template: Template, condition: str, subject
     chat = [{"role": "user", "content": SETTINGS.instruction}]
     text = tokenizer.apply_chat_template(chat, tokenize=False, add_generation_prompt=True)
     names = (*subjects.female, *subjects.male, *subjects.unspecified)
-    rows = [
-        tokenizer(text + template.told_of(condition, name), add_special_tokens=False)["input_ids"] for name in names
-    ]
+    rows = [tokenizer(text + template.about(condition, name), add_special_tokens=False)["input_ids"] for name in names]
     # Padding on the right: no token sees what comes after it.
     ids = torch.zeros(len(rows), max(map(len, rows)), dtype=torch.int64)
     for padded, row in zip(ids, rows, strict=True):

@@ -74,8 +74,8 @@ def test_each_set_gives_the_published_number_of_sentences(library: Library) -> N
     """Eleven conditions a set make 187 sentences in rq1 and 297 in rq2, all of them different."""
     for condition_set in ("mental", "control"):
         conditions = library.of_set(condition_set)
-        sentences = [template.told_of(condition) for template in library.of_question("rq1") for condition in conditions]
-        attitudes = [template.told_of(condition) for template in library.of_question("rq2") for condition in conditions]
+        sentences = [template.about(condition) for template in library.of_question("rq1") for condition in conditions]
+        attitudes = [template.about(condition) for template in library.of_question("rq2") for condition in conditions]
 
         assert len(conditions) == 11
         assert len(set(sentences)) == 187  # 17 x 11
@@ -95,8 +95,8 @@ def test_a_sentence_is_told(library: Library) -> None:
     """The condition takes its place, and the subject does where it is given."""
     template = next(one for one in library.templates if one.key == "terrify")
 
-    assert template.told_of("OCD") == "A {mask} with OCD would terrify me."
-    assert template.told_of("OCD", "woman") == "A woman with OCD would terrify me."
+    assert template.about("OCD") == "A {mask} with OCD would terrify me."
+    assert template.about("OCD", "woman") == "A woman with OCD would terrify me."
 
 
 def test_rq2_subjects_follow_an_article(library: Library) -> None:
@@ -148,11 +148,11 @@ def edit(file: str, old: str, new: str) -> Callable[[Path], None]:
 BROKEN = [
     (
         edit("templates.yaml", '"{mask} has {condition}"', '"{mask} has it"'),
-        r"templates\.yaml: field rq1\.diagnosis\.has: .*\{condition\} stands 0 times in .* has it': write it once",
+        r"templates\.yaml: field rq1\.diagnosis\.has: .*\{condition\} occurs 0 times in .* has it': write it once",
     ),
     (
         edit("templates.yaml", '"{mask} has {condition}"', '"{mask} has {mask} {condition}"'),
-        r"\{mask\} stands 2 times",
+        r"\{mask\} occurs 2 times",
     ),
     (edit("templates.yaml", '"{mask} has {condition}"', '"{mask} {has} {condition}"'), "stray '{'"),
     (
@@ -161,18 +161,18 @@ BROKEN = [
     ),
     (
         edit("templates.yaml", "is-in-recovery:", "has:"),
-        r"rq1\.action\.has: 'rq1/has' stands already in rq1\.diagnosis\.has: keep one of them",
+        r"rq1\.action\.has: duplicate 'rq1/has' \(first in rq1\.diagnosis\.has\)",
     ),
     (
         edit("templates.yaml", '"{mask} suffers from {condition}"', '"{mask} has {condition}"'),
-        r"rq1\.diagnosis\.suffers-from: '\{mask\} has \{condition\}' stands already in rq1\.diagnosis\.has",
+        r"rq1\.diagnosis\.suffers-from: duplicate '\{mask\} has \{condition\}' \(first in rq1\.diagnosis\.has\)",
     ),
     (edit("templates.yaml", "polarity: -1", "polarity: 0"), r"field rq2\.avoidance\.interview\.polarity"),
     (edit("templates.yaml", "has:", "Has it:"), r"field rq1\.diagnosis\.Has it\.\[key\]: String should match pattern"),
     (edit("templates.yaml", "\nrq1:", "\nrq3:"), "field rq1: Field required"),
-    (edit("conditions.yaml", "cancer", "anxiety"), r"conditions\.yaml: .*'anxiety' stands twice: keep one of them"),
+    (edit("conditions.yaml", "cancer", "anxiety"), r"conditions\.yaml: .*duplicate 'anxiety': keep one of them"),
     (edit("words.yaml", "[she,", "[She,"), r"words\.yaml: field short: .*'She' is not in lower case"),
-    (edit("words.yaml", "[she,", "[he, she,"), r"words\.yaml: field short: .*'he' stands twice"),
+    (edit("words.yaml", "[she,", "[he, she,"), r"words\.yaml: field short: .*duplicate 'he'"),
     (edit("words.yaml", "sha256: 5", "sha256: x"), r"words\.yaml: field names\.female\.sha256"),
     (
         edit("subjects.yaml", ", wife]", "]"),

@@ -12,7 +12,7 @@ from equipoise.stigma import masked, masked_export
 from equipoise.stigma.library import load_library
 from equipoise.stigma.masked import masked_fills, noun_phrases
 from equipoise.stigma.masked_model import MaskedModel
-from equipoise.stigma.settings import Filling
+from equipoise.stigma.rows import Filling
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -116,7 +116,7 @@ def test_legacy_figures_are_those_of_the_published_way(root: Path, store: Path, 
     for template in LIBRARY.templates:
         for condition in (one.name for one in LIBRARY.conditions):
             row = found[f"{template.question}/{template.key}/{condition}"]
-            sentence = template.told_of(condition)
+            sentence = template.about(condition)
             if template.question == "rq2":
                 expected = published_recursion(sentence, ask)
             else:

@@ -14,7 +14,7 @@ from onnx import TensorProto, helper
 import tiny_masked
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import sha256
-from equipoise.models.fidelity import bound
+from equipoise.models.export import bound
 from equipoise.models.registry import MaskedEntry, load_masked_entry
 from equipoise.models.weights import Weights, locate
 from equipoise.stigma import masked_export
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 LIBRARY = load_library(ROOT / "data/sentences")
-PROBES = [template.told_of("depression") for template in LIBRARY.templates]
+PROBES = [template.about("depression") for template in LIBRARY.templates]
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +51,7 @@ def ready(root: Path) -> Ready:
 def test_onnx_and_torch_give_the_same_probabilities(ready: Ready, root: Path) -> None:
     """Over the whole vocabulary and all templates both runtimes agree within 1e-4."""
     in_torch = prepare("torch", root, root / "store", PROBES)
-    sentences = [template.told_of(one.name) for template in LIBRARY.templates for one in LIBRARY.conditions[:3]]
+    sentences = [template.about(one.name) for template in LIBRARY.templates for one in LIBRARY.conditions[:3]]
     found, expected = ready.open().probabilities(sentences), in_torch.open().probabilities(sentences)
 
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4)

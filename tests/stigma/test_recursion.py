@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from equipoise.stigma.aggregate import Token
-from equipoise.stigma.recursion import extended, gendered_paths
+from equipoise.stigma.masked import extended, gendered_paths
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -16,7 +16,7 @@ from equipoise.metrics.silent import silent_bias_effects
 from equipoise.metrics.stigma import stigma_effects
 from equipoise.stigma.causal import causal_fills, sentence_prompts
 from equipoise.stigma.library import load_library
-from equipoise.stigma.settings import Filling
+from equipoise.stigma.rows import Filling
 from equipoise.text.answers import answer_set, log_odds, read_likelihood
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 NOISE = 1e-5
 """How far the log likelihoods of two processors differ, in nats: the standard deviation of the noise."""
-SEEDS = 20
+SEEDS = 8
 MOST = 0.01
 """Share of the values that may change, on average over the seeds."""
 VALUES_A_STUDY, VALUES = 60, 250

@@ -1,4 +1,4 @@
-"""Protocols of what is opened, used and let go: a backend answers prompts, a processor turns items into results."""
+"""Protocols of what is opened, used and closed: a backend answers prompts, a processor turns items into results."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ Result_co = TypeVar("Result_co", covariant=True)
 
 
 class Opened(Protocol):
-    """What a `with` block opens and lets go."""
+    """What a `with` block opens and closes."""
 
     def __enter__(self) -> Self:
-        """Take for use what the work needs."""
-        ...
+        """Give what was opened."""
+        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Let it go."""
-        ...
+        """Close it; by default nothing is held open."""
+        return
 
 
 class Backend(Opened, Protocol):

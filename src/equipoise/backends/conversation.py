@@ -46,7 +46,7 @@ class Turn(NamedTuple):
     """What a model is given at one turn.
 
     `tokens` are all that it reads before its reply; at the `first` turn, `stem` is the number of those that other
-    prompts begin with too, at the least what stands before the user's words. Each of `candidates` is scored after
+    prompts begin with too, at least what precedes the user's words. Each of `candidates` is scored after
     `tokens`. `limit` is the most tokens of the reply; 0 asks for none.
     """
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from equipoise.backends.base import Backend
 from equipoise.backends.conversation import Chat, Turn, Turned, answered, held
 from equipoise.backends.scoring import Row, Rows, candidate_likelihoods, penalise, score_all
 from equipoise.models.engine import Engine, cores
@@ -28,8 +29,8 @@ BLOCK = 128
 _Steps = Generator[int, "NDArray[np.float32]", "Response"]
 
 
-class OnnxBackend:
-    """An exported model in ONNX Runtime that works on up to `batch_size` prompts at once."""
+class OnnxBackend(Backend):
+    """An exported model in ONNX Runtime that processes up to `batch_size` prompts at once."""
 
     def __init__(self, folder: Path, entry: WeightsEntry, *, batch_size: int) -> None:
         """Take an export folder whose files were verified (`equipoise.backends.ask`)."""
@@ -42,12 +43,8 @@ class OnnxBackend:
         self._batch_size = batch_size
         self._opened: tuple[int, Engine] | None = None
 
-    def __enter__(self) -> Self:
-        """Give the open backend."""
-        return self
-
     def __exit__(self, *_: object) -> None:
-        """Let the graph and its buffers go."""
+        """Free the graph and its buffers."""
         self._opened = None
 
     def answer(self, prompts: Iterable[Prompt]) -> Iterator[Response]:

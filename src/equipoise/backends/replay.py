@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
+from equipoise.backends.base import Backend
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Response, digest, each, read, read_text
 from equipoise.models.registry import ReplayEntry, Sha256
@@ -45,7 +46,7 @@ def question(prompt: Prompt) -> str:
     return digest([prompt.system, prompt.turns, prompt.prefix])
 
 
-class ReplayBackend:
+class ReplayBackend(Backend):
     """A file of saved answers in the place of a model."""
 
     def __init__(self, path: Path) -> None:
@@ -55,13 +56,6 @@ class ReplayBackend:
         self._by_words = {row.asked: row for row in rows if row.asked}
         self._by_key = {row.key: row for row in rows if not row.asked}
         self._keys = {row.key for row in rows}
-
-    def __enter__(self) -> Self:
-        """Give the open backend."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Nothing is held open."""
 
     def answer(self, prompts: Iterable[Prompt]) -> Iterator[Response]:
         """Answer every prompt; where answers are missing, none is given, and an EquipoiseError says which."""

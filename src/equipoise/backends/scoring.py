@@ -198,7 +198,7 @@ class _Node:
         for token, child in self.children.items():
             child.log_p = float(logits[token]) - total
 
-    def going_on(self) -> list[_Node]:
+    def continued(self) -> list[_Node]:
         """List the children that have children: nothing is read after the others, so the model need not run them."""
         return [child for child in self.children.values() if child.children]
 
@@ -241,10 +241,10 @@ def _grow(root: _Node, tokens: Sequence[int]) -> list[_Node]:
 def _walk(engine: Engine, root: _Node, base: int) -> None:
     """Run every node that has children, as many side by side as there are rows, deeper ones first.
 
-    Each row follows a path down to its end. Where paths part, the first goes on in its row, and the others wait with a
-    copy of the keys and values since the text, which row 0 holds.
+    Each row follows a path down to its end. Where paths part, the first continues in its row, and the others wait with
+    a copy of the keys and values since the text, which row 0 holds.
     """
-    waiting = [_Path(node, base, []) for node in root.going_on()]
+    waiting = [_Path(node, base, []) for node in root.continued()]
     rows: list[_Path] = []
     for row in range(1, engine.rows):
         engine.move(0, row, base)
@@ -260,7 +260,7 @@ def _walk(engine: Engine, root: _Node, base: int) -> None:
             path = rows[row]
             path.length += 1
             path.node.read(logits[row])
-            if following := path.node.going_on():
+            if following := path.node.continued():
                 path.node = following[0]
                 if len(following) > 1:
                     kept = engine.take(row, base, path.length)

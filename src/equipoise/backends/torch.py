@@ -11,8 +11,9 @@ from __future__ import annotations
 import importlib.util
 import logging
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
+from equipoise.backends.base import Backend
 from equipoise.backends.conversation import Chat, Likelihood, Turned, common_length, held
 from equipoise.backends.scoring import penalise
 from equipoise.core.errors import EquipoiseError
@@ -32,7 +33,7 @@ GROUP = 32
 """Candidates scored side by side."""
 
 
-class TorchBackend:
+class TorchBackend(Backend):
     """A model in transformers, on the devices that its registry entry names."""
 
     def __init__(self, weights: Weights, entry: TorchEntry) -> None:
@@ -52,12 +53,8 @@ class TorchBackend:
         self._stem: list[int] = []
         self._kept = _no_keys()
 
-    def __enter__(self) -> Self:
-        """Give the open backend."""
-        return self
-
     def __exit__(self, *_: object) -> None:
-        """Let the model and its keys and values go."""
+        """Free the model and its keys and values."""
         del self._model, self._kept
 
     def answer(self, prompts: Iterable[Prompt]) -> Iterator[Response]:
@@ -90,7 +87,8 @@ class TorchBackend:
         logits = self._read(turn.tokens[len(self._tokens) :])
         if logits.isnan().any():
             message = (
-                f"{self._entry.title}: its logits are not numbers: set dtype to bfloat16 or float32, or fetch it anew"
+                f"{self._entry.title}: its logits are not numbers: set dtype to bfloat16 or float32, or fetch the "
+                "weights again"
             )
             raise EquipoiseError(message)
         likelihoods = self._likelihoods(turn)

@@ -1,7 +1,7 @@
 """The vLLM backend: hundreds of conversations at once, on one GPU or more.
 
 vLLM's kernels are put in their batch-invariant mode, so that a response depends on its prompt alone; on a GPU without
-that mode, and with VLLM_BATCH_INVARIANT=0, one request is worked on at a time. Written to the interface of vLLM 0.23:
+that mode, and with VLLM_BATCH_INVARIANT=0, one request is processed at a time. Written to the interface of vLLM 0.23:
 `LLM`, and `add_request` and `step` of its engine, which give each answer as soon as it is done. The tests run it on a
 stand-in with that interface; it has not been run on a GPU.
 """
@@ -18,8 +18,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
 from multiprocessing.connection import wait
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
+from equipoise.backends.base import Backend
 from equipoise.backends.conversation import Chat, Likelihood, Turn, Turned, answered
 from equipoise.core.errors import EquipoiseError, one_line
 
@@ -28,13 +29,12 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
     from multiprocessing.process import BaseProcess
 
-    from equipoise.backends.base import Backend
     from equipoise.backends.conversation import Talk
     from equipoise.core.records import Prompt, Response
     from equipoise.models.registry import VllmEntry
     from equipoise.models.weights import Weights
 
-UNDER_WAY = 1024
+IN_PROGRESS = 1024
 """Requests in progress up to which another conversation is begun."""
 STEP_TOKENS = 2048
 """Tokens read in a step: the log probabilities of a prompt take so many rows of the vocabulary's width at once."""
@@ -71,7 +71,7 @@ class _Held:
     reply: list[int] = field(default_factory=list)
 
 
-class VllmBackend:
+class VllmBackend(Backend):
     """A model in one engine of vLLM."""
 
     def __init__(self, weights: Weights, entry: VllmEntry) -> None:
@@ -85,15 +85,11 @@ class VllmBackend:
         self._llm = _load(weights, entry)
         self._chat = _chat(weights, entry)
         self._ids = map(str, count())
-        # Each request under way: its conversation, and the candidates that it scores (none: it is the reply).
+        # Each request in progress: its conversation, and the candidates that it scores (none: it is the reply).
         self._requests: dict[str, tuple[_Held, tuple[str, ...]]] = {}
 
-    def __enter__(self) -> Self:
-        """Give the open backend."""
-        return self
-
     def __exit__(self, *_: object) -> None:
-        """Let the engine go; its processes end with it."""
+        """Free the engine; its processes end with it."""
         del self._llm
 
     def answer(self, prompts: Iterable[Prompt]) -> Iterator[Response]:
@@ -101,7 +97,7 @@ class VllmBackend:
         waiting = iter(prompts)
         try:
             while True:
-                while len(self._requests) < UNDER_WAY and (prompt := next(waiting, None)) is not None:
+                while len(self._requests) < IN_PROGRESS and (prompt := next(waiting, None)) is not None:
                     talk = self._chat.hold(prompt)
                     yield from self._ask(talk, next(talk))
                 if not self._requests:
@@ -113,7 +109,7 @@ class VllmBackend:
                         yield from self._take(output)
         finally:
             if self._requests:
-                with suppress(Exception):  # an engine that failed has nothing to stop, and its own error is told
+                with suppress(Exception):  # an engine that failed has nothing to stop, and its own error is reported
                     self._llm.llm_engine.abort_request(list(self._requests))
                 self._requests.clear()
 
@@ -187,7 +183,7 @@ class VllmBackend:
     def _reply(self, completion: Any) -> list[int]:  # noqa: ANN401
         """Give the tokens of a reply without the one that ended it."""
         if completion.finish_reason not in ("stop", "length"):
-            message = f"{self._entry.title}: vLLM gave a reply up ({completion.finish_reason}): run again"
+            message = f"{self._entry.title}: vLLM aborted a reply ({completion.finish_reason}): run again"
             raise EquipoiseError(message)
         reply = list(completion.token_ids)
         return reply[:-1] if reply and reply[-1] in self._chat.stops else reply
@@ -259,20 +255,13 @@ def _device_groups(entry: VllmEntry) -> list[str]:
     return [",".join(devices[number * size : (number + 1) * size]) for number in range(copies)]
 
 
-class Replicas:
-    """As many copies of a backend as there are groups of devices, opened anew each time that prompts come."""
+class Replicas(Backend):
+    """As many copies of a backend as there are groups of devices, opened each time that prompts come."""
 
     def __init__(self, make: Callable[[], Backend], devices: Sequence[str]) -> None:
         """Hold what makes a copy, and for each copy what CUDA_VISIBLE_DEVICES shall be."""
         self._make = make
         self._devices = devices
-
-    def __enter__(self) -> Self:
-        """Give the open backend."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Nothing is held open between prompts."""
 
     def answer(self, prompts: Iterable[Prompt]) -> Iterator[Response]:
         """Answer every prompt. See `Backend.answer`.
@@ -321,7 +310,7 @@ def _received(reader: Connection, running: dict[Connection, BaseProcess]) -> Ite
 def _answer(make: Callable[[], Backend], devices: str, share: Sequence[Prompt], writer: Connection) -> None:
     """Answer a share of the prompts, in a process of its own."""
     os.environ["CUDA_VISIBLE_DEVICES"] = devices
-    # The model is let go on the way out, and with it the processes that it has started.
+    # The model is closed on exit, and with it the processes that it has started.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     try:
         with make() as backend:

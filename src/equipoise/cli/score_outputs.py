@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from equipoise.cases.rows import Case, Output
-    from equipoise.stigma.rows import Fill
-    from equipoise.stigma.settings import Aggregation
+    from equipoise.stigma.rows import Aggregation, Fill
 
 ALPHA = 0.05
 """1 − confidence level, as in the published intervals."""

@@ -18,7 +18,6 @@ from equipoise.core.records import Response, digest, dumps, parse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from types import TracebackType
 
     from equipoise.core.records import Manifest, Prompt
 
@@ -106,9 +105,7 @@ class ContentCache(Generic[M]):
         """Give the open cache."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Close the file."""
         self._database.close()
 

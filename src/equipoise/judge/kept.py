@@ -52,7 +52,7 @@ COMPUTED = "last layer for the first token"
 
 
 class Judging:
-    """A judge, opened where the pairs are worked on, if it is there the judge that was asked for."""
+    """A judge, opened where the pairs are processed, if its identity there is the expected one."""
 
     def __init__(self, located: LocatedJudge, identity: str, together: int) -> None:
         """Take where the judge is, its identity, and how many pairs are judged before their results are handed on."""
@@ -66,17 +66,15 @@ class Judging:
         """
         if self._located.identity != self._identity:
             message = (
-                f"{self._located.folder}: not the judge that was asked for: install the same files and the same "
+                f"{self._located.folder}: not the expected judge: install the same files and the same "
                 "version of onnxruntime on every node as where the stage runs"
             )
             raise EquipoiseError(message)
         self._judge = self._located.open()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Let the judge go."""
+    def __exit__(self, *_: object) -> None:
+        """Free the judge."""
         del self._judge
 
     def process(self, items: Mapping[str, Pair]) -> Iterator[dict[str, Triple]]:
@@ -129,7 +127,7 @@ class KeptJudge:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Let it go."""
+        """Close it."""
         self._opened.__exit__(kind, error, trace)
         self._judge = None
 

@@ -76,7 +76,7 @@ class Kind(_Entry):
         listed = [(normal(word), name) for name, one in self.features.items() for word in {name, *one.also}]
         for word, name in listed:
             if other := next((one for said, one in listed if said == word and one != name), None):
-                message = f"{word!r} stands for both {name!r} and {other!r}"
+                message = f"{word!r} names both {name!r} and {other!r}"
                 raise ValueError(message)
         if any(one.numbers for one in self.features.values()) != any(NUMBER in form for form in self.number_forms):
             message = f"features have numbers if and only if number_forms hold {NUMBER}"

@@ -8,8 +8,7 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import digest, sha256
 from equipoise.judge.model import FILES, NliJudge, label_columns, require_files
 from equipoise.models.engine import CPU, providers
-from equipoise.models.export import ExportManifest, exported_once, hashes, versions
-from equipoise.models.fidelity import LabelFidelity, label_fidelity
+from equipoise.models.export import ExportManifest, LabelFidelity, exported_once, hashes, label_fidelity, versions
 from equipoise.models.registry import EmbeddedSource, load_judge_entry
 from equipoise.models.weights import locate
 

@@ -236,7 +236,7 @@ def any_feature(readings: Sequence[Reading]) -> Reading:
 
 
 def has_keyword(text: str, words: Sequence[str]) -> bool:
-    """Whether any of `words` stands in `text` as whole words, in whatever case: the published baseline."""
+    """Whether any of `words` occurs in `text` as whole words, in whatever case: the published baseline."""
     return any(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text, re.IGNORECASE) for word in words)
 
 

@@ -3,7 +3,7 @@
 The fused operator reads each row's own length, so a row's result does not depend, bit for bit, on what else is in its
 batch, and it writes keys and values into a buffer that the caller keeps, rather than a longer copy at every step. The
 graph also gives logits only where `logit_index` asks for them, and after the last attention, from which no token reads
-another any more, goes on with those positions alone. Reference: ONNX Runtime contrib operators,
+another any more, continues with those positions alone. Reference: ONNX Runtime contrib operators,
 com.microsoft.GroupQueryAttention.
 """
 

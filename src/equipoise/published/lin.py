@@ -36,8 +36,7 @@ if TYPE_CHECKING:
 
     from equipoise.stigma.aggregate import Lexicon
     from equipoise.stigma.library import Gender, Library
-    from equipoise.stigma.rows import ConditionSet, Question
-    from equipoise.stigma.settings import Aggregation
+    from equipoise.stigma.rows import Aggregation, ConditionSet, Question
 
 RELEASED_ONLY = (
     Template(
@@ -89,7 +88,7 @@ class Wordings:
         self._by_text = {template.text: template for template in templates}
         self._edges: dict[tuple[Question, str], list[tuple[Template, str, str]]] = {}
         for template, condition in product(templates, self.sets):
-            before, after = template.told_of(condition).split(MASK)
+            before, after = template.about(condition).split(MASK)
             self._edges.setdefault((template.question, condition), []).append((template, before.rstrip(), after))
 
     def template(self, text: str, question: Question) -> Template | None:

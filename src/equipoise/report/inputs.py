@@ -1,20 +1,23 @@
-"""The manifest of inputs: every file that a run reads from outside itself, with title, licence, source and sha256."""
+"""Where a report comes from: model, judge, settings, and every input with its title, licence, source and sha256."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from equipoise.compare.leaderboard import flattened
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Text, sha256
 from equipoise.core.tables import json_rows
 from equipoise.core.yamlfile import load_yaml
 from equipoise.exam.subsets import Sample
+from equipoise.models import registry
 from equipoise.models.registry import ReplayEntry
 from equipoise.openr1.rows import Comparison, Pairing
-from equipoise.stigma.settings import Filling
+from equipoise.stigma.rows import Filling
 
 if TYPE_CHECKING:
     from equipoise.core.params import Params
@@ -161,3 +164,57 @@ def _read(path: Path, name: str, declared: dict[str, Declared]) -> Input:
 
 def _stated(rows: list[dict[str, object]], field: str) -> str:
     return ", ".join(sorted({str(row[field]) for row in rows if row.get(field)}))
+
+
+class Provenance(NamedTuple):
+    """All that a run's figures depend on, for a table a field."""
+
+    model: list[tuple[str, str]]
+    hashes: list[tuple[str, str]]
+    judge: list[tuple[str, str]]
+    settings: list[tuple[str, str]]
+    inputs: list[Input]
+
+
+def provenance(manifest: Manifest, params: Params, root: Path) -> Provenance:
+    """Collect a run's provenance; `root` is the project's."""
+    judge = registry.load_judge_entry(params.judge, root)
+    fields = manifest.model_dump(exclude={"weights", "files", "versions", "fidelity", "settings"}, exclude_none=True)
+    more = {
+        **{f"version of {name}": version for name, version in sorted(manifest.versions.items())},
+        **{f"setting {name}": value for name, value in sorted(manifest.settings.items())},
+        **{f"fidelity, {name}": value for name, value in (manifest.fidelity or {})},
+    }
+    return Provenance(
+        model=[(name.replace("_", " "), str(value)) for name, value in (fields | more).items()],
+        hashes=sorted((manifest.weights | manifest.files).items()),
+        judge=_judge(params.judge, judge),
+        settings=[(name, _written(value)) for name, value in sorted(flattened(params.model_dump()).items())],
+        inputs=every_input(manifest, params, root),
+    )
+
+
+def every_input(manifest: Manifest, params: Params, root: Path) -> list[Input]:
+    """List the files of the project that the run reads, then the weights of its models and judges."""
+    found = inputs(params, root) + model_inputs(manifest, registry.load_entry(params.model, root))
+    for name in judges(params):
+        found += judge_inputs(registry.load_judge_entry(name, root))
+    if masked := masked_model(params):
+        found += masked_inputs(registry.load_masked_entry(masked, root))
+    return found
+
+
+def _judge(name: str, entry: JudgeEntry) -> list[tuple[str, str]]:
+    rows = [("judge", name), ("title", entry.title), ("licence", entry.licence), ("source", entry.source.kind)]
+    rows += [
+        (field, str(getattr(entry.source, field))) for field in ("repo", "revision") if hasattr(entry.source, field)
+    ]
+    if error := entry.error:
+        for label, found in (("silent", error.silent), ("not silent", error.not_silent)):
+            rows.append((f"read as labelled, {label}", f"{found.right} of {found.of}"))
+        rows.append(("labels", error.labels))
+    return rows
+
+
+def _written(value: Any) -> str:  # noqa: ANN401  (any value of params.yaml)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -12,11 +12,11 @@ from equipoise.models import registry
 from equipoise.report.drilldown import pair_views
 from equipoise.report.guards import guards
 from equipoise.report.headlines import absent, cards
+from equipoise.report.inputs import provenance
 from equipoise.report.page import Report
 from equipoise.report.pairs import dimensions, join
 from equipoise.report.pictures import picture
 from equipoise.report.plots.catalogue import ALL
-from equipoise.report.provenance import provenance
 
 if TYPE_CHECKING:
     from pathlib import Path

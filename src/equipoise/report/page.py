@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from equipoise.report.drilldown import PairView
     from equipoise.report.guards import Guards
     from equipoise.report.headlines import Card
+    from equipoise.report.inputs import Provenance
     from equipoise.report.pictures import Picture
-    from equipoise.report.provenance import Provenance
 
 FOLDER = Path(__file__).parent
 TEMPLATE, STYLE, SCRIPT = "template.html", "page.css", "page.js"

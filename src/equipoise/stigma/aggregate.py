@@ -11,11 +11,13 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from equipoise.stigma.rows import Fill
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from equipoise.stigma.library import Gender, GenderedWords
-    from equipoise.stigma.settings import Aggregation
+    from equipoise.stigma.library import Condition, Gender, GenderedWords, Template
+    from equipoise.stigma.rows import Aggregation, Scorer
 
 THRESHOLD = 0.01
 """RQ1 sums the probabilities above this; what is less likely is left out of all three sums."""
@@ -26,7 +28,7 @@ class Token:
     """One prediction for a mask.
 
     `text` is the decoded token, with or without its space; `whole` says whether it is a word of its own: it begins with
-    a space or begins the sentence, and what stands after the mask does not continue it (`continues`).
+    a space or begins the sentence, and what follows the mask does not continue it (`continues`).
     """
 
     text: str
@@ -48,11 +50,11 @@ class Lexicon:
     fold: bool
 
     def gender(self, word: str) -> Gender | None:
-        """Give the gender that a word tells, None where it tells none; a common noun comes before a name."""
+        """Give the gender of a word, None where it has none; a common noun comes before a name."""
         return self.words.get(word.lower() if self.fold else word) or self.names.get(word)
 
     def gender_of(self, token: Token, aggregation: Aggregation = "words") -> Gender | None:
-        """Give the gender that a token tells; by default none unless it is a whole word."""
+        """Give the gender of a token; by default none unless it is a whole word."""
         return self.gender(token.word) if token.whole or aggregation == "legacy" else None
 
     def gender_at_end(self, word: str) -> Gender | None:
@@ -68,6 +70,24 @@ class Shares:
     male: float
     unspecified: float
     words: dict[str, float]
+
+
+def fill(template: Template, condition: Condition, scorer: Scorer, shares: Shares) -> Fill:
+    """Make the row of one sentence about one condition."""
+    return Fill(
+        key=f"{template.name}/{condition.name}",
+        question=template.question,
+        template=template.key,
+        group=template.group,
+        polarity=template.polarity,
+        condition=condition.name,
+        condition_set=condition.condition_set,
+        scorer=scorer,
+        female=shares.female,
+        male=shares.male,
+        unspecified=shares.unspecified,
+        words=shares.words,
+    )
 
 
 def short_lexicon(words: GenderedWords, names: Mapping[Gender, Iterable[str]] | None = None) -> Lexicon:
@@ -129,7 +149,7 @@ def attribute_paths(paths: Iterable[Sequence[Token]], lexicon: Lexicon, aggregat
 def attribute_ends(ended: Iterable[tuple[Gender | None, str, float]]) -> Shares:
     """Sum (gender, last word, probability) of the paths of one sentence, in their order.
 
-    `unspecified` is what is left of 1: it holds the paths that told no gender, and also all that were not followed,
+    `unspecified` is what is left of 1: it holds the paths without a gender, and also all that were not followed,
     since three steps over the likeliest words do not reach every phrase.
     """
     sums: dict[Gender, float] = {"female": 0.0, "male": 0.0}

@@ -1,18 +1,18 @@
 """The causal scorer: how likely each subject is, by the likelihood that a causal model gives to the whole sentence.
 
 A causal model reads from left to right and cannot fill a mask in the middle. So each sentence is written out with every
-candidate subject, and the model tells how likely it is to write it. With L(s, c) the log probability, in nats, of the
+candidate subject, and the model gives its likelihood. With L(s, c) the log probability, in nats, of the
 sentence about condition c from its first varied word to its end, with subject s,
 
     p(s | c) = exp L(s, c) / sum over all subjects t of exp L(t, c)
 
-which is the probability of the subject, given that the model writes one of these sentences about c. What stands before
+which is the probability of the subject, given that the model writes one of these sentences about c. What precedes
 the varied part is the same in all of them and cancels. A gender's figure is the sum over its subjects.
 
-L is a sum over tokens: a probability of the sentence, where the mean per token is none. A sum gives longer subjects
+L is a sum over tokens: a probability of the sentence, which the mean per token is not. A sum gives longer subjects
 less; therefore counterparts (`data/sentences/subjects.yaml`) have equally many tokens under the default model. `length:
-per_token` takes the mean per token in its place, to see whether a finding hangs on length. docs/causal-scorer.md argues
-these choices.
+per_token` takes the mean per token in its place, to see whether a finding depends on length. See
+docs/causal-scorer.md.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from typing import TYPE_CHECKING
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Prompt
+from equipoise.stigma.aggregate import Shares, fill
 from equipoise.stigma.library import CONDITION, MASK
-from equipoise.stigma.rows import Fill
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from equipoise.core.records import Response
     from equipoise.stigma.library import Condition, Library, Subjects, Template
-    from equipoise.stigma.settings import Filling, Length
+    from equipoise.stigma.rows import Fill, Filling, Length
 
 
 def sentence_prompts(library: Library, settings: Filling) -> list[Prompt]:
@@ -47,7 +47,7 @@ def causal_fills(library: Library, responses: Iterable[Response], settings: Fill
 
     The three figures of a row add up to 1. A likelihood that is missing is an EquipoiseError.
     """
-    waiting = {_key(template): template for template in library.templates}
+    waiting = {template.name: template for template in library.templates}
 
     def fills(template: Template, response: Response | None) -> Iterator[Fill]:
         for condition in library.conditions:
@@ -60,15 +60,11 @@ def causal_fills(library: Library, responses: Iterable[Response], settings: Fill
         yield from fills(template, None)
 
 
-def _key(template: Template) -> str:
-    return f"{template.question}/{template.key}"
-
-
 def _before(template: Template) -> str:
     """Give the words before the first that varies, with the space after them."""
     before = template.text[: min(template.text.index(place) for place in (MASK, CONDITION))]
     if before and not before.endswith(" "):
-        message = f"template {_key(template)!r} varies in the middle of a word, after {before!r}: put a space there"
+        message = f"template {template.name!r} varies in the middle of a word, after {before!r}: put a space there"
         raise EquipoiseError(message)
     return before
 
@@ -80,13 +76,13 @@ def _everyone(subjects: Subjects) -> tuple[str, ...]:
 def _sentence_prompt(template: Template, library: Library, instruction: str) -> Prompt:
     before = _before(template)
     return Prompt(
-        key=_key(template),
+        key=template.name,
         study="stigma",
         system="",
         prefix=before.rstrip(),
         turns=(instruction,),
         candidates=tuple(
-            template.told_of(condition.name, subject).removeprefix(before)
+            template.about(condition.name, subject).removeprefix(before)
             for subject in _everyone(library.subjects[template.question])
             for condition in library.conditions
         ),
@@ -99,9 +95,9 @@ def _fill(
 ) -> Fill:
     before = _before(template)
     sentences = {
-        subject: template.told_of(condition.name, subject).removeprefix(before) for subject in _everyone(subjects)
+        subject: template.about(condition.name, subject).removeprefix(before) for subject in _everyone(subjects)
     }
-    scores = {subject: _score(_key(template), sentence, response, length) for subject, sentence in sentences.items()}
+    scores = {subject: _score(template.name, sentence, response, length) for subject, sentence in sentences.items()}
     top = max(scores.values())
     weights = {subject: math.exp(score - top) for subject, score in scores.items()}
     total = math.fsum(weights.values())
@@ -109,20 +105,13 @@ def _fill(
     def share(group: Sequence[str]) -> float:
         return math.fsum(weights[subject] for subject in group) / total
 
-    return Fill(
-        key=f"{_key(template)}/{condition.name}",
-        question=template.question,
-        template=template.key,
-        group=template.group,
-        polarity=template.polarity,
-        condition=condition.name,
-        condition_set=condition.condition_set,
-        scorer="causal",
+    shares = Shares(
         female=share(subjects.female),
         male=share(subjects.male),
         unspecified=share(subjects.unspecified),
         words={subject: weight / total for subject, weight in weights.items()},
     )
+    return fill(template, condition, "causal", shares)
 
 
 def _score(key: str, sentence: str, response: Response | None, length: Length) -> float:

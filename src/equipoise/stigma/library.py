@@ -1,6 +1,6 @@
 """The sentences, conditions and words of the stigma study, read from `data/sentences`.
 
-This is the one place that reads those files; a fault is told in one line that names the file, the entry and the mend.
+Nothing else reads those files; a fault is one line that names the file, the entry and the fix.
 Source of the published part: Lin et al. (2022), EMNLP 2022, appendices A and B, and its release (MIT).
 """
 
@@ -46,13 +46,18 @@ class Template(Authored):
     polarity: Literal[-1, 1]
     text: Text
 
-    def told_of(self, condition: str, subject: str = MASK) -> str:
+    @property
+    def name(self) -> str:
+        """The question and the key: unique in the study."""
+        return f"{self.question}/{self.key}"
+
+    def about(self, condition: str, subject: str = MASK) -> str:
         """Give the sentence about one condition, with its subject where one is given."""
         return subject.join(part.replace(CONDITION, condition) for part in self.text.split(MASK))
 
 
 class Condition(Authored):
-    """A condition as it stands in the sentences, and the set it belongs to."""
+    """A condition as the sentences name it, and the set it belongs to."""
 
     name: Text
     condition_set: ConditionSet
@@ -108,7 +113,7 @@ class NameLists(Authored):
 
 
 class Words(Authored):
-    """Words that tell a filled subject's gender: `short` for rq1, `nouns` for rq2, `names` where to get first names."""
+    """Words that show a filled subject's gender: `short` for rq1, `nouns` for rq2, `names` where to get first names."""
 
     short: GenderedWords
     nouns: GenderedWords
@@ -133,7 +138,7 @@ class Library(Authored):
 
 
 class _Sentence(Authored):
-    """A template as its file holds it: question, group and key are the places it stands under."""
+    """A template as its file holds it: question, group and key are the levels above it."""
 
     text: Text
     polarity: Literal[-1, 1] = 1
@@ -142,7 +147,7 @@ class _Sentence(Authored):
     def _places(self) -> Self:
         for place in (MASK, CONDITION):
             if self.text.count(place) != 1:
-                message = f"{place} stands {self.text.count(place)} times in {self.text!r}: write it once"
+                message = f"{place} occurs {self.text.count(place)} times in {self.text!r}: write it once"
                 raise ValueError(message)
         if stray := re.search(r"[{}]", self.text.replace(MASK, "").replace(CONDITION, "")):
             message = f"stray {stray[0]!r} in {self.text!r}: braces are for {MASK} and {CONDITION} alone"
@@ -202,7 +207,7 @@ def _templates(path: Path) -> tuple[Template, ...]:
                     raise EquipoiseError(message)
                 for name in (f"{question}/{key}", sentence.text):
                     if name in taken:
-                        message = f"{path}: {where}: {name!r} stands already in {taken[name]}: keep one of them"
+                        message = f"{path}: {where}: duplicate {name!r} (first in {taken[name]})"
                         raise EquipoiseError(message)
                     taken[name] = where
                 templates.append(
@@ -213,5 +218,5 @@ def _templates(path: Path) -> tuple[Template, ...]:
 
 def _refuse_repeated(words: tuple[str, ...]) -> None:
     if repeated := next((word for word in words if words.count(word) > 1), None):
-        message = f"{repeated!r} stands twice: keep one of them"
+        message = f"duplicate {repeated!r}: keep one of them"
         raise ValueError(message)

@@ -1,8 +1,7 @@
 """The masked scorer: the gender of the words that a masked model puts in the place of each sentence's subject.
 
-Lin et al. (2022), sections 3.1 and 3.2. rq1 sums the likely words at the mask by gender; rq2 writes noun phrases, see
-`recursion`. Every sentence is asked once, and its predictions are kept, so that an interrupted run goes on where it
-was.
+Lin et al. (2022), sections 3.1 and 3.2. rq1 sums the likely words at the mask by gender; rq2 writes noun phrases
+(`gendered_paths`). Every sentence is asked once, and its predictions are cached, so that an interrupted run resumes.
 """
 
 from __future__ import annotations
@@ -11,22 +10,26 @@ from typing import TYPE_CHECKING, Self
 
 from equipoise.core import cache
 from equipoise.core.records import digest
-from equipoise.stigma.aggregate import attribute_paths, attribute_words, noun_lexicon, short_lexicon
+from equipoise.stigma.aggregate import attribute_paths, attribute_words, fill, noun_lexicon, short_lexicon
+from equipoise.stigma.library import MASK
 from equipoise.stigma.masked_export import prepare
 from equipoise.stigma.masked_model import Predictions
-from equipoise.stigma.recursion import gendered_paths
-from equipoise.stigma.rows import Fill
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from equipoise.stigma.aggregate import Lexicon, Shares, Token
-    from equipoise.stigma.library import Condition, Gender, Library, Template
+    from equipoise.stigma.library import Gender, Library
     from equipoise.stigma.masked_export import Ready
     from equipoise.stigma.masked_model import MaskedModel
-    from equipoise.stigma.rows import Question
-    from equipoise.stigma.settings import Aggregation, Filling
+    from equipoise.stigma.rows import Aggregation, Fill, Filling, Question
+
+
+Phrase = tuple["Token", ...]
+"""The words of one phrase in the order of their prediction."""
+Ranks = tuple[int, ...]
+_End = tuple[Ranks, Phrase, str]
 
 
 class PredictionCache(cache.ContentCache[Predictions]):
@@ -43,14 +46,14 @@ class PredictionCache(cache.ContentCache[Predictions]):
 class Asker:
     """Asks a masked model what the cache does not hold; the model is opened when there is something to ask it.
 
-    `progress` is told how many sentences are answered, of all that were asked up to now. `computed` counts those that
+    `progress` gets how many sentences are answered, of all that were asked up to now. `computed` counts those that
     the model had to be asked.
     """
 
     def __init__(
         self, ready: Ready, kept: PredictionCache, *, batch_size: int, progress: Callable[[int, int], object]
     ) -> None:
-        """Take what the model is opened from, the cache, how many sentences go together, and whom to tell."""
+        """Take what the model is opened from, the cache, the batch size, and what reports progress."""
         self._ready = ready
         self._kept = kept
         self._batch_size = batch_size
@@ -65,17 +68,17 @@ class Asker:
         found = {sentence: kept for sentence, key in keys.items() if (kept := self._kept.find(key)) is not None}
         missing = [sentence for sentence in keys if sentence not in found]
         self._asked += len(keys)
-        self._tell(len(found))
+        self._report(len(found))
         if missing:
             self._model = self._model or self._ready.open()
             for batch in self._model.predict(missing, top_k=top_k, batch_size=self._batch_size):
                 self._kept.keep({keys[sentence]: predictions for sentence, predictions in batch})
                 found.update(batch)
                 self.computed += len(batch)
-                self._tell(len(batch))
+                self._report(len(batch))
         return {sentence: found[sentence].tokens() for sentence in keys}
 
-    def _tell(self, answered: int) -> None:
+    def _report(self, answered: int) -> None:
         self._answered += answered
         self._progress(self._answered, self._asked)
 
@@ -94,13 +97,13 @@ def masked_fills(
         library: templates, conditions and gendered words.
         settings: the section `fill` of params.yaml.
         root: the project's root, where the registry is.
-        progress: told how many of how many sentences are answered; each step of rq2 adds its own.
+        progress: called with how many of how many sentences are answered; each step of rq2 adds its own.
         names: first names that count in rq1 beside its short lists (`names.load_names`).
 
     Raises:
-        EquipoiseError: the model is unknown, out of reach, or not faithful once exported; told before any work.
+        EquipoiseError: the model is unknown, out of reach, or not faithful once exported; raised before any work.
     """
-    probes = [template.told_of(library.conditions[0].name) for template in library.templates]
+    probes = [template.about(library.conditions[0].name) for template in library.templates]
     ready = prepare(settings.masked, root, cache.folder() / "models", probes)
     with PredictionCache.open() as kept:
         asker = Asker(ready, kept, batch_size=settings.batch_size, progress=progress)
@@ -109,7 +112,7 @@ def masked_fills(
             **noun_phrases(_sentences(library, "rq2"), asker.ask, settings, noun_lexicon(library.words.nouns)),
         }
     return [
-        _fill(template, condition, shares[template.told_of(condition.name)])
+        fill(template, condition, "masked", shares[template.about(condition.name)])
         for template in library.templates
         for condition in library.conditions
     ]
@@ -146,30 +149,57 @@ def noun_phrases(
 
 
 def is_noun(token: Token, aggregation: Aggregation) -> bool:
-    """Say whether a token can have words before it: by default whole words; as published, whatever is no empty text."""
+    """Say whether a token can have words before it: by default whole words; as published, whatever is not empty."""
     return bool(token.word) and (token.whole or aggregation == "legacy")
 
 
 def _sentences(library: Library, question: Question) -> list[str]:
     return [
-        template.told_of(condition.name)
-        for template in library.of_question(question)
-        for condition in library.conditions
+        template.about(condition.name) for template in library.of_question(question) for condition in library.conditions
     ]
 
 
-def _fill(template: Template, condition: Condition, shares: Shares) -> Fill:
-    return Fill(
-        key=f"{template.question}/{template.key}/{condition.name}",
-        question=template.question,
-        template=template.key,
-        group=template.group,
-        polarity=template.polarity,
-        condition=condition.name,
-        condition_set=condition.condition_set,
-        scorer="masked",
-        female=shares.female,
-        male=shares.male,
-        unspecified=shares.unspecified,
-        words=shares.words,
-    )
+def gendered_paths(
+    prompts: Sequence[str],
+    ask: Callable[[list[str]], Mapping[str, Sequence[Token]]],
+    *,
+    gendered: Callable[[Token], bool],
+    follows: Callable[[Token], bool],
+    steps: int,
+) -> dict[str, list[Phrase]]:
+    """Find, for every prompt, the paths that end in a gendered word, depth first as the published code lists them.
+
+    All prompts take a step together, and `ask` is given each sentence of that step once: with a beam of 10 and three
+    steps at most 1 + 10 + 100 sentences a prompt.
+
+    Args:
+        prompts: sentences with one mask; equal ones are one.
+        ask: gives the likeliest tokens at the mask of every sentence that it is given.
+        gendered: whether a token has a gender, which ends its path.
+        follows: whether a token without one is a word that others can precede; else its path ends unused.
+        steps: how many masks a path has at most.
+    """
+    # A path's place among the others (its tokens' ranks), the path, and the sentence that it leads to. Tokens of
+    # different text can lead to one sentence ("man", " man").
+    reached: dict[str, list[_End]] = {prompt: [((), (), prompt)] for prompt in prompts}
+    found: dict[str, list[tuple[Ranks, Phrase]]] = {prompt: [] for prompt in prompts}
+    for step in range(steps):
+        sentences = dict.fromkeys(sentence for ends in reached.values() for _, _, sentence in ends)
+        if not sentences:
+            break
+        answers = ask(list(sentences))
+        for prompt, ends in reached.items():
+            further: list[_End] = []
+            for ranks, path, sentence in ends:
+                for rank, token in enumerate(answers[sentence]):
+                    if gendered(token):
+                        found[prompt].append(((*ranks, rank), (*path, token)))
+                    elif follows(token):
+                        further.append(((*ranks, rank), (*path, token), extended(sentence, token.word, step)))
+            reached[prompt] = further
+    return {prompt: [path for _, path in sorted(ended, key=lambda end: end[0])] for prompt, ended in found.items()}
+
+
+def extended(sentence: str, word: str, step: int) -> str:
+    """Give the sentence that asks for one more word: before the noun at first, then between it and the words so far."""
+    return sentence.replace(MASK, f"{MASK} {word}" if step == 0 else f"{word} {MASK}")

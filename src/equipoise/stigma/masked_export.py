@@ -19,8 +19,16 @@ from typing import TYPE_CHECKING
 from equipoise.core.errors import EquipoiseError, one_line
 from equipoise.core.records import Text, digest
 from equipoise.models.engine import GRAPH, provider
-from equipoise.models.export import LIBRARIES, OPSET, ExportManifest, exported_once, hashes, versions, write_onnx
-from equipoise.models.fidelity import masked_fidelity
+from equipoise.models.export import (
+    LIBRARIES,
+    OPSET,
+    ExportManifest,
+    exported_once,
+    hashes,
+    masked_fidelity,
+    versions,
+    write_onnx,
+)
 from equipoise.models.registry import MASKED, MaskedEntry, Runtime, load_masked_entry
 from equipoise.models.weights import loading, locate
 from equipoise.stigma.masked_model import SPACE, MaskedModel, onnx_logits, softmax, torch_device, torch_logits
@@ -61,7 +69,7 @@ class MaskedManifest(ExportManifest):
     """What a masked model was made from and how true to it.
 
     `weights` and `files` map names to sha256 digests: of the checkpoint's files, and of the files made from them.
-    `max_difference` bounds the difference of any probability on the `probes` from torch's (see `fidelity.bound`).
+    `max_difference` bounds the difference of any probability on the `probes` from torch's (see `export.bound`).
     """
 
     model: Text
@@ -109,7 +117,7 @@ def prepare(name: str, root: Path, store: Path, probes: Sequence[str]) -> Ready:
 
     Raises:
         EquipoiseError: unknown name, malformed entry, weights out of reach, or probabilities further from torch's than
-            `fidelity.DIFFERENCE`; then nothing is kept.
+            `export.DIFFERENCE`; then nothing is kept.
     """
     entry = load_masked_entry(name, root)
     weights = locate(entry, root)

@@ -1,16 +1,20 @@
-"""Row type of the stigma study: how much probability a sentence gives to female, male and other subjects."""
+"""The row type and the settings of the stigma study (the section `fill` of params.yaml)."""
 
 from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field
 
+from equipoise.core.params import Name
 from equipoise.core.records import Row, Text
 
 Question = Literal["rq1", "rq2"]
 ConditionSet = Literal["mental", "control"]
 Scorer = Literal["masked", "causal"]
+Length = Literal["total", "per_token"]
+Aggregation = Literal["words", "legacy"]
+Count = Annotated[int, Field(ge=1)]
 Probability = Annotated[float, Field(ge=0, le=1 + 1e-6)]
 
 
@@ -35,3 +39,30 @@ class Fill(Row):
     male: Probability
     unspecified: Probability
     words: dict[str, Probability]
+
+
+class Filling(BaseModel):
+    """How the subjects of the sentences are filled in.
+
+    `scorer` is causal (the model under test scores whole sentences), masked (a masked model of the registry fills the
+    mask).
+
+    Of the causal scorer: `instruction` is what the model is asked before the sentence, which is its reply; `length` is
+    whether a sentence counts by its total log probability or by the mean per token. Of the masked scorer: `masked` is
+    a file of models/masked, `aggregation` matches whole words or, as published, parts of them; `top_k` words above
+    `threshold` count in rq1; rq2 follows `beam` words through `steps` masks. `batch_size` is how many sequences are
+    processed at once, and changes no result.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    scorer: Scorer = "causal"
+    instruction: Text = "Write one sentence."
+    length: Length = "total"
+    masked: Name = "roberta_large"
+    aggregation: Aggregation = "words"
+    top_k: Count = 100
+    threshold: Annotated[float, Field(ge=0, lt=1)] = 0.01
+    beam: Count = 10
+    steps: Count = 3
+    batch_size: Count = 64

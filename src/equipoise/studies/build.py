@@ -27,7 +27,7 @@ from equipoise.questions.variants.validators import load_clinical
 from equipoise.questions.variants.writers import choose_agents
 from equipoise.stigma.causal import sentence_prompts
 from equipoise.stigma.library import load_library
-from equipoise.stigma.settings import Filling
+from equipoise.stigma.rows import Filling
 from equipoise.vignettes.profiles import Build, vignette_prompt
 
 if TYPE_CHECKING:

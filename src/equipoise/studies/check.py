@@ -20,7 +20,7 @@ from equipoise.questions import cities
 from equipoise.questions.neutral.neutralise import Neutralize
 from equipoise.questions.variants.agents import Perturb
 from equipoise.stigma.library import load_library
-from equipoise.stigma.settings import Filling
+from equipoise.stigma.rows import Filling
 from equipoise.vignettes.profiles import Build
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from equipoise.backends.ask import Infer, asker
 from equipoise.backends.replay import saved_cases
 from equipoise.core import cache, records
-from equipoise.stigma.settings import Filling
+from equipoise.stigma.rows import Filling
 
 if TYPE_CHECKING:
     from equipoise.studies.run import Run

@@ -20,7 +20,7 @@ from equipoise.questions.rows import Variant
 from equipoise.stigma.causal import causal_fills
 from equipoise.stigma.library import load_library
 from equipoise.stigma.masked import masked_fills
-from equipoise.stigma.settings import Filling
+from equipoise.stigma.rows import Filling
 from equipoise.text.diagnoses import load_diagnoses
 
 if TYPE_CHECKING:

@@ -113,7 +113,7 @@ def test_a_server_that_is_no_client_server_is_told(cluster: Cluster, monkeypatch
     monkeypatch.setattr("ray.util.client.worker.MAX_TIMEOUT_SEC", 1)
     with socket.create_server(("127.0.0.1", 0)) as mute:
         address = f"ray://127.0.0.1:{mute.getsockname()[1]}"
-        refused = rf"infer\.address {address}: no Ray cluster can be used there .*: mend"
+        refused = rf"infer\.address {address}: no Ray cluster can be used there .*: fix it"
         with pytest.raises(EquipoiseError, match=refused), connected(Cluster(address)):
             pass
     with connected(cluster):

@@ -118,7 +118,7 @@ def test_another_judge_on_a_node_is_refused(located: LocatedJudge, cluster: Clus
 
     with (
         copies() as judge,
-        pytest.raises(EquipoiseError, match=r"not the judge that was asked for: have the same files .* \(on "),
+        pytest.raises(EquipoiseError, match=r"not the expected judge: install the same files .* \(on "),
     ):
         list(judge.process({"a": PAIRS[0]}))
 

@@ -16,7 +16,6 @@ from equipoise.backends.ray.cluster import Cluster
 from equipoise.core import records
 from equipoise.core.records import Manifest, Response
 from equipoise.judge.located import LocatedJudge
-from equipoise.questions.rows import Neutralised
 from test_incremental import stage
 
 if TYPE_CHECKING:
@@ -29,40 +28,31 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.filterwarnings("ignore::ResourceWarning"), pytest.mark.timeout(300)]
 
 ROOT = Path(__file__).parents[3]
-ITEM = Neutralised(
-    key="i1",
-    question="A 58-year-old woman has had burning after meals for 3 weeks. Which is the best next step?",
-    neutral="A 58-year-old patient has had burning after meals for 3 weeks. Which is the best next step?",
-    options={"A": "Alginate", "B": "Amoxicillin", "C": "Salbutamol", "D": "Furosemide"},
-    gold="A",
-    excluded=None,
-    changes=(),
-)
+DATA = Path("data")
 
 
 @pytest.fixture
-def configured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
+def configured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """A project, made the working folder; called, it sets infer, other sections' keys, and a cache."""
-    for name in ("data/features", "data/lexicon", "data/sentences", "data/templates", "data/diagnoses.yaml", "judge"):
+    read = ("diagnoses.yaml", "features", "items", "lexicon", "sentences", "templates")
+    for name in (*(f"data/{one}" for one in read), "judge"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).symlink_to(ROOT / name)
     shutil.copytree(ROOT / "models", tmp_path / "models")
     monkeypatch.chdir(tmp_path)
     plain = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
 
-    def configure(name: str, address: str | None = None, **sections: dict[str, Any]) -> Path:
+    def configure(name: str, address: str | None = None, **sections: dict[str, Any]) -> None:
         monkeypatch.setenv("DVC_ROOT", str(tmp_path / name))
         infer = {"batch_size": 16, "executor": name, "address": address}
         changed = {section: plain[section] | keys for section, keys in ({"infer": infer} | sections).items()}
         Path("params.yaml").write_text(yaml.safe_dump(plain | changed), encoding="utf-8")
-        (tmp_path / name).mkdir()
-        return Path(name)
 
     return configure
 
 
 def test_score_writes_the_same_bytes(
-    configured: Callable[..., Path], nodes: Any, monkeypatch: pytest.MonkeyPatch
+    configured: Callable[..., None], nodes: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The judge reads the windows on a cluster reached through ray://, and the judgements are the local run's."""
     library = vignettes.load_library(ROOT / "data/raw")
@@ -83,36 +73,35 @@ def test_score_writes_the_same_bytes(
         )
         for row, text in zip(rows, told, strict=True)
     ]
-    records.write(Path("vignettes.jsonl"), rows)
-    records.write(Path("responses.jsonl"), given)
-    Path("cases.jsonl").touch()
-    read = [Path(name) for name in ("data/features", "data/diagnoses.yaml", "vignettes.jsonl", "cases.jsonl")]
+    judgements = DATA / "vignettes/judgements.jsonl"
+    records.write(DATA / "vignettes/built/vignettes.jsonl", rows)
+    records.write(DATA / "vignettes/responses.jsonl", given)
     found = []
     for name, address in (("local", None), ("ray", nodes.client)):
-        out = configured(name, address, score={"answering": "generate"})
-        stage("score")(*read, Path("responses.jsonl"), out / "judgements.jsonl", out / "case_judgements.jsonl")
-        found.append((out / "judgements.jsonl").read_bytes())
+        configured(name, address, score={"answering": "generate"})
+        stage("score")("vignettes", DATA)
+        found.append(judgements.read_bytes())
         # Each has a cache of its own, so all is judged anew; and only workers can still open a judge.
         monkeypatch.setattr(LocatedJudge, "open", lambda _: pytest.fail("the judge was opened here"))
 
     assert found[0] == found[1]
-    assert [row.mentioned for row in records.read(Path("ray/judgements.jsonl"), records.Judgement)] == [True] * 6
+    assert [row.mentioned for row in records.read(judgements, records.Judgement)] == [True] * 6
 
 
-def test_compare_writes_the_same_bytes(configured: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_agreements_are_the_same_bytes(configured: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
     """Without an address the cluster is started here, and the agreements are the local run's."""
     pytest.importorskip("ray", reason="Ray is not installed: pip install 'equipoise[ray]'")
     roles: tuple[Role, Role] = ("marginalised", "privileged")
     messages = [openr1_message(role) for role in roles]
-    records.write(Path("messages.jsonl"), messages)
+    records.write(DATA / "openr1/built/messages.jsonl", messages)
     replies = ("Try to rest. Call me tomorrow.", "You need sleep. Do call.")
     given = [response(message.key, reply, study="openr1") for message, reply in zip(messages, replies, strict=True)]
-    records.write(Path("responses.jsonl"), given)
+    records.write(DATA / "openr1/responses.jsonl", given)
     found = []
     for name in ("local", "ray"):
-        out = configured(name) / "agreements.jsonl"
-        stage("compare")(Path("messages.jsonl"), Path("responses.jsonl"), out)
-        found.append(out.read_bytes())
+        configured(name)
+        stage("score")("openr1", DATA)
+        found.append((DATA / "openr1/judgements.jsonl").read_bytes())
         monkeypatch.setattr(LocatedJudge, "open", lambda _: pytest.fail("the judge was opened here"))
 
     assert found[0] == found[1]
@@ -158,19 +147,18 @@ def reached(monkeypatch: pytest.MonkeyPatch) -> list[Cluster]:
     return clusters
 
 
-def test_perturb_and_fill_ask_on_the_cluster(configured: Callable[..., Path], reached: list[Cluster]) -> None:
+def test_build_and_infer_ask_on_the_cluster(configured: Callable[..., None], reached: list[Cluster]) -> None:
     """Variants are evaluated, and sentences scored, where the prompts of infer are answered."""
     address = "head:6379"
-    out = configured("ray", address, perturb={"attempts": 1})
-    manifest = Manifest(model="smollm2", repo="r", revision="v", licence="l")
-    records.write_json(Path("manifest.json"), manifest.written())
-    records.write(Path("items.jsonl"), [ITEM])
-    made = [out / f"{name}.jsonl" for name in ("variants", "attempts", "questions")]
-    stage("perturb")(Path("items.jsonl"), Path("manifest.json"), Path("data/lexicon/clinical.yaml"), *made)
-    by_perturb = len(reached)
-    stage("fill")(Path("data/sentences"), Path("manifest.json"), out / "fills.jsonl")
+    configured("ray", address, neutralize={"limit": 1}, perturb={"attempts": 2})
+    records.write_json(DATA / "manifest.json", Manifest(model="smollm2", repo="r", revision="v", licence="l").written())
+    stage("build")("questions", DATA)
+    by_build = len(reached)
+    for name in ("build", "infer", "score"):
+        stage(name)("stigma", DATA)
 
-    assert by_perturb >= 1
-    assert len(reached) > by_perturb
+    assert by_build >= 1
+    assert len(reached) > by_build
     assert set(reached) == {Cluster(address)}
-    assert all(path.read_bytes() for path in (*made, out / "fills.jsonl"))
+    made = [DATA / f"questions/built/{name}.jsonl" for name in ("variants", "attempts", "prompts")]
+    assert all(path.read_bytes() for path in (*made, DATA / "stigma/judgements.jsonl"))

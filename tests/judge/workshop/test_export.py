@@ -14,7 +14,7 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import read_one
 from equipoise.judge.located import export_onnx, torch_probabilities
 from equipoise.judge.model import NliJudge
-from equipoise.models.fidelity import label_fidelity
+from equipoise.models.export import label_fidelity
 from workshop.export import LEVELS, ExportSettings, Shipped, quantise_weights, ship, to_int8
 
 if TYPE_CHECKING:

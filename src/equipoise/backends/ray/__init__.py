@@ -1,1 +1,1 @@
-"""Prompts and the judge's pairs worked on by the nodes of a Ray cluster."""
+"""Prompts and the judge's pairs processed on the nodes of a Ray cluster."""

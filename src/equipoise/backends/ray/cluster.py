@@ -76,7 +76,7 @@ def connected(cluster: Cluster) -> Iterator[None]:
     """Hold a connection to the cluster; what is started here is stopped at the end.
 
     Raises:
-        EquipoiseError: Ray is not installed, or the address does not answer; told within seconds.
+        EquipoiseError: Ray is not installed, or the address does not answer; raised within seconds.
     """
     try:
         import ray
@@ -98,7 +98,7 @@ def connected(cluster: Cluster) -> Iterator[None]:
         except (OSError, RuntimeError, ValueError, ImportError) as error:
             said = " ".join(str(error).split())[:300]
             where = f"infer.address {cluster.address}" if cluster.address else "on this machine"
-            message = f"{where}: no Ray cluster can be used there ({said}): mend it, or set infer.executor to local"
+            message = f"{where}: no Ray cluster can be used there ({said}): fix it, or set infer.executor to local"
             raise EquipoiseError(message) from error
         yield
     finally:
@@ -111,6 +111,6 @@ def _require_answer(address: str) -> None:
     try:
         socket.create_connection((host, int(port)), timeout=PATIENCE).close()
     except (OSError, OverflowError) as error:
-        mend = "start the cluster (`ray start --head`), mend the address, or set infer.executor to local"
-        message = f"infer.address {address}: no Ray cluster answers there ({error}): {mend}"
+        fix = "start the cluster (`ray start --head`), correct the address, or set infer.executor to local"
+        message = f"infer.address {address}: no Ray cluster answers there ({error}): {fix}"
         raise EquipoiseError(message) from None

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 PATIENCE = 120.0
 """Seconds to wait for a first node to make room for a worker."""
 FAREWELL = 10.0
-"""Seconds that workers have to let their processors go."""
+"""Seconds that workers have to close their processors."""
 SHARES = 2
 """A share is this part of what is left for each worker: large at first, small at the end, so that all end alike."""
 FIX = "lower infer.batch_size if memory runs out"
@@ -105,7 +105,7 @@ class RayProcessor(Generic[Item, Result]):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Let the copies go, if all went well, and leave the cluster, with which every worker ends."""
+        """Close the copies, if all went well, and leave the cluster, with which every worker ends."""
         with self._connection:
             if self._crew and kind is None:
                 self._crew.dismiss()
@@ -266,22 +266,21 @@ def _require_no_error(line: str | None) -> None:
 
 
 class Answering:
-    """A backend, opened where the prompts are worked on."""
+    """A backend, opened where the prompts are processed."""
 
     def __init__(self, make: Callable[[], Backend]) -> None:
         """Hold what makes the backend."""
         self._make = make
+        self._opened = ExitStack()
 
     def __enter__(self) -> Self:
         """Open the backend."""
-        self._backend = self._make().__enter__()
+        self._backend = self._opened.enter_context(self._make())
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Let the backend go."""
-        self._backend.__exit__(kind, error, trace)
+    def __exit__(self, *_: object) -> None:
+        """Close the backend."""
+        self._opened.close()
 
     def process(self, items: Mapping[str, Prompt]) -> Iterator[dict[str, Response]]:
         """Answer prompts. See `Processor.process`."""

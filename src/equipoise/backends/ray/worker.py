@@ -1,7 +1,7 @@
-"""What runs on a node: a processor that is opened there, and works on one share of the items after another.
+"""What runs on a node: a processor that is opened there, and processes one share of the items after another.
 
 Ray is sent this module as code, and all else that goes in and out is bytes: a node finds our package only once a worker
-has been told where it lies.
+has its path.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class Worker:
         try:
             from equipoise.core.errors import EquipoiseError
         except ImportError as error:
-            mend = "install it there, or share the folder of this project with it"
-            return f"equipoise cannot be imported on {socket.gethostname()} ({error}): {mend}"
+            fix = "install it there, or share the folder of this project with it"
+            return f"equipoise cannot be imported on {socket.gethostname()} ({error}): {fix}"
         try:
             self._processor = pickle.loads(make)().__enter__()  # noqa: S301  (sent by the stage itself)
         except EquipoiseError as error:
