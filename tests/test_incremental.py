@@ -31,7 +31,7 @@ ROOT = Path(__file__).parents[1]
 ENTRY = "title: Saved\nlicence: none\nbackend: replay\nfile: saved.jsonl\nsha256: {sha256}\ncandidates: true\n"
 STUDY = Path("data/vignettes")
 OPENS_A_MODEL = {
-    *(f"backends/{name}.py" for name in ("load", "onnx", "torch", "vllm", "openai")),
+    *(f"backends/{name}.py" for name in ("ask", "onnx", "torch", "vllm", "openai")),
     "judge/model.py",
     "stigma/masked_model.py",
 }
@@ -197,7 +197,7 @@ def test_a_change_of_the_analysis_opens_no_model() -> None:
 
 def test_stages_that_ask_a_model_are_told_apart() -> None:
     """The modules by which the test above knows a model are those by which infer and score load theirs."""
-    assert {"backends/load.py", "backends/onnx.py"} <= opened("infer")
+    assert {"backends/ask.py", "backends/onnx.py"} <= opened("infer")
     assert {"judge/model.py", "stigma/masked_model.py"} <= opened("score")
 
 

@@ -21,7 +21,8 @@ import numpy as np
 from pydantic import Field
 
 from equipoise.metrics.effects import rounded
-from equipoise.rating.agreement import CONSIDERATIONS, agreement, cohens_kappa
+from equipoise.rating.agreement import agreement, cohens_kappa
+from equipoise.rating.blind import CONSIDERATIONS
 from workshop.grid import NONE, Grid, Scan, grouped_folds, margins, scan
 
 if TYPE_CHECKING:

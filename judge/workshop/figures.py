@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from workshop.stress import Suite
 
     Probabilities = Callable[[list[tuple[str, str]]], NDArray[Any]]
-    Probabilities = Callable[[list[tuple[str, str]]], NDArray[Any]]
 
 FEWEST = 5
 """Explanations of either kind below which a kind of prompt has no figures of its own."""

@@ -38,8 +38,9 @@ def results(
     from rich.console import Console
 
     console = Console()
+    level = 100 * (1 - float(params.load().measure["alpha"]))
     for name, rows in found.items():
-        console.print(_table(name, rows), "")
+        console.print(_table(name, rows, f"{level:g} % interval"), "")
 
 
 def _effects(data: Path, study: Study) -> list[Effect]:
@@ -50,16 +51,16 @@ def _effects(data: Path, study: Study) -> list[Effect]:
     return records.read(path, records.Effect)
 
 
-def _table(study: Study, rows: list[tuple[Headline, Effect]]) -> Table:
+def _table(study: Study, rows: list[tuple[Headline, Effect]], interval: str) -> Table:
     from rich.table import Table
 
     table = Table(title=CATALOGUE[study].title, caption=CATALOGUE[study].question, title_justify="left")
-    for column in ("figure", "n", "estimate", "95 % interval", "p"):
+    for column in ("figure", "n", "estimate", interval, "p"):
         table.add_column(column, justify="left" if column == "figure" else "right")
     for headline, row in rows:
-        interval = "" if row.ci_low is None or row.ci_high is None else f"{row.ci_low:.3f} to {row.ci_high:.3f}"
+        bounds = "" if row.ci_low is None or row.ci_high is None else f"{row.ci_low:.3f} to {row.ci_high:.3f}"
         estimate = "undefined" if row.estimate is None else f"{row.estimate:.3f}"
-        table.add_row(headline.title, str(row.n), estimate, interval, _p(row))
+        table.add_row(headline.title, str(row.n), estimate, bounds, _p(row))
     return table
 
 

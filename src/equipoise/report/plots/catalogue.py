@@ -214,7 +214,7 @@ ALL: dict[Study, dict[str, Plot]] = {
             layout=shift_rows,
             places=2,
             title="Stereotype shift, with 95 % t intervals",
-            x_label="log odds of the stereotyped answer, marginalised less privileged (nats)",
+            x_label="log odds of the stereotyped answer, marginalised minus privileged (nats)",
         ),
         "intersections": Plot(
             layout=intersection_rows,
@@ -270,7 +270,7 @@ ALL: dict[Study, dict[str, Plot]] = {
         "stigma": Plot(
             layout=stigma_rows,
             title="Stigma by gender, with 95 % t intervals over conditions",
-            x_label="probability, female less male; reversed sentences turned round",
+            x_label="probability, female minus male; sign of reversed sentences flipped",
         ),
     },
     "openr1": {

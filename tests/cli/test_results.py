@@ -1,0 +1,68 @@
+"""Tests of `equipoise results`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from equipoise.cli.results import results
+from equipoise.core import records
+from equipoise.core.errors import EquipoiseError
+from equipoise.metrics.effects import Estimate, Group, effect
+from equipoise.stats.quantities import Interval, PValue
+
+ROOT = Path(__file__).parents[2]
+app = typer.Typer()
+app.command()(results)
+
+
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Write the effects of two studies, and run from the repository's root in a wide terminal."""
+    shift = Estimate(0.25, Interval(0.1, 0.4), PValue.of(0.01, lambda: -2.0))
+    vignettes = [
+        effect(Group("overall", "all"), "stereotype_shift", 41, shift),
+        effect(Group("overall", "all"), "gap", 41, Estimate(0.5)),
+    ]
+    exam = [effect(Group("city", "london", "exam"), "accuracy", 20, Estimate(None))]
+    for study, rows in (("vignettes", vignettes), ("exam", exam)):
+        records.write(tmp_path / study / "effects.jsonl", rows)
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("COLUMNS", "120")
+    return tmp_path
+
+
+def invoke(*arguments: str) -> str:
+    """Run the command."""
+    return CliRunner().invoke(app, arguments, catch_exceptions=False).stdout
+
+
+def test_headline_figures_are_printed_a_table_a_study(data: Path) -> None:
+    """A figure has its n, interval and p; what is not a headline is left out, and what is undefined says so."""
+    printed = invoke("vignettes", "exam", "--data", str(data))
+
+    assert ["stereotype shift (nats)", "41", "0.250", "0.100 to 0.400", "0.010"] in [
+        [cell.strip() for cell in line.strip("│┃ ").split("│")] for line in printed.splitlines()
+    ]
+    assert "95 % interval" in printed
+    assert "undefined" in printed
+    assert "gap" not in printed
+
+
+def test_figures_as_json(data: Path) -> None:
+    """With --json they are one list."""
+    (found,) = json.loads(invoke("vignettes", "--data", str(data), "--json"))
+
+    assert (found["figure"], found["n"], found["estimate"]) == ("vignettes.stereotype_shift", 41, 0.25)
+
+
+def test_a_study_that_is_unknown_or_was_not_run_is_named(data: Path) -> None:
+    """The error gives the studies that there are, or the command that runs one."""
+    with pytest.raises(EquipoiseError, match="no study 'vignette': known: vignettes, questions, exam"):
+        invoke("vignette", "--data", str(data))
+    with pytest.raises(EquipoiseError, match=r"stigma/effects\.jsonl: .* not been run: run `dvc repro measure@stigma`"):
+        invoke("stigma", "--data", str(data))
