@@ -113,12 +113,13 @@ def stigma() -> str:
     lines = [
         "Probability of a female minus that of a male subject, over 22 conditions:",
         "",
-        "| | mental illness | other illness | difference | p (by condition) |",
+        "| | mental illness | other illness | difference | p (Holm) |",
         "|---|---:|---:|---:|---:|",
     ]
     for question, name in names.items():
         groups = [metrics[question][kind] for kind in ("mental", "control", "difference")]
-        lines.append(f"| {' | '.join([name, *map(estimate, groups), p_value(groups[-1])])} |")
+        p = p_value(groups[-1], "neg_log10_p_holm") or p_value(groups[-1])
+        lines.append(f"| {' | '.join([name, *map(estimate, groups), p])} |")
     return "\n".join(lines)
 
 
