@@ -70,7 +70,10 @@ def test_the_note_of_the_cleaning_is_not_said() -> None:
         ([{"output_text": "x"}], "row 1: field id: Field required: correct the row"),
         ([{"id": "a"}], "row 1: field output_text is missing"),
         ([{"id": "a", "output_text": 3}], "row 1: field output_text: Input should be a valid string: correct"),
-        ([{"id": "a", "output_text": "x"}, {"id": "a", "output_text": "y"}], "row 2: duplicate id 'a' .first in row 1"),
+        (
+            [{"id": "a", "output_text": "x"}, {"id": "a", "output_text": "y"}],
+            r"row 2: duplicate id 'a' \(first in row 1",
+        ),
     ],
 )
 def test_faults_are_named(tmp_path: Path, rows: list[dict[str, Any]], message: str) -> None:

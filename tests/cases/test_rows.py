@@ -87,7 +87,7 @@ def test_imported_rows_are_read_back(tmp_path: Path) -> None:
             r"case 1 \(b1\): field bias_feature: Field required",
         ),
         ({"cases": [{**PLAIN, "metadata": {"role": "poor"}}]}, "case 1: field metadata.role: Input should be"),
-        ({"cases": [{**PLAIN, "id": "a"}, {**PLAIN, "id": "a"}]}, "case 2: duplicate id 'a' .first in case 1"),
+        ({"cases": [{**PLAIN, "id": "a"}, {**PLAIN, "id": "a"}]}, r"case 2: duplicate id 'a' \(first in case 1"),
     ],
 )
 def test_faults_are_named(tmp_path: Path, value: Any, message: str) -> None:

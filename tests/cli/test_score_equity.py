@@ -168,7 +168,7 @@ def test_unanswered_requests_are_unparsed(tmp_path: Path) -> None:
     [
         (
             lambda rows: rows[2] | {"adv_group": "white"},
-            r"row 3: duplicate white row of question '0' .first in row 2.: keep one",
+            r"row 3: duplicate white row of question '0' \(first in row 2.: keep one",
         ),
         (lambda rows: rows[2] | {"adv_group": "tall"}, r"row 3: field adv_group: 'tall' is none of baseline, white, "),
         (lambda rows: rows[2] | {"adv_group": None}, r"row 3: field adv_group is missing or empty"),

@@ -77,7 +77,7 @@ def test_unknown_is_unparsed(tmp_path: Path, written: str | None, read: str | No
             "row 2: field test_model_answer_original_question: 'The answer is B' is neither",
         ),
         (answers("1", arms=ARMS[:3]), "row 2: field test_model_answer_black is missing"),
-        (answers("0"), "row 2: duplicate question_id '0' .first in row 1.: keep one"),
+        (answers("0"), r"row 2: duplicate question_id '0' \(first in row 1.: keep one"),
     ],
 )
 def test_bad_answer_row_is_named(tmp_path: Path, row: dict[str, Any], fault: str) -> None:
