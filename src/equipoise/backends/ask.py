@@ -8,30 +8,24 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Literal
+from pathlib import Path
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from equipoise.backends.base import Backend
 from equipoise.backends.ray.cluster import Cluster, gpus_of
 from equipoise.backends.ray.replicas import RayBackend
 from equipoise.core import cache, records
-from equipoise.core.cache import response_key
+from equipoise.core.cache import ResponseCache, response_key
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Manifest, Prompt, Response
 from equipoise.models import registry
 from equipoise.models.export import describe
-from equipoise.models.registry import ApiEntry, OnnxEntry, ReplayEntry, TorchEntry, VllmEntry
-from equipoise.models.weights import locate, verified, verified_file
-
-if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-    from pathlib import Path
-
-    from equipoise.backends.base import Backend
-    from equipoise.core.cache import ResponseCache
-    from equipoise.models.registry import AnyEntry, Generation
-    from equipoise.models.weights import Weights
+from equipoise.models.registry import AnyEntry, ApiEntry, Generation, OnnxEntry, ReplayEntry, TorchEntry, VllmEntry
+from equipoise.models.weights import Weights, locate, verified, verified_file
 
 Asker = Callable[[Sequence[Prompt]], Iterator[Response]]
 """Prompts to their responses, which must be read while the cache is open."""

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, Self, TypeVar
+from collections.abc import Iterable, Iterator, Mapping
+from types import TracebackType
+from typing import Protocol, Self, TypeVar
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-    from types import TracebackType
-
-    from equipoise.core.records import Prompt, Response
+from equipoise.core.records import Prompt, Response
 
 Item_contra = TypeVar("Item_contra", contravariant=True)
 Result_co = TypeVar("Result_co", covariant=True)

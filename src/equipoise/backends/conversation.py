@@ -6,20 +6,15 @@ A backend takes one `Turn` after the other and returns the outcome of each; the 
 from __future__ import annotations
 
 import re
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from datetime import date
 from itertools import takewhile
 from threading import Lock
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Response
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from equipoise.core.records import Prompt
-    from equipoise.models.registry import WeightsEntry
+from equipoise.core.records import Prompt, Response
+from equipoise.models.registry import WeightsEntry
 
 TODAY = date(2025, 1, 1)
 """The date for templates that state one, so that an answer does not depend on the day it is given."""

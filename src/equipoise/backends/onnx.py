@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from typing import TYPE_CHECKING
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from equipoise.backends.base import Backend
 from equipoise.backends.conversation import Chat, Turn, Turned, answered, held
 from equipoise.backends.scoring import Row, Rows, candidate_likelihoods, penalise, score_all
+from equipoise.core.records import Prompt, Response
 from equipoise.models.engine import Engine, cores
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from equipoise.core.records import Prompt, Response
-    from equipoise.models.registry import WeightsEntry
+from equipoise.models.registry import WeightsEntry
 
 FEW = 16
 """Up to this many candidates are scored one after the other; more of them, where no reply is asked for, as a tree."""

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 from equipoise.backends.base import Backend
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Response, digest, each, read, read_text
-from equipoise.models.registry import ReplayEntry, Sha256
+from equipoise.core.records import Prompt, Response, digest, each, read, read_text
+from equipoise.models.registry import AnyEntry, ReplayEntry, Sha256
 from equipoise.models.weights import verified_cases, verified_file
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
-
-    from equipoise.core.records import Prompt
-    from equipoise.models.registry import AnyEntry
 
 
 class Saved(Response):

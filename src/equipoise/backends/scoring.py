@@ -11,25 +11,19 @@ tree (`candidate_likelihoods`), in which tokens that candidates share are comput
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import groupby
 from queue import SimpleQueue
 from threading import Event
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from equipoise.backends.conversation import Likelihood, Turned, common_length, held
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from equipoise.backends.conversation import Chat, Encoded, Turn
-    from equipoise.core.records import Prompt, Response
-    from equipoise.models.engine import Engine, Kept
+from equipoise.backends.conversation import Chat, Encoded, Likelihood, Turn, Turned, common_length, held
+from equipoise.core.records import Prompt, Response
+from equipoise.models.engine import Engine, Kept
 
 LEAST = 4
 """Prompts of one stem for which computing it once pays."""

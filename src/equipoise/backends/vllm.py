@@ -13,26 +13,21 @@ import multiprocessing
 import os
 import signal
 import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
-from multiprocessing.connection import wait
-from typing import TYPE_CHECKING, Any
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from typing import Any
 
 from equipoise.backends.base import Backend
-from equipoise.backends.conversation import Chat, Likelihood, Turn, Turned, answered
+from equipoise.backends.conversation import Chat, Likelihood, Talk, Turn, Turned, answered
 from equipoise.core.errors import EquipoiseError, one_line
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from multiprocessing.connection import Connection
-    from multiprocessing.process import BaseProcess
-
-    from equipoise.backends.conversation import Talk
-    from equipoise.core.records import Prompt, Response
-    from equipoise.models.registry import VllmEntry
-    from equipoise.models.weights import Weights
+from equipoise.core.records import Prompt, Response
+from equipoise.models.registry import VllmEntry
+from equipoise.models.weights import Weights
 
 IN_PROGRESS = 1024
 """Requests in progress up to which another conversation is begun."""

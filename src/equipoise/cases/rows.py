@@ -14,7 +14,9 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -24,10 +26,6 @@ from equipoise.core.records import Answer, AnswerKind, Reading, Response, Role, 
 from equipoise.core.tables import Id, json_rows, require_new, valid
 from equipoise.text.diagnoses import american
 from equipoise.text.reasoning import split
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-    from pathlib import Path
 
 REFERENCE = frozenset(
     {

@@ -8,31 +8,26 @@ the whole output. It may have `dimension` (race); else the lexicon finds it. Oth
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
 
+from numpy.typing import NDArray
 from pydantic import BaseModel, StringConstraints
 
-from equipoise.cases.rows import CaseJudgement, Output
+from equipoise.cases.rows import Case, CaseJudgement, Output
 from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import Consideration, Reading
 from equipoise.core.tables import Id, json_rows, require_new, valid
-from equipoise.judge.reading import chunks, read_reasonings
+from equipoise.judge.lexicon import Lexicon
+from equipoise.judge.reading import ReadingSettings, chunks, read_reasonings
 from equipoise.text.answers import Given, match_answer, read_generated
 from equipoise.text.conclusions import locate
+from equipoise.text.diagnoses import Diagnoses
 from equipoise.text.reasoning import split
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
+Probabilities = Callable[[list[tuple[str, str]]], NDArray[Any]]
 
-    from numpy.typing import NDArray
-
-    from equipoise.cases.rows import Case
-    from equipoise.core.records import Consideration, Reading
-    from equipoise.judge.lexicon import Lexicon
-    from equipoise.judge.reading import ReadingSettings
-    from equipoise.text.diagnoses import Diagnoses
-
-    Probabilities = Callable[[list[tuple[str, str]]], NDArray[Any]]
 
 CHUNK = 256
 """Texts that the judge reads in one call."""

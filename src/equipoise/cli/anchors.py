@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
+from rich.table import Table
 
 from equipoise.cli.printing import plain_table, print_json, show
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.progress import progress
 from equipoise.published import fetch as fetching
 from equipoise.published.anchors import compare, unexpected
-from equipoise.published.anchors_page import cells, counted, markdown, sections
-from equipoise.published.catalogue import FILE, load_catalogue
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from rich.table import Table
-
-    from equipoise.published.anchors_page import Section
-    from equipoise.published.catalogue import Catalogue
+from equipoise.published.anchors_page import Section, cells, counted, markdown, sections
+from equipoise.published.catalogue import FILE, Catalogue, load_catalogue
 
 VARIABLE = "EQUIPOISE_ANCHORS"
 NAMED = 5

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -16,9 +17,6 @@ from equipoise.core.progress import progress
 from equipoise.judge.lexicon import FOLDER, load_lexicon
 from equipoise.rating import agreement, blind
 from equipoise.rating.blind import table_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
 
 SHEET, KEY = Path("ratings.csv"), Path("ratings.key.jsonl")
 RESPONSES, JUDGEMENTS = Path("data/vignettes/responses.jsonl"), Path("data/vignettes/judgements.jsonl")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Callable, Sequence
+from typing import Annotated
 
 import typer
+from rich.table import Table
 
 from equipoise.cli import completing
 from equipoise.cli.printing import print_json
@@ -25,11 +27,6 @@ from equipoise.compare.text import (
 from equipoise.core import records
 from equipoise.core.progress import progress
 from equipoise.metrics.headlines import STUDIES, compared
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from rich.table import Table
 
 GATE_FAILED = 2
 """The exit code where a gate failed."""

@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 VIGNETTES = Path("data/vignettes/built/vignettes.jsonl")
 REFERENCES = "refs/heads", "refs/tags", "refs/exps"

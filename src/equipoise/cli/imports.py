@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 import yaml
@@ -23,12 +24,7 @@ from equipoise.models import registry
 from equipoise.openr1.rows import LICENCE, SOURCE
 from equipoise.published import amqa, medmcqa, openr1
 from equipoise.published.fetch import fetch_names, load_names
-from equipoise.stigma.library import load_library
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from equipoise.stigma.library import Gender
+from equipoise.stigma.library import Gender, load_library
 
 NAME = re.compile(r"[a-z0-9_]+")
 CASES, REPLAYS = Path("data/cases"), Path("data/replays")

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
+from rich.table import Table
 
 from equipoise.cli.printing import print_json
 from equipoise.compare.leaderboard import (
     NOTES,
     Run,
+    Standing,
     cell,
     csv_text,
     json_rows,
@@ -23,11 +25,6 @@ from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.progress import progress
 from equipoise.metrics.headlines import STUDIES
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from equipoise.compare.leaderboard import Standing
 
 WORKSPACE = "workspace"
 FAILED = "failed"

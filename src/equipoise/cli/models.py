@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
@@ -17,12 +18,7 @@ from equipoise.core.progress import progress
 from equipoise.core.records import read_text, write_text
 from equipoise.models import registry
 from equipoise.models.readiness import Machine, estimate, export_gb, fetch_gb, missing, run_gb
-from equipoise.models.registry import ModelHubSource, OnnxEntry, WeightsEntry
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from equipoise.models.registry import AnyEntry
+from equipoise.models.registry import AnyEntry, ModelHubSource, OnnxEntry, WeightsEntry
 
 UNPINNED = re.compile(r"^(?P<before>[^#\n]*\brevision:[ \t]*)(?:null|~)(?=[ \t]*(?:[,}#]|$))", re.MULTILINE)
 """The one line of an entry that pinning changes."""

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
+from rich.table import Table
 
 from equipoise.cli.printing import print_json
 from equipoise.core import params, records
 from equipoise.core.catalogue import CATALOGUE
 from equipoise.core.errors import EquipoiseError
-from equipoise.metrics.headlines import find
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from equipoise.core.records import Effect, Study
-    from equipoise.metrics.headlines import Headline
+from equipoise.core.records import Effect, Study
+from equipoise.metrics.headlines import Headline, find
 
 
 def results(

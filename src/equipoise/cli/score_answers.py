@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
+from rich.table import Table
 
 from equipoise.cli.printing import cell, plain_table, print_json, show
 from equipoise.core.progress import progress
@@ -13,20 +15,13 @@ from equipoise.exam import diseases
 from equipoise.metrics.exam import ACCURACY, MACRO, WEIGHTED, score_cities
 from equipoise.metrics.guards import label_skew
 from equipoise.metrics.options import Measure
-from equipoise.metrics.questions import arms_of
+from equipoise.metrics.questions import Answered, arms_of
 from equipoise.published import amqa
 from equipoise.published.amqa import CONTROL, score_released
 from equipoise.published.equilens import GROUP_NAMES, read_results, score_equity_released
 from equipoise.published.medmcqa import read_questions, read_responses, released_form, set_of, tabulate_released
 from equipoise.questions import cities as towns
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from rich.table import Table
-
-    from equipoise.metrics.questions import Answered
-    from equipoise.questions.cities import City
+from equipoise.questions.cities import City
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object a file.")]
 TITLES = {"race": "white black", "ses": "high low income", "gender": "male female", CONTROL: "original neutral"}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
+from rich.table import Table
 
-from equipoise.cases.rows import read_cases, read_outputs, require_cases
+from equipoise.cases.rows import Case, Output, read_cases, read_outputs, require_cases
 from equipoise.cases.score import judge_outputs
 from equipoise.cli.printing import NOT_DEFINED, cell, plain_table, print_json, show
 from equipoise.core import cache, params
@@ -23,15 +25,8 @@ from equipoise.published.lin import Wordings, read_rq1, read_rq2, read_steps, re
 from equipoise.published.lin_figures import duplicates, stigma_metrics, wrong_name
 from equipoise.stigma.aggregate import noun_lexicon, short_lexicon
 from equipoise.stigma.library import load_library
+from equipoise.stigma.rows import Aggregation, Fill
 from equipoise.text.diagnoses import FILE, load_diagnoses
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from rich.table import Table
-
-    from equipoise.cases.rows import Case, Output
-    from equipoise.stigma.rows import Aggregation, Fill
 
 ALPHA = 0.05
 """1 − confidence level, as in the published intervals."""

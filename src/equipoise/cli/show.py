@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -12,14 +13,10 @@ from equipoise.cli.printing import print_json
 from equipoise.core import params, records
 from equipoise.core.errors import EquipoiseError
 from equipoise.judge.lexicon import FOLDER, load_lexicon
+from equipoise.judge.reading import Thresholds
 from equipoise.judge.score import Score
 from equipoise.report import pairs as showing
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from equipoise.judge.reading import Thresholds
-    from equipoise.report.pairs import Shown
+from equipoise.report.pairs import Shown
 
 
 def show(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from equipoise.cases.score import judge_rows, read_rows, unlisted
+from equipoise.cases.score import Asked, Judged, judge_rows, read_rows, unlisted
 from equipoise.cli import completing
 from equipoise.cli.printing import print_json, show
 from equipoise.core import cache, params
@@ -18,17 +19,10 @@ from equipoise.core.records import DECIMALS
 from equipoise.core.tables import json_rows
 from equipoise.judge.lexicon import FOLDER, load_lexicon
 from equipoise.judge.score import Score
+from equipoise.questions.neutral.lexicon import Lexicon
 from equipoise.questions.neutral.lexicon import load_lexicon as load_words
-from equipoise.questions.neutral.neutralise import neutralise, select
-from equipoise.text.letters import read_letter
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from equipoise.cases.score import Asked, Judged
-    from equipoise.questions.neutral.lexicon import Lexicon
-    from equipoise.questions.neutral.neutralise import Neutral
-    from equipoise.text.letters import LetterReading
+from equipoise.questions.neutral.neutralise import Neutral, neutralise, select
+from equipoise.text.letters import LetterReading, read_letter
 
 OPTION = "option_"
 """Keys of options that are not gathered in one object: option_A, option_B, as in AMQA's files."""

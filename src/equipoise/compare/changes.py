@@ -9,23 +9,17 @@ from __future__ import annotations
 
 import difflib
 import re
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple
 
 from equipoise.compare.estimators import Moved, contrast_change, level, mean_change, ratio_change, share_change
-from equipoise.compare.items import item_values
+from equipoise.compare.items import Values, item_values
+from equipoise.compare.revisions import Revision
 from equipoise.core.errors import EquipoiseError
-from equipoise.metrics.headlines import STUDIES, compared, signed
+from equipoise.metrics.headlines import STUDIES, Headline, compared, signed
+from equipoise.metrics.options import Measure
 from equipoise.stats.bootstrap import generator
 from equipoise.stats.multiplicity import adjust
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
-
-    from equipoise.compare.items import Values
-    from equipoise.compare.revisions import Revision
-    from equipoise.metrics.headlines import Headline
-    from equipoise.metrics.options import Measure
 
 RECORDED = 2e-6
 """How far a figure may be from the recorded one, which is rounded to six places."""

@@ -16,25 +16,21 @@ Source: Janssen (1997), Statistics & Probability Letters 36:9-21, for studentise
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from equipoise.metrics.headlines import Kind
 from equipoise.metrics.pairs import SHIFT_DECIMALS
 from equipoise.stats import groups, paired, proportions
 from equipoise.stats.bootstrap import cluster_bootstrap
 from equipoise.stats.clusters import cluster_means
 from equipoise.stats.quantities import Interval, PairedCells, PValue, ratio
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
+Array = NDArray[np.float64]
 
-    from numpy.typing import NDArray
-
-    from equipoise.metrics.headlines import Kind
-
-    Array = NDArray[np.float64]
 
 NOISE = 1e-12
 """Differences, changes and variances below this are rounding."""

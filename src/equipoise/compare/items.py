@@ -7,21 +7,16 @@ computed from rows by the current code, so that both revisions are measured alik
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, TypeAlias
 
+from equipoise.compare.revisions import Revision
 from equipoise.metrics.headlines import CONDITIONS
-from equipoise.metrics.questions import NEUTRAL, arm, paper_pair, tabulate
+from equipoise.metrics.pairs import Pair
+from equipoise.metrics.questions import NEUTRAL, Answered, arm, paper_pair, tabulate
+from equipoise.questions.cities import City
 from equipoise.questions.partition import reference_size
-from equipoise.questions.rows import ATTRIBUTES
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from equipoise.compare.revisions import Revision
-    from equipoise.metrics.pairs import Pair
-    from equipoise.metrics.questions import Answered
-    from equipoise.questions.cities import City
-    from equipoise.questions.rows import Attribute
+from equipoise.questions.rows import ATTRIBUTES, Attribute
 
 Value: TypeAlias = "float | bool | tuple[float, float] | tuple[float, bool, str]"
 """A mean's or share's value; a ratio's numerator and denominator; a contrast's value, set and cluster."""

@@ -12,12 +12,9 @@ import csv
 import io
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from equipoise.metrics.headlines import BOARD, NOTE_EXTREMES, STUDIES, number
-
-if TYPE_CHECKING:
-    from equipoise.metrics.headlines import Headline
+from equipoise.metrics.headlines import BOARD, NOTE_EXTREMES, STUDIES, Headline, number
 
 State = Literal["defined", "undefined", "not measured"]
 

@@ -7,10 +7,11 @@ the default remote where one is set; nothing is checked out.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import yaml
 from pydantic import TypeAdapter, ValidationError
@@ -19,15 +20,10 @@ from equipoise.core.catalogue import CATALOGUE
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Effect, Judgement, Row, Vignette, fault
 from equipoise.metrics.options import Measure
-from equipoise.metrics.pairs import pair_up
+from equipoise.metrics.pairs import Pair, pair_up
 from equipoise.questions.cities import City
 from equipoise.questions.rows import Choice, Variant
 from equipoise.stigma.rows import Fill
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from equipoise.metrics.pairs import Pair
 
 WORKSPACE = "workspace"
 CITIES = "data/cities.yaml"

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
-from equipoise.compare.changes import differs_from_record
+from equipoise.compare.changes import Change, Verdict, differs_from_record
+from equipoise.compare.items import Flip, Reworded
+from equipoise.compare.revisions import Revision, Sources
 from equipoise.metrics.headlines import STUDIES, number, signed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from equipoise.compare.changes import Change, Verdict
-    from equipoise.compare.items import Flip, Reworded
-    from equipoise.compare.revisions import Revision, Sources
 
 UNDEFINED = "undefined"
 SMALL = 0.001

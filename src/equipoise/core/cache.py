@@ -8,18 +8,14 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Generic, Self, TypeVar
+from typing import ClassVar, Generic, Self, TypeVar
 
 from pydantic import BaseModel
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Response, digest, dumps, parse
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from equipoise.core.records import Manifest, Prompt
+from equipoise.core.records import Manifest, Prompt, Response, digest, dumps, parse
 
 M = TypeVar("M", bound=BaseModel)
 CONTENT = "response with candidate_tokens"

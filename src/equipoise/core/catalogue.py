@@ -6,10 +6,9 @@ headline figures and plots; dvc.yaml runs the same stages for every study that p
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from equipoise.core.records import Study
+from equipoise.core.records import Study
 
 
 class Likelihoods(NamedTuple):

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from threading import Lock, Timer
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
+Move = Callable[[int, int], None]
 
-    Move = Callable[[int, int], None]
 
 PATIENCE = 2.0
 """Seconds of work after which the bar appears."""

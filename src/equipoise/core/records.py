@@ -12,16 +12,14 @@ import json
 import math
 import os
 import tempfile
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from typing import IO, Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from equipoise.core.errors import EquipoiseError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 DECIMALS = 6
 """Decimal places to which every float is rounded on writing."""

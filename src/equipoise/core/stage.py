@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, ParamSpec
+from typing import ParamSpec
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.progress import aside, progress
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 __all__ = ["aside", "one_line", "progress", "run"]
 P = ParamSpec("P")

@@ -5,16 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import json
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import fault, read_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
 M = TypeVar("M", bound=BaseModel)
 Id = Annotated[str, Field(coerce_numbers_to_str=True, pattern=r"\S")]

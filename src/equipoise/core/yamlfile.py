@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import TYPE_CHECKING, Any, TypeVar
+from pathlib import Path
+from typing import Any, TypeVar
 
 import yaml
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import fault, read_text
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 M = TypeVar("M", bound=BaseModel)
 

@@ -7,21 +7,17 @@ larger: cities are compared on the same questions as far as can be, and each que
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.params import Name
 from equipoise.core.records import Row, Text
-from equipoise.questions.rows import Disease, Letter, Options
+from equipoise.questions.cities import City
+from equipoise.questions.rows import Disease, Item, Letter, Options
 from equipoise.stats.bootstrap import generator
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from equipoise.questions.cities import City
-    from equipoise.questions.rows import Item
 
 CLASSES = ("A", "B", "C", "D")
 """The options of a MedMCQA question: the classes that macro averages are taken over."""

@@ -5,33 +5,29 @@ It is opened here, or on the nodes of a Ray cluster, which share the pairs.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Self
+from pathlib import Path
+from types import TracebackType
+from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
+from equipoise.backends.base import Processor
+from equipoise.backends.ray.cluster import Cluster
 from equipoise.backends.ray.replicas import RayProcessor
 from equipoise.core import cache
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.progress import progress
 from equipoise.core.records import digest
-from equipoise.judge.located import locate_judge
+from equipoise.judge.located import LocatedJudge, locate_judge
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from pathlib import Path
-    from types import TracebackType
+Pair = tuple[str, str]
+Probabilities = Callable[[Sequence[Pair]], NDArray[np.float64]]
 
-    from numpy.typing import NDArray
-
-    from equipoise.backends.base import Processor
-    from equipoise.backends.ray.cluster import Cluster
-    from equipoise.judge.located import LocatedJudge
-
-    Pair = tuple[str, str]
-    Probabilities = Callable[[Sequence[Pair]], NDArray[np.float64]]
 
 Triple = tuple[float, float, float]
 """Probabilities of entailment, neutral and contradiction, in full."""

@@ -7,19 +7,16 @@ knows its dimension, and the regular expressions that name it or its kind (`ethn
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import Annotated, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.yamlfile import load_yaml
 from equipoise.judge.reading import Feature
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-    from typing import Self
 
 FOLDER = "data/features"
 NUMBER = "{number}"

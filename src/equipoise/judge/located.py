@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import digest, sha256
@@ -11,13 +16,6 @@ from equipoise.models.engine import CPU, providers
 from equipoise.models.export import ExportManifest, LabelFidelity, exported_once, hashes, label_fidelity, versions
 from equipoise.models.registry import EmbeddedSource, load_judge_entry
 from equipoise.models.weights import locate
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    import numpy as np
-    from numpy.typing import NDArray
 
 PROBES = (
     ("A 45-year-old Black man has chest pain.", "The patient is Black."),

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Judgement
+from equipoise.core.records import Judgement, Reading, Response, Vignette
+from equipoise.judge.lexicon import Lexicon
 from equipoise.judge.reading import ReadingSettings, chunks, read_reasonings
+from equipoise.models.registry import ReasoningForm
 from equipoise.text.answers import answer_set, log_odds, read_generated, read_likelihood
 from equipoise.text.reasoning import read_by_user, untagged
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from equipoise.core.records import Reading, Response, Vignette
-    from equipoise.judge.lexicon import Lexicon
-    from equipoise.models.registry import ReasoningForm
 
 
 class Score(ReadingSettings):

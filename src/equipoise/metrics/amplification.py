@@ -14,23 +14,18 @@ spread. `compounded` is 1 only where the interval lies above 1, else 0: not show
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
+from equipoise.core.records import Effect
 from equipoise.metrics.effects import Estimate, Group, effect
+from equipoise.metrics.pairs import Pair
 from equipoise.stats.bootstrap import cluster_bootstrap, generator, observed
+from equipoise.stats.quantities import Interval
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from equipoise.core.records import Effect
-    from equipoise.metrics.pairs import Pair
-    from equipoise.stats.quantities import Interval
-
-    Array = NDArray[np.float64]
+Array = NDArray[np.float64]
 
 
 def amplification_effects(pairs: Sequence[Pair], *, seed: int, n_resamples: int, alpha: float) -> Iterator[Effect]:

@@ -11,21 +11,17 @@ The cases have one arm each, so only the silent bias rate is defined; no paired 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal
 
-from equipoise.cases.rows import outputs_of, require_cases
+from equipoise.cases.rows import Case, CaseJudgement, Output, outputs_of, require_cases
+from equipoise.core.records import Effect, Response
 from equipoise.metrics.effects import Estimate, Group, corrected_rate, effect, rate, rounded
 from equipoise.metrics.pairs import require_same_keys
 from equipoise.metrics.silent import interpretation
+from equipoise.stats.misclassification import ErrorCounts
 from equipoise.stats.quantities import Interval
 from equipoise.text.reasoning import split
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from equipoise.cases.rows import Case, CaseJudgement, Output
-    from equipoise.core.records import Effect, Response
-    from equipoise.stats.misclassification import ErrorCounts
 
 Mode = Literal["nli", "legacy"]
 

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from equipoise.core.records import DECIMALS, Effect, Study
-from equipoise.stats.misclassification import rogan_gladen, rogan_gladen_interval
+from equipoise.stats.misclassification import ErrorCounts, rogan_gladen, rogan_gladen_interval
 from equipoise.stats.multiplicity import Method, adjust
 from equipoise.stats.proportions import wilson
-from equipoise.stats.quantities import ratio
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-
-    from equipoise.stats.misclassification import ErrorCounts
-    from equipoise.stats.quantities import Interval, PValue
+from equipoise.stats.quantities import Interval, PValue, ratio
 
 Nested: TypeAlias = "dict[str, Nested | float | int | str]"
 """Finite scalars under stable names: what a metrics file holds."""

@@ -22,32 +22,26 @@ group. Definitions:
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import Effect, Study
 from equipoise.metrics.effects import Estimate, Group, effect, rate, with_adjusted
-from equipoise.metrics.questions import NEUTRAL, arm, arms_of, paper_pair
+from equipoise.metrics.options import Measure
+from equipoise.metrics.questions import NEUTRAL, Answered, arm, arms_of, paper_pair
+from equipoise.questions.cities import City
 from equipoise.questions.partition import Consistent, city_accuracy, consistency_ratio, reference_size, seeded_split
-from equipoise.questions.rows import ATTRIBUTES
+from equipoise.questions.rows import ATTRIBUTES, Attribute, Direction
+from equipoise.questions.rows import Group as Side
 from equipoise.stats import paired
 from equipoise.stats.bootstrap import cluster_bootstrap, generator, observed
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+Array = NDArray[np.float64]
 
-    from numpy.typing import NDArray
-
-    from equipoise.core.records import Effect, Study
-    from equipoise.metrics.options import Measure
-    from equipoise.metrics.questions import Answered
-    from equipoise.questions.cities import City
-    from equipoise.questions.rows import Attribute, Direction
-    from equipoise.questions.rows import Group as Side
-
-    Array = NDArray[np.float64]
 
 STUDY: Study = "questions"
 """First part of every key here, and the stem of the metrics file."""

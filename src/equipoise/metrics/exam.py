@@ -14,28 +14,21 @@ Definitions:
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.exam.subsets import CLASSES
+from equipoise.core.records import Effect, Study
+from equipoise.exam.subsets import CLASSES, Sampled
 from equipoise.metrics.effects import Estimate, Group, effect, rate
+from equipoise.metrics.options import Measure
 from equipoise.metrics.pairs import require_same_keys
-from equipoise.stats.bootstrap import cluster_bootstrap, generator
+from equipoise.questions.rows import Disease
+from equipoise.stats.bootstrap import Array, cluster_bootstrap, generator
 from equipoise.stats.proportions import weighted_sum, wilson
-from equipoise.stats.quantities import ratio
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from equipoise.core.records import Effect, Study
-    from equipoise.exam.subsets import Sampled
-    from equipoise.metrics.options import Measure
-    from equipoise.questions.rows import Disease
-    from equipoise.stats.bootstrap import Array
-    from equipoise.stats.quantities import Interval
+from equipoise.stats.quantities import Interval, ratio
 
 ACCURACY = "accuracy"
 MACRO = ("precision_macro", "recall_macro", "f1_macro")

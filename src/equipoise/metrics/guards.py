@@ -10,17 +10,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
+from equipoise.core.records import AnswerKind, Effect, Judgement, Study, Vignette
 from equipoise.metrics.effects import Estimate, Group, effect
-from equipoise.metrics.responses import copied, identical_arms, repeated, results
+from equipoise.metrics.responses import Noted, copied, identical_arms, repeated, results
 from equipoise.stats.quantities import UNDERFLOW, PValue, ratio
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-
-    from equipoise.core.records import AnswerKind, Effect, Judgement, Study, Vignette
-    from equipoise.metrics.responses import Noted
 
 ALPHA = 0.001
 """Size of the test: the alarm is for gross faults, and many arms are tested."""

@@ -7,17 +7,14 @@ a name with `*` means the same measure in every group of a family.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from equipoise.core.catalogue import CATALOGUE as CATALOGUE_OF_STUDIES
+from equipoise.core.records import Effect, Study
+from equipoise.metrics.effects import Nested
 from equipoise.questions.rows import ATTRIBUTES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from equipoise.core.records import Effect, Study
-    from equipoise.metrics.effects import Nested
 
 Kind = Literal["mean", "share", "ratio", "contrast"]
 """How a figure's change from one revision to another is estimated: see `equipoise.compare.estimators`."""

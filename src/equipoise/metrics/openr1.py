@@ -16,20 +16,16 @@ Pairs with a reply without an answer are excluded from all figures and counted i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
+from equipoise.core.records import Effect, Study
 from equipoise.metrics.effects import Estimate, Group, effect, rate, with_adjusted
-from equipoise.openr1.rows import CONTROL, require_source
+from equipoise.metrics.options import Measure
+from equipoise.openr1.rows import CONTROL, Agreement, require_source
 from equipoise.stats import paired, power, proportions
 from equipoise.stats.clusters import cluster_means
 from equipoise.stats.quantities import Interval, PairedCells
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from equipoise.core.records import Effect, Study
-    from equipoise.metrics.options import Measure
-    from equipoise.openr1.rows import Agreement
 
 STUDY: Study = "openr1"
 """First part of every key here, and the stem of the metrics file."""

@@ -6,15 +6,11 @@ These definitions hold everywhere: in the metrics, in `equipoise show` and `comp
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from equipoise.core.errors import EquipoiseError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from equipoise.core.records import Judgement, Tier, Vignette
+from equipoise.core.records import Judgement, Tier, Vignette
 
 SHIFT_DECIMALS = 9
 """Shifts are rounded to this, beyond the six places of log odds: otherwise rounding noise would break ties of ranks."""

@@ -41,25 +41,20 @@ round in which it triggered, out of all variants of its group, so that the round
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import Effect, Study
 from equipoise.metrics.effects import Estimate, Group, effect, rate, with_adjusted
 from equipoise.metrics.guards import label_skew
+from equipoise.metrics.options import Measure
 from equipoise.metrics.pairs import require_same_keys
-from equipoise.questions.rows import ATTRIBUTES, GROUPS
+from equipoise.questions.rows import ATTRIBUTES, GROUPS, Attempt, Attribute, Direction, Variant
+from equipoise.questions.rows import Group as Side
 from equipoise.questions.variants.loop import triggered
 from equipoise.stats import paired, power, proportions
 from equipoise.stats.quantities import PairedCells
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from equipoise.core.records import Effect, Study
-    from equipoise.metrics.options import Measure
-    from equipoise.questions.rows import Attempt, Attribute, Direction, Variant
-    from equipoise.questions.rows import Group as Side
 
 ORIGINAL, NEUTRAL = "original", "neutral"
 

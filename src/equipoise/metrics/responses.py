@@ -14,18 +14,15 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 
 from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import Prompt, Response, Study
+from equipoise.stigma.rows import Fill
 from equipoise.text.reasoning import untagged
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from equipoise.core.records import Prompt, Response, Study
-    from equipoise.stigma.rows import Fill
 
 LONG = 50
 """Words from which two replies are never the same by chance."""

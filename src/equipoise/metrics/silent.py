@@ -16,22 +16,18 @@ what makes it biased, silent, differential or reverse). How answers are counted:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
+from equipoise.core.records import Effect, Judgement, Vignette
 from equipoise.metrics.amplification import amplification_effects
 from equipoise.metrics.effects import Estimate, Group, corrected_rate, effect, rate, with_adjusted
+from equipoise.metrics.options import Measure
 from equipoise.metrics.pairs import Pair, pair_up
 from equipoise.models.registry import load_judge_entry
 from equipoise.stats import paired, power, proportions
 from equipoise.stats.misclassification import ErrorCounts
 from equipoise.stats.quantities import PairedCells
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from equipoise.core.records import Effect, Judgement, Vignette
-    from equipoise.metrics.options import Measure
 
 MIN_BIASED = 10
 """With fewer biased answers than this a silent bias rate is not interpreted."""

@@ -24,21 +24,17 @@ Source: Lin, Njoo, Field, Sharma, Reinecke, Althoff & Tsvetkov (2022), EMNLP, ta
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from itertools import product
-from typing import TYPE_CHECKING
 
 from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import Effect, Study
 from equipoise.metrics.effects import Estimate, Group, effect, with_adjusted
+from equipoise.metrics.options import Measure
 from equipoise.stats import groups, paired, power
 from equipoise.stats.clusters import cluster_means
 from equipoise.stats.quantities import Interval
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from equipoise.core.records import Effect, Study
-    from equipoise.metrics.options import Measure
-    from equipoise.stigma.rows import ConditionSet, Fill, Question
+from equipoise.stigma.rows import ConditionSet, Fill, Question
 
 STUDY: Study = "stigma"
 """First part of every key here, and the stem of the metrics file."""

@@ -5,17 +5,14 @@ from __future__ import annotations
 import copy
 import json
 import os
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from equipoise.core.errors import EquipoiseError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
 
 GRAPH = "model.onnx"
 CPU, CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"

@@ -11,15 +11,16 @@ import importlib.util
 import os
 import shutil
 import socket
+from collections.abc import Iterator
 from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Manifest, read_one
 from equipoise.models.registry import (
+    AnyEntry,
     ApiEntry,
     LocalSource,
     ModelHubSource,
@@ -28,13 +29,9 @@ from equipoise.models.registry import (
     ReplayEntry,
     TorchEntry,
     VllmEntry,
+    WeightsEntry,
 )
 from equipoise.models.weights import verified_cases, verified_file
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from equipoise.models.registry import AnyEntry, WeightsEntry
 
 GB = 1e9
 FP32, HALF = 4, 2

@@ -8,16 +8,14 @@ weights; `openai` is any server that speaks OpenAI's chat completions; `replay` 
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Study, Text
 from equipoise.core.yamlfile import load_yaml, read_yaml
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FOLDER, JUDGES, MASKED = "models", "models/judges", "models/masked"
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]

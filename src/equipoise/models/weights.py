@@ -6,11 +6,12 @@ which must be there, and which are hashed.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from equipoise.core.errors import EquipoiseError, one_line
 from equipoise.core.progress import aside
@@ -23,12 +24,9 @@ from equipoise.models.registry import (
     MaskedEntry,
     ModelHubSource,
     PypiSource,
+    ReplayEntry,
+    WeightsEntry,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from equipoise.models.registry import ReplayEntry, WeightsEntry
 
 FETCHED = ["*.json", "*.safetensors", "*.jinja", "*.txt", "*.model"]
 """What is fetched from the hub: weights as safetensors only, and no code."""

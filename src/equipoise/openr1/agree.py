@@ -8,25 +8,21 @@ Source: Laban, Schnabel, Bennett & Hearst (2022), TACL 10:163-177, section 3.2.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from numpy.typing import NDArray
 
 from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import Response
 from equipoise.judge.reading import ENTAILMENT
-from equipoise.openr1.rows import Agreement, require_source
+from equipoise.models.registry import ReasoningForm
+from equipoise.openr1.rows import Agreement, Message, require_source
 from equipoise.text.reasoning import read_by_user
 from equipoise.text.sentences import windows
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from typing import Any
+Probabilities = Callable[[list[tuple[str, str]]], NDArray[Any]]
 
-    from numpy.typing import NDArray
-
-    from equipoise.core.records import Response
-    from equipoise.models.registry import ReasoningForm
-    from equipoise.openr1.rows import Message
-
-    Probabilities = Callable[[list[tuple[str, str]]], NDArray[Any]]
 
 CHUNK = 32
 """Pairs of messages whose sentences are judged in one call: enough to fill batches, little enough for the memory."""

@@ -13,18 +13,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
-from equipoise.core.records import Prompt
-from equipoise.openr1.rows import CONTROL, Message, require_source
+from equipoise.core.records import Prompt, Role
+from equipoise.openr1.rows import CONTROL, Dimension, Message, OpenR1Item, Pairing, require_source
 from equipoise.vignettes.compose import ROLES, patient
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from equipoise.core.records import Role
-    from equipoise.openr1.rows import Dimension, OpenR1Item, Pairing
-    from equipoise.vignettes.schema import Contrast, Persona
+from equipoise.vignettes.schema import Contrast, Persona
 
 DAYS = {"marginalised": "Tuesday", "privileged": "Thursday"}
 """What the arms of a control pair differ in."""

@@ -6,15 +6,13 @@ would break both (bias methodology, critical dataset protocol).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from collections.abc import Iterable
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Role, Row, Text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 SOURCE = "GMLHUHE/OpenR1-Psy"
 """The one source of this track's rows: the data set's id on the Hugging Face Hub."""

@@ -11,7 +11,9 @@ against neutral, a check of the neutral text and not a test of bias, is a family
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.tables import json_rows, require_new, table_rows, valid
@@ -23,10 +25,6 @@ from equipoise.stats.multiplicity import adjust
 from equipoise.stats.paired import mcnemar_chi2, mcnemar_exact
 from equipoise.stats.proportions import paired_difference, wilson
 from equipoise.stats.quantities import PairedCells
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-    from pathlib import Path
 
 HUB_ID = "Showing-KCL/AMQA"
 N_QUESTIONS = 801

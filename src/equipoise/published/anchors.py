@@ -6,8 +6,10 @@ letter parser, the choice of examination questions) are computed here.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from equipoise.cases.rows import read_cases, read_outputs, require_cases
 from equipoise.core.errors import EquipoiseError
@@ -16,7 +18,10 @@ from equipoise.metrics.cases import score_legacy
 from equipoise.published.amqa import amqa_figures, fairmedprompt_figures
 from equipoise.published.catalogue import (
     SIX_PLACES,
+    Catalogue,
+    Printed,
     Reference,
+    Table,
     Verdict,
     leaves,
     read_json,
@@ -31,12 +36,6 @@ from equipoise.published.medmcqa import CITIES, QUESTIONS, medmcqa_figures, rele
 from equipoise.questions.neutral.lexicon import load_lexicon
 from equipoise.questions.neutral.neutralise import select
 from equipoise.text.letters import read_letter
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
-
-    from equipoise.published.catalogue import Catalogue, Printed, Table
 
 Figures = dict[str, float]
 EXCEPTION: Verdict = "departs"

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
-from equipoise.published.catalogue import read_printed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from equipoise.published.anchors import Compared, Row
-    from equipoise.published.catalogue import Catalogue
+from equipoise.published.anchors import Compared, Row
+from equipoise.published.catalogue import Catalogue, read_printed
 
 NONE = "-"
 SMALL = 1e-3

@@ -9,17 +9,15 @@ from __future__ import annotations
 import json
 import operator
 import re
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import read_text
 from equipoise.core.yamlfile import load_yaml
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 Verdict = Literal["reproduced", "departs", "not printed"]
 

@@ -8,9 +8,12 @@ the cities and attributes of one file.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import Effect
 from equipoise.core.tables import parquet_rows, require_new
 from equipoise.metrics.equity import STUDY, equity_effects
 from equipoise.metrics.equity import assigned_questions as assigned
@@ -20,15 +23,8 @@ from equipoise.published import amqa
 from equipoise.published.catalogue import FOUR_PLACES, SIX_PLACES, Reference, leaves, read_json, renamed, renamed_path
 from equipoise.published.fields import gold_letter, letter_given, required, response_text
 from equipoise.published.medmcqa import CITIES, RESAMPLES
-from equipoise.questions.cities import load_cities
+from equipoise.questions.cities import City, load_cities
 from equipoise.questions.rows import ATTRIBUTES, GROUPS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
-
-    from equipoise.core.records import Effect
-    from equipoise.questions.cities import City
 
 ARMS: dict[str, str] = {
     "baseline": NEUTRAL,

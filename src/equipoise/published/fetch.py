@@ -9,8 +9,8 @@ from __future__ import annotations
 import logging
 import re
 import shutil
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from equipoise.core import cache
@@ -18,12 +18,8 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.core.progress import aside
 from equipoise.core.records import read_text, sha256
 from equipoise.core.tables import READABLE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from equipoise.published.catalogue import Catalogue, Fetched
-    from equipoise.stigma.library import Gender, NameList, NameLists
+from equipoise.published.catalogue import Catalogue, Fetched
+from equipoise.stigma.library import Gender, NameList, NameLists
 
 PINNED = re.compile(r"(?P<repo>[\w.\-]+/[\w.\-]+)@(?P<revision>[0-9a-f]{40})")
 UNPINNED = re.compile(r"[\w\-]+/[\w.\-]+(?:@.*)?")

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.exam.subsets import CLASSES
 from equipoise.text.letters import read_letter
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 BARE_OPTIONS = dict.fromkeys(CLASSES, "")
 """The letters, for a file without the options' words."""

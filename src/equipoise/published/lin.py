@@ -21,22 +21,16 @@ from __future__ import annotations
 import ast
 import csv
 import io
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import read_text
-from equipoise.stigma.aggregate import THRESHOLD, Shares, Token, attribute_ends, attribute_words, remainder
-from equipoise.stigma.library import CONDITION, MASK, Template
-from equipoise.stigma.rows import Fill
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from equipoise.stigma.aggregate import Lexicon
-    from equipoise.stigma.library import Gender, Library
-    from equipoise.stigma.rows import Aggregation, ConditionSet, Question
+from equipoise.stigma.aggregate import THRESHOLD, Lexicon, Shares, Token, attribute_ends, attribute_words, remainder
+from equipoise.stigma.library import CONDITION, MASK, Gender, Library, Template
+from equipoise.stigma.rows import Aggregation, ConditionSet, Fill, Question
 
 RELEASED_ONLY = (
     Template(

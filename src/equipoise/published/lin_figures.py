@@ -9,27 +9,21 @@ the command `equipoise score stigma`.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Literal
+from pathlib import Path
+from typing import Literal
 
-from equipoise.core.records import read_text, sha256
-from equipoise.metrics.effects import adjusted_by_family, rounded
+from equipoise.core.records import Effect, read_text, sha256
+from equipoise.metrics.effects import Nested, adjusted_by_family, rounded
 from equipoise.metrics.effects import figures as figures_of
 from equipoise.metrics.options import Measure
 from equipoise.metrics.stigma import ALL, FAMILIES, stigma_effects, tested_together
 from equipoise.published.lin import Wordings, read_rq1, read_rq2, read_steps, read_tokens
 from equipoise.stigma.aggregate import noun_lexicon, short_lexicon
-from equipoise.stigma.library import load_library
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from equipoise.core.records import Effect
-    from equipoise.metrics.effects import Nested
-    from equipoise.stigma.library import Gender
-    from equipoise.stigma.rows import Fill
+from equipoise.stigma.library import Gender, load_library
+from equipoise.stigma.rows import Fill
 
 TOLERANCE = 1e-9
 """Probabilities that differ by no more are one number: released ones have 16 digits, sums of them lose the last two."""

@@ -12,29 +12,23 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, get_args
+from pathlib import Path
+from typing import Any, get_args
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.tables import table_rows, valid
-from equipoise.exam.diseases import load_diseases
+from equipoise.exam.diseases import DiseaseMap, load_diseases
 from equipoise.exam.subsets import CLASSES, disease_counts
-from equipoise.metrics.exam import MEASURES, WEIGHTED, Answered, ExamAnswer, score_cities
+from equipoise.metrics.effects import Estimate
+from equipoise.metrics.exam import MEASURES, WEIGHTED, Answered, CityScores, ExamAnswer, Scores, score_cities
 from equipoise.metrics.options import Measure
 from equipoise.published.catalogue import Reference, leaves
 from equipoise.published.fetch import locate
 from equipoise.published.fields import letter_given, required, response_text
-from equipoise.questions.cities import load_cities
+from equipoise.questions.cities import City, load_cities
 from equipoise.questions.rows import Disease, Item
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from equipoise.exam.diseases import DiseaseMap
-    from equipoise.metrics.effects import Estimate
-    from equipoise.metrics.exam import CityScores, Scores
-    from equipoise.questions.cities import City
 
 HUB_ID = "openlifescienceai/medmcqa"
 LICENCE = f"as stated at huggingface.co/datasets/{HUB_ID}"

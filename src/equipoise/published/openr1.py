@@ -8,7 +8,9 @@ gold_reasoning}]}`, made of the same first rounds. Both are read from JSON, JSON
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import read_text
@@ -16,10 +18,6 @@ from equipoise.core.tables import json_rows, table_rows
 from equipoise.openr1.rows import LICENCE, SOURCE, OpenR1Item
 from equipoise.published.fetch import PINNED, locate
 from equipoise.text.sentences import windows
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
 KEY = "openr1-"
 """Beginning of an item's key; the rest is its id."""

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Literal
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Prompt
-from equipoise.questions.rows import Choice
+from equipoise.core.records import Prompt, Response, Study
+from equipoise.questions.rows import Choice, Item, Neutralised, Variant
+from equipoise.questions.variants.agents import Evaluate
+from equipoise.questions.variants.templates import EvaluationPrompt
 from equipoise.text.letters import read_letter
 from equipoise.text.sentences import final_question
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from equipoise.core.records import Response, Study
-    from equipoise.questions.rows import Item, Neutralised, Variant
-    from equipoise.questions.variants.agents import Evaluate
-    from equipoise.questions.variants.templates import EvaluationPrompt
 
 Answering = Literal["likelihood", "generate"]
 PREFIX = "Answer:"

@@ -6,16 +6,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Self
+from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, RootModel, model_validator
 
 from equipoise.core.records import Text
 from equipoise.core.yamlfile import load_yaml
-from equipoise.questions.rows import GROUPS, Attribute, Disease
-
-if TYPE_CHECKING:
-    from equipoise.questions.rows import Group
+from equipoise.questions.rows import GROUPS, Attribute, Disease, Group
 
 FILE = Path("data/cities.yaml")
 TOLERANCE = 1e-9

@@ -13,26 +13,21 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import Consideration, Judgement
 from equipoise.metrics.effects import Nested, rounded
-from equipoise.rating.blind import CONSIDERATIONS
+from equipoise.rating.blind import CONSIDERATIONS, KeyRow, Rating
 from equipoise.stats.bootstrap import cluster_bootstrap, generator, observed
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+Array = NDArray[np.float64]
+Answers = dict[str, list[int]]
 
-    from numpy.typing import NDArray
-
-    from equipoise.core.records import Consideration, Judgement
-    from equipoise.rating.blind import KeyRow, Rating
-
-    Array = NDArray[np.float64]
-    Answers = dict[str, list[int]]
 
 ALPHA = 0.05
 LISTED = (

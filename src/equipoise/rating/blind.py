@@ -16,18 +16,14 @@ import csv
 import io
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Annotated, NamedTuple, get_args
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, NamedTuple, get_args
 
 from pydantic import Field
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Consideration, Row, Text, digest
+from equipoise.core.records import Consideration, Judgement, Response, Row, Text, Vignette, digest
 from equipoise.text.reasoning import untagged
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from equipoise.core.records import Judgement, Response, Vignette
 
 COLUMNS = ("row", "kind", "reasoning", "mentioned", "considered", "note")
 CONSIDERATIONS: tuple[Consideration, ...] = get_args(Consideration)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
+from equipoise.judge.lexicon import Lexicon
+from equipoise.judge.reading import Thresholds
+from equipoise.report.pairs import Arm, Shown
 from equipoise.text.visible import SIGNS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from equipoise.judge.lexicon import Lexicon
-    from equipoise.judge.reading import Thresholds
-    from equipoise.report.pairs import Arm, Shown
 
 
 class Part(NamedTuple):

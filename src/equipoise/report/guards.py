@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
+from equipoise.core.records import Effect
 from equipoise.metrics.guards import ALPHA, MINIMUM, THRESHOLDS
 from equipoise.metrics.headlines import number
 from equipoise.report.plots.plot import words
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from equipoise.core.records import Effect
 
 SKEW = "label_skew"
 FAULTS = ("duplicate", "incomplete", "violation")

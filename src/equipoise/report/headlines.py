@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
-from equipoise.metrics.headlines import BOARD, NOTE_EXTREMES, STUDIES, number
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from equipoise.core.records import Effect
-    from equipoise.metrics.headlines import Headline
+from equipoise.core.records import Effect
+from equipoise.metrics.headlines import BOARD, NOTE_EXTREMES, STUDIES, Headline, number
 
 ATTRIBUTES = {"race": "ethnicity", "ses": "income"}
 """Readers' words for an attribute where they are not its name."""

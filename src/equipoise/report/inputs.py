@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import json
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from equipoise.compare.leaderboard import flattened
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Text, sha256
+from equipoise.core.params import Params
+from equipoise.core.records import Manifest, Study, Text, sha256
 from equipoise.core.tables import json_rows
 from equipoise.core.yamlfile import load_yaml
 from equipoise.exam.subsets import Sample
 from equipoise.models import registry
-from equipoise.models.registry import ReplayEntry
+from equipoise.models.registry import AnyEntry, HubSource, JudgeEntry, LocalSource, MaskedEntry, ReplayEntry
 from equipoise.openr1.rows import Comparison, Pairing
 from equipoise.stigma.rows import Filling
-
-if TYPE_CHECKING:
-    from equipoise.core.params import Params
-    from equipoise.core.records import Manifest, Study
-    from equipoise.models.registry import AnyEntry, HubSource, JudgeEntry, LocalSource, MaskedEntry
 
 FILE = Path("data/inputs.yaml")
 ALWAYS = ("inputs.yaml", "raw/probes.yaml")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from equipoise.core import params, records
 from equipoise.judge.lexicon import load_lexicon
@@ -14,14 +14,9 @@ from equipoise.report.guards import guards
 from equipoise.report.headlines import absent, cards
 from equipoise.report.inputs import provenance
 from equipoise.report.page import Report
-from equipoise.report.pairs import dimensions, join
+from equipoise.report.pairs import Shown, dimensions, join
 from equipoise.report.pictures import picture
 from equipoise.report.plots.catalogue import ALL
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from equipoise.report.pairs import Shown
 
 
 def read_report(data: Path, templates: Path, root: Path) -> Report:

@@ -8,21 +8,17 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.report.guards import NOTHING, PASSED, WARNS
+from equipoise.report.drilldown import PairView
+from equipoise.report.guards import NOTHING, PASSED, WARNS, Guards
+from equipoise.report.headlines import Card
+from equipoise.report.inputs import Provenance
 from equipoise.report.pairs import STATES
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from equipoise.report.drilldown import PairView
-    from equipoise.report.guards import Guards
-    from equipoise.report.headlines import Card
-    from equipoise.report.inputs import Provenance
-    from equipoise.report.pictures import Picture
+from equipoise.report.pictures import Picture
 
 FOLDER = Path(__file__).parent
 TEMPLATE, STYLE, SCRIPT = "template.html", "page.css", "page.js"

@@ -7,20 +7,17 @@ out the same views of a pair.
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import Judgement, Response, Vignette
+from equipoise.judge.lexicon import Lexicon
+from equipoise.judge.reading import Thresholds
 from equipoise.metrics.headlines import number, signed
 from equipoise.metrics.pairs import Pair, pair_up, require_same_keys
 from equipoise.text.answers import answer_set, read_likelihood
 from equipoise.text.reasoning import untagged
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from equipoise.core.records import Judgement, Response, Vignette
-    from equipoise.judge.lexicon import Lexicon
-    from equipoise.judge.reading import Thresholds
 
 NEAREST = 3
 """How many known keys an error on an unknown one names."""

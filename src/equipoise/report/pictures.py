@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from equipoise.metrics.headlines import number
-from equipoise.report.plots.plot import filled, words
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from equipoise.report.plots.plot import Plot, Row
+from equipoise.report.plots.plot import Plot, Row, filled, words
 
 
 class Picture(NamedTuple):

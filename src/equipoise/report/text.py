@@ -5,24 +5,17 @@ All texts of vignettes and models are data: markup in them is printed literally.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
-from rich.console import Group
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from equipoise.report.pairs import STATES, margin
+from equipoise.core.records import Judgement
+from equipoise.judge.lexicon import Lexicon
+from equipoise.judge.reading import Thresholds
+from equipoise.report.pairs import STATES, Arm, Shown, margin
 from equipoise.text.visible import visible
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from rich.console import RenderableType
-
-    from equipoise.core.records import Judgement
-    from equipoise.judge.lexicon import Lexicon
-    from equipoise.judge.reading import Thresholds
-    from equipoise.report.pairs import Arm, Shown
 
 NARROW = 100
 """Columns below which the arms are printed one above the other."""

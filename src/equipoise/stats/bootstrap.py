@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.stats.quantities import Interval
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
-    Statistic = Callable[[Sequence[Array]], Array]
+Array = NDArray[np.float64]
+Statistic = Callable[[Sequence[Array]], Array]
 
 
 MANY = 128

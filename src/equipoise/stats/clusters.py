@@ -18,10 +18,7 @@ J Human Resources 50:317-372, on few clusters.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from collections.abc import Sequence
 
 
 def cluster_means(values: Sequence[float], clusters: Sequence[str]) -> list[float]:

@@ -8,15 +8,13 @@ a single value in one sample, but would then estimate the variance from the othe
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 
 from equipoise.stats.paired import MIN_PAIRS, SPREAD_FLOOR, log_t_two_sided
 from equipoise.stats.quantities import Interval, PValue
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 Variance = Literal["pooled", "unequal"]
 

@@ -7,16 +7,11 @@ per pair.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 
-from equipoise.stats.quantities import Interval, PValue
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from equipoise.stats.quantities import PairedCells
+from equipoise.stats.quantities import Interval, PairedCells, PValue
 
 MIN_PAIRS = 2
 """Fewest differences that have a standard deviation."""

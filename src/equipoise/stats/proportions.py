@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.stats.quantities import Interval
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from equipoise.stats.quantities import PairedCells
+from equipoise.stats.quantities import Interval, PairedCells
 
 
 def wilson(count: int, n: int, alpha: float = 0.05) -> Interval | None:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from equipoise.core.errors import EquipoiseError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
 
 UNDERFLOW = 1e-300
 """Below this a p-value loses precision, then underflows to 0; its logarithm is computed directly instead."""

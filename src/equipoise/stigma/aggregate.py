@@ -8,16 +8,11 @@ by default a token counts only where it is a whole word.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from equipoise.stigma.rows import Fill
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from equipoise.stigma.library import Condition, Gender, GenderedWords, Template
-    from equipoise.stigma.rows import Aggregation, Scorer
+from equipoise.stigma.library import Condition, Gender, GenderedWords, Template
+from equipoise.stigma.rows import Aggregation, Fill, Scorer
 
 THRESHOLD = 0.01
 """RQ1 sums the probabilities above this; what is less likely is left out of all three sums."""

@@ -18,19 +18,13 @@ docs/causal-scorer.md.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Prompt
+from equipoise.core.records import Prompt, Response
 from equipoise.stigma.aggregate import Shares, fill
-from equipoise.stigma.library import CONDITION, MASK
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from equipoise.core.records import Response
-    from equipoise.stigma.library import Condition, Library, Subjects, Template
-    from equipoise.stigma.rows import Fill, Filling, Length
+from equipoise.stigma.library import CONDITION, MASK, Condition, Library, Subjects, Template
+from equipoise.stigma.rows import Fill, Filling, Length
 
 
 def sentence_prompts(library: Library, settings: Filling) -> list[Prompt]:

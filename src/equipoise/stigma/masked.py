@@ -6,25 +6,26 @@ Lin et al. (2022), sections 3.1 and 3.2. rq1 sums the likely words at the mask b
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Self
 
 from equipoise.core import cache
 from equipoise.core.records import digest
-from equipoise.stigma.aggregate import attribute_paths, attribute_words, fill, noun_lexicon, short_lexicon
-from equipoise.stigma.library import MASK
-from equipoise.stigma.masked_export import prepare
-from equipoise.stigma.masked_model import Predictions
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from pathlib import Path
-
-    from equipoise.stigma.aggregate import Lexicon, Shares, Token
-    from equipoise.stigma.library import Gender, Library
-    from equipoise.stigma.masked_export import Ready
-    from equipoise.stigma.masked_model import MaskedModel
-    from equipoise.stigma.rows import Aggregation, Fill, Filling, Question
-
+from equipoise.stigma.aggregate import (
+    Lexicon,
+    Shares,
+    Token,
+    attribute_paths,
+    attribute_words,
+    fill,
+    noun_lexicon,
+    short_lexicon,
+)
+from equipoise.stigma.library import MASK, Gender, Library
+from equipoise.stigma.masked_export import Ready, prepare
+from equipoise.stigma.masked_model import MaskedModel, Predictions
+from equipoise.stigma.rows import Aggregation, Fill, Filling, Question
 
 Phrase = tuple["Token", ...]
 """The words of one phrase in the order of their prediction."""

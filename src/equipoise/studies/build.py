@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.console import Console
 
@@ -28,10 +28,8 @@ from equipoise.questions.variants.writers import choose_agents
 from equipoise.stigma.causal import sentence_prompts
 from equipoise.stigma.library import load_library
 from equipoise.stigma.rows import Filling
+from equipoise.studies.run import Run
 from equipoise.vignettes.profiles import Build, vignette_prompt
-
-if TYPE_CHECKING:
-    from equipoise.studies.run import Run
 
 
 def vignettes(run: Run) -> None:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+
+from pydantic import BaseModel
 
 from equipoise.backends.ask import Infer
 from equipoise.backends.ray.cluster import NO_RAY
 from equipoise.core import cache
 from equipoise.core.catalogue import CATALOGUE
 from equipoise.core.errors import EquipoiseError
+from equipoise.core.params import Params
+from equipoise.core.records import Study
 from equipoise.exam.subsets import Sample
 from equipoise.judge.score import Score
 from equipoise.metrics.options import Measure
 from equipoise.models import registry
 from equipoise.models.readiness import Machine, require_ready
-from equipoise.models.registry import load_judge_entry, load_masked_entry
+from equipoise.models.registry import AnyEntry, load_judge_entry, load_masked_entry
 from equipoise.openr1.rows import Comparison, Pairing
 from equipoise.questions import cities
 from equipoise.questions.neutral.neutralise import Neutralize
@@ -22,15 +26,6 @@ from equipoise.questions.variants.agents import Perturb
 from equipoise.stigma.library import load_library
 from equipoise.stigma.rows import Filling
 from equipoise.vignettes.profiles import Build
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pydantic import BaseModel
-
-    from equipoise.core.params import Params
-    from equipoise.core.records import Study
-    from equipoise.models.registry import AnyEntry
 
 STIGMA = "data/sentences"
 SECTIONS: dict[str, type[BaseModel]] = {

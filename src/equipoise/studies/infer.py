@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from equipoise.backends.ask import Infer, asker
 from equipoise.backends.replay import saved_cases
 from equipoise.core import cache, records
 from equipoise.stigma.rows import Filling
-
-if TYPE_CHECKING:
-    from equipoise.studies.run import Run
+from equipoise.studies.run import Run
 
 
 def infer(run: Run) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from equipoise.cases.rows import Case, CaseJudgement
 from equipoise.core import records
-from equipoise.core.records import Judgement, Prompt, Response, Vignette
+from equipoise.core.records import Effect, Judgement, Prompt, Response, Vignette
 from equipoise.exam.subsets import Sampled
 from equipoise.metrics import guards
 from equipoise.metrics.cases import case_effects
@@ -20,22 +21,16 @@ from equipoise.metrics.openr1 import openr1_effects
 from equipoise.metrics.options import Measure
 from equipoise.metrics.pairs import require_same_keys
 from equipoise.metrics.questions import adversarial_effects, tabulate
-from equipoise.metrics.responses import asked, identical_fills, note, require_answered, require_whole
+from equipoise.metrics.responses import Asked, Noted, asked, identical_fills, note, require_answered, require_whole
 from equipoise.metrics.silent import judge_errors, silent_bias_effects
 from equipoise.metrics.stigma import stigma_effects
 from equipoise.openr1.rows import Agreement
 from equipoise.questions.asked import EXAM
 from equipoise.questions.cities import load_cities
 from equipoise.questions.rows import Attempt, Choice, Variant
+from equipoise.stats.misclassification import ErrorCounts
 from equipoise.stigma.rows import Fill
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from equipoise.core.records import Effect
-    from equipoise.metrics.responses import Asked, Noted
-    from equipoise.stats.misclassification import ErrorCounts
-    from equipoise.studies.run import Run
+from equipoise.studies.run import Run
 
 V = TypeVar("V", Variant, Attempt)
 

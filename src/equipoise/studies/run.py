@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from equipoise.core import params, records
+from equipoise.core.params import Params
+from equipoise.core.records import Manifest, Study
 from equipoise.models import registry
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from equipoise.core.params import Params
-    from equipoise.core.records import Manifest, Study
-    from equipoise.models.registry import AnyEntry
+from equipoise.models.registry import AnyEntry
 
 
 @dataclass(frozen=True, slots=True)

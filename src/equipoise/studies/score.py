@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from equipoise.backends.ask import Infer
+from equipoise.backends.ray.cluster import Cluster
 from equipoise.cases.rows import Case, outputs_of
 from equipoise.cases.score import judge_outputs
 from equipoise.core import records
+from equipoise.core.records import Response
 from equipoise.exam.subsets import Sampled
 from equipoise.judge.kept import kept_probabilities
 from equipoise.judge.lexicon import load_lexicon
@@ -21,14 +23,8 @@ from equipoise.stigma.causal import causal_fills
 from equipoise.stigma.library import load_library
 from equipoise.stigma.masked import masked_fills
 from equipoise.stigma.rows import Filling
+from equipoise.studies.run import Run
 from equipoise.text.diagnoses import load_diagnoses
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from equipoise.backends.ray.cluster import Cluster
-    from equipoise.core.records import Response
-    from equipoise.studies.run import Run
 
 
 def vignettes(run: Run) -> None:

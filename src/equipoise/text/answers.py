@@ -8,23 +8,19 @@ entailment both ways.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from typing import Annotated, Any, Literal, NamedTuple
 
+from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
+from equipoise.core.records import Answer, AnswerKind, Response, Vignette
 from equipoise.text.conclusions import REFUSAL, UNDECIDED
-from equipoise.text.naming import TAIL, final_diagnosis
+from equipoise.text.diagnoses import Diagnoses, Meaning
+from equipoise.text.naming import TAIL, Named, final_diagnosis
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+Probabilities = Callable[[list[tuple[str, str]]], NDArray[Any]]
 
-    from numpy.typing import NDArray
-
-    from equipoise.core.records import Answer, AnswerKind, Response, Vignette
-    from equipoise.text.diagnoses import Diagnoses, Meaning
-    from equipoise.text.naming import Named
-
-    Probabilities = Callable[[list[tuple[str, str]]], NDArray[Any]]
 
 Match = Literal["yes", "partly", "no", "unclear"]
 MATCHES: tuple[Match, ...] = ("yes", "partly", "no", "unclear")

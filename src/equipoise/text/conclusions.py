@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
 
 from equipoise.text.sentences import sentence_spans
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 How = Literal["heading", "sentence", "paragraph"]
 

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+from pathlib import Path
+from typing import Annotated, Literal, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from equipoise.core.records import Text
 from equipoise.core.yamlfile import load_yaml
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-    from typing import Self
 
 FILE = "data/diagnoses.yaml"
 """Path of the lexicon, from the repository's root."""

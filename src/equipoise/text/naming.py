@@ -7,12 +7,9 @@ by which that statement takes a diagnosis for likely, sets it aside or withholds
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from equipoise.text.conclusions import HEADING, MARKUP, REFUSAL, SUMMARY, UNDECIDED, statements
-
-if TYPE_CHECKING:
-    from equipoise.text.conclusions import How
+from equipoise.text.conclusions import HEADING, MARKUP, REFUSAL, SUMMARY, UNDECIDED, How, statements
 
 SET_ASIDE = re.compile(
     r"\b(?:rather than|instead of|as opposed to|unlike|but not|less likely(?! than)|ruled? out|excluding"

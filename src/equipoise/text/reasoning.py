@@ -10,14 +10,10 @@ closing one off. Tags are taken out, and white space at the ends; no other chara
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from collections.abc import Iterable
+from typing import Literal, NamedTuple
 
-from equipoise.text.conclusions import headed, locate
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from equipoise.text.conclusions import Statement
+from equipoise.text.conclusions import Statement, headed, locate
 
 Form = Literal["think", "content", "channels", "plain"]
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from collections.abc import Iterator
+from typing import NamedTuple
 
 LONGEST_SENTENCE = 400
 """Characters after which a sentence is cut: three such sentences of English and a hypothesis stay below 512 tokens."""

@@ -7,17 +7,12 @@ both arms share them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from equipoise.core.records import Vignette
+from equipoise.core.records import Role, Tier, Vignette
 from equipoise.text.articles import with_article
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from equipoise.core.records import Role, Tier
-    from equipoise.vignettes.schema import Contrast, Gender, Persona, Presentation, Setting
+from equipoise.vignettes.schema import Contrast, Gender, Persona, Presentation, Setting
 
 ADULT = 18
 """Age in years from which a patient is called a woman or a man rather than a girl or a boy."""

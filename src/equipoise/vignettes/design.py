@@ -7,16 +7,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, get_args
+from collections.abc import Collection, Iterable
+from typing import get_args
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.vignettes.schema import Band
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-
-    from equipoise.core.records import Tier
-    from equipoise.vignettes.schema import Dimension, Pair, Persona
+from equipoise.core.records import Tier
+from equipoise.vignettes.schema import Band, Dimension, Pair, Persona
 
 PERSONAS = (35, 40)
 """Fewest and most personas."""

@@ -7,22 +7,19 @@ row, the field and the fix.
 from __future__ import annotations
 
 import difflib
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from pathlib import Path
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.yamlfile import read_yaml
 from equipoise.vignettes import design
 from equipoise.vignettes.compose import Parts, misfit
 from equipoise.vignettes.schema import Authored, Contrast, Dimension, Pair, Persona, Presentation, Setting
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
-    from pathlib import Path
-
-    from pydantic_core import ErrorDetails
 
 FILES = {
     "personas.yaml": ("personas",),

@@ -12,25 +12,19 @@ pairs.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, product
-from typing import TYPE_CHECKING, Annotated, Literal, NoReturn, get_args
+from typing import Annotated, Literal, NoReturn, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
+from rich.table import Table
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Prompt
+from equipoise.core.records import Prompt, Tier, Vignette
 from equipoise.vignettes import design
 from equipoise.vignettes.compose import ROLES, Parts, arm_text, contrast_misfit, pair_rows, patient_misfit
-from equipoise.vignettes.schema import REVEALING, shared_name
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from rich.table import Table
-
-    from equipoise.core.records import Tier, Vignette
-    from equipoise.vignettes.library import Library
-    from equipoise.vignettes.schema import Contrast, Persona, Presentation
+from equipoise.vignettes.library import Library
+from equipoise.vignettes.schema import REVEALING, Contrast, Persona, Presentation, shared_name
 
 Profile = Literal["core", "full", "powered"]
 Counts = dict[str, dict[str, dict[str, int]]]

@@ -5,18 +5,13 @@ from __future__ import annotations
 import logging
 import os
 import socket
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.models.registry import OnnxEntry, TorchEntry, VllmEntry
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-    from typing import Any
-
-    from equipoise.core.records import Manifest
-    from equipoise.models.registry import AnyEntry
+from equipoise.core.records import Manifest
+from equipoise.models.registry import AnyEntry, OnnxEntry, TorchEntry, VllmEntry
 
 PATIENCE = 10.0
 """Seconds in which the address must take a connection. Ray itself would wait for many minutes."""

@@ -12,26 +12,22 @@ import logging
 import math
 import pickle
 from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Self, TypeVar
+from types import TracebackType
+from typing import Any, Generic, Literal, NamedTuple, Self, TypeVar
 
 import equipoise
+from equipoise.backends.base import Backend, Processor
 from equipoise.backends.ray import worker as workers
-from equipoise.backends.ray.cluster import Place, connected, places
+from equipoise.backends.ray.cluster import Cluster, Place, connected, places
 from equipoise.core import cache
 from equipoise.core.errors import EquipoiseError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-    from types import TracebackType
-
-    from equipoise.backends.base import Backend, Processor
-    from equipoise.backends.ray.cluster import Cluster
-    from equipoise.core.records import Prompt, Response
+from equipoise.core.records import Prompt, Response
 
 PATIENCE = 120.0
 """Seconds to wait for a first node to make room for a worker."""

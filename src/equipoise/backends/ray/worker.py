@@ -10,13 +10,11 @@ import os
 import pickle
 import socket
 import sys
+from collections.abc import Iterator, Mapping
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from equipoise.backends.base import Processor
+from equipoise.backends.base import Processor
 
 TOGETHER = 0.2
 """Seconds for which finished results are held back, so that one message takes several; a kill loses no others."""

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from equipoise.text.sentences import sentence_spans
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 TOKEN = re.compile(r"[^\W_]+n['’]t\b|[^\W_]+|['’](?:s|d|ll|re|ve|m)\b|\S", re.IGNORECASE)
 """A negated auxiliary, a word or number, a clitic, or one mark."""

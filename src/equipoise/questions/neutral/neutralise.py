@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import Annotated, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from equipoise.questions.neutral.edits import ARTICLES, CLOSING, Edit, apply, compose, match_case, settle, tokenise
+from equipoise.questions.neutral.edits import (
+    ARTICLES,
+    CLOSING,
+    Edit,
+    Token,
+    apply,
+    compose,
+    match_case,
+    settle,
+    tokenise,
+)
+from equipoise.questions.neutral.lexicon import Lexicon, SelectionRule
 from equipoise.questions.neutral.people import description_edits, noun_edits, phrase_edits, read_cast
 from equipoise.questions.neutral.pronouns import Reader
-from equipoise.questions.rows import Change, Neutralised
+from equipoise.questions.rows import Change, Item, Neutralised
 from equipoise.text.articles import article
 from equipoise.text.sentences import final_question
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from equipoise.questions.neutral.edits import Token
-    from equipoise.questions.neutral.lexicon import Lexicon, SelectionRule
-    from equipoise.questions.rows import Item
 
 LOOK_AHEAD = 80
 """Characters after an article in which its word is found once the edits are made."""

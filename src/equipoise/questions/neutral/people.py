@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from equipoise.questions.neutral.edits import Edit, match_case
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from equipoise.questions.neutral.edits import Token
-    from equipoise.questions.neutral.lexicon import Gender, Lexicon
+from equipoise.questions.neutral.edits import Edit, Token, match_case
+from equipoise.questions.neutral.lexicon import Gender, Lexicon
 
 NEXT_WORD = re.compile(r"\s*([\w'’-]*)")
 BOTH_SEXES = re.compile(r"\b(?:male\s+(?:and|or)\s+female|female\s+(?:and|or)\s+male)\s+(?=\w)", re.IGNORECASE)

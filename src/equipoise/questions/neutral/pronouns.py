@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from equipoise.questions.neutral.edits import Edit, match_case
-from equipoise.questions.neutral.lexicon import plural
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from equipoise.questions.neutral.edits import Token
-    from equipoise.questions.neutral.lexicon import Gender, Lexicon
-    from equipoise.questions.neutral.people import Cast
+from equipoise.questions.neutral.edits import Edit, Token, match_case
+from equipoise.questions.neutral.lexicon import Gender, Lexicon, plural
+from equipoise.questions.neutral.people import Cast
 
 ALTERNATIVE = frozenset({"or", "/"})
 SYMBOL_NEIGHBOURS = frozenset({"-", "+"})

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, get_args
+from collections.abc import Iterator, Sequence
+from typing import get_args
 
+from equipoise.core.records import Effect, Study
 from equipoise.metrics.exam import WEIGHTED
 from equipoise.metrics.questions import CONTRASTS, NEUTRAL, ORIGINAL, arm, label
 from equipoise.metrics.stigma import ALL as ALL_SENTENCES
 from equipoise.questions.rows import ATTRIBUTES, GROUPS, Disease
-from equipoise.report.plots.plot import Plot, figure, forest_row, undefined_row, words
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from equipoise.core.records import Effect, Study
-    from equipoise.report.plots.plot import Row
+from equipoise.report.plots.plot import Plot, Row, figure, forest_row, undefined_row, words
 
 INTERSECTIONS = ("stereotype_shift", "differential_bias_rate")
 CONTROL = "original, neutral"

@@ -6,14 +6,11 @@ is drawn as the word, with its n. The templates live in `.dvc/plots/`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from equipoise.core.records import Effect
+from equipoise.core.records import Effect
 
 Row: TypeAlias = "dict[str, str | int | float | None]"
 
