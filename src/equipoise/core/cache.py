@@ -1,21 +1,28 @@
 """The caches: finished answers on disk, keyed by content, so that an interrupted run loses none of them.
 
 They live in `.cache/` of the original repository (DVC sets DVC_ROOT to it in every kind of run), outside DVC's own
-cache.
+cache. Every value is kept with a digest of itself and its key, checked whenever it is read: a damaged value is asked
+again, and a damaged file is set aside and replaced by a new one that holds its intact values.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sqlite3
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, suppress
+from itertools import count
 from pathlib import Path
-from typing import ClassVar, Generic, Self, TypeVar
+from typing import ClassVar, Generic, NamedTuple, Self, TypeVar
 
-from pydantic import BaseModel
+from filelock import FileLock
+from pydantic import BaseModel, ValidationError
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Manifest, Prompt, Response, digest, dumps, parse
+from equipoise.core.progress import aside
+from equipoise.core.records import Manifest, Prompt, Response, digest, dumps
 
 M = TypeVar("M", bound=BaseModel)
 CONTENT = "response with candidate_tokens"
@@ -41,6 +48,14 @@ def response_key(prompt: Prompt, manifest: Manifest, generation: BaseModel) -> s
     return digest([CONTENT, asked, manifest.identity, generation.model_dump(mode="json")])
 
 
+COLUMNS = ("key", "value", "digest")
+
+
+def seal(key: str, value: str) -> str:
+    """Digest a value together with its key, so that neither can change, nor be exchanged, unnoticed."""
+    return hashlib.sha256(f"{key}\n{value}".encode()).hexdigest()
+
+
 class ContentCache(Generic[M]):
     """Finished results of one kind in an SQLite file, by key; each is safe on disk as soon as `keep` returns."""
 
@@ -48,50 +63,134 @@ class ContentCache(Generic[M]):
     """What one result is called: in messages, and as the name of its table."""
 
     def __init__(self, path: Path, kind: type[M]) -> None:
-        """Open or make the file; a place that cannot be written is an EquipoiseError."""
+        """Open or make the file, a damaged one set aside first; where it cannot be written, an EquipoiseError."""
         self._path = path
         self._kind = kind
+        self._damaged = False
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._database = sqlite3.connect(path, timeout=60, isolation_level=None)
+            with self._lock():
+                self._database = self._connect()
         except (OSError, sqlite3.Error) as error:
-            raise self._unopened(error) from error
-        try:
-            self._database.execute("PRAGMA journal_mode = WAL")
-            self._database.execute("PRAGMA synchronous = FULL")
-            self._database.execute(
-                f"CREATE TABLE IF NOT EXISTS {self._noun} (key TEXT PRIMARY KEY, value TEXT NOT NULL)"
-            )
-        except sqlite3.Error as error:
-            self._database.close()
-            raise self._unopened(error) from error
+            fix = "fix the permissions of its folder or free space, then run again"
+            message = f"{path}: the {self._noun} cache cannot be opened ({error}): {fix}"
+            raise EquipoiseError(message) from error
 
-    def _unopened(self, error: Exception) -> EquipoiseError:
-        fix = "fix the permissions of its folder or free space; if the file is damaged, delete it to start afresh"
-        return EquipoiseError(f"{self._path}: the {self._noun} cache cannot be opened ({error}): {fix}")
+    def _lock(self) -> FileLock:
+        """Give the lock that a process holds while it opens, makes or replaces the file."""
+        return FileLock(self._path.with_name(f".{self._path.name}.lock"))
+
+    def _connect(self) -> sqlite3.Connection:
+        """Open the file; a missing one is made, and one that is damaged is replaced."""
+        if self._path.is_file():
+            try:
+                return self._opened()
+            except sqlite3.DatabaseError as error:
+                if not _is_damage(error):
+                    raise
+                return self._replaced(str(error))
+        self._make()
+        return self._opened()
+
+    def _opened(self) -> sqlite3.Connection:
+        """Connect to a file that was made before; one that is not such a cache is an sqlite3.DatabaseError."""
+        database = sqlite3.connect(self._path, timeout=60, isolation_level=None)
+        database.text_factory = _decoded
+        self._inode = self._path.stat().st_ino
+        try:
+            # `_make` leaves no file without its table: an empty or foreign file is a damaged one.
+            columns = [name for _, name, *_ in database.execute(f"PRAGMA table_info({self._noun})")]
+            if columns != list(COLUMNS):
+                problem = f"no table of {self._noun}s with digests"
+                raise sqlite3.DatabaseError(problem)  # noqa: TRY301  (as for any file that is no such cache)
+            database.execute("PRAGMA journal_mode = WAL")
+            database.execute("PRAGMA synchronous = FULL")
+        except BaseException:
+            database.close()
+            raise
+        return database
+
+    def _make(self, rows: Iterable[tuple[str, str, str]] = ()) -> None:
+        """Make the file with some rows, complete before it gets its name."""
+        fresh = self._path.with_name(f".{self._path.name}.{os.getpid()}")
+        fresh.unlink(missing_ok=True)
+        try:
+            with closing(sqlite3.connect(fresh)) as database, database:
+                columns = ", ".join(f"{name} TEXT NOT NULL" for name in COLUMNS)
+                database.execute(f"CREATE TABLE {self._noun} ({columns}, PRIMARY KEY (key))")
+                database.executemany(f"INSERT OR REPLACE INTO {self._noun} VALUES (?, ?, ?)", rows)  # noqa: S608  (a constant of the class)
+            fresh.replace(self._path)
+        finally:
+            fresh.unlink(missing_ok=True)
+
+    def _replaced(self, problem: str) -> sqlite3.Connection:
+        """Set a damaged file aside, and open a new one with the values of the old that are intact."""
+        names = (self._path.with_name(f"{self._path.name}.damaged-{number}") for number in count(1))
+        old = next(name for name in names if not name.exists())
+        for suffix in ("", "-wal", "-shm"):
+            with suppress(FileNotFoundError):
+                self._path.with_name(f"{self._path.name}{suffix}").rename(old.with_name(f"{old.name}{suffix}"))
+        intact = {
+            key: (key, value, mark) for key, value, mark in _salvaged(old, self._noun) if mark == seal(key, value)
+        }
+        self._make(intact.values())
+        _say(
+            f"{self._path}: the {self._noun} cache is damaged ({problem}): set aside as {old.name}; its {len(intact)} "
+            f"intact {self._noun}s are kept, any other is asked again"
+        )
+        return self._opened()
 
     def find(self, key: str) -> M | None:
-        """Find a finished result."""
+        """Find a finished result; a damaged one, which is reported, counts as missing."""
+        query = f"SELECT value, digest FROM {self._noun} WHERE key = ?"  # noqa: S608  (a constant of the class)
         try:
-            row = self._database.execute(f"SELECT value FROM {self._noun} WHERE key = ?", (key,)).fetchone()  # noqa: S608  (a constant of the class)
+            try:
+                row = self._database.execute(query, (key,)).fetchone()
+            except sqlite3.DatabaseError as error:
+                self._renew(error)
+                row = self._database.execute(query, (key,)).fetchone()
         except sqlite3.Error as error:
-            message = f"{self._path}: the {self._noun} cache cannot be read ({error}): delete the file to start afresh"
+            message = f"{self._path}: the {self._noun} cache cannot be read ({error}): run again"
             raise EquipoiseError(message) from error
         if row is None:
             return None
-        return parse(f"{self._path}, {self._noun} {key[:12]} (delete the file to start afresh)", row[0], self._kind)
+        value, mark = row
+        if mark == seal(key, value):
+            with suppress(ValidationError):
+                return self._kind.model_validate_json(value)
+        if not self._damaged:
+            what = f"{self._noun} {key[:12]}"
+            _say(f"{self._path}: {what} is damaged (checksum mismatch): any damaged {self._noun} is asked again")
+        self._damaged = True
+        return None
 
     def keep(self, results: Mapping[str, M]) -> None:
         """Keep finished results, all or none; a full disk is an EquipoiseError, and what was kept before stays."""
-        rows = [(key, self._text(result)) for key, result in results.items()]
+        rows = [(key, text := self._text(result), seal(key, text)) for key, result in results.items()]
         try:
-            with self._database:  # commits, or rolls back
-                self._database.execute("BEGIN IMMEDIATE")
-                self._database.executemany(f"INSERT OR REPLACE INTO {self._noun} VALUES (?, ?)", rows)  # noqa: S608  (a constant of the class)
+            try:
+                self._insert(rows)
+            except sqlite3.DatabaseError as error:
+                self._renew(error)
+                self._insert(rows)
         except sqlite3.Error as error:
             fix = "free space, then run again; finished answers are safe"
             message = f"{self._path}: a {self._noun} cannot be kept ({error}): {fix}"
             raise EquipoiseError(message) from error
+
+    def _insert(self, rows: Iterable[tuple[str, str, str]]) -> None:
+        with self._database:  # commits, or rolls back
+            self._database.execute("BEGIN IMMEDIATE")
+            self._database.executemany(f"INSERT OR REPLACE INTO {self._noun} VALUES (?, ?, ?)", rows)  # noqa: S608  (a constant of the class)
+
+    def _renew(self, error: sqlite3.DatabaseError) -> None:
+        """Replace a file whose pages turn out to be damaged, unless another process has done so already."""
+        if not _is_damage(error):
+            raise error
+        self._database.close()
+        with self._lock():
+            replaced = self._path.is_file() and self._path.stat().st_ino != self._inode
+            self._database = self._connect() if replaced else self._replaced(str(error))
 
     def _text(self, result: M) -> str:
         """Write a result as JSON, its numbers in full."""
@@ -112,7 +211,7 @@ class ResponseCache(ContentCache[Response]):
     _noun = "response"
 
     def __init__(self, path: Path) -> None:
-        """Open or make the file; a place that cannot be written is an EquipoiseError."""
+        """Open or make the file, a damaged one set aside first; where it cannot be written, an EquipoiseError."""
         super().__init__(path, Response)
 
     @classmethod
@@ -132,3 +231,71 @@ class ResponseCache(ContentCache[Response]):
     def _text(self, result: Response) -> str:
         """Write a response as data files are written, so that a fresh and a kept one give the same bytes."""
         return dumps(result.model_dump(mode="json"))
+
+
+ENVIRONMENT = {
+    sqlite3.SQLITE_AUTH,
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_INTERRUPT,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_NOMEM,
+    sqlite3.SQLITE_PERM,
+    sqlite3.SQLITE_READONLY,
+}
+"""SQLite's codes of errors that are not the file's own."""
+
+
+def _is_damage(error: sqlite3.DatabaseError) -> bool:
+    """Whether an error is of the file itself, such as a malformed page or a read beyond a truncated file's end."""
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_NOTADB)
+    return code == sqlite3.SQLITE_IOERR_SHORT_READ or code & 0xFF not in ENVIRONMENT  # the low byte: the primary code
+
+
+def _decoded(raw: bytes) -> str:
+    """Decode a stored text; a damaged one need not be UTF-8, and then does not match its digest."""
+    return raw.decode(errors="replace")
+
+
+def _salvaged(path: Path, table: str) -> Iterator[tuple[str, str, str]]:
+    """Read what rows of a damaged file can be read, from its first on and from its last back."""
+    for order in ("ASC", "DESC"):
+        with suppress(sqlite3.Error), closing(sqlite3.connect(path)) as database:
+            database.text_factory = _decoded
+            yield from database.execute(f"SELECT key, value, digest FROM {table} ORDER BY rowid {order}")  # noqa: S608  (a constant of the class)
+
+
+def _say(line: str) -> None:
+    """Write a line to standard error, clear of a progress bar."""
+    with aside():
+        print(line, file=sys.stderr)  # noqa: T201
+
+
+class Checked(NamedTuple):
+    """The state of a cache file: how many values it holds, the keys of damaged ones, and what else is wrong."""
+
+    values: int
+    damaged: tuple[str, ...]
+    fault: str = ""
+
+
+def check_file(path: Path) -> Checked:
+    """Check every value of a cache file, and the structure of the file, without changing either."""
+    values, damaged = 0, []
+    try:
+        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as database:
+            database.text_factory = _decoded
+            tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+            if not tables:
+                return Checked(0, (), "it holds no table")
+            for table in tables:
+                for key, value, mark in database.execute(f"SELECT key, value, digest FROM {table}"):  # noqa: S608  (of the file itself)
+                    values += 1
+                    if mark != seal(key, value):
+                        damaged.append(key)
+            (structure,) = database.execute("PRAGMA integrity_check(1)").fetchone()
+    except sqlite3.Error as error:
+        return Checked(values, tuple(damaged), str(error))
+    return Checked(values, tuple(damaged), "" if structure == "ok" else structure)
