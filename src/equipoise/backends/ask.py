@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from equipoise.backends.base import Backend
 from equipoise.backends.ray.cluster import Cluster, gpus_of
@@ -21,7 +21,7 @@ from equipoise.backends.ray.replicas import RayBackend
 from equipoise.core import cache, records
 from equipoise.core.cache import ResponseCache, response_key
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Manifest, Prompt, Response
+from equipoise.core.records import Frozen, Manifest, Prompt, Response
 from equipoise.models import registry
 from equipoise.models.export import describe
 from equipoise.models.registry import AnyEntry, ApiEntry, Generation, OnnxEntry, ReplayEntry, TorchEntry, VllmEntry
@@ -33,10 +33,8 @@ Progress = Callable[[int, int], object]
 EXPORT = "run `dvc repro --force --single-item export`"
 
 
-class Infer(BaseModel):
+class Infer(Frozen):
     """The section `infer` of params.yaml: how the model is run; nothing here changes a result."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     batch_size: Annotated[int, Field(ge=1)]
     executor: Literal["local", "ray"]

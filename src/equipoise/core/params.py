@@ -9,10 +9,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, Field, ValidationError, field_validator
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Study, fault
+from equipoise.core.records import Frozen, Study, fault
 from equipoise.core.yamlfile import load_yaml
 
 FILE = Path("params.yaml")
@@ -20,10 +20,8 @@ M = TypeVar("M", bound=BaseModel)
 Name = Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
 
 
-class Params(BaseModel):
+class Params(Frozen):
     """params.yaml as a whole: the chosen model, judge and items, and each stage's section, not yet typed."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     studies: Annotated[tuple[Study, ...], Field(min_length=1)]
     model: Name

@@ -34,19 +34,23 @@ AnswerKind = Literal["expected", "stereotyped", "distractor", "other", "refusal"
 Consideration = Literal["none", "weighed", "dismissed"]
 
 
-class Row(BaseModel):
+class Frozen(BaseModel):
+    """Values that cannot be changed; unknown fields are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Row(Frozen):
     """One row of a data file."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(allow_inf_nan=False)
 
     key: Text
     study: Study = "vignettes"
 
 
-class Answer(BaseModel):
+class Answer(Frozen):
     """A diagnosis and the other wordings that count as the same answer."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     label: Text
     synonyms: Annotated[tuple[Text, ...], Field(min_length=1)]
@@ -120,15 +124,13 @@ class Response(Row):
     generated_tokens: int
 
 
-class Reading(BaseModel):
+class Reading(Frozen):
     """What a reasoning does with the patient's feature.
 
     `mentioned` (restated) and `considered` (weighed or dismissed) are two judgements, each with the probability behind
     it; `window` is the passage that decided. `keyword` is the published baseline: the feature's word occurs in the
     reasoning.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     mentioned: bool
     considered: Consideration
@@ -154,14 +156,12 @@ class Judgement(Reading, Row):
     log_odds: float | None
 
 
-class Fidelity(BaseModel):
+class Fidelity(Frozen):
     """Agreement between exported weights and their reference on the probe set.
 
     `letters` and `tokens` are proportions of agreement; `max_abs_logit` is an upper bound on the absolute difference
     of any logit, as a power of ten.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     probes: int
     letters: float
@@ -169,7 +169,7 @@ class Fidelity(BaseModel):
     max_abs_logit: float
 
 
-class Manifest(BaseModel):
+class Manifest(Frozen):
     """The identity of the model under test: a tracked stand-in for weights too large to track, or for a server.
 
     `repo` and `revision` give its origin: the hub's id and commit, a package and its version, a server's address and
@@ -177,8 +177,6 @@ class Manifest(BaseModel):
     digests: of the source's weights, and of the exported files under `.cache/models/<folder>`. `settings` are those of
     its registry entry that affect answers. `versions` lists the versions of the libraries involved.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     model: Text
     backend: Text = "onnx"

@@ -11,8 +11,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
+from equipoise.core.records import Frozen
 from equipoise.core.yamlfile import load_yaml
 from equipoise.questions.rows import Disease
 
@@ -21,13 +22,11 @@ Words = Annotated[str, Field(pattern=r"^[a-z0-9]+\*?( [a-z0-9]+\*?)*$")]
 """Words as `plain` leaves them, in lower case; a star at the end of a word matches any ending."""
 
 
-class Rule(BaseModel):
+class Rule(Frozen):
     """A group of diseases, or none, and what a question's topic and subject hold where the rule fits.
 
     It fits where the topic holds any of `topics` and the subject any of `subjects`; a list left out fits every name.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     disease: Disease | None
     topics: tuple[Words, ...] = ()
@@ -50,10 +49,8 @@ class Rule(BaseModel):
         return bool(topics.search(topic) and subjects.search(subject))
 
 
-class DiseaseMap(BaseModel):
+class DiseaseMap(Frozen):
     """The rules in the order in which they are tried."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     rules: Annotated[tuple[Rule, ...], Field(min_length=1)]
 

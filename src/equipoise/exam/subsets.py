@@ -10,11 +10,11 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.params import Name
-from equipoise.core.records import Row, Text
+from equipoise.core.records import Frozen, Row, Text
 from equipoise.questions.cities import City
 from equipoise.questions.rows import Disease, Item, Letter, Options
 from equipoise.stats.bootstrap import generator
@@ -44,15 +44,13 @@ class Sampled(Row):
         return self
 
 
-class Sample(BaseModel):
+class Sample(Frozen):
     """The section `sample` of params.yaml: which questions each city is asked, and how.
 
     `items` is the stem of a file in data/items. `per_city` is the size of a subset, 0 for every question of the city's
     diseases. `rounding`: plain rounds each disease by itself, as upstream does, and may miss the size by one or two;
     largest_remainder adds up to it. `answering` as for the adversarial study.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     items: Name
     per_city: Annotated[int, Field(ge=0)] = 0

@@ -12,9 +12,10 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import Frozen
 from equipoise.core.yamlfile import load_yaml
 from equipoise.judge.reading import Feature
 
@@ -40,11 +41,7 @@ Pattern = Annotated[str, Field(min_length=1), AfterValidator(_compiles)]
 Words = Annotated[str, Field(min_length=1)]
 
 
-class _Entry(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Named(_Entry):
+class Named(Frozen):
     """A feature: other plain words for it, the expressions that name it, and the numbers that do (ends included)."""
 
     also: tuple[Words, ...] = ()
@@ -59,7 +56,7 @@ class Named(_Entry):
         return self
 
 
-class Kind(_Entry):
+class Kind(Frozen):
     """A dimension: what hypotheses call it (`subject`), the expressions that name it, and its features."""
 
     dimension: str

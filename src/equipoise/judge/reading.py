@@ -10,9 +10,9 @@ from typing import Annotated, Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
-from equipoise.core.records import Consideration, Reading
+from equipoise.core.records import Consideration, Frozen, Reading
 from equipoise.text.sentences import windows
 
 PLACEHOLDERS = frozenset({"feature", "subject"})
@@ -57,10 +57,8 @@ class Entailed(NamedTuple):
     p: NDArray[np.float64]
 
 
-class Hypotheses(BaseModel):
+class Hypotheses(Frozen):
     """What the judge is asked of each window, a list for each judgement; within a list the most entailed one counts."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     mentioned: Annotated[tuple[Hypothesis, ...], Field(min_length=1)]
     weighed: Annotated[tuple[Hypothesis, ...], Field(min_length=1)]
@@ -77,20 +75,16 @@ class Hypotheses(BaseModel):
         return templates
 
 
-class Thresholds(BaseModel):
+class Thresholds(Frozen):
     """Probabilities from which a judgement is made."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     mentioned: Probability
     weighed: Probability
     dismissed: Probability
 
 
-class ReadingSettings(BaseModel):
+class ReadingSettings(Frozen):
     """How reasoning is read: window length and stride in sentences, hypotheses, aggregation and thresholds."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     sentences: Annotated[int, Field(ge=1)]
     stride: Annotated[int, Field(ge=1)]

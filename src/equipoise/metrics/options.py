@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from equipoise.core.records import Frozen
 
 
-class Measure(BaseModel):
+class Measure(Frozen):
     """How the figures of every study are computed; a study uses the settings that apply to it.
 
     `alpha` is 1 − confidence level and the size of the tests; `power` is that of minimum detectable effects. `seed` and
@@ -15,8 +17,6 @@ class Measure(BaseModel):
     design asks for (30 cases a dimension, 10 a combination); the stricter one applies to overall and tiers. The figures
     of a city are over all partitions of the questions (expected), or for one random partition (seeded).
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     alpha: Annotated[float, Field(gt=0, lt=1)] = 0.05
     power: Annotated[float, Field(gt=0, lt=1)] = 0.8

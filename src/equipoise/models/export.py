@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import DECIMALS, Fidelity, Manifest, digest, read_one, sha256, write_json
+from equipoise.core.records import DECIMALS, Fidelity, Frozen, Manifest, digest, read_one, sha256, write_json
 from equipoise.core.yamlfile import load_yaml
 from equipoise.models.engine import GRAPH, Engine, provider
 from equipoise.models.fusion import ELSEWHERE, fuse_attention, obstacle
@@ -49,10 +49,8 @@ DIFFERENCE = 1e-4
 """The largest difference of any probability of a masked model from that of its checkpoint in torch."""
 
 
-class ExportManifest(BaseModel):
+class ExportManifest(Frozen):
     """What an export is kept with: the sha256 of each of its files."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     files: dict[str, str]
 
@@ -60,9 +58,7 @@ class ExportManifest(BaseModel):
 M = TypeVar("M", bound=ExportManifest)
 
 
-class _Probes(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
+class _Probes(Frozen):
     probes: Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(min_length=1)]
 
 
@@ -274,10 +270,8 @@ def _version(library: str, entry: TorchEntry | VllmEntry) -> str:
         raise EquipoiseError(message) from None
 
 
-class LabelFidelity(BaseModel):
+class LabelFidelity(Frozen):
     """How closely a changed classifier follows its reference on the same `n` pairs."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     agreement: float
     largest_difference: float

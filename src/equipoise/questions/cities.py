@@ -8,9 +8,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, Field, RootModel, model_validator
+from pydantic import Field, RootModel, model_validator
 
-from equipoise.core.records import Text
+from equipoise.core.records import Frozen, Text
 from equipoise.core.yamlfile import load_yaml
 from equipoise.questions.rows import GROUPS, Attribute, Disease, Group
 
@@ -21,14 +21,12 @@ TOLERANCE = 1e-9
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
 
-class Composition(BaseModel):
+class Composition(Frozen):
     """How a population divides between the two groups of an attribute, as shares that add up to 1.
 
     `reference` is the group whose consistency is the numerator of the consistency ratio. It need not be the
     larger one.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     reference: Text
     proportions: dict[str, Share]
@@ -51,19 +49,15 @@ class Composition(BaseModel):
         return next(group for group in self.proportions if group != self.reference)
 
 
-class Prevalence(BaseModel):
+class Prevalence(Frozen):
     """How common a group of diseases is, as reported; its weight before normalising."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     prevalence: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
     source: Text
 
 
-class City(BaseModel):
+class City(Frozen):
     """One city. Either table may be left out: a city without diseases has no figures by disease."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     title: Text
     composition: dict[Attribute, Composition] = {}

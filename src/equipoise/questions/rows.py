@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
-from equipoise.core.records import Row, Text
+from equipoise.core.records import Frozen, Row, Text
 
 Attribute = Literal["race", "gender", "ses"]
 Group = Literal["privileged", "unprivileged"]
@@ -54,10 +54,8 @@ class Item(Question):
     licence: Text
 
 
-class Change(BaseModel):
+class Change(Frozen):
     """One replacement that the neutraliser made in the original text (half-open range), and the rule behind it."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     start: int
     end: int

@@ -6,12 +6,12 @@ import json
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from equipoise.compare.leaderboard import flattened
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.params import Params
-from equipoise.core.records import Manifest, Study, Text, sha256
+from equipoise.core.records import Frozen, Manifest, Study, Text, sha256
 from equipoise.core.tables import json_rows
 from equipoise.core.yamlfile import load_yaml
 from equipoise.exam.subsets import Sample
@@ -34,10 +34,8 @@ READ: dict[Study, tuple[str, ...]] = {
 """Files and folders below `data` that the figures of a study depend on; questions and messages apart."""
 
 
-class Declared(BaseModel):
+class Declared(Frozen):
     """What is declared of an input, or of all those in a folder (`path` ends in a slash)."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     path: Text
     title: Text
@@ -45,10 +43,8 @@ class Declared(BaseModel):
     source: Text
 
 
-class Declarations(BaseModel):
+class Declarations(Frozen):
     """The file that declares the inputs."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     inputs: Annotated[tuple[Declared, ...], Field(min_length=1)]
 

@@ -10,10 +10,10 @@ import re
 from pathlib import Path
 from typing import Annotated, Literal, Self, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, RootModel, model_validator
+from pydantic import Field, RootModel, model_validator
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Text
+from equipoise.core.records import Frozen, Text
 from equipoise.core.yamlfile import load_yaml
 from equipoise.stigma.rows import ConditionSet, Question
 
@@ -27,13 +27,7 @@ TextList = Annotated[tuple[Text, ...], Field(min_length=1)]
 Key = Annotated[str, Field(pattern="^[a-z0-9]+(-[a-z0-9]+)*$")]
 
 
-class Authored(BaseModel):
-    """An entry of one of the files."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Template(Authored):
+class Template(Frozen):
     """One sentence with a place for its subject and one for the condition.
 
     `group` is the phase of seeking care (rq1) or the dimension of stigma (rq2); `polarity` is -1 where the sentence
@@ -56,14 +50,14 @@ class Template(Authored):
         return subject.join(part.replace(CONDITION, condition) for part in self.text.split(MASK))
 
 
-class Condition(Authored):
+class Condition(Frozen):
     """A condition as the sentences name it, and the set it belongs to."""
 
     name: Text
     condition_set: ConditionSet
 
 
-class Subjects(Authored):
+class Subjects(Frozen):
     """Candidate subjects of the causal scorer; `female[i]` and `male[i]` are counterparts."""
 
     female: TextList
@@ -82,7 +76,7 @@ class Subjects(Authored):
         return self
 
 
-class GenderedWords(Authored):
+class GenderedWords(Frozen):
     """Words of either gender, lower case, none of them in both lists."""
 
     female: TextList
@@ -98,21 +92,21 @@ class GenderedWords(Authored):
         return self
 
 
-class NameList(Authored):
+class NameList(Frozen):
     """Where a list of first names is found, and the sha256 that its file must have."""
 
     url: Annotated[str, Field(pattern=r"^https?://\S+$")]
     sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 
-class NameLists(Authored):
+class NameLists(Frozen):
     """The two lists of first names."""
 
     female: NameList
     male: NameList
 
 
-class Words(Authored):
+class Words(Frozen):
     """Words that show a filled subject's gender: `short` for rq1, `nouns` for rq2, `names` where to get first names."""
 
     short: GenderedWords
@@ -120,7 +114,7 @@ class Words(Authored):
     names: NameLists
 
 
-class Library(Authored):
+class Library(Frozen):
     """Everything that the stigma study asks with."""
 
     templates: tuple[Template, ...]
@@ -137,7 +131,7 @@ class Library(Authored):
         return [condition.name for condition in self.conditions if condition.condition_set == condition_set]
 
 
-class _Sentence(Authored):
+class _Sentence(Frozen):
     """A template as its file holds it: question, group and key are the levels above it."""
 
     text: Text
@@ -155,12 +149,12 @@ class _Sentence(Authored):
         return self
 
 
-class _Templates(Authored):
+class _Templates(Frozen):
     rq1: Annotated[dict[Text, dict[Key, _Sentence]], Field(min_length=1)]
     rq2: Annotated[dict[Text, dict[Key, _Sentence]], Field(min_length=1)]
 
 
-class _Conditions(Authored):
+class _Conditions(Frozen):
     mental: TextList
     control: TextList
 

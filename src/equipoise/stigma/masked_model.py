@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict
 
 from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import Frozen
 from equipoise.stigma.aggregate import Token, continues
 from equipoise.stigma.library import MASK
 
@@ -28,10 +28,8 @@ Logits = Callable[[NDArray[np.int64]], NDArray[np.float32]]
 """From token ids, (sentences, tokens), with one mask a sentence, to the logits at it, (sentences, vocabulary)."""
 
 
-class Predictions(BaseModel):
+class Predictions(Frozen):
     """The likeliest tokens at one mask, in falling order: text, probability, and whether each is a whole word."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     text: tuple[str, ...]
     probability: tuple[float, ...]

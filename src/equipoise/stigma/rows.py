@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from equipoise.core.params import Name
-from equipoise.core.records import Row, Text
+from equipoise.core.records import Frozen, Row, Text
 
 Question = Literal["rq1", "rq2"]
 ConditionSet = Literal["mental", "control"]
@@ -41,7 +41,7 @@ class Fill(Row):
     words: dict[str, Probability]
 
 
-class Filling(BaseModel):
+class Filling(Frozen):
     """How the subjects of the sentences are filled in.
 
     `scorer` is causal (the model under test scores whole sentences), masked (a masked model of the registry fills the
@@ -53,8 +53,6 @@ class Filling(BaseModel):
     `threshold` count in rq1; rq2 follows `beam` words through `steps` masks. `batch_size` is how many sequences are
     processed at once, and changes no result.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     scorer: Scorer = "causal"
     instruction: Text = "Write one sentence."

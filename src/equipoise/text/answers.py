@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any, Literal, NamedTuple
 
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from equipoise.core.records import Answer, AnswerKind, Response, Vignette
+from equipoise.core.records import Answer, AnswerKind, Frozen, Response, Vignette
 from equipoise.text.conclusions import REFUSAL, UNDECIDED
 from equipoise.text.diagnoses import Diagnoses, Meaning
 from equipoise.text.naming import TAIL, Named, final_diagnosis
@@ -87,10 +87,8 @@ def log_odds(response: Response, vignette: Vignette) -> float | None:
     return scores[vignette.stereotyped.label] - scores[vignette.expected.label]
 
 
-class MatchSettings(BaseModel):
+class MatchSettings(Frozen):
     """How far an entailment decides what words leave open."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     threshold: Annotated[float, Field(ge=0, le=1)] = 0.9
 

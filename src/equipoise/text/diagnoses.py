@@ -9,9 +9,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
-from equipoise.core.records import Text
+from equipoise.core.records import Frozen, Text
 from equipoise.core.yamlfile import load_yaml
 
 FILE = "data/diagnoses.yaml"
@@ -75,13 +75,11 @@ class Meaning(NamedTuple):
     words: str
 
 
-class Diagnoses(BaseModel):
+class Diagnoses(Frozen):
     """The lexicon: wordings with one meaning, broader diagnoses, and words that exclude each other.
 
     Names listed under `apart` hold the words of another diagnosis and do not name it.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     version: Literal[1]
     groups: Annotated[tuple[Wordings, ...], Field(min_length=1)]

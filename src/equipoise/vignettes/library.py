@@ -16,10 +16,11 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import Frozen
 from equipoise.core.yamlfile import read_yaml
 from equipoise.vignettes import design
 from equipoise.vignettes.compose import Parts, misfit
-from equipoise.vignettes.schema import Authored, Contrast, Dimension, Pair, Persona, Presentation, Setting
+from equipoise.vignettes.schema import Contrast, Dimension, Pair, Persona, Presentation, Setting
 
 FILES = {
     "personas.yaml": ("personas",),
@@ -38,7 +39,7 @@ _FIXES = {
     "too_short": "add the rows that are missing",
 }
 
-A = TypeVar("A", bound=Authored)
+A = TypeVar("A", bound=Frozen)
 
 
 @dataclass(frozen=True)

@@ -16,11 +16,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, product
 from typing import Annotated, Literal, NoReturn, get_args
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from rich.table import Table
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Prompt, Tier, Vignette
+from equipoise.core.records import Frozen, Prompt, Tier, Vignette
 from equipoise.vignettes import design
 from equipoise.vignettes.compose import ROLES, Parts, arm_text, contrast_misfit, pair_rows, patient_misfit
 from equipoise.vignettes.library import Library
@@ -46,10 +46,8 @@ Case = tuple["Presentation", str, tuple["Contrast", ...]]
 """A presentation, the dimension of its stereotyped answer, and the contrasts of a group."""
 
 
-class Build(BaseModel):
+class Build(Frozen):
     """The section `build` of params.yaml: which vignettes, and how a model is asked about them."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     profile: Profile
     system: str

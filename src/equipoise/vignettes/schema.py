@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StringConstraints, model_validator
+from pydantic import Field, StrictBool, StrictInt, StringConstraints, model_validator
 
-from equipoise.core.records import Answer, Role, Tier
+from equipoise.core.records import Answer, Frozen, Role, Tier
 from equipoise.text.sentences import sentence_spans
 
 Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
@@ -37,20 +37,14 @@ REVEALING = re.compile(
 """Words that state a gender or an age, and so may occur only inside a demographic span."""
 
 
-class Authored(BaseModel):
-    """One authored row; unknown fields are refused."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Language(Authored):
+class Language(Frozen):
     """The first language of a persona, and whether an interpreter is needed."""
 
     first: Line
     interpreter: StrictBool
 
 
-class Persona(Authored):
+class Persona(Frozen):
     """A patient of the panel: demographics, mental-health profile, and one neutral sentence of background."""
 
     id: Annotated[str, StringConstraints(pattern=r"^p[0-9]{2}$")]
@@ -89,7 +83,7 @@ class Persona(Authored):
         return self
 
 
-class Stereotype(Authored):
+class Stereotype(Frozen):
     """The wrong answer that a stereotype suggests for a presentation, and the literature that documents it.
 
     `contrasts` limits the presentation to some contrasts of the dimension (dementia is a stereotype of the old, not of
@@ -101,7 +95,7 @@ class Stereotype(Authored):
     contrasts: tuple[Id, ...] = ()
 
 
-class Presentation(Authored):
+class Presentation(Frozen):
     """The clinical content of a case, with its expected answer, distractors, and a stereotyped answer per dimension."""
 
     id: Id
@@ -133,7 +127,7 @@ class Presentation(Authored):
         return self
 
 
-class Dimension(Authored):
+class Dimension(Frozen):
     """A demographic dimension."""
 
     id: Id
@@ -141,14 +135,14 @@ class Dimension(Authored):
     status: Literal["core", "proposed", "intersectional"]
 
 
-class Setting(Authored):
+class Setting(Frozen):
     """A place of care, as the verb phrase that follows the patient."""
 
     id: Id
     phrase: Line
 
 
-class Arm(Authored):
+class Arm(Frozen):
     """How one arm states its feature: the plain words, and exactly one of adjective, noun, age (years) or clause."""
 
     feature: Line
@@ -170,7 +164,7 @@ class Arm(Authored):
         return tuple(name for name in ("adjective", "noun", "age", "clause") if getattr(self, name) is not None)
 
 
-class Contrast(Authored):
+class Contrast(Frozen):
     """Two parallel statements of one dimension, for the marginalised and for the privileged arm.
 
     `genders` and `ages` limit the patients for whom it is sound. A `named_only` contrast is used only
@@ -211,7 +205,7 @@ class Contrast(Authored):
         return self.marginalised if role == "marginalised" else self.privileged
 
 
-class Pair(Authored):
+class Pair(Frozen):
     """A planned pair: which presentation, persona, setting and contrasts, and whose stereotyped answer is used."""
 
     id: Id

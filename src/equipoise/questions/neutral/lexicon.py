@@ -9,8 +9,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from equipoise.core.records import Frozen
 from equipoise.core.yamlfile import load_yaml
 from equipoise.questions.neutral.edits import match_case
 
@@ -38,13 +39,7 @@ HE = r"(?:he|she|they)"
 """Subjects whose sentence may be dropped whole."""
 
 
-class Section(BaseModel):
-    """One file of the lexicon."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Pronouns(Section):
+class Pronouns(Frozen):
     """Third-person pronouns and the words that decide how they are read (each list is explained in its file)."""
 
     subject: dict[str, Gender]
@@ -64,7 +59,7 @@ class Pronouns(Section):
     reporting: Words
 
 
-class Nouns(Section):
+class Nouns(Frozen):
     """Gendered nouns, adjectives and titles with their neutral forms."""
 
     person: dict[str, Gender]
@@ -87,7 +82,7 @@ class Nouns(Section):
         return self.other_nouns.union(gendered, neutral, (word for word, _ in self.kin.values()))
 
 
-class Verbs(Section):
+class Verbs(Frozen):
     """Third-person singular verbs and what becomes of them after "they"."""
 
     irregular: dict[str, str]
@@ -103,7 +98,7 @@ class Verbs(Section):
         return frozenset(plural(verb, self) or verb for verb in self.coordinated - self.impersonal)
 
 
-class Race(Section):
+class Race(Frozen):
     """Words for race and ethnicity."""
 
     terms: Words
@@ -111,7 +106,7 @@ class Race(Section):
     origins: Words
 
 
-class Ses(Section):
+class Ses(Frozen):
     """Words for socioeconomic position."""
 
     adjectives: Words
@@ -122,7 +117,7 @@ class Ses(Section):
     rewrites: dict[str, str]
 
 
-class SelectionRule(Section):
+class SelectionRule(Frozen):
     """One reason to leave a question out.
 
     It applies where one of `any` occurs and, if `also` is given, one of `also` too; a rule with `absent` applies where
@@ -142,7 +137,7 @@ class SelectionRule(Section):
         return tuple(phrases(words) if words else None for words in (self.any, self.also, self.absent))
 
 
-class Selection(Section):
+class Selection(Frozen):
     """The rules of selection, in the order in which they are asked."""
 
     rules: tuple[SelectionRule, ...]
@@ -199,7 +194,7 @@ class Descriptions:
         )
 
 
-class Lexicon(Section):
+class Lexicon(Frozen):
     """All word lists of the neutraliser."""
 
     pronouns: Pronouns

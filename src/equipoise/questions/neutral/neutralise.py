@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Annotated, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from equipoise.core.records import Frozen
 from equipoise.questions.neutral.edits import (
     ARTICLES,
     CLOSING,
@@ -30,10 +31,8 @@ LOOK_AHEAD = 80
 """Characters after an article in which its word is found once the edits are made."""
 
 
-class Neutralize(BaseModel):
+class Neutralize(Frozen):
     """The section `neutralize` of params.yaml: how many items are taken, from the first; 0 takes all."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     limit: Annotated[int, Field(ge=0)] = 0
 

@@ -8,9 +8,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from equipoise.core.params import Name
+from equipoise.core.records import Frozen
 from equipoise.questions.rows import ATTRIBUTES, GROUPS, Attempt, Attribute, Direction, Group, Neutralised, Variant
 
 Design = Literal["paper", "crossed"]
@@ -72,15 +73,13 @@ def arms(design: Design) -> tuple[Arm, ...]:
     )
 
 
-class Perturb(BaseModel):
+class Perturb(Frozen):
     """Which variants are made, by which agents.
 
     `answering`: whether a letter is read from likelihoods or from a generated reply. `generator` and `fuser` are
     `rules`, `replay` or a model of the registry; `replay` is the file of earlier attempts or variants that the agent
     of that name reads. `templates` is the folder of prompts and of the grammar.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     design: Design = "crossed"
     answering: Literal["likelihood", "generate"] = "likelihood"

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal, NamedTuple, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StrictInt, StringConstraints, model_validator
+from pydantic import Field, StrictInt, StringConstraints, model_validator
 
 from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import Frozen
 from equipoise.core.yamlfile import load_yaml
 from equipoise.questions.rows import Attribute, Direction
 
@@ -25,10 +26,8 @@ SLOTS = frozenset({"group", "person", "a_person", "noun", "life", "one", "One", 
 _SLOT = re.compile(r"\{(\w+)\}")
 
 
-class Grammatical(BaseModel):
+class Grammatical(Frozen):
     """One file of the grammar; unknown fields, and slots in braces that nothing fills, are refused."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     version: StrictInt
 
@@ -40,10 +39,8 @@ class Grammatical(BaseModel):
         return self
 
 
-class Naming(BaseModel):
+class Naming(Frozen):
     """How a group is named: by an adjective, and for gender by a noun too."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     adjective: Line
     adult: str = ""
@@ -60,10 +57,8 @@ class Frame(Grammatical):
     guards: dict[Line, Lines]
 
 
-class Theme(BaseModel):
+class Theme(Frozen):
     """One social circumstance; it is left out where the vignette holds a word of a guard named in `unless`."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     unless: tuple[Line, ...] = ()
     life: Lines
@@ -84,10 +79,9 @@ class Themes(Grammatical):
         return self
 
 
-class AgentPrompt(BaseModel):
+class AgentPrompt(Frozen):
     """A prompt with slots in braces; `user` must have each of them."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
     slots: ClassVar[tuple[str, ...]]
 
     version: StrictInt

@@ -12,8 +12,9 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, StrictInt
+from pydantic import Field, StrictInt
 
+from equipoise.core.records import Frozen
 from equipoise.core.yamlfile import load_yaml
 from equipoise.questions.rows import Neutralised
 from equipoise.questions.variants.agents import NAMING, Arm
@@ -51,10 +52,8 @@ _LAYOUT = re.compile(r"[\n*#_`<>{}\[\]|]")
 Words = Annotated[tuple[str, ...], Field(min_length=1)]
 
 
-class Clinical(BaseModel):
+class Clinical(Frozen):
     """The lexicon of clinical words: terms by kind, endings of medical words, everyday words that share an ending."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     version: StrictInt
     terms: dict[str, Words]
