@@ -237,7 +237,7 @@ def test_table_fits_a_hundred_columns(tmp_path: Path, arguments: list[str]) -> N
     """Without --json a table is printed, a city and attribute a row, no line wider than 100 columns."""
     path = write_answers(tmp_path / "answers.jsonl", 801)
     done = CliRunner().invoke(
-        app, ["--cities", str(CITIES), "--resamples", "20", *arguments, str(path)], env={"COLUMNS": "100"}
+        app, ["--cities", str(CITIES), "--resamples", "100", *arguments, str(path)], env={"COLUMNS": "100"}
     )
     lines = done.stdout.splitlines()
 

@@ -205,7 +205,7 @@ def test_draws_average_to_the_expectation() -> None:
     expected = town(equity_effects(table, place, EXPECTED))
     draws = []
     for seed in range(300):
-        options = Measure(n_bootstrap=20, partition="seeded", partition_seed=seed)
+        options = Measure(n_bootstrap=100, partition="seeded", partition_seed=seed)
         draws.append(town(equity_effects(table, place, options))["city_accuracy"].estimate or 0)
     sd = expected["city_accuracy_partition_sd"].estimate or 0
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 NOISE = 1e-5
 """How far the log likelihoods of two processors differ, in nats: the standard deviation of the noise."""
-SEEDS = 8
+SEEDS = 20
 MOST = 0.01
 """Share of the values that may change, on average over the seeds."""
 VALUES_A_STUDY, VALUES = 60, 250

@@ -83,7 +83,7 @@ def score_equity(
         typer.Option(help="Over all partitions of the questions between the groups, or for one that is drawn."),
     ] = "expected",
     seed: Annotated[int, typer.Option(min=0, help="Seed of the partition that is drawn.")] = 42,
-    resamples: Annotated[int, typer.Option(min=20, help="Resamples of the questions behind each interval.")] = 2000,
+    resamples: Annotated[int, typer.Option(min=100, help="Resamples of the questions behind each interval.")] = 2000,
     as_json: AsJson = False,
     allow_incomplete: Annotated[
         bool, typer.Option("--allow-incomplete", help="Score each JSONL file over the questions that it has.")
@@ -126,7 +126,7 @@ def score_medmcqa(
         Path, typer.Option(help="Which disease a topic is about, where no file says it.")
     ] = diseases.FILE,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 0,
-    resamples: Annotated[int, typer.Option(min=20, help="Resamples of the questions behind each interval.")] = 10_000,
+    resamples: Annotated[int, typer.Option(min=100, help="Resamples of the questions behind each interval.")] = 10_000,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a city.")] = False,
 ) -> None:
     """Score answers by city and disease: accuracy, macro precision, recall and F1, prevalence-weighted accuracy."""
