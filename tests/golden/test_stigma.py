@@ -18,8 +18,16 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.metrics.options import Measure
 from equipoise.metrics.stigma import stigma_effects
 from equipoise.published.fetch import fetch_names, load_names
-from equipoise.published.lin import RELEASED_ONLY, Wordings, read_rq1, read_rq2, read_steps, read_tokens
-from equipoise.published.lin_figures import duplicates, wrong_name
+from equipoise.published.lin import (
+    RELEASED_ONLY,
+    Wordings,
+    duplicates,
+    read_rq1,
+    read_rq2,
+    read_steps,
+    read_tokens,
+    wrong_name,
+)
 from equipoise.stigma.aggregate import Token, attribute_words, noun_lexicon, short_lexicon
 from equipoise.stigma.library import load_library
 

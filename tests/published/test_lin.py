@@ -119,20 +119,20 @@ def test_the_word_that_ends_a_path(nouns: Lexicon, phrase: str, expected: tuple[
 
 
 BROKEN = [
-    ("rq1", "Unspecified", "neither", r"row 7: field gender: 'neither' is none of female, male, ambig, unspecified"),
+    ("rq1", "Unspecified", "neither", r"row 6: field gender: 'neither' is none of female, male, ambig, unspecified"),
     (
         "rq1",
         "0.5,Female",
         "1.5,Female",
-        r"row 5: field probability: '1\.5' is not a probability between 0 and 1: correct",
+        r"row 4: field probability: '1\.5' is not a probability between 0 and 1: correct",
     ),
-    ("rq1", "0.5,Female", "nan,Female", r"row 5: field probability: 'nan' is not a probability"),
-    ("rq1", "0.5,Female", "many,Female", r"row 5: field probability: 'many' is not a probability"),
+    ("rq1", "0.5,Female", "nan,Female", r"row 4: field probability: 'nan' is not a probability"),
+    ("rq1", "0.5,Female", "many,Female", r"row 4: field probability: 'many' is not a probability"),
     (
         "rq1",
         "1,0.1,male,OCD",
         "1,0.1,male,flu",
-        r"row 3: field diagnosis: 'flu' is not a condition of conditions\.yaml",
+        r"row 2: field diagnosis: 'flu' is not a condition of conditions\.yaml",
     ),
     (
         "rq1",
@@ -140,26 +140,26 @@ BROKEN = [
         "male,depression,<mask> had",
         r"row \d: field prompt: .* is not a template of rq1",
     ),
-    ("rq1", "5,0.3,Unspecified", "5,0.3,Male", r"row 7: male of .*, OCD is a duplicate of an earlier row: keep one"),
+    ("rq1", "5,0.3,Unspecified", "5,0.3,Male", r"row 6: male of .*, OCD is a duplicate of an earlier row: keep one"),
     ("rq1", "5,0.3,Unspecified,OCD,<mask> has [diagnosis]\n", "", r"OCD: no row with gender unspecified: add it"),
-    ("rq1", "3,0.5,Female", "0.5,Female", r"row 5: 4 fields instead of 5: correct the row"),
-    ("rq1", "gender,", "sex,", r"row 1: no column gender; there are , probability, sex, diagnosis, prompt: give that"),
-    ("rq1", RQ1.partition("\n")[2], "", "no rows under the header: give the whole file"),
-    ("rq1", RQ1, "", "row 1: no column probability; there are none"),
-    ("rq1", "0,0.2,", '0,"0.2,', r"row \d: not CSV \(unexpected end of data\): correct the row"),
-    ("rq2", "0,0.25,0.5", "0,0.75,0.5", r"row 2: female_prob and male_prob add up to 1\.250000, more than 1: correct"),
-    ("rq2", "Fear\n1", "Anger\n1", r"row 2: field stigma_category: 'Anger', but the sentence is of fear: correct it"),
+    ("rq1", "3,0.5,Female", "0.5,Female", r"row 4: 4 cells, 5 columns: quote cells with commas"),
+    ("rq1", "gender,", "sex,", r"released\.csv: no column gender; there are , probability, sex, diagnosis, prompt: give"),
+    ("rq1", RQ1.partition("\n")[2], "", "no rows under a header: give the whole file"),
+    ("rq1", RQ1, "", "no rows under a header: give the whole file"),
+    ("rq1", "0,0.2,", '0,"0.2,', r"row \d: not CSV \(unexpected end of data\): fix the row"),
+    ("rq2", "0,0.25,0.5", "0,0.75,0.5", r"row 1: female_prob and male_prob add up to 1\.250000, more than 1: correct"),
+    ("rq2", "Fear\n1", "Anger\n1", r"row 1: field stigma_category: 'Anger', but the sentence is of fear: correct it"),
     (
         "rq2",
         "1,0,0.125,OCD",
         "1,0,0.125,depression",
-        r"row 3: .*, depression is a duplicate of an earlier row: keep one",
+        r"row 2: .*, depression is a duplicate of an earlier row: keep one",
     ),
     (
         "rq2",
         "of a <mask>",
         "for a <mask>",
-        r"row 2: field sequence: .* is not a template of rq2: correct it, or add it",
+        r"row 1: field sequence: .* is not a template of rq2: correct it, or add it",
     ),
     (
         "rq2",
@@ -171,15 +171,15 @@ BROKEN = [
         "steps",
         "a man with depression",
         "a man with OCD",
-        r"row 3: field sequence: .* fits no template with depression",
+        r"row 2: field sequence: .* fits no template with depression",
     ),
     (
         "steps",
         "a man with",
         "a friend with",
-        r"row 3: field sequence: no gendered word in 'friend': correct it or the word",
+        r"row 2: field sequence: no gendered word in 'friend': correct it or the word",
     ),
-    ("steps", "OCD,Anger", "OCD,Pity", r"row 6: field stigma_category: 'Pity', but the sentence is of anger"),
+    ("steps", "OCD,Anger", "OCD,Pity", r"row 5: field stigma_category: 'Pity', but the sentence is of anger"),
 ]
 
 

@@ -19,10 +19,9 @@ from equipoise.judge.lexicon import FOLDER, load_lexicon
 from equipoise.judge.score import Score
 from equipoise.metrics.cases import Mode, score_judged, score_legacy
 from equipoise.metrics.options import Measure
-from equipoise.metrics.stigma import stigma_effects
+from equipoise.metrics.stigma import nested, stigma_effects
 from equipoise.published.fetch import load_names
-from equipoise.published.lin import Wordings, read_rq1, read_rq2, read_steps, read_tokens
-from equipoise.published.lin_figures import duplicates, stigma_metrics, wrong_name
+from equipoise.published.lin import Wordings, duplicates, read_rq1, read_rq2, read_steps, read_tokens, wrong_name
 from equipoise.stigma.aggregate import noun_lexicon, short_lexicon
 from equipoise.stigma.library import load_library
 from equipoise.stigma.rows import Aggregation, Fill
@@ -171,7 +170,7 @@ def score_stigma(
         }
         notes = refuse_duplicates(tables)
         fills = [fill for table in tables.values() for fill in table]
-        metrics = stigma_metrics(stigma_effects(fills, Measure()))
+        metrics = nested(stigma_effects(fills, Measure()))
     if as_json:
         files = {str(path): len(table) for path, table in tables.items()}
         print_json({"files": files, "notes": notes, "metrics": metrics})

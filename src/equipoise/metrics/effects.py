@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
@@ -93,19 +93,6 @@ def adjusted_by_family(
         for (key, _), p in zip(members, adjust([p for _, p in members], method), strict=True)
         if p is not None
     }
-
-
-def figures(row: Effect, adjusted: Mapping[str, Mapping[str, float]]) -> Nested:
-    """Lay out one effect for a metrics file: n, and whatever is defined; `adjusted` has -log10 p by method and key."""
-    defined: dict[str, float | None] = {
-        "estimate": row.estimate,
-        "ci_low": row.ci_low,
-        "ci_high": row.ci_high,
-        "neg_log10_p": row.neg_log10_p,
-        "neg_log10_p_holm": row.neg_log10_p_holm,
-        **{f"neg_log10_p_{method}": by_key.get(row.key) for method, by_key in adjusted.items()},
-    }
-    return {"n": row.n, **{name: rounded(value) for name, value in defined.items() if value is not None}}
 
 
 def rounded(value: float) -> float:

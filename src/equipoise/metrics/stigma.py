@@ -24,12 +24,12 @@ Source: Lin, Njoo, Field, Sharma, Reinecke, Althoff & Tsvetkov (2022), EMNLP, ta
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Effect, Study
-from equipoise.metrics.effects import Estimate, Group, effect, with_adjusted
+from equipoise.metrics.effects import Estimate, Group, Nested, effect, rounded, with_adjusted
 from equipoise.metrics.options import Measure
 from equipoise.stats import groups, paired, power
 from equipoise.stats.clusters import cluster_means
@@ -44,6 +44,16 @@ FAMILIES = tuple(f"{question}_{name}" for question in QUESTIONS for name in (*SE
 """Families whose tests are adjusted together."""
 ALL = "all"
 """The group of all sentences of a question."""
+MEASURES = (
+    *("female", "male", "unspecified", "disparity", "disparity_clustered"),
+    *("disparity_corrected", "disparity_corrected_clustered"),
+)
+"""What `equipoise score stigma` gives of a group."""
+FIGURES = (
+    *("estimate", "ci_low", "ci_high", "neg_log10_p"),
+    *("neg_log10_p_holm", "neg_log10_p_bonferroni", "neg_log10_p_bh"),
+)
+"""What it gives of a measure, where it is defined."""
 SHOWN = 3
 """Maximum number of missing fills listed in an error."""
 
@@ -58,14 +68,35 @@ def stigma_effects(fills: Sequence[Fill], options: Measure) -> list[Effect]:
     # Sums of floats depend on their order.
     fills = sorted(fills, key=lambda fill: fill.key)
     rows = [row for question in QUESTIONS for row in _question_effects(question, fills, options)]
-    adjusted = with_adjusted(tested_together(rows), FAMILIES)
+    # All dimensions of stigma together are not part of their family's adjustment.
+    tested = [row for row in rows if not (row.family.startswith("rq2") and row.group == ALL)]
+    adjusted = with_adjusted(tested, FAMILIES)
     alone = {row.key: row for row in rows} | {row.key: row for row in adjusted}
     return [alone[key] for key in sorted(alone)]
 
 
-def tested_together(effects: Sequence[Effect]) -> list[Effect]:
-    """Exclude effects that are not part of their family's adjustment: all dimensions of stigma together."""
-    return [row for row in effects if not (row.family.startswith("rq2") and row.group == ALL)]
+def nested(effects: Sequence[Effect]) -> dict[str, dict[str, Nested]]:
+    """Nest the study's effects by family, group and measure, the group of all sentences last."""
+    tables: dict[str, dict[str, Nested]] = {}
+    by_group: dict[tuple[str, str], dict[str, Effect]] = {}
+    for row in effects:
+        by_group.setdefault((row.family, row.group), {})[row.measure] = row
+    for family, group in sorted(by_group, key=lambda one: (FAMILIES.index(one[0]), one[1] == ALL, one[1])):
+        rows = by_group[family, group]
+        measures: Nested = {name: _figures(rows, name) for name in MEASURES if name in rows}
+        tables.setdefault(family, {})[group] = measures
+    return tables
+
+
+def _figures(rows: Mapping[str, Effect], measure: str) -> Nested:
+    """Lay out what is defined of one measure; beside the disparity both sizes of effect, and Welch's test."""
+    sources = [(name, measure, name) for name in FIGURES]
+    sources.append(("minimum_detectable_effect", f"{measure}_minimum_detectable_effect", "estimate"))
+    if measure == "disparity":
+        sources += [(name, name, "estimate") for name in ("d_pooled", "d_z")]
+        sources.append(("neg_log10_p_welch", "disparity_welch", "neg_log10_p"))
+    values = {name: getattr(rows.get(source), field, None) for name, source, field in sources}
+    return {"n": rows[measure].n, **{name: rounded(value) for name, value in values.items() if value is not None}}
 
 
 def _question_effects(question: Question, fills: Sequence[Fill], options: Measure) -> Iterator[Effect]:

@@ -31,7 +31,7 @@ from equipoise.published.catalogue import (
     verdict,
 )
 from equipoise.published.equilens import SCORES, city_figures, equilens_figures, released_scores
-from equipoise.published.lin_figures import lin_figures, recursion_figures, token_figures
+from equipoise.published.lin import lin_figures, recursion_figures, token_figures
 from equipoise.published.medmcqa import CITIES, QUESTIONS, medmcqa_figures, released_sizes
 from equipoise.questions.neutral.lexicon import load_lexicon
 from equipoise.questions.neutral.neutralise import select

@@ -114,8 +114,13 @@ def load_names(lists: NameLists) -> dict[Gender, tuple[str, ...]]:
             message = f"{path}: the first names are not imported: run `equipoise import names`, or do without names"
             raise EquipoiseError(message)
         _check(path, getattr(lists, gender), "run `equipoise import names` to fetch it again")
-        names[gender] = tuple(name.strip() for name in read_text(path).split("\n") if name.strip())
+        names[gender] = listed_names(path)
     return names
+
+
+def listed_names(path: Path) -> tuple[str, ...]:
+    """Read a list of first names, one a line."""
+    return tuple(name.strip() for name in read_text(path).split("\n") if name.strip())
 
 
 def _check(path: Path, wanted: NameList, fix: str) -> None:

@@ -1,4 +1,4 @@
-"""Lin et al. (2022): readers of the released files, and of files in their form.
+"""Lin et al. (2022): readers of the released files, detection of duplicate files, and the figures for RoBERTa.
 
 rq1 CSV     `probability`, `gender`, `diagnosis`, `prompt`: one row for each sentence, condition and gender.
 rq2 CSV     `female_prob`, `male_prob`, `diagnosis`, `sequence`, `stigma_category`: one row for each sentence and
@@ -14,23 +14,42 @@ figures over part of them are not comparable. An error names the file, the row a
 
 The sentences differ from the paper's appendix in three ways, all of them kept: three sentences that the paper has in
 another form, three misspelt words in earlier files, and `<mask>` and `[diagnosis]` for the two places.
+
+A released file of one model is a copy of another model's. Two models, or two sets of conditions, never agree in every
+digit of hundreds of probabilities, so that agreement means one input given twice, or one under the wrong name.
+The figures are tables 3 to 6, and the paths and predictions beneath them.
 """
 
 from __future__ import annotations
 
 import ast
-import csv
-import io
+import math
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import product
+from dataclasses import dataclass
+from itertools import combinations, product
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import read_text
-from equipoise.stigma.aggregate import THRESHOLD, Lexicon, Shares, Token, attribute_ends, attribute_words, remainder
-from equipoise.stigma.library import CONDITION, MASK, Gender, Library, Template
-from equipoise.stigma.rows import Aggregation, ConditionSet, Fill, Question
+from equipoise.core.records import Effect, read_text, sha256
+from equipoise.core.tables import csv_rows
+from equipoise.metrics.options import Measure
+from equipoise.metrics.stigma import stigma_effects
+from equipoise.published.fetch import listed_names
+from equipoise.stigma.aggregate import (
+    THRESHOLD,
+    Lexicon,
+    Shares,
+    Token,
+    attribute_ends,
+    attribute_words,
+    fill,
+    noun_lexicon,
+    remainder,
+    short_lexicon,
+)
+from equipoise.stigma.library import CONDITION, MASK, Gender, Library, Template, load_library
+from equipoise.stigma.rows import Aggregation, Fill, Question
 
 RELEASED_ONLY = (
     Template(
@@ -58,6 +77,31 @@ MISSPELT = {"treament": "treatment", "emploer": "employer", "nieghbors": "neighb
 PLACES = {"<mask>": MASK, "[MASK]": MASK, "[diagnosis]": CONDITION}
 GENDERS = {"female": "female", "male": "male", "ambig": "unspecified", "unspecified": "unspecified"}
 """The names that the released files give to the three shares, in lower case."""
+TOLERANCE = 1e-9
+"""Probabilities that differ by no more are one number: released ones have 16 digits, sums of them lose the last two."""
+
+WRONG_NAMES = {
+    # attribute_recursive_3steps_TOPK_10_BEAM_10_roberta_non_result.csv, as released
+    "30d3ba83786cd9a0d808910662c16e15af546d5b88c7aef86e6aaf359f5a7cbe": (
+        "mentalroberta",
+        "the bytes of MentalRoBERTa's …_mentalroberta_non_result.csv; RoBERTa's own are in …_roberta_nonmh_result.csv",
+    ),
+}
+"""Released files known to be another model's: what the name of a rightly named copy holds, and what they are."""
+RQ1 = {"mental": "roberta_all_df_intention.csv", "control": "roberta_all_df_intention_non_mh.csv"}
+RQ2 = {
+    "mental": "attribute_recursive_3steps_TOPK_10_BEAM_10_roberta__result.csv",
+    "control": "attribute_recursive_3steps_TOPK_10_BEAM_10_roberta_nonmh_result.csv",
+}
+STEPS = {"mental": "roberta_.csv", "control": "roberta_nonmh.csv"}
+FIRST_NAMES: dict[Gender, str] = {"female": "women_top_1000_names_only.csv", "male": "men_top_1000_names_only.csv"}
+SETS = {"mental": "mh", "control": "non_mh"}
+"""The published names of the two sets of conditions."""
+SHARES = ("female", "male", "unspecified")
+Sentence = tuple[Template, str]
+"""A template, and the name of a condition."""
+TABLES = {"rq1": ("table3_rq1", "table4_rq1_disparity"), "rq2": ("table5_rq2", "table6_rq2_disparity")}
+MODEL = "roberta"
 
 
 class Place(NamedTuple):
@@ -73,15 +117,15 @@ class Place(NamedTuple):
 
 
 class Wordings:
-    """Finds templates and conditions by the text of the released files; `sets` gives each condition's set."""
+    """Finds templates and conditions by the text of the released files; `conditions` are the library's, by name."""
 
     def __init__(self, library: Library) -> None:
         """Take the library's templates and conditions, and the sentences that only the released files have."""
         templates = (*library.templates, *RELEASED_ONLY)
-        self.sets: dict[str, ConditionSet] = {one.name: one.condition_set for one in library.conditions}
+        self.conditions = {one.name: one for one in library.conditions}
         self._by_text = {template.text: template for template in templates}
         self._edges: dict[tuple[Question, str], list[tuple[Template, str, str]]] = {}
-        for template, condition in product(templates, self.sets):
+        for template, condition in product(templates, self.conditions):
             before, after = template.about(condition).split(MASK)
             self._edges.setdefault((template.question, condition), []).append((template, before.rstrip(), after))
 
@@ -98,7 +142,7 @@ class Wordings:
         sentence = _corrected(sentence)
         fitting = [
             Place(template, name, *phrase)
-            for name in ([condition] if condition is not None else self.sets)
+            for name in ([condition] if condition is not None else self.conditions)
             for template, before, after in self._edges[question, name]
             if (phrase := _phrase(sentence, before, after))
         ]
@@ -122,59 +166,48 @@ def _corrected(text: str) -> str:
 
 def read_rq1(path: Path, wordings: Wordings) -> list[Fill]:
     """Read the probabilities of rq1, three rows a sentence and condition."""
-    shares: dict[tuple[str, str], dict[str, float]] = {}
-    templates: dict[str, Template] = {}
-    for number, row in _csv_rows(path, ("probability", "gender", "diagnosis", "prompt")):
-        where = f"{path}, row {number}"
+    shares: dict[Sentence, dict[str, float]] = {}
+    for where, row in _rows(path, ("probability", "gender", "diagnosis", "prompt")):
         template = _template(row["prompt"], "rq1", wordings, f"{where}: field prompt")
         condition = _condition(row["diagnosis"], wordings, where)
         gender = GENDERS.get(row["gender"].strip().lower())
         if gender is None:
             message = f"{where}: field gender: {row['gender']!r} is none of {', '.join(GENDERS)}: correct it"
             raise EquipoiseError(message)
-        found = shares.setdefault((template.key, condition), {})
+        found = shares.setdefault((template, condition), {})
         if gender in found:
             message = f"{where}: {gender} of {row['prompt']!r}, {condition} is a duplicate of an earlier row: keep one"
             raise EquipoiseError(message)
         found[gender] = probability(row, "probability", where)
-        templates[template.key] = template
-    for (key, condition), found in shares.items():
-        if missing := [gender for gender in dict.fromkeys(GENDERS.values()) if gender not in found]:
-            message = f"{path}: {templates[key].text!r}, {condition}: no row with gender {missing[0]}: add it"
+    for (template, condition), found in shares.items():
+        if missing := [gender for gender in SHARES if gender not in found]:
+            message = f"{path}: {template.text!r}, {condition}: no row with gender {missing[0]}: add it"
             raise EquipoiseError(message)
-    summed = {
-        place: Shares(found["female"], found["male"], found["unspecified"], {}) for place, found in shares.items()
-    }
-    return _fills(path, summed, templates, wordings)
+    return _fills(path, {sentence: Shares(**found, words={}) for sentence, found in shares.items()}, wordings)
 
 
 def read_rq2(path: Path, wordings: Wordings) -> list[Fill]:
     """Read the probabilities of rq2, one row a sentence and condition; `unspecified` is what is left of 1."""
-    shares: dict[tuple[str, str], Shares] = {}
-    templates: dict[str, Template] = {}
-    for number, row in _csv_rows(path, ("female_prob", "male_prob", "diagnosis", "sequence", "stigma_category")):
-        where = f"{path}, row {number}"
+    shares: dict[Sentence, Shares] = {}
+    for where, row in _rows(path, ("female_prob", "male_prob", "diagnosis", "sequence", "stigma_category")):
         template = _template(row["sequence"], "rq2", wordings, f"{where}: field sequence")
         _require_dimension(row, template, where)
         condition = _condition(row["diagnosis"], wordings, where)
-        if (template.key, condition) in shares:
+        if (template, condition) in shares:
             message = f"{where}: {row['sequence']!r}, {condition} is a duplicate of an earlier row: keep one"
             raise EquipoiseError(message)
         female, male = (probability(row, name, where) for name in ("female_prob", "male_prob"))
         if female + male > 1 + 1e-6:
             message = f"{where}: female_prob and male_prob add up to {female + male:.6f}, more than 1: correct them"
             raise EquipoiseError(message)
-        shares[template.key, condition] = Shares(female, male, remainder(female, male), {})
-        templates[template.key] = template
-    return _fills(path, shares, templates, wordings)
+        shares[template, condition] = Shares(female, male, remainder(female, male), {})
+    return _fills(path, shares, wordings)
 
 
 def read_steps(path: Path, wordings: Wordings, lexicon: Lexicon, aggregation: Aggregation = "words") -> list[Fill]:
     """Read the paths of rq2 and sum them, in their order, by the gender of the word that ended each."""
-    ended: dict[tuple[str, str], list[tuple[Gender | None, str, float]]] = {}
-    templates: dict[str, Template] = {}
-    for number, row in _csv_rows(path, ("diagnosis", "stigma_category", "sequence", "probability")):
-        where = f"{path}, row {number}"
+    ended: dict[Sentence, list[tuple[Gender | None, str, float]]] = {}
+    for where, row in _rows(path, ("diagnosis", "stigma_category", "sequence", "probability")):
         condition = _condition(row["diagnosis"], wordings, where)
         place = wordings.place(row["sequence"], "rq2", condition)
         if place is None:
@@ -187,14 +220,10 @@ def read_steps(path: Path, wordings: Wordings, lexicon: Lexicon, aggregation: Ag
             raise EquipoiseError(message)
         counted = gender if whole or aggregation == "legacy" else None
         path_ = (counted, word, probability(row, "probability", where))
-        ended.setdefault((place.template.key, condition), []).append(path_)
-        templates[place.template.key] = place.template
-    sets = {wordings.sets[condition] for _, condition in ended}
-    conditions = [name for name, condition_set in wordings.sets.items() if condition_set in sets]
+        ended.setdefault((place.template, condition), []).append(path_)
     return [
-        fill(template, condition, wordings, attribute_ends(ended.get((template.key, condition), [])))
-        for condition in conditions
-        for template in templates.values()
+        fill(template, wordings.conditions[condition], "masked", attribute_ends(ended.get((template, condition), [])))
+        for template, condition in _expected(ended, wordings)
     ]
 
 
@@ -212,30 +241,18 @@ def phrase_end(phrase: str, lexicon: Lexicon, *, glued: bool = False) -> tuple[s
     return words[0], lexicon.gender_at_end(words[0]), False
 
 
-def _csv_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
-    """Read a CSV file: the number of a row's last line, and its fields by column name without spaces around it."""
-    reader = csv.reader(io.StringIO(read_text(path).removeprefix("\ufeff"), newline=""), strict=True)
-    try:
-        header = [name.strip() for name in next(reader, [])]
-        if missing := [name for name in columns if name not in header]:
-            message = f"{path}, row 1: no column {missing[0]}; there are {', '.join(header) or 'none'}: give that form"
+def _rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:
+    """Read a CSV file: the place of each row, and its fields by column name without spaces around it."""
+    empty = True
+    for number, cells in csv_rows(path):
+        row = {name.strip(): cell or "" for name, cell in cells.items()}
+        if missing := [name for name in columns if name not in row]:
+            message = f"{path}: no column {missing[0]}; there are {', '.join(row)}: give that form"
             raise EquipoiseError(message)
-        empty = True
-        for fields in reader:
-            if not fields:
-                continue
-            if len(fields) != len(header):
-                message = (
-                    f"{path}, row {reader.line_num}: {len(fields)} fields instead of {len(header)}: correct the row"
-                )
-                raise EquipoiseError(message)
-            empty = False
-            yield reader.line_num, dict(zip(header, fields, strict=True))
-    except csv.Error as error:
-        message = f"{path}, row {reader.line_num}: not CSV ({error}): correct the row"
-        raise EquipoiseError(message) from error
+        empty = False
+        yield f"{path}, row {number}", row
     if empty:
-        message = f"{path}: no rows under the header: give the whole file"
+        message = f"{path}: no rows under a header: give the whole file"
         raise EquipoiseError(message)
 
 
@@ -249,7 +266,7 @@ def _template(text: str, question: Question, wordings: Wordings, where: str) -> 
 
 def _condition(text: str, wordings: Wordings, where: str) -> str:
     condition = text.strip()
-    if condition not in wordings.sets:
+    if condition not in wordings.conditions:
         message = (
             f"{where}: field diagnosis: {text!r} is not a condition of conditions.yaml: correct it, or add it there"
         )
@@ -276,38 +293,28 @@ def probability(row: Mapping[str, Any], name: str, where: str) -> float:
     return value
 
 
-def _fills(
-    path: Path, found: Mapping[tuple[str, str], Shares], templates: Mapping[str, Template], wordings: Wordings
-) -> list[Fill]:
+def _expected(found: Mapping[Sentence, object], wordings: Wordings) -> Iterator[Sentence]:
+    """Give every template found with every condition of the sets that occur, condition by condition."""
+    sets = {wordings.conditions[condition].condition_set for _, condition in found}
+    templates = list(dict.fromkeys(template for template, _ in found))
+    for name, condition in wordings.conditions.items():
+        if condition.condition_set in sets:
+            yield from ((template, name) for template in templates)
+
+
+def _fills(path: Path, found: Mapping[Sentence, Shares], wordings: Wordings) -> list[Fill]:
     """Build the rows of a file; one in which a template lacks a condition of the sets that occur is refused."""
-    sets = {wordings.sets[condition] for _, condition in found}
-    for condition, condition_set in wordings.sets.items():
-        for key, template in templates.items():
-            if condition_set in sets and (key, condition) not in found:
-                message = (
-                    f"{path}: incomplete: {template.text!r} is missing for {condition}: give the whole file, every "
-                    f"sentence with every condition of the {condition_set} set"
-                )
-                raise EquipoiseError(message)
-    return [fill(templates[key], condition, wordings, shares) for (key, condition), shares in found.items()]
-
-
-def fill(template: Template, condition: str, wordings: Wordings, shares: Shares) -> Fill:
-    """Build the row of one sentence about one condition."""
-    return Fill(
-        key=f"{template.question}/{template.key}/{condition}",
-        question=template.question,
-        template=template.key,
-        group=template.group,
-        polarity=template.polarity,
-        condition=condition,
-        condition_set=wordings.sets[condition],
-        scorer="masked",
-        female=shares.female,
-        male=shares.male,
-        unspecified=shares.unspecified,
-        words=shares.words,
-    )
+    for template, condition in _expected(found, wordings):
+        if (template, condition) not in found:
+            message = (
+                f"{path}: incomplete: {template.text!r} is missing for {condition}: give the whole file, every "
+                f"sentence with every condition of the {wordings.conditions[condition].condition_set} set"
+            )
+            raise EquipoiseError(message)
+    return [
+        fill(template, wordings.conditions[condition], "masked", shares)
+        for (template, condition), shares in found.items()
+    ]
 
 
 def read_tokens(
@@ -319,8 +326,7 @@ def read_tokens(
     threshold: float = THRESHOLD,
 ) -> list[Fill]:
     """Read the predictions that a run of rq1 logged, and sum them by gender."""
-    shares: dict[tuple[str, str], Shares] = {}
-    templates: dict[str, Template] = {}
+    shares: dict[Sentence, Shares] = {}
     for number, line in enumerate(read_text(path).split("\n"), start=1):
         if not line.startswith("[["):
             continue
@@ -332,16 +338,14 @@ def read_tokens(
                 message = f"{where}: one list of predictions is about {len(places)} sentences: give a list for each"
                 raise EquipoiseError(message)
             template, condition = places.pop()
-            if (template.key, condition) in shares:
+            if (template, condition) in shares:
                 message = f"{where}: {template.text!r}, {condition} is a duplicate of an earlier list: keep one"
                 raise EquipoiseError(message)
-            summed = attribute_words(tokens, lexicon, aggregation, threshold=threshold)
-            shares[template.key, condition] = summed
-            templates[template.key] = template
+            shares[template, condition] = attribute_words(tokens, lexicon, aggregation, threshold=threshold)
     if not shares:
         message = f"{path}: no list of predictions: give the log of a run, with its lines that begin with [["
         raise EquipoiseError(message)
-    return _fills(path, shares, templates, wordings)
+    return _fills(path, shares, wordings)
 
 
 def _lists(line: str, where: str) -> list[list[Any]]:
@@ -383,3 +387,143 @@ def _whose(prediction: Mapping[str, Any], wordings: Wordings, where: str) -> tup
         )
         raise EquipoiseError(message)
     return place.template, place.condition
+
+
+@dataclass(frozen=True, slots=True)
+class Duplicate:
+    """Two files with values in common.
+
+    `kind` is `bytes` (the files are the same), `values` (all rows agree within the tolerance) or `some` (the same model
+    run again: `equal` of the `rows` compared agree, at least half of them).
+    """
+
+    first: Path
+    second: Path
+    kind: Literal["bytes", "values", "some"]
+    equal: int
+    rows: int
+
+
+def duplicates(tables: Mapping[Path, Sequence[Fill]], tolerance: float = TOLERANCE) -> list[Duplicate]:
+    """Find every two files that agree, by sentence and condition or, whatever their rows are named, by position."""
+    digests = {path: sha256(path) for path in tables}
+    found = []
+    for first, second in combinations(tables, 2):
+        rows = min(len(tables[first]), len(tables[second]))
+        equal = _agreeing(tables[first], tables[second], tolerance)
+        if digests[first] == digests[second]:
+            found.append(Duplicate(first, second, "bytes", equal, rows))
+        elif rows and equal == rows == max(len(tables[first]), len(tables[second])):
+            found.append(Duplicate(first, second, "values", equal, rows))
+        elif rows and 2 * equal >= rows:
+            found.append(Duplicate(first, second, "some", equal, rows))
+    return found
+
+
+def wrong_name(path: Path) -> str | None:
+    """Describe what a released file holds where it is known to be another model's; else None."""
+    model, truth = WRONG_NAMES.get(sha256(path), ("", ""))
+    return truth if truth and model not in path.name.lower() else None
+
+
+def _agreeing(first: Sequence[Fill], second: Sequence[Fill], tolerance: float) -> int:
+    """Count the rows that agree: by key or by position, whichever gives more."""
+    by_key = {fill.key: fill for fill in second}
+    keyed = [(fill, by_key[fill.key]) for fill in first if fill.key in by_key]
+    placed = list(zip(first, second, strict=False))
+    return max(sum(_same(one, other, tolerance) for one, other in pairs) for pairs in (keyed, placed))
+
+
+def _same(one: Fill, other: Fill, tolerance: float) -> bool:
+    return all(abs(getattr(one, share) - getattr(other, share)) <= tolerance for share in SHARES)
+
+
+def lin_figures(folder: Path, data: Path) -> dict[str, float]:
+    """Compute tables 3 to 6, as `lin/<table>/roberta/…`."""
+    wordings = Wordings(load_library(data / "sentences"))
+    fills = [fill for name in RQ1.values() for fill in read_rq1(folder / "lin2022" / name, wordings)]
+    fills += [fill for name in RQ2.values() for fill in read_rq2(folder / "lin2022" / name, wordings)]
+    effects: dict[tuple[str, str], dict[str, Effect]] = {}
+    for row in stigma_effects(fills, Measure()):
+        effects.setdefault((row.family, row.group), {})[row.measure] = row
+    figures: dict[str, float] = {}
+    for (family, group), measures in effects.items():
+        question, kind = family.split("_")
+        table, differences = TABLES[question]
+        if kind == "difference":
+            figures |= {f"lin/{differences}/{MODEL}/{group}/{name}": value for name, value in _between(measures)}
+        else:
+            place = f"{MODEL}/{SETS[kind]}/{group}"
+            figures |= {f"lin/{table}/{place}/{name}": value for name, value in _within(measures)}
+            if (gap := measures["disparity"].estimate) is not None:
+                figures[f"lin/{differences}/{MODEL}/{group}/{SETS[kind]}"] = gap
+    return figures
+
+
+def recursion_figures(folder: Path, data: Path) -> dict[str, float]:
+    """Compare the released paths, summed as published, with the released results, as `recursion/<set>/…`."""
+    library = load_library(data / "sentences")
+    wordings, nouns = Wordings(library), noun_lexicon(library.words.nouns)
+    figures: dict[str, float] = {}
+    for kind, name in STEPS.items():
+        ours = read_steps(folder / "lin2022_steps" / name, wordings, nouns, "legacy")
+        theirs = read_rq2(folder / "lin2022" / RQ2[kind], wordings)
+        figures |= {f"recursion/{kind}/{measure}": value for measure, value in _compared(ours, theirs)}
+    return figures
+
+
+def token_figures(folder: Path, data: Path) -> dict[str, float]:
+    """Compare the logged predictions, summed with first names, with the released results, as `tokens/…`."""
+    library = load_library(data / "sentences")
+    wordings = Wordings(library)
+    names = {gender: listed_names(folder / "lin2022" / name) for gender, name in FIRST_NAMES.items()}
+    lexicon = short_lexicon(library.words.short, names)
+    ours = read_tokens(folder / "lin2022_tokens/output_roberta.txt", wordings, lexicon)
+    theirs = read_rq1(folder / "lin2022_tokens/roberta_all_df.csv", wordings)
+    again = read_rq1(folder / "lin2022" / RQ1["mental"], wordings)
+    figures = {f"tokens/same_run/{measure}": value for measure, value in _compared(ours, theirs)}
+    return figures | {f"tokens/run_again/{measure}": value for measure, value in _compared(ours, again)}
+
+
+def _within(measures: dict[str, Effect]) -> Iterator[tuple[str, float]]:
+    """Give a cell of tables 3 and 5: n, shares, the paired t test of female and male, and both kinds of d."""
+    yield "n", measures["disparity"].n
+    names = {**dict(zip(SHARES, SHARES, strict=True)), "d_pooled": "cohens_d_pooled", "d_z": "d_z"}
+    yield from _estimates(measures, names)
+    yield from _p(measures["disparity"])
+    if "d_z" in measures and (d := measures["d_z"].estimate) is not None:
+        yield "t", d * math.sqrt(measures["disparity"].n)  # t of paired values is d_z times the root of n
+
+
+def _between(measures: dict[str, Effect]) -> Iterator[tuple[str, float]]:
+    """Give a cell of tables 4 and 6 beside the two disparities: the independent t test between them, and d."""
+    yield from _estimates(measures, {"d_pooled": "cohens_d"})
+    yield from _p(measures["disparity"])
+    if (d := measures["d_pooled"].estimate) is not None:
+        half = measures["disparity"].n / 2
+        yield "t", d * math.sqrt(half / 2)  # t of two equal samples is d times the root of half their size
+
+
+def _estimates(measures: dict[str, Effect], names: dict[str, str]) -> Iterator[tuple[str, float]]:
+    for ours, published in names.items():
+        if ours in measures and (value := measures[ours].estimate) is not None:
+            yield published, value
+
+
+def _p(effect: Effect) -> Iterator[tuple[str, float]]:
+    if effect.neg_log10_p is not None:
+        yield "p", float(10.0**-effect.neg_log10_p)
+
+
+def _compared(ours: Sequence[Fill], theirs: Sequence[Fill]) -> Iterator[tuple[str, float]]:
+    """Count the sentences that both have, each with one condition, and give the largest difference of any share."""
+    known = {fill.key: fill for fill in theirs}
+    both = [(fill, known[fill.key]) for fill in ours if fill.key in known]
+    yield "sentences", len(both)
+    yield (
+        "largest_difference",
+        max(
+            (abs(float(getattr(one, share)) - float(getattr(other, share))) for one, other in both for share in SHARES),
+            default=math.inf,
+        ),
+    )

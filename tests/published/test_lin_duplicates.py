@@ -5,17 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from equipoise.core.records import sha256
-from equipoise.published import lin_figures as module
-from equipoise.published.lin import read_rq2
-from equipoise.published.lin_figures import duplicates, wrong_name
+from equipoise.published import lin as module
+from equipoise.published.lin import duplicates, read_rq2, wrong_name
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import pytest
 
-    from equipoise.published.lin import Wordings
-    from equipoise.published.lin_figures import Duplicate
+    from equipoise.published.lin import Duplicate, Wordings
 
 HEADER = ",female_prob,male_prob,diagnosis,sequence,stigma_category\n"
 SENTENCES = (
