@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
-TEXTS = st.text(min_size=1)
+KEYS = st.text(st.characters(exclude_categories=("C", "Zl", "Zp")), min_size=1)
 RESPONSES = st.lists(
     st.builds(
         Response,
-        key=TEXTS,
+        key=KEYS,
         replies=st.lists(st.text(), min_size=1).map(tuple),
         finished=st.lists(st.booleans()).map(tuple),
         log_likelihood=st.dictionaries(st.text(), FLOATS),
@@ -146,7 +146,7 @@ def test_two_rows_with_one_key_are_not_written(tmp_path: Path) -> None:
     ("line", "fault"),
     [
         (line_of(n="many"), "field n: Input should be a valid integer"),
-        (line_of(estimate=float("nan")), "field estimate: Input should be a finite number"),
+        (line_of(estimate=float("nan")), "NaN is not JSON: write null for a missing value"),
         (line_of(mean=1), "field mean: Extra inputs are not permitted"),
         (line_of(key=""), "field key: String should have at least 1 character"),
         (line_of(study="other"), "field study: Input should be 'vignettes'"),

@@ -143,7 +143,12 @@ BROKEN = [
     ("rq1", "5,0.3,Unspecified", "5,0.3,Male", r"row 6: male of .*, OCD is a duplicate of an earlier row: keep one"),
     ("rq1", "5,0.3,Unspecified,OCD,<mask> has [diagnosis]\n", "", r"OCD: no row with gender unspecified: add it"),
     ("rq1", "3,0.5,Female", "0.5,Female", r"row 4: 4 cells, 5 columns: quote cells with commas"),
-    ("rq1", "gender,", "sex,", r"released\.csv: no column gender; there are , probability, sex, diagnosis, prompt: give"),
+    (
+        "rq1",
+        "gender,",
+        "sex,",
+        r"released\.csv: no column gender; there are , probability, sex, diagnosis, prompt: give",
+    ),
     ("rq1", RQ1.partition("\n")[2], "", "no rows under a header: give the whole file"),
     ("rq1", RQ1, "", "no rows under a header: give the whole file"),
     ("rq1", "0,0.2,", '0,"0.2,', r"row \d: not CSV \(unexpected end of data\): fix the row"),

@@ -11,13 +11,16 @@ import hashlib
 import json
 import math
 import os
+import re
+import secrets
 import tempfile
+import unicodedata
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from equipoise.core.errors import EquipoiseError
 
@@ -27,6 +30,18 @@ HELD = 2**24
 """Bytes of unsorted rows held in memory (16 MiB); beyond that they are buffered on disk."""
 
 Text = Annotated[str, Field(min_length=1)]
+
+
+def _printable(key: str) -> str:
+    """Refuse a key that would break a line, a table or a terminal: one with control or formatting characters."""
+    if strange := next((one for one in key if not one.isprintable() and unicodedata.category(one) != "Zs"), None):
+        message = f"holds the character U+{ord(strange):04X}, which is not printable: give an id on one line"
+        raise ValueError(message)
+    return key
+
+
+Key = Annotated[Text, AfterValidator(_printable)]
+"""The key of a row: printable, on one line."""
 Study = Literal["vignettes", "questions", "exam", "stigma", "openr1", "cases"]
 Role = Literal["marginalised", "privileged"]
 Tier = Literal["single", "tier1", "tier2", "tier3", "mental_health_substance"]
@@ -45,7 +60,7 @@ class Row(Frozen):
 
     model_config = ConfigDict(allow_inf_nan=False)
 
-    key: Text
+    key: Key
     study: Study = "vignettes"
 
 
@@ -308,16 +323,16 @@ def _writing(path: Path) -> Iterator[None]:
 def _replace(path: Path, parts: Iterable[bytes]) -> None:
     """Write a temporary file and rename it; on failure leave nothing behind."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    # Not of `tempfile`: that would be readable by its owner alone, whatever the user's umask allows.
+    fresh = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with fresh.open("xb") as file:
             file.writelines(parts)
             file.flush()
             os.fsync(file.fileno())
-        Path(name).chmod(0o644)
-        Path(name).replace(path)
+        fresh.replace(path)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        fresh.unlink(missing_ok=True)
         raise
 
 
@@ -327,9 +342,9 @@ def write_json(path: Path, value: Any) -> None:  # noqa: ANN401
 
 
 def read_text(path: Path) -> str:
-    """Read a UTF-8 text file; a missing or undecodable one raises an EquipoiseError that names it."""
+    """Read a UTF-8 text file, without a byte order mark; a missing or undecodable one raises an EquipoiseError."""
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise _missing(path) from None
     except (OSError, UnicodeDecodeError) as error:
@@ -350,13 +365,56 @@ def fault(error: ValidationError) -> str:
     return f"field {'.'.join(map(str, first['loc'])) or '(row)'}: {first['msg']}"
 
 
+def json_value(where: str, text: str) -> Any:  # noqa: ANN401  (any JSON value)
+    """Parse one JSON text; invalid input raises an EquipoiseError that begins with `where`.
+
+    Refused are also what Python's parser takes but JSON does not define, or readers disagree on: a name given twice in
+    one object, NaN and infinities, half of a surrogate pair, integers of more digits than Python reads (4,300), and
+    values nested deeper than its parser follows.
+    """
+    try:
+        value = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
+        if ESCAPED.search(text) or SURROGATE.search(text):
+            json.dumps(value, ensure_ascii=False).encode()
+    except json.JSONDecodeError as error:
+        problem = f"not JSON ({error.msg} at column {error.colno}): fix or delete the row"
+    except RecursionError:
+        problem = "nested too deeply: give flatter values"
+    except UnicodeEncodeError:
+        problem = "half of a surrogate pair (\\ud800 to \\udfff): write the character itself"
+    except ValueError as error:
+        problem = f"{str(error).partition(';')[0]}: fix the value"
+    else:
+        return value
+    message = f"{where}: {problem}"
+    raise EquipoiseError(message)
+
+
+ESCAPED = re.compile(r"\\u[dD][89a-fA-F]")
+"""An escape of half of a surrogate pair: with the other half beside it, it is a character."""
+SURROGATE = re.compile("[\ud800-\udfff]")
+"""Half of a surrogate pair, which no UTF-8 file can hold."""
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        names = [name for name, _ in pairs]
+        message = f"duplicate name {next(name for name in names if names.count(name) > 1)!r} in one object"
+        raise ValueError(message)
+    return value
+
+
+def _no_constant(name: str) -> None:
+    message = f"{name} is not JSON: write null for a missing value"
+    raise ValueError(message)
+
+
 def parse(where: str, text: str, kind: type[M]) -> M:
     """Parse one JSON text as a model; invalid input raises an EquipoiseError that begins with `where`."""
+    value = json_value(where, text)
     try:
-        return kind.model_validate(json.loads(text))
-    except json.JSONDecodeError as error:
-        message = f"{where}: not JSON ({error.msg} at column {error.colno}): fix or delete the row"
-        raise EquipoiseError(message) from error
+        return kind.model_validate(value)
     except ValidationError as error:
         message = f"{where}: {fault(error)}"
         raise EquipoiseError(message) from error
@@ -373,11 +431,7 @@ def each(path: Path, kind: type[R]) -> Iterator[R]:
     for number, line in enumerate(_lines(path), start=1):
         if not line.strip():
             continue
-        try:
-            row = kind.model_validate_json(line)
-        except ValidationError:
-            # Half the speed, but distinguishes malformed JSON from an invalid row.
-            row = parse(f"{path}, row {number}", line, kind)
+        row = parse(f"{path}, row {number}", line, kind)
         if row.key in seen:
             message = f"{path}, row {number}: duplicate key {row.key!r} (first in row {seen[row.key]}): keep one"
             raise EquipoiseError(message)
@@ -388,7 +442,7 @@ def each(path: Path, kind: type[R]) -> Iterator[R]:
 def _lines(path: Path) -> Iterator[str]:
     """Read lines lazily; unlike `splitlines`, not split at U+2028 and the like, which JSON leaves unescaped."""
     try:
-        with path.open(encoding="utf-8") as file:
+        with path.open(encoding="utf-8-sig") as file:
             for line in file:
                 yield line.removesuffix("\n")
     except FileNotFoundError:

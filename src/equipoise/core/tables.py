@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError
 
-from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import fault, read_text
+from equipoise.core.errors import EquipoiseError, one_line
+from equipoise.core.records import fault, json_value, read_text
 
 M = TypeVar("M", bound=BaseModel)
 Id = Annotated[str, Field(coerce_numbers_to_str=True, pattern=r"\S")]
@@ -40,14 +39,10 @@ def table_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 def json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Read a JSONL file of objects as (line number, row); any other line raises an EquipoiseError that names it."""
     # Not splitlines(): a text may contain other characters that Python treats as line ends.
-    for number, line in enumerate(read_text(path).removeprefix("\ufeff").split("\n"), start=1):
+    for number, line in enumerate(read_text(path).split("\n"), start=1):
         if not line.strip():
             continue
-        try:
-            row = json.loads(line)
-        except json.JSONDecodeError as error:
-            message = f"{path}, row {number}: not JSON ({error.msg} at column {error.colno}): fix or delete the row"
-            raise EquipoiseError(message) from error
+        row = json_value(f"{path}, row {number}", line)
         if not isinstance(row, dict):
             message = f"{path}, row {number}: not a JSON object: give one object per row"
             raise EquipoiseError(message)
@@ -59,17 +54,17 @@ def parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     import pandas as pd
 
     try:
-        table = pd.read_parquet(path)
+        rows = pd.read_parquet(path).to_dict("records")
     except FileNotFoundError:
         message = f"{path}: no such file: check the path"
         raise EquipoiseError(message) from None
     except ImportError as error:
         message = f"{path}: reading parquet needs pyarrow: run `pip install pyarrow`, or give the rows as JSONL"
         raise EquipoiseError(message) from error
-    except (OSError, ValueError) as error:
-        message = f"{path}: cannot be read as parquet ({error}): give a parquet or JSONL file"
+    except Exception as error:  # Arrow's own exceptions derive from several of Python's, or from none of them
+        message = f"{path}: cannot be read as parquet ({one_line(error)}): give a parquet or JSONL file"
         raise EquipoiseError(message) from error
-    for number, row in enumerate(table.to_dict("records"), start=1):
+    for number, row in enumerate(rows, start=1):
         yield number, {str(name): None if _missing(value) else value for name, value in row.items()}
 
 
@@ -78,10 +73,13 @@ def csv_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
     A row whose number of cells differs from the header's raises an EquipoiseError that names it.
     """
-    reader = csv.reader(io.StringIO(read_text(path).removeprefix("\ufeff"), newline=""), strict=True)
+    reader = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
     number = 0
     try:
         columns = next(reader, [])
+        if twice := [name for number, name in enumerate(columns) if name in columns[:number]]:
+            message = f"{path}: duplicate column {twice[0]!r}: rename one of them"
+            raise EquipoiseError(message)
         for cells in reader:
             if not cells:
                 continue

@@ -10,13 +10,20 @@ import yaml
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import fault, read_text
+from equipoise.core.records import SURROGATE, fault, read_text
 
 M = TypeVar("M", bound=BaseModel)
 
 
-class _UniqueKeyLoader(yaml.SafeLoader):
-    """A safe loader that rejects duplicate keys, where plain YAML silently keeps the last."""
+class _Loader(yaml.SafeLoader):
+    """A safe loader that rejects duplicate keys, of which plain YAML keeps the last, and half of a surrogate pair."""
+
+    def construct_scalar(self, node: yaml.ScalarNode | yaml.MappingNode) -> str:
+        text = str(super().construct_scalar(node))
+        if SURROGATE.search(text):
+            problem = "half of a surrogate pair"
+            raise yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
+        return text
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:  # noqa: FBT001, FBT002  (inherited signature)
         seen: set[Hashable] = set()
@@ -34,13 +41,18 @@ class _UniqueKeyLoader(yaml.SafeLoader):
 def read_yaml(path: Path) -> object:
     """Read a YAML file as plain values; malformed YAML or a duplicate key raises an EquipoiseError with the line."""
     try:
-        return yaml.load(read_text(path), Loader=_UniqueKeyLoader)  # noqa: S506  (a SafeLoader)
+        return yaml.load(read_text(path), Loader=_Loader)  # noqa: S506  (a SafeLoader)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         message = f"{path}, line {line}: malformed YAML ({error.problem}): fix that line or the one before it"
         raise EquipoiseError(message) from error
-    except (yaml.YAMLError, ValueError) as error:  # a control character; a date or number that does not exist
-        message = f"{path}: malformed YAML ({str(error).splitlines()[0]}): fix the file"
+    except RecursionError:
+        message = f"{path}: nested too deeply: give flatter values"
+        raise EquipoiseError(message) from None
+    except (yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError) as error:
+        # A control character; a date or number that does not exist; a tag that PyYAML does not check (`!!bool maybe`).
+        problem = next(iter(str(error).splitlines()), type(error).__name__)
+        message = f"{path}: malformed YAML ({problem}): fix the file"
         raise EquipoiseError(message) from error
 
 

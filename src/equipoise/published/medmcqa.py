@@ -50,7 +50,7 @@ QUESTIONS = "equilens/medmcqa_questions/medmcqa_{city}.parquet"
 CITIES = ("london", "edinburgh", "dublin")
 SET_SIZE = 1000
 """Questions in each released set of a city."""
-RESAMPLES = 20
+RESAMPLES = 100
 """No published interval is compared, so as few resamples as possible are drawn."""
 
 
