@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.questions.rows import Attempt, Attribute, Direction, Group, Neutralised, Variant
-from equipoise.questions.variants.agents import Arm, Design, Generator, arms
+from equipoise.questions.rows import Neutralised, Variant
+from equipoise.questions.variants.agents import Arm, Design, Generate, Request, arms
 from equipoise.questions.variants.loop import Perturbed, perturb, triggered
 from equipoise.questions.variants.validators import Clinical
-from equipoise.questions.variants.writers import RulesFuser, RulesGenerator
+from equipoise.questions.variants.writers import RulesGenerator, insert
 
 Make = Callable[..., Neutralised]
 
@@ -36,12 +36,12 @@ class Evaluator:
 def run(
     items: Sequence[Neutralised],
     evaluator: Evaluator,
-    generator: Generator,
+    generator: Generate,
     clinical: Clinical,
     design: Design = "paper",
 ) -> Perturbed:
     """Perturb with the rules fuser."""
-    return perturb(items, design=design, generate=generator, fuse=RulesFuser(), evaluate=evaluator, clinical=clinical)
+    return perturb(items, design=design, generate=generator, fuse=insert, evaluate=evaluator, clinical=clinical)
 
 
 @pytest.mark.parametrize(("design", "expected"), [("paper", 6), ("crossed", 12)])
@@ -88,7 +88,7 @@ def test_a_single_attempt_asks_the_evaluator_nothing(make: Make, rules: RulesGen
         [make(key="a")],
         design="paper",
         generate=rules,
-        fuse=RulesFuser(),
+        fuse=insert,
         evaluate=evaluator,
         clinical=clinical,
         attempts=1,
@@ -142,19 +142,16 @@ def test_original_and_neutral_come_along(make: Make, rules: RulesGenerator, clin
     assert not any(key.startswith("no/") for keys in evaluator.calls for key in keys)
 
 
-class Scripted(Generator):
+class Scripted:
     """A generator that gives its lines in turn, the same for every arm."""
 
     def __init__(self, *lines: str | None) -> None:
         """Take the lines."""
         self.lines = lines
 
-    def generate(
-        self, item: Neutralised, attribute: Attribute, group: Group, direction: Direction, feedback: Sequence[Attempt]
-    ) -> str | None:
+    def __call__(self, requests: Sequence[Request]) -> list[str | None]:
         """Give the next line."""
-        del item, attribute, group, direction
-        return self.lines[len(feedback)]
+        return [self.lines[len(request.feedback)] for request in requests]
 
 
 SOUND = "A White and Black man and woman. Both high-income and low-income. That is all."

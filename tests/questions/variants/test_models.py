@@ -20,9 +20,9 @@ from equipoise.questions.variants.writers import (
     ModelFuser,
     ModelGenerator,
     Replay,
-    RulesFuser,
     RulesGenerator,
     choose_agents,
+    insert,
     load_replay,
 )
 
@@ -51,7 +51,7 @@ def test_generation_prompt(make: Make, templates: Templates) -> None:
     model = Model(" One.\nTwo. Three. \n")
     item = make()
 
-    actual = ModelGenerator(model, templates.generation).generate(item, *ARM, [])
+    (actual,) = ModelGenerator(model, templates.generation)([Request(item, ARM, [])])
 
     assert actual == "One. Two. Three."
     ((system, user),) = model.calls[0]
@@ -75,7 +75,7 @@ def test_feedback_is_told(make: Make, failed: Failed, templates: Templates) -> N
         failed(2, background="Due.", answer=None, violations=("numerals",)),
     ]
 
-    ModelGenerator(model, templates.generation).generate(make(), *ARM, feedback)
+    ModelGenerator(model, templates.generation)([Request(make(), ARM, feedback)])
 
     user = model.calls[0][0][1]
     assert "Attempt 1 did not reach the aim. It read: Uno.\n  The model under test chose C." in user.replace(
@@ -89,10 +89,10 @@ def test_feedback_is_told(make: Make, failed: Failed, templates: Templates) -> N
 def test_a_round_is_one_call(make: Make, templates: Templates) -> None:
     """All requests of a round go to the model together, in order."""
     model = Model("x")
-    requests = [Request(make(key=key), ARM, ()) for key in "abc"]
+    requests = [Request(make(key=key), ARM, []) for key in "abc"]
 
-    ModelGenerator(model, templates.generation).generate_all(requests)
-    ModelFuser(model, templates.fusion).fuse_all([(request.item, "b") for request in requests])
+    ModelGenerator(model, templates.generation)(requests)
+    ModelFuser(model, templates.fusion)([(request.item, "b") for request in requests])
 
     assert [len(call) for call in model.calls] == [3, 3]
 
@@ -101,7 +101,7 @@ def test_fusion_prompt(make: Make, templates: Templates) -> None:
     """The model is given vignette and background, and the sentence with which the text must end."""
     model = Model(" Text. ")
 
-    actual = ModelFuser(model, templates.fusion).fuse(make("A patient limps. What is best?"), "B{question}.")
+    (actual,) = ModelFuser(model, templates.fusion)([(make("A patient limps. What is best?"), "B{question}.")])
 
     assert actual == "Text."
     user = model.calls[0][0][1]
@@ -126,7 +126,7 @@ def earlier(make: Make, rules: RulesGenerator, clinical: Clinical) -> Perturbed:
         [make()],
         design="paper",
         generate=rules,
-        fuse=RulesFuser(),
+        fuse=insert,
         evaluate=lambda rows: ["A"] * len(rows),
         clinical=clinical,
     )
@@ -137,8 +137,8 @@ def again(item: Neutralised, replay: Replay, clinical: Clinical) -> Perturbed:
     return perturb(
         [item],
         design="paper",
-        generate=replay,
-        fuse=replay,
+        generate=replay.generate,
+        fuse=replay.fuse,
         evaluate=lambda rows: ["A"] * len(rows),
         clinical=clinical,
     )
@@ -166,7 +166,7 @@ def test_variants_give_one_attempt_an_arm(tmp_path: Path, make: Make, clinical: 
 def test_an_unknown_background(make: Make) -> None:
     """A background that no stored row has cannot be fused."""
     with pytest.raises(EquipoiseError, match=r"^item i1: no stored text has the background 'x'"):
-        Replay([]).fuse(make(), "x")
+        Replay([]).fuse([(make(), "x")])
 
 
 def test_rules_are_the_default_and_ask_no_model(templates: Templates) -> None:
@@ -178,7 +178,7 @@ def test_rules_are_the_default_and_ask_no_model(templates: Templates) -> None:
     generator, fuser = choose_agents(Perturb(), templates, ask)  # type: ignore[arg-type, return-value]
 
     assert isinstance(generator, RulesGenerator)
-    assert isinstance(fuser, RulesFuser)
+    assert fuser is insert
 
 
 def test_a_models_name_makes_it_the_agent(templates: Templates) -> None:

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from equipoise.questions.rows import GROUPS, Attempt, Neutralised
-from equipoise.questions.variants.agents import NAMING, Arm, arms
+from equipoise.questions.variants.agents import NAMING, Arm, Request, arms
 from equipoise.questions.variants.templates import CHOICE, Templates
 from equipoise.questions.variants.validators import Clinical, violations
-from equipoise.questions.variants.writers import RulesFuser, RulesGenerator, stage
+from equipoise.questions.variants.writers import RulesGenerator, insert, stage
 from equipoise.text.sentences import sentence_spans
 
 Make = Callable[..., Neutralised]
@@ -35,7 +35,7 @@ VIGNETTES = (
 def backgrounds(rules: RulesGenerator, item: Neutralised, failed: Failed) -> Iterator[tuple[Arm, int, str]]:
     """Write all that the crossed design and three attempts can ask for."""
     for arm, number in product(arms("crossed"), (1, 2, 3)):
-        yield arm, number, rules.generate(item, *arm, [failed(n) for n in range(1, number)])
+        yield arm, number, rules.background(Request(item, arm, [failed(n) for n in range(1, number)]))
 
 
 @settings(deadline=None, max_examples=25)
@@ -47,7 +47,7 @@ def test_every_text_passes_every_check_and_all_differ(
     item = make(neutral, key=key)
     seen = set()
     for arm, _, background in backgrounds(rules, item, failed):
-        text = RulesFuser().fuse(item, background)
+        (text,) = insert([(item, background)])
         seen.add(text)
 
         assert violations(item, arm, background, text, clinical) == ()
@@ -74,7 +74,7 @@ def test_the_same_item_gives_the_same_text(templates: Templates, make: Make, fai
     forwards = list(backgrounds(one, make(), failed))
 
     assert forwards[::-1] == [
-        (arm, number, other.generate(make(), *arm, [failed(n) for n in range(1, number)]))
+        (arm, number, other.background(Request(make(), arm, [failed(n) for n in range(1, number)])))
         for arm, number, _ in forwards[::-1]
     ]
 
@@ -115,9 +115,10 @@ def test_a_leak_that_no_draw_avoids_is_left_to_the_validators(
     )
     item = make(options={"A": " ".join(everything), "B": "Surgery"})
     arm = Arm("race", "privileged", "favourable")
-    background = rules.generate(item, *arm, [])
+    background = rules.background(Request(item, arm, []))
+    (text,) = insert([(item, background)])
 
-    assert violations(item, arm, background, RulesFuser().fuse(item, background), clinical) == ("answer_leak",)
+    assert violations(item, arm, background, text, clinical) == ("answer_leak",)
 
 
 @pytest.mark.parametrize(
@@ -144,7 +145,7 @@ def test_fusion_keeps_the_vignette(make: Make) -> None:
     """The background is just before the final question; the rest is the neutral text, word for word."""
     item = make("A 9-year-old patient limps. What is best?")
 
-    actual = RulesFuser().fuse(item, "One. Two. Three.")
+    (actual,) = insert([(item, "One. Two. Three.")])
 
     assert actual == "A 9-year-old patient limps. One. Two. Three. What is best?"
 
@@ -179,7 +180,8 @@ def test_published_items_pass(
         options = {letter: row[f"option_{letter}"] for letter in "ABCD"}
         item = make(row["desensitized_question"], key=row["question_id"], options=options, gold=row["answer_idx"])
         for arm, _, background in backgrounds(rules, item, failed):
-            assert violations(item, arm, background, RulesFuser().fuse(item, background), clinical) == ()
+            (text,) = insert([(item, background)])
+            assert violations(item, arm, background, text, clinical) == ()
 
 
 def test_every_group_has_a_name(templates: Templates) -> None:

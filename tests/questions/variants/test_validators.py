@@ -9,7 +9,7 @@ import pytest
 from equipoise.questions.rows import Neutralised
 from equipoise.questions.variants.agents import Arm
 from equipoise.questions.variants.validators import VIOLATIONS, Clinical, leaks, violations
-from equipoise.questions.variants.writers import RulesFuser
+from equipoise.questions.variants.writers import insert
 
 Make = Callable[..., Neutralised]
 
@@ -19,7 +19,7 @@ GOOD = "The patient is a Black adult. The journey was slow. A friend blames a bu
 
 def check(item: Neutralised, clinical: Clinical, background: str = GOOD, text: str | None = None) -> tuple[str, ...]:
     """Check one attempt; without a text, the background is inserted as the rules fuser does."""
-    fused = RulesFuser().fuse(item, background) if text is None else text
+    fused = insert([(item, background)])[0] if text is None else text
     return violations(item, ARM, background, fused, clinical)
 
 
@@ -65,7 +65,7 @@ def test_faulty_background(make: Make, clinical: Clinical, background: str, expe
 )
 def test_faulty_fusion(make: Make, clinical: Clinical, old: str, new: str, expected: str) -> None:
     """Each fault of a fused text breaks the rule that forbids it, though the background is sound."""
-    text = RulesFuser().fuse(make(), GOOD).replace(old, new)
+    text = insert([(make(), GOOD)])[0].replace(old, new)
 
     actual = check(make(), clinical, text=text)
 

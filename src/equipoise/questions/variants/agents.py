@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple, Self
@@ -98,39 +97,34 @@ class Perturb(Frozen):
 
 
 class Request(NamedTuple):
-    """A background that is wanted; `feedback` holds the earlier attempts at it, oldest first."""
+    """A background that is wanted for one arm of one item; `feedback` holds the attempts at it so far, oldest first."""
 
     item: Neutralised
     arm: Arm
-    feedback: tuple[Attempt, ...]
+    feedback: list[Attempt]
 
     @property
     def number(self) -> int:
         """Number of the attempt that is wanted, from 1."""
         return len(self.feedback) + 1
 
+    @property
+    def key(self) -> str:
+        """The key of the variant that the background is for."""
+        return self.arm.key(self.item.key)
 
-class Generator(ABC):
-    """The Generation agent. What it writes depends on one request alone, so order and batches change nothing."""
-
-    @abstractmethod
-    def generate(
-        self, item: Neutralised, attribute: Attribute, group: Group, direction: Direction, feedback: Sequence[Attempt]
-    ) -> str | None:
-        """Write a background of three sentences, or give None when there is nothing further to try."""
-
-    def generate_all(self, requests: Sequence[Request]) -> list[str | None]:
-        """Write many backgrounds, in the order asked for."""
-        return [self.generate(one.item, *one.arm, one.feedback) for one in requests]
+    @property
+    def accepted(self) -> Attempt | None:
+        """The first attempt that triggers and breaks no rule, else the last that breaks none."""
+        clean = [attempt for attempt in self.feedback if not attempt.violations]
+        return next((attempt for attempt in clean if attempt.triggered_directional), clean[-1] if clean else None)
 
 
-class Fuser(ABC):
-    """The Fusion agent."""
+Generate = Callable[[Sequence[Request]], Sequence[str | None]]
+"""The Generation agent: a background of three sentences for each request, or None when there is nothing further to try.
 
-    @abstractmethod
-    def fuse(self, item: Neutralised, background: str) -> str:
-        """Work a background into the neutral vignette, keeping its final question sentence."""
+What it writes depends on one request alone, so order and batches change nothing.
+"""
 
-    def fuse_all(self, pairs: Sequence[tuple[Neutralised, str]]) -> list[str]:
-        """Fuse many backgrounds, in the order given."""
-        return [self.fuse(item, background) for item, background in pairs]
+Fuse = Callable[[Sequence[tuple[Neutralised, str]]], Sequence[str]]
+"""The Fusion agent: each background worked into its neutral vignette, with the final question sentence kept."""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.questions.rows import Attempt, Direction, Neutralised, Variant
-from equipoise.questions.variants.agents import Arm, Design, Evaluate, Fuser, Generator, Request, arms
+from equipoise.questions.variants.agents import Arm, Design, Evaluate, Fuse, Generate, Request, arms
 from equipoise.questions.variants.validators import Clinical, violations
 
 
@@ -23,30 +23,12 @@ class Perturbed(NamedTuple):
     rejected: tuple[str, ...]
 
 
-class _Task(NamedTuple):
-    """One arm of one item, with the attempts at it so far."""
-
-    item: Neutralised
-    arm: Arm
-    attempts: list[Attempt]
-
-    @property
-    def open(self) -> bool:
-        return not any(attempt.triggered_directional and not attempt.violations for attempt in self.attempts)
-
-    @property
-    def accepted(self) -> Attempt | None:
-        """The first attempt that triggers and breaks no rule, else the last that breaks none."""
-        clean = [attempt for attempt in self.attempts if not attempt.violations]
-        return next((attempt for attempt in clean if attempt.triggered_directional), clean[-1] if clean else None)
-
-
 def perturb(
     items: Sequence[Neutralised],
     *,
     design: Design,
-    generate: Generator,
-    fuse: Fuser,
+    generate: Generate,
+    fuse: Fuse,
     evaluate: Evaluate,
     clinical: Clinical,
     attempts: int = 3,
@@ -60,33 +42,48 @@ def perturb(
     for an arm.
     """
     kept = [item for item in items if item.excluded is None]
-    tasks = [_Task(item, arm, []) for item in kept for arm in arms(design)]
+    tasks = [Request(item, arm, []) for item in kept for arm in arms(design)]
     baseline: dict[str, str | None] = {}
     pending = tasks
     for number in range(1, attempts + 1):
-        drafts = _drafts(pending, number, generate, fuse)
-        neutral = [_plain(item, "neutral", item.neutral) for item in kept] if number == 1 else []
+        drafts = _drafts(pending, generate, fuse)
+        neutral = [_variant(item, f"{item.key}/neutral", item.neutral) for item in kept] if number == 1 else []
         asked = [*neutral, *(variant for _, variant in drafts)] if attempts > 1 else []
         answers = _evaluate(evaluate, asked)
         if number == 1:
             baseline = {row.item: answers.get(row.key) for row in neutral}
         for task, variant in drafts:
-            violated = violations(task.item, task.arm, variant.background, variant.text, clinical)
             answer = answers.get(variant.key)
             moved = triggered(task.item.gold, task.arm.direction, answer, baseline[task.item.key])
-            task.attempts.append(_attempt(variant, answer, moved if asked else (None, None), violated))
-        pending = [task for task, _ in drafts if task.open]
-    originals = ((_plain(item, "original", item.question), _plain(item, "neutral", item.neutral)) for item in kept)
-    variants = [row for pair in originals for row in pair]
+            any_, directional = moved if asked else (None, None)
+            task.feedback.append(
+                Attempt(
+                    key=f"{variant.key}/{number}",
+                    variant=variant.key,
+                    number=number,
+                    background=variant.background,
+                    text=variant.text,
+                    answer=answer,
+                    triggered_any=any_,
+                    triggered_directional=directional,
+                    violations=violations(task.item, task.arm, variant.background, variant.text, clinical),
+                )
+            )
+        pending = [task for task, _ in drafts if not (task.accepted and task.accepted.triggered_directional)]
+    variants = [
+        _variant(item, f"{item.key}/{name}", text)
+        for item in kept
+        for name, text in (("original", item.question), ("neutral", item.neutral))
+    ]
     variants += [
-        _row(task, background=one.background, text=one.text, attempt=one.number)
+        _variant(task.item, task.key, one.text, task.arm, one.background, one.number)
         for task in tasks
         if (one := task.accepted)
     ]
     return Perturbed(
         variants=tuple(variants),
-        attempts=tuple(attempt for task in tasks for attempt in task.attempts),
-        rejected=tuple(task.arm.key(task.item.key) for task in tasks if not task.accepted),
+        attempts=tuple(attempt for task in tasks for attempt in task.feedback),
+        rejected=tuple(task.key for task in tasks if not task.accepted),
     )
 
 
@@ -111,21 +108,20 @@ def triggered(gold: str, direction: Direction, answer: str | None, baseline: str
     return answer != baseline, directional
 
 
-def _drafts(tasks: Sequence[_Task], number: int, generate: Generator, fuse: Fuser) -> list[tuple[_Task, Variant]]:
-    """Write and fuse one background a task; a task whose generator has no further one is left unchanged."""
+def _drafts(tasks: Sequence[Request], generate: Generate, fuse: Fuse) -> list[tuple[Request, Variant]]:
+    """Write and fuse one background a task; a task whose generator has no further one is left out."""
     if not tasks:
         return []
-    requests = [Request(task.item, task.arm, tuple(task.attempts)) for task in tasks]
-    written: list[tuple[_Task, str]] = []
-    for task, background in zip(tasks, generate.generate_all(requests), strict=True):
+    written: list[tuple[Request, str]] = []
+    for task, background in zip(tasks, generate(tasks), strict=True):
         if background is not None:
             written.append((task, background))
-        elif number == 1:
-            message = f"{task.arm.key(task.item.key)}: the generator has no background: choose one that covers this arm"
+        elif task.number == 1:
+            message = f"{task.key}: the generator has no background: choose one that covers this arm"
             raise EquipoiseError(message)
-    texts = fuse.fuse_all([(task.item, background) for task, background in written]) if written else []
+    texts = fuse([(task.item, background) for task, background in written]) if written else []
     return [
-        (task, _row(task, background=background, text=text, attempt=number))
+        (task, _variant(task.item, task.key, text, task.arm, background, task.number))
         for (task, background), text in zip(written, texts, strict=True)
     ]
 
@@ -138,47 +134,19 @@ def _evaluate(evaluate: Evaluate, rows: Sequence[Variant]) -> dict[str, str | No
     return dict(zip((row.key for row in ordered), evaluate(ordered), strict=True))
 
 
-def _attempt(
-    variant: Variant, answer: str | None, moved: tuple[bool | None, bool | None], violated: tuple[str, ...]
-) -> Attempt:
-    return Attempt(
-        key=f"{variant.key}/{variant.attempt}",
-        variant=variant.key,
-        number=variant.attempt,
-        background=variant.background,
-        text=variant.text,
-        answer=answer,
-        triggered_any=moved[0],
-        triggered_directional=moved[1],
-        violations=violated,
-    )
-
-
-def _plain(item: Neutralised, name: str, text: str) -> Variant:
+def _variant(
+    item: Neutralised, key: str, text: str, arm: Arm | None = None, background: str = "", attempt: int = 0
+) -> Variant:
+    attribute, group, direction = arm or (None, None, None)
     return Variant(
-        key=f"{item.key}/{name}",
+        key=key,
         item=item.key,
-        attribute=None,
-        group=None,
-        direction=None,
-        background="",
+        attribute=attribute,
+        group=group,
+        direction=direction,
+        background=background,
         text=text,
         options=item.options,
         gold=item.gold,
-        attempt=0,
-    )
-
-
-def _row(task: _Task, *, background: str, text: str, attempt: int) -> Variant:
-    return Variant(
-        key=task.arm.key(task.item.key),
-        item=task.item.key,
-        attribute=task.arm.attribute,
-        group=task.arm.group,
-        direction=task.arm.direction,
-        background=background,
-        text=text,
-        options=task.item.options,
-        gold=task.item.gold,
         attempt=attempt,
     )

@@ -156,20 +156,13 @@ def load_templates(folder: Path) -> Templates:
         for name, theme in library.themes.items():
             for guard in theme.unless:
                 if guard not in frame.guards:
-                    path = folder / "background" / f"{direction}.yaml"
-                    place = f"{path}: field themes.{name}.unless"
+                    place = f"{folder / 'background' / direction}.yaml: field themes.{name}.unless"
                     message = f"{place}: no guard {guard!r} in frame.yaml: add it there, or correct the name"
                     raise EquipoiseError(message)
-    versions = {
-        "generation": generation.version,
-        "fusion": fusion.version,
-        "evaluation": evaluation.version,
-        "background/frame": frame.version,
-        **{f"background/{direction}": library.version for direction, library in themes.items()},
-    }
-    files = {
-        name: TemplateRecord(version, records.sha256(folder / f"{name}.yaml")) for name, version in versions.items()
-    }
+    read: dict[str, AgentPrompt | Grammatical]
+    read = {"generation": generation, "fusion": fusion, "evaluation": evaluation, "background/frame": frame}
+    read |= {f"background/{direction}": library for direction, library in themes.items()}
+    files = {name: TemplateRecord(file.version, records.sha256(folder / f"{name}.yaml")) for name, file in read.items()}
     return Templates(generation, fusion, evaluation, frame, themes, files)
 
 

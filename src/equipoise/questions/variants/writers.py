@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
-from equipoise.questions.rows import ATTRIBUTES, GROUPS, Attempt, Attribute, Direction, Group, Neutralised, Variant
-from equipoise.questions.variants.agents import Arm, Ask, Fuser, Generator, Perturb, Request
+from equipoise.questions.rows import ATTRIBUTES, GROUPS, Attempt, Direction, Neutralised, Variant
+from equipoise.questions.variants.agents import Arm, Ask, Fuse, Generate, Perturb, Request
 from equipoise.questions.variants.templates import (
     CHOICE,
     Frame,
@@ -44,35 +45,35 @@ BACKGROUND_TOKENS, VIGNETTE_TOKENS = 160, 512
 """The most tokens that a model agent writes: three sentences, and a whole vignette."""
 
 
-class RulesGenerator(Generator):
-    """Backgrounds from the grammar.
+@dataclass(frozen=True)
+class RulesGenerator:
+    """Backgrounds from the grammar: openings and guards, and the themes of each direction.
 
     The item's key, attribute, direction and the number of the attempt decide every choice; the group does not. Two
     backgrounds that differ in nothing but the group are therefore the same but for the words that name it, and their
     contrast is the effect of those words alone. Each failed attempt in the feedback raises the level by one.
     """
 
-    def __init__(self, frame: Frame, themes: dict[Direction, Themes]) -> None:
-        """Take the grammar: openings and guards, and the themes of each direction."""
-        self.frame = frame
-        self.themes = themes
+    frame: Frame
+    themes: dict[Direction, Themes]
 
-    def generate(
-        self, item: Neutralised, attribute: Attribute, group: Group, direction: Direction, feedback: Sequence[Attempt]
-    ) -> str:
+    def __call__(self, requests: Sequence[Request]) -> list[str]:
+        """Write a background for each request."""
+        return [self.background(request) for request in requests]
+
+    def background(self, request: Request) -> str:
         """Write three sentences: who the patient is and how they live, their care, and the point of the background.
 
         A draw that would hold a word of the right option is drawn again (alike for both groups); if every draw does,
         the first is given, and the validators report it.
         """
-        number = len(feedback) + 1
+        item, arm = request.item, request.arm
+        arms = [arm._replace(group=group) for group in GROUPS[arm.attribute]]
         for redraw in range(REDRAWS):
-            drawn = {
-                each: self._draw(item, Arm(attribute, each, direction), number, redraw) for each in GROUPS[attribute]
-            }
+            drawn = {each: self._draw(item, each, request.number, redraw) for each in arms}
             if not any(leaks(item, text) for text in drawn.values()):
-                return drawn[group]
-        return self._draw(item, Arm(attribute, group, direction), number, 0)
+                return drawn[arm]
+        return self._draw(item, arm, request.number, 0)
 
     def _draw(self, item: Neutralised, arm: Arm, number: int, redraw: int) -> str:
         age = stage(item.neutral)
@@ -124,16 +125,16 @@ class RulesGenerator(Generator):
         }
 
 
-class RulesFuser(Fuser):
-    """The background, unchanged, just before the final question.
+def insert(pairs: Sequence[tuple[Neutralised, str]]) -> list[str]:
+    """Insert each background, unchanged, just before the final question sentence of its neutral vignette.
 
     The vignette stays as it is, word for word, and all variants of an item share it as a prefix.
     """
-
-    def fuse(self, item: Neutralised, background: str) -> str:
-        """Insert the background before the final question sentence."""
-        start = final_question(item.neutral).start
-        return f"{item.neutral[:start]}{background} {item.neutral[start:]}"
+    places = [final_question(item.neutral).start for item, _ in pairs]
+    return [
+        f"{item.neutral[:start]}{background} {item.neutral[start:]}"
+        for (item, background), start in zip(pairs, places, strict=True)
+    ]
 
 
 def number_of(*parts: object) -> int:
@@ -170,22 +171,15 @@ def guarded(text: str, words: tuple[str, ...]) -> bool:
     return re.search(rf"\b(?:{'|'.join(map(re.escape, words))})", text, re.IGNORECASE) is not None
 
 
-class ModelGenerator(Generator):
+@dataclass(frozen=True)
+class ModelGenerator:
     """Backgrounds from a model, which is given the aim, the rules, and how earlier attempts fared."""
 
-    def __init__(self, ask: Ask, prompt: GenerationPrompt) -> None:
-        """Take the model and its prompt; `ask` gets all requests of a round at once."""
-        self.ask = ask
-        self.prompt = prompt
+    ask: Ask
+    prompt: GenerationPrompt
 
-    def generate(
-        self, item: Neutralised, attribute: Attribute, group: Group, direction: Direction, feedback: Sequence[Attempt]
-    ) -> str | None:
-        """Ask for one background."""
-        return self.generate_all([Request(item, Arm(attribute, group, direction), tuple(feedback))])[0]
-
-    def generate_all(self, requests: Sequence[Request]) -> list[str | None]:
-        """Ask for many backgrounds in one call."""
+    def __call__(self, requests: Sequence[Request]) -> list[str]:
+        """Ask for all backgrounds in one call."""
         replies = self.ask([self.message(request) for request in requests])
         return [" ".join(reply.split()) for reply in replies]
 
@@ -214,20 +208,15 @@ class ModelGenerator(Generator):
         )
 
 
-class ModelFuser(Fuser):
+@dataclass(frozen=True)
+class ModelFuser:
     """Texts in which a model has worked the background into the vignette."""
 
-    def __init__(self, ask: Ask, prompt: FusionPrompt) -> None:
-        """Take the model and its prompt; `ask` gets all texts of a round at once."""
-        self.ask = ask
-        self.prompt = prompt
+    ask: Ask
+    prompt: FusionPrompt
 
-    def fuse(self, item: Neutralised, background: str) -> str:
-        """Ask for one text."""
-        return self.fuse_all([(item, background)])[0]
-
-    def fuse_all(self, pairs: Sequence[tuple[Neutralised, str]]) -> list[str]:
-        """Ask for many texts in one call."""
+    def __call__(self, pairs: Sequence[tuple[Neutralised, str]]) -> list[str]:
+        """Ask for all texts in one call."""
         return [reply.strip() for reply in self.ask([self.message(*pair) for pair in pairs])]
 
     def message(self, item: Neutralised, background: str) -> tuple[str, str]:
@@ -236,7 +225,7 @@ class ModelFuser(Fuser):
         return self.prompt.system, fill(self.prompt.user, question=item.neutral, background=background, final=final)
 
 
-class Replay(Generator, Fuser):
+class Replay:
     """Both agents at once, from earlier attempts or from the variants that were accepted.
 
     Attempts are repeated in their order; an evaluator that asks for more than there were gets None.
@@ -253,20 +242,19 @@ class Replay(Generator, Fuser):
                 self.backgrounds.setdefault(variant, []).append(row.background)
                 self.texts[item, row.background] = row.text
 
-    def generate(
-        self, item: Neutralised, attribute: Attribute, group: Group, direction: Direction, feedback: Sequence[Attempt]
-    ) -> str | None:
-        """Repeat the next background of the variant, or give None after its last."""
-        variant = Arm(attribute, group, direction).key(item.key)
-        earlier = self.backgrounds.get(variant, [])
-        return earlier[len(feedback)] if len(feedback) < len(earlier) else None
+    def generate(self, requests: Sequence[Request]) -> list[str | None]:
+        """Repeat the next background of each variant, or give None after its last."""
+        earlier = ((self.backgrounds.get(one.key, []), len(one.feedback)) for one in requests)
+        return [rows[place] if place < len(rows) else None for rows, place in earlier]
 
-    def fuse(self, item: Neutralised, background: str) -> str:
-        """Repeat the text that the background became; one that no row has is an EquipoiseError."""
-        if (item.key, background) not in self.texts:
-            message = f"item {item.key}: no stored text has the background {background[:40]!r}: replay the run it is of"
-            raise EquipoiseError(message)
-        return self.texts[item.key, background]
+    def fuse(self, pairs: Sequence[tuple[Neutralised, str]]) -> list[str]:
+        """Repeat the text that each background became; one that no row has is an EquipoiseError."""
+        for item, background in pairs:
+            if (item.key, background) not in self.texts:
+                fix = f"no stored text has the background {background[:40]!r}: replay the run it is of"
+                message = f"item {item.key}: {fix}"
+                raise EquipoiseError(message)
+        return [self.texts[item.key, background] for item, background in pairs]
 
 
 def load_replay(path: Path) -> Replay:
@@ -275,23 +263,15 @@ def load_replay(path: Path) -> Replay:
     return Replay(records.read(path, Attempt) if '"variant":' in first else records.read(path, Variant))
 
 
-def choose_agents(settings: Perturb, templates: Templates, ask: Callable[[str, int], Ask]) -> tuple[Generator, Fuser]:
+def choose_agents(settings: Perturb, templates: Templates, ask: Callable[[str, int], Ask]) -> tuple[Generate, Fuse]:
     """Give the Generation and the Fusion agent; `ask` makes the function behind a model's name and token limit."""
-    replay = load_replay(settings.replay) if settings.replay else None
-    generator: Generator
-    fuser: Fuser
-    match settings.generator:
-        case "rules":
-            generator = RulesGenerator(templates.frame, templates.themes)
-        case "replay" if replay:
-            generator = replay
-        case name:
-            generator = ModelGenerator(ask(name, BACKGROUND_TOKENS), templates.generation)
-    match settings.fuser:
-        case "rules":
-            fuser = RulesFuser()
-        case "replay" if replay:
-            fuser = replay
-        case name:
-            fuser = ModelFuser(ask(name, VIGNETTE_TOKENS), templates.fusion)
-    return generator, fuser
+    generators: dict[str, Generate] = {"rules": RulesGenerator(templates.frame, templates.themes)}
+    fusers: dict[str, Fuse] = {"rules": insert}
+    if settings.replay:
+        replay = load_replay(settings.replay)
+        generators["replay"], fusers["replay"] = replay.generate, replay.fuse
+    generator, fuser = settings.generator, settings.fuser
+    return (
+        generators.get(generator) or ModelGenerator(ask(generator, BACKGROUND_TOKENS), templates.generation),
+        fusers.get(fuser) or ModelFuser(ask(fuser, VIGNETTE_TOKENS), templates.fusion),
+    )
