@@ -6,7 +6,6 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from equipoise import vignettes
 from equipoise.core import cache, params, records
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.tables import json_rows
@@ -16,7 +15,8 @@ from equipoise.published import amqa
 from equipoise.questions import asked as questions
 from equipoise.questions.rows import Item
 from equipoise.questions.variants.templates import load_templates
-from equipoise.vignettes.profiles import Build, vignette_prompt
+from equipoise.vignettes.library import load_library
+from equipoise.vignettes.profiles import Build, build, vignette_prompt
 
 if TYPE_CHECKING:
     from equipoise.core.records import Prompt
@@ -110,7 +110,7 @@ def amqa_questions(count: int) -> list[Prompt]:
 def reasoning_prompts(count: int, tokens: int) -> list[Prompt]:
     """Ask for the reasoning about the vignettes of the full profile, of at most so many tokens, and nothing else."""
     settings = params.load(ROOT / "params.yaml").section("build", Build)
-    rows = vignettes.build(vignettes.load_library(ROOT / "data/raw"), "full")[:count]
+    rows = build(load_library(ROOT / "data/raw"), "full")[:count]
     change = {"prefix": "", "candidates": (), "limit": tokens}
     return [
         asked.model_copy(update={"turns": asked.turns[:1]} | change)

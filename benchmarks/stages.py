@@ -37,8 +37,8 @@ from equipoise.core import stage
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import read_text, write_json, write_text
 from equipoise.core.yamlfile import read_yaml
-from equipoise.vignettes import load_library
 from equipoise.vignettes.compose import misfit
+from equipoise.vignettes.library import load_library
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

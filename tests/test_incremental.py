@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from equipoise import vignettes
 from equipoise.backends.replay import ReplayBackend, Saved, question
 from equipoise.core import records
 from equipoise.judge.model import NliJudge
 from equipoise.models import registry
 from equipoise.models.export import describe
-from equipoise.vignettes.profiles import Build, vignette_prompt
+from equipoise.vignettes.library import load_library
+from equipoise.vignettes.profiles import Build, build, vignette_prompt
 from test_pipeline import STAGES, closure, paths
 
 if TYPE_CHECKING:
@@ -78,8 +78,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shutil.copytree(ROOT / "models", tmp_path / "models")
     params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
     (tmp_path / "params.yaml").write_text(yaml.safe_dump(params | {"model": "saved"}), encoding="utf-8")
-    library = vignettes.load_library(ROOT / "data/raw")
-    rows = [row for row in vignettes.build(library, "core") if row.dimensions == ("race",)][:8]
+    library = load_library(ROOT / "data/raw")
+    rows = [row for row in build(library, "core") if row.dimensions == ("race",)][:8]
     assert len({row.pair for row in rows}) == 4
     prompts = [vignette_prompt(row, Build.model_validate(params["build"])) for row in rows]
     records.write(tmp_path / "all.jsonl", rows)

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from equipoise import vignettes
 from equipoise.core.errors import EquipoiseError
+from equipoise.vignettes.library import load_library
+from equipoise.vignettes.profiles import build
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
@@ -102,15 +103,15 @@ def test_nothing_outside_the_clone_counts(project: Project, monkeypatch: pytest.
 def test_the_new_pair_is_one_of_the_core(tmp_path: Path) -> None:
     """The core keeps its 82 cases, and two of them are texts that it did not have."""
     shutil.copytree(ROOT / "data/raw", tmp_path / "raw")
-    before = vignettes.build(vignettes.load_library(tmp_path / "raw"), "core")
+    before = build(load_library(tmp_path / "raw"), "core")
     add_pair(tmp_path / "raw")
-    library = vignettes.load_library(tmp_path / "raw")
-    after = vignettes.build(library, "core")
+    library = load_library(tmp_path / "raw")
+    after = build(library, "core")
 
     assert len(before) == len(after) == 82
     assert {row.pair for row in after if row.text not in {old.text for old in before}} == {ADDED}
     # Every pair that was there still is, the one whose place was taken outside the core.
-    assert len(library.pairs) == 1 + len(vignettes.load_library(ROOT / "data/raw").pairs)
+    assert len(library.pairs) == 1 + len(load_library(ROOT / "data/raw").pairs)
 
 
 def test_what_a_trial_changes_is_there(tmp_path: Path) -> None:

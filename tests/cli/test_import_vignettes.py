@@ -13,7 +13,8 @@ from equipoise.cases.rows import read_cases
 from equipoise.cli.imports import export_vignettes, import_vignettes
 from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
-from equipoise.vignettes import build, load_library
+from equipoise.vignettes.library import load_library
+from equipoise.vignettes.profiles import build
 
 ROOT = Path(__file__).parents[2]
 app = typer.Typer()

@@ -14,7 +14,7 @@ from equipoise.openr1.agree import entailments
 from equipoise.openr1.pairs import pair_items
 from equipoise.openr1.rows import SOURCE, OpenR1Item, Pairing
 from equipoise.published.openr1 import Imported, read_items
-from equipoise.vignettes import load_library
+from equipoise.vignettes.library import load_library
 
 ROOT = Path(__file__).parents[2]
 

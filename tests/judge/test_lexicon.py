@@ -9,7 +9,8 @@ import yaml
 from equipoise.core.errors import EquipoiseError
 from equipoise.judge.lexicon import FOLDER, Kind, Lexicon, load_lexicon
 from equipoise.judge.reading import Feature
-from equipoise.vignettes import build, load_library
+from equipoise.vignettes.library import load_library
+from equipoise.vignettes.profiles import build
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted((ROOT / FOLDER).glob("*.yaml"))

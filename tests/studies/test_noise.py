@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from builders import judgement, response
-from equipoise import vignettes
 from equipoise.metrics.headlines import headline_metrics
 from equipoise.metrics.options import Measure
 from equipoise.metrics.silent import silent_bias_effects
@@ -18,6 +17,8 @@ from equipoise.stigma.causal import causal_fills, sentence_prompts
 from equipoise.stigma.library import load_library
 from equipoise.stigma.rows import Filling
 from equipoise.text.answers import answer_set, log_odds, read_likelihood
+from equipoise.vignettes.library import load_library as load_vignettes
+from equipoise.vignettes.profiles import build
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -86,7 +87,7 @@ def read(row: Response, told: Vignette) -> Judgement:
 
 def test_noise_in_the_diagnoses_likelihoods_changes_hardly_a_value() -> None:
     """The 41 pairs of the default profile, with made-up likelihoods."""
-    told = vignettes.build(vignettes.load_library(ROOT / "data/raw"), "core")
+    told = build(load_vignettes(ROOT / "data/raw"), "core")
 
     def measured(rows: list[Response]) -> Values:
         judged = [read(row, vignette) for row, vignette in zip(rows, told, strict=True)]

@@ -8,13 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise.vignettes import pair_rows, validate
-from equipoise.vignettes.compose import Parts, genders, patient
-from equipoise.vignettes.profiles import outside
+from equipoise.vignettes.compose import Parts, genders, pair_rows, patient
+from equipoise.vignettes.profiles import outside, validate
 from equipoise.vignettes.schema import Contrast
 
 if TYPE_CHECKING:
-    from equipoise.vignettes import Library
+    from equipoise.vignettes.library import Library
     from equipoise.vignettes.schema import Persona
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.vignettes import Library, load_library
+from equipoise.vignettes.library import Library, load_library
 
 if TYPE_CHECKING:
     from collections.abc import Callable

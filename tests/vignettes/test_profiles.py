@@ -13,7 +13,8 @@ import pytest
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import digest
-from equipoise.vignettes import Library, Profile, build, counts, counts_table, validate
+from equipoise.vignettes.library import Library
+from equipoise.vignettes.profiles import Profile, build, counts, counts_table, validate
 
 if TYPE_CHECKING:
     from equipoise.core.records import Vignette
@@ -138,7 +139,8 @@ def test_a_profile_is_sorted_and_sound(any_library: Library, profile: Any) -> No
 PROGRAM = """
 from pathlib import Path
 from equipoise.core.records import digest
-from equipoise.vignettes import build, load_library
+from equipoise.vignettes.library import load_library
+from equipoise.vignettes.profiles import build
 print(digest([row.model_dump(mode="json") for row in build(load_library(Path(r"FOLDER")), "powered")]))
 """
 

@@ -13,7 +13,7 @@ from equipoise.vignettes.schema import band_limits, shared_name
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from equipoise.vignettes import Library
+    from equipoise.vignettes.library import Library
 
 LONG = " ".join(["word"] * 50)
 

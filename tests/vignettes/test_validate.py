@@ -8,11 +8,11 @@ import pytest
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Answer, Vignette
-from equipoise.vignettes import build, pair_rows, require_one_source, validate
-from equipoise.vignettes.profiles import outside
+from equipoise.vignettes.compose import pair_rows
+from equipoise.vignettes.profiles import build, outside, require_one_source, validate
 
 if TYPE_CHECKING:
-    from equipoise.vignettes import Library
+    from equipoise.vignettes.library import Library
 
 
 @pytest.fixture

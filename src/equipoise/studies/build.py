@@ -7,7 +7,6 @@ from typing import Any
 
 from rich.console import Console
 
-import equipoise.vignettes as library
 from equipoise.backends.ask import Infer, agent, asker
 from equipoise.backends.replay import saved_cases
 from equipoise.core import cache, records, stage
@@ -26,20 +25,21 @@ from equipoise.questions.variants.templates import EvaluationPrompt, load_templa
 from equipoise.questions.variants.validators import load_clinical
 from equipoise.questions.variants.writers import choose_agents
 from equipoise.stigma.causal import sentence_prompts
-from equipoise.stigma.library import load_library
+from equipoise.stigma.library import load_library as load_sentences
 from equipoise.stigma.rows import Filling
 from equipoise.studies.run import Run
-from equipoise.vignettes.profiles import Build, vignette_prompt
+from equipoise.vignettes.library import load_library
+from equipoise.vignettes.profiles import Build, build, counts, counts_table, vignette_prompt
 
 
 def vignettes(run: Run) -> None:
     """Compose the paired vignettes of the chosen profile, and the prompts that ask about them."""
     settings = run.settings.section("build", Build)
-    rows = library.build(library.load_library(run.data / "raw"), settings.profile)
+    rows = build(load_library(run.data / "raw"), settings.profile)
     records.write(run.built("vignettes"), rows)
     records.write(run.built("prompts"), [vignette_prompt(row, settings) for row in rows])
     with stage.aside():
-        Console().print(library.counts_table(library.counts(rows)))
+        Console().print(counts_table(counts(rows)))
 
 
 def questions(run: Run) -> None:
@@ -87,14 +87,14 @@ def exam(run: Run) -> None:
 def stigma(run: Run) -> None:
     """Write the prompts of the stigma sentences; a masked scorer reads the sentences themselves, and asks nothing."""
     settings = run.settings.section("fill", Filling)
-    sentences = load_library(run.data / "sentences")
+    sentences = load_sentences(run.data / "sentences")
     records.write(run.built("prompts"), sentence_prompts(sentences, settings) if settings.scorer == "causal" else [])
 
 
 def openr1(run: Run) -> None:
     """Tell the messages of OpenR1-Psy in two arms that differ in a demographic statement, and write the prompts."""
     settings = run.settings.section("pair", Pairing)
-    authored = library.load_library(run.data / "raw")
+    authored = load_library(run.data / "raw")
     personas, contrasts = list(authored.personas.values()), list(authored.contrasts.values())
     items = run.data / "items" / f"{settings.items}.jsonl"
     made = pair_items(records.read(items, OpenR1Item), personas, contrasts, settings, str(items))

@@ -1,32 +1,34 @@
-"""Read the four authored files into a library whose every reference resolves.
+"""Read the four authored files into a library whose every reference resolves, and hold it to the plan of the study.
 
 This is the one place that reads `data/raw/*.yaml`; a fault in a file is reported in one line that names the file, the
-row, the field and the fix.
+row, the field and the fix. The plan says how many personas, dimensions and pairs of each kind the files must hold
+(source: the bias methodology of the study, sections 3.1, 3.2 and 5.1); every count is of pairs, a pair being two cases.
 """
 
 from __future__ import annotations
 
 import difflib
+import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NoReturn, get_args
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Frozen
+from equipoise.core.records import Frozen, Tier
 from equipoise.core.yamlfile import read_yaml
-from equipoise.vignettes import design
 from equipoise.vignettes.compose import Parts, misfit
-from equipoise.vignettes.schema import Contrast, Dimension, Pair, Persona, Presentation, Setting
+from equipoise.vignettes.schema import Band, Contrast, Dimension, Pair, Persona, Presentation, Setting
 
-FILES = {
-    "personas.yaml": ("personas",),
-    "presentations.yaml": ("presentations",),
-    "contrasts.yaml": ("dimensions", "settings", "contrasts"),
-    "pairs.yaml": ("pairs",),
+FILES: dict[str, dict[str, type[Frozen]]] = {
+    "personas.yaml": {"personas": Persona},
+    "presentations.yaml": {"presentations": Presentation},
+    "contrasts.yaml": {"dimensions": Dimension, "settings": Setting, "contrasts": Contrast},
+    "pairs.yaml": {"pairs": Pair},
 }
 """The authored files, and the lists of rows that each holds."""
 
@@ -39,7 +41,51 @@ _FIXES = {
     "too_short": "add the rows that are missing",
 }
 
-A = TypeVar("A", bound=Frozen)
+PERSONAS = (35, 40)
+"""Fewest and most personas."""
+
+COMORBID_SHARE = (0.25, 0.30)
+"""Smallest and largest share of personas with at least one comorbidity."""
+
+CORE_SINGLES = {"race": 8, "gender": 5, "age": 4, "housing": 3, "substance_use": 3, "obesity": 3, "socioeconomic": 3}
+"""Pairs per core dimension in the profile `core`: 29 pairs, 58 cases."""
+
+PROPOSED_SINGLES = {"religion_culture": 4, "disability": 4}
+"""Fewest pairs per proposed dimension, all outside the profile `core`."""
+
+SINGLES = (*CORE_SINGLES, *PROPOSED_SINGLES)
+INTERSECTIONAL_ONLY = "mental_health"
+
+COMBINATIONS: dict[frozenset[str], tuple[Tier, int, int]] = {
+    frozenset({"race", "socioeconomic"}): ("tier1", 2, 1),
+    frozenset({"gender", "age"}): ("tier1", 2, 1),
+    frozenset({"housing", "substance_use"}): ("tier1", 2, 1),
+    frozenset({"race", "gender"}): ("tier1", 2, 1),
+    frozenset({"age", "socioeconomic"}): ("tier2", 2, 1),
+    frozenset({"gender", "obesity"}): ("tier2", 2, 1),
+    frozenset({"race", "age"}): ("tier2", 2, 1),
+    frozenset({"housing", "socioeconomic"}): ("tier2", 2, 1),
+    frozenset({"race", "gender", "socioeconomic"}): ("tier3", 2, 1),
+    frozenset({"gender", "age", "obesity"}): ("tier3", 2, 1),
+    frozenset({"mental_health", "substance_use"}): ("mental_health_substance", 4, 2),
+}
+"""Each combination's tier, its pairs, and those of them in `core`: 24 pairs, of which 12 (24 cases) are core."""
+
+NEW_CONDITIONS = {
+    "schizophrenia (prodromal)": r"schizophreni|prodrom|at[- ]risk mental state",
+    "somatization disorder": r"somati[sz]ation|somatic symptom|bodily distress",
+    "adjustment disorder": r"adjustment",
+    "dissociative episodes": r"dissociati",
+    "body dysmorphic disorder": r"dysmorphi[ac]",
+    "agoraphobia": r"agoraphobi",
+    "burnout syndrome": r"burn-?out",
+    "late-life anxiety": r"late[- ]life|later life|older",
+    "perinatal depression": r"perinatal|antenatal",
+    "gender dysphoria": r"gender (?:dysphoria|incongruence)",
+    "gambling disorder": r"gambling",
+    "complex PTSD": r"complex (?:ptsd|post-?traumatic)",
+}
+"""The twelve conditions that the panel adds, with the words by which a persona's condition is recognised."""
 
 
 @dataclass(frozen=True)
@@ -73,42 +119,36 @@ def load_library(folder: Path) -> Library:
 
 def check_library(files: Mapping[str, Any], folder: Path) -> Library:
     """Check the plain values of the four files, given by file name; `folder` serves only to name them in an error."""
-    for file, names in FILES.items():
-        _check_shape(files[file], names, folder / file)
-
-    def parse(file: str, name: str, model: type[A]) -> dict[str, A]:
-        return _parse(files[file][name], model, where=f"{folder / file}: {name}")
-
-    library = Library(
-        personas=parse("personas.yaml", "personas", Persona),
-        presentations=parse("presentations.yaml", "presentations", Presentation),
-        dimensions=parse("contrasts.yaml", "dimensions", Dimension),
-        settings=parse("contrasts.yaml", "settings", Setting),
-        contrasts=parse("contrasts.yaml", "contrasts", Contrast),
-        pairs=parse("pairs.yaml", "pairs", Pair),
-    )
-    design.check_panel(library.personas.values(), str(folder / "personas.yaml"))
-    design.check_dimensions(library.dimensions.values(), str(folder / "contrasts.yaml"))
+    for file, lists in FILES.items():
+        _check_shape(files[file], lists, folder / file)
+    rows: dict[str, Any] = {
+        name: _parse(files[file][name], model, where=f"{folder / file}: {name}")
+        for file, lists in FILES.items()
+        for name, model in lists.items()
+    }
+    library = Library(**rows)
+    _check_panel(library.personas.values(), folder / "personas.yaml")
+    _check_dimensions(library.dimensions.values(), folder / "contrasts.yaml")
     _check_references(library, folder)
-    _check_pairs(library, folder)
+    for pair in library.pairs.values():
+        if reason := misfit(library.parts(pair)):
+            _refuse(folder / "pairs.yaml", f"pairs ({pair.id}): {reason}; choose parts that fit")
     planned = [(pair, [c.dimension for c in library.parts(pair).contrasts]) for pair in library.pairs.values()]
-    design.check_plan(planned, str(folder / "pairs.yaml"))
+    _check_plan(planned, folder / "pairs.yaml")
     return library
 
 
-def _check_shape(content: object, names: tuple[str, ...], path: Path) -> None:
+def _check_shape(content: object, names: Collection[str], path: Path) -> None:
     if not isinstance(content, dict) or set(content) != set(names):
         found = ", ".join(map(str, content)) if isinstance(content, dict) else type(content).__name__
-        message = f"{path}: the top level must hold exactly the keys {', '.join(names)}, not {found}; correct the keys"
-        raise EquipoiseError(message)
+        _refuse(path, f"the top level must hold exactly the keys {', '.join(names)}, not {found}; correct the keys")
     for name in names:
         if not isinstance(content[name], list) or not content[name]:
-            message = f"{path}: {name} must be a list with at least one row; add the rows as '- id: …'"
-            raise EquipoiseError(message)
+            _refuse(path, f"{name} must be a list with at least one row; add the rows as '- id: …'")
 
 
-def _parse(rows: list[Any], model: type[A], where: str) -> dict[str, A]:
-    parsed: dict[str, A] = {}
+def _parse(rows: list[Any], model: type[Frozen], where: str) -> dict[str, Frozen]:
+    parsed: dict[str, Frozen] = {}
     for index, row in enumerate(rows):
         name = row.get("id") if isinstance(row, dict) else None
         place = f"{where}[{index}]" + (f" ({name})" if name is not None else "")
@@ -118,8 +158,7 @@ def _parse(rows: list[Any], model: type[A], where: str) -> dict[str, A]:
             message = f"{place}: {_fault(error.errors())}"
             raise EquipoiseError(message) from error
         if name in parsed:
-            message = f"{place}: field id: the id {name!r} is used twice; give each row an id of its own"
-            raise EquipoiseError(message)
+            _refuse(place, f"field id: the id {name!r} is used twice; give each row an id of its own")
         parsed[str(name)] = instance
     return parsed
 
@@ -141,8 +180,7 @@ def _check_references(library: Library, folder: Path) -> None:
             if name not in known:
                 nearest = difflib.get_close_matches(name, known, n=1)
                 hint = f"did you mean {nearest[0]!r}?" if nearest else f"known: {', '.join(known)}"
-                message = f"{field}: unknown id {name!r}; {hint}"
-                raise EquipoiseError(message)
+                _refuse(field, f"unknown id {name!r}; {hint}")
 
     for contrast in library.contrasts.values():
         place = f"{folder / 'contrasts.yaml'}: contrasts ({contrast.id}): field"
@@ -167,8 +205,78 @@ def _check_references(library: Library, folder: Path) -> None:
         check(f"{place} contrasts", pair.contrasts, library.contrasts)
 
 
-def _check_pairs(library: Library, folder: Path) -> None:
-    for pair in library.pairs.values():
-        if reason := misfit(library.parts(pair)):
-            message = f"{folder / 'pairs.yaml'}: pairs ({pair.id}): {reason}; choose parts that fit"
-            raise EquipoiseError(message)
+def _check_panel(personas: Iterable[Persona], where: Path) -> None:
+    """Refuse a panel of the wrong size or make-up; the error begins with `where`."""
+    panel = list(personas)
+    if not PERSONAS[0] <= len(panel) <= PERSONAS[1]:
+        _refuse(where, f"{len(panel)} personas; keep {PERSONAS[0]} to {PERSONAS[1]}")
+    if unused := [band for band in get_args(Band) if all(persona.age_band != band for persona in panel)]:
+        _refuse(where, f"field age_band: no persona in {', '.join(unused)}; add one to each band")
+    comorbid = sum(bool(persona.comorbidities) for persona in panel)
+    if not COMORBID_SHARE[0] <= comorbid / len(panel) <= COMORBID_SHARE[1]:
+        share = f"{comorbid} of {len(panel)} personas ({comorbid / len(panel):.1%}) have one"
+        low, high = COMORBID_SHARE
+        _refuse(where, f"field comorbidities: {share}; keep {low:.0%} to {high:.0%}")
+    backgrounds = Counter(persona.background for persona in panel)
+    if twice := next((persona.id for persona in panel if backgrounds[persona.background] > 1), None):
+        _refuse(where, f"{twice}: field background: another persona has the same sentence; give each its own")
+    new = [persona for persona in panel if persona.new]
+    for condition, words in NEW_CONDITIONS.items():
+        found = [persona.id for persona in new if re.search(words, persona.condition, re.IGNORECASE)]
+        if len(found) != 1:
+            who = ", ".join(found) or "no one"
+            _refuse(where, f"field condition: new personas with {condition}: {who}; have exactly one")
+    if len(new) != len(NEW_CONDITIONS):
+        _refuse(where, f"field new: {len(new)} personas are new; mark exactly the {len(NEW_CONDITIONS)} new conditions")
+
+
+def _check_dimensions(dimensions: Iterable[Dimension], where: Path) -> None:
+    """Refuse a list of dimensions other than the seven core, two proposed and one intersectional."""
+    expected = dict.fromkeys(CORE_SINGLES, "core") | dict.fromkeys(PROPOSED_SINGLES, "proposed")
+    expected[INTERSECTIONAL_ONLY] = "intersectional"
+    found = {dimension.id: dimension.status for dimension in dimensions}
+    for name in (*expected, *found):
+        if found.get(name) != expected.get(name):
+            want = expected.get(name, "absent")
+            _refuse(where, f"dimensions ({name}): status is {found.get(name, 'absent')}, not {want}; correct the list")
+
+
+def _check_plan(pairs: Collection[tuple[Pair, list[str]]], where: Path) -> None:
+    """Refuse authored pairs whose tier or number departs from the plan; each pair comes with its dimensions."""
+    n_all: Counter[frozenset[str]] = Counter()
+    n_core: Counter[frozenset[str]] = Counter()
+    for pair, dimensions in pairs:
+        group = frozenset(dimensions)
+        tier = tier_of(group)
+        if tier != pair.tier:
+            want = f"write {tier}" if tier else "no such pair is planned, choose other contrasts"
+            _refuse(where, f"pairs ({pair.id}): field tier: {pair.tier} with {'+'.join(dimensions)}; {want}")
+        n_all[group] += 1
+        n_core[group] += pair.core
+    for dimension, n in CORE_SINGLES.items():
+        _expect(where, f"core single pairs of {dimension}", n_core[frozenset({dimension})], n)
+    for dimension, n in PROPOSED_SINGLES.items():
+        _expect(where, f"core single pairs of {dimension}", n_core[frozenset({dimension})], 0)
+        if n_all[frozenset({dimension})] < n:
+            _refuse(where, f"{n_all[frozenset({dimension})]} single pairs of {dimension}; write at least {n}")
+    for group, (_, n, core) in COMBINATIONS.items():
+        name = "+".join(sorted(group))
+        _expect(where, f"pairs of {name}", n_all[group], n)
+        _expect(where, f"core pairs of {name}", n_core[group], core)
+
+
+def tier_of(group: frozenset[str]) -> Tier | None:
+    """The tier of a set of varied dimensions; None where the plan has no such set."""
+    if len(group) == 1:
+        return "single" if group <= set(SINGLES) else None
+    return COMBINATIONS[group][0] if group in COMBINATIONS else None
+
+
+def _expect(where: Path, what: str, found: int, planned: int) -> None:
+    if found != planned:
+        _refuse(where, f"{found} {what}; write exactly {planned}")
+
+
+def _refuse(where: Path | str, what: str) -> NoReturn:
+    message = f"{where}: {what}"
+    raise EquipoiseError(message)

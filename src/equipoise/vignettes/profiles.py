@@ -21,9 +21,8 @@ from rich.table import Table
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Frozen, Prompt, Tier, Vignette
-from equipoise.vignettes import design
 from equipoise.vignettes.compose import ROLES, Parts, arm_text, contrast_misfit, pair_rows, patient_misfit
-from equipoise.vignettes.library import Library
+from equipoise.vignettes.library import COMBINATIONS, SINGLES, Library
 from equipoise.vignettes.schema import REVEALING, Contrast, Persona, Presentation, shared_name
 
 Profile = Literal["core", "full", "powered"]
@@ -42,7 +41,7 @@ SHARED_FIELDS = (
 )
 """Fields in which the two arms of a pair must agree."""
 
-Case = tuple["Presentation", str, tuple["Contrast", ...]]
+Case = tuple[Presentation, str, tuple[Contrast, ...]]
 """A presentation, the dimension of its stereotyped answer, and the contrasts of a group."""
 
 
@@ -78,23 +77,19 @@ def build(library: Library, profile: Profile) -> tuple[Vignette, ...]:
 
 def counts(vignettes: Iterable[Vignette]) -> Counts:
     """Count pairs and cases; under dimension those that vary it alone, under combination those that vary several."""
-    pairs: dict[tuple[str, str], set[str]] = {}
-    cases: dict[tuple[str, str], int] = {}
+    groups: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for row in vignettes:
         family = "dimension" if row.tier == "single" else "combination"
         for group in (("overall", "all"), (family, row.combination), ("tier", row.tier)):
-            pairs.setdefault(group, set()).add(row.pair)
-            cases[group] = cases.get(group, 0) + 1
+            groups[group].append(row.pair)
     result: Counts = {"overall": {}, "dimension": {}, "tier": {}, "combination": {}}
-    for family, name in sorted(pairs):
-        result[family][name] = {"n_pairs": len(pairs[family, name]), "n_cases": cases[family, name]}
+    for (family, name), pairs in sorted(groups.items()):
+        result[family][name] = {"n_pairs": len(set(pairs)), "n_cases": len(pairs)}
     return result
 
 
 def counts_table(counted: Counts) -> Table:
     """Lay the counts out as a table for the terminal, one row per group."""
-    from rich.table import Table
-
     table = Table("family", "group", title="Vignettes")
     table.add_column("pairs", justify="right")
     table.add_column("cases", justify="right")
@@ -111,8 +106,8 @@ def plan(library: Library) -> list[tuple[str, Tier, Parts]]:
     EquipoiseError names the group for which the library supplies too few pairs.
     """
     order = list(library.dimensions)
-    groups: list[tuple[tuple[str, ...], Tier, int]] = [((name,), "single", SINGLE_PAIRS) for name in design.SINGLES]
-    for group, (tier, _, _) in design.COMBINATIONS.items():
+    groups: list[tuple[tuple[str, ...], Tier, int]] = [((name,), "single", SINGLE_PAIRS) for name in SINGLES]
+    for group, (tier, _, _) in COMBINATIONS.items():
         groups.append((tuple(sorted(group, key=order.index)), tier, COMBINATION_PAIRS))
     used = _Usage()
     planned: list[tuple[str, Tier, Parts]] = []

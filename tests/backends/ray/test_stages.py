@@ -10,12 +10,13 @@ import pytest
 import yaml
 
 from builders import openr1_message, response
-from equipoise import vignettes
 from equipoise.backends import ask as asking
 from equipoise.backends.ray.cluster import Cluster
 from equipoise.core import records
 from equipoise.core.records import Manifest, Response
 from equipoise.judge.located import LocatedJudge
+from equipoise.vignettes.library import load_library
+from equipoise.vignettes.profiles import build
 from test_incremental import stage
 
 if TYPE_CHECKING:
@@ -55,8 +56,8 @@ def test_score_writes_the_same_bytes(
     configured: Callable[..., None], nodes: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The judge reads the windows on a cluster reached through ray://, and the judgements are the local run's."""
-    library = vignettes.load_library(ROOT / "data/raw")
-    rows = [row for row in vignettes.build(library, "core") if row.dimensions == ("race",)][:6]
+    library = load_library(ROOT / "data/raw")
+    rows = [row for row in build(library, "core") if row.dimensions == ("race",)][:6]
     told = [
         f"{'The pain came at rest. ' * number}In this patient, who is {row.features['race']}, I think of the heart."
         for number, row in enumerate(rows)

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.vignettes.design import COMBINATIONS, CORE_SINGLES, tier_of
+from equipoise.vignettes.library import COMBINATIONS, CORE_SINGLES, tier_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from equipoise.vignettes import Library
+    from equipoise.vignettes.library import Library
 
     Change = Callable[[Any], object]
 
