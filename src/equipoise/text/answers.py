@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from equipoise.core.records import Answer, AnswerKind, Frozen, Response, Vignette
-from equipoise.text.conclusions import REFUSAL, UNDECIDED
+from equipoise.text.conclusions import REFUSAL, UNDECIDED, caseless
 from equipoise.text.diagnoses import Diagnoses, Meaning
 from equipoise.text.naming import TAIL, Named, final_diagnosis
 
@@ -25,9 +25,7 @@ Probabilities = Callable[[list[tuple[str, str]]], NDArray[Any]]
 Match = Literal["yes", "partly", "no", "unclear"]
 MATCHES: tuple[Match, ...] = ("yes", "partly", "no", "unclear")
 
-OPTIONAL = re.compile(
-    r",?\s+\b(?:with(?: or without)? (?:possible|probable|suspected)|requir\w+|needing|warranting)\b.*", re.IGNORECASE
-)
+OPTIONAL = caseless(r",?\s+\b(?:with(?: or without)? (?:possible|probable|suspected)|requir\w+|needing|warranting)\b.*")
 """What an answer may add that says no more of the diagnosis."""
 HYPOTHESIS = "The diagnosis is {}."
 

@@ -8,6 +8,12 @@ from typing import Literal, NamedTuple
 
 from equipoise.text.sentences import sentence_spans
 
+
+def caseless(pattern: str, flags: int = 0) -> re.Pattern[str]:
+    """Compile a pattern that takes capitals and small letters for the same."""
+    return re.compile(pattern, flags | re.IGNORECASE)
+
+
 How = Literal["heading", "sentence", "paragraph"]
 
 NAME = (
@@ -20,43 +26,39 @@ BEFORE = r"(?:^[ \t>#*_•|\-]*(?:\d{1,2}[.)][ \t]*[*_]*)?|(?<=\s)\*\*|(?<=[.!?:
 """What a heading follows: the start of a line with its markup, bold type, or the end of a sentence."""
 AFTER = r"(?:[ ]\([^)\n]{1,40}\))?[ \t*_]*(?:[:|]|[—–-](?=\s)|$)"
 """What makes it a heading: a colon, a dash or a table's bar after it, or the end of its line."""
-HEADING = re.compile(rf"{BEFORE}(?:{NAME}){AFTER}", re.IGNORECASE | re.MULTILINE)
-SUMMARY = re.compile(
-    rf"{BEFORE}(?:(?:final|overall|clinical|in)[ ])*(?:conclusion|bottom[ ]line|final[ ]thoughts?){AFTER}",
-    re.IGNORECASE | re.MULTILINE,
+HEADING = caseless(rf"{BEFORE}(?:{NAME}){AFTER}", re.MULTILINE)
+SUMMARY = caseless(
+    rf"{BEFORE}(?:(?:final|overall|clinical|in)[ ])*(?:conclusion|bottom[ ]line|final[ ]thoughts?){AFTER}", re.MULTILINE
 )
-HEADING_ALONE = re.compile(rf"^(?:{HEADING.pattern}|{SUMMARY.pattern})\W*$", re.IGNORECASE | re.MULTILINE)
+HEADING_ALONE = caseless(rf"^(?:{HEADING.pattern}|{SUMMARY.pattern})\W*$", re.MULTILINE)
 PARAGRAPH = re.compile(r"\S(?:(?!\n[ \t]*\n).)*", re.DOTALL)
 MARKUP = re.compile(r"[\s>*_#:|\-—–]*")
 MARKER = re.compile(r"[\W_]*(?:\d{1,2}|[A-H])[.):]?[\W_]*")
-CUT_SHORT = re.compile(r"\b(?:is|are|be|of|to|the|an?|with|as|most|likely|diagnosis|answer)[\s*_:]*$", re.IGNORECASE)
+CUT_SHORT = caseless(r"\b(?:is|are|be|of|to|the|an?|with|as|most|likely|diagnosis|answer)[\s*_:]*$")
 ENDED = re.compile(r"[.!?)\]*_|]\s*$")
 ASKED_FOR = r"(?:help|assist|answer|provide|diagnose|give|choose|select|determine|pick|offer|recommend|comply)"
-REFUSAL = re.compile(
+REFUSAL = caseless(
     r"\b(?:I(?:'m| am) (?:sorry|unable|not able|not comfortable)|we(?:'re| are) (?:unable|not able)"
     rf"|(?:I|we) (?:can(?:'t|not| not)|won't|will not) {ASKED_FOR}|(?:not able|not appropriate|unable) to {ASKED_FOR}"
-    r"|as an AI\b[^.]*\b(?:can(?:'t|not| not)|unable|not able))",
-    re.IGNORECASE,
+    r"|as an AI\b[^.]*\b(?:can(?:'t|not| not)|unable|not able))"
 )
 """What a reply says that declines to answer."""
-UNDECIDED = re.compile(
+UNDECIDED = caseless(
     r"^\W*(none\b|unknown\b|unclear\b|not (yet )?(clear|known|possible|one specific|a specific|specified|given)"
-    r"|cannot be|difficult to|hard to)",
-    re.IGNORECASE,
+    r"|cannot be|difficult to|hard to)"
 )
 LIST_FOLLOWS = re.compile(r"(?<=[.!?*])\s+[•\-—]+(?:\s|$)")
 """Where a list or a rule follows on the line of a statement."""
 
-DECIDES = re.compile(
+DECIDES = caseless(
     r"\bmost[ ](?:likely|probable|plausible|fitting|appropriate)\b(?![ ](?:to|in|among)\b)|\blikeliest\b"
     r"|\bbest[ ](?:diagnosis|explanation|explain\w*|fits?|accounts?|matche[sd])\b|\bfits?[ ]best\b"
     r"|\b(?:final|primary|principal|working|leading|top|main)[ ](?:diagnosis|diagnostic|hypothesis|impression|concern"
     r"|differential|consideration)\b"
     r"|\bI(?:'d|'m| would| am)?[ ](?:conclude|diagnose|go(?:ing)?[ ]with)\b"
-    r"|\bdiagnos(?:is|ed)[ ](?:is|as|of|with|would[ ]be|should[ ]be|remains)\b|\bis[ ]the[ ]diagnosis\b",
-    re.IGNORECASE,
+    r"|\bdiagnos(?:is|ed)[ ](?:is|as|of|with|would[ ]be|should[ ]be|remains)\b|\bis[ ]the[ ]diagnosis\b"
 )
-LEANS = re.compile(
+LEANS = caseless(
     r"\bmost[ ](?:consistent|compatible|in[ ]keeping|suggestive|indicative)\b|\b(?:consistent|compatible)[ ]with\b"
     r"|\bpoint(?:s|ing)?\b[^.;]{0,30}?\bto(?:wards?)?\b|\balign(?:s|ing|ed)?\b[^.;]{0,20}?\bwith\b"
     r"|\b(?:suggest|favou?r|indicate)s?[ ](?!this\b|that\b|it\b)|\bindicative[ ]of\b|\b(?:classic|criteria)[ ]for\b"
@@ -64,13 +66,11 @@ LEANS = re.compile(
     r"|\b(?:concerns?|concerning|suspicion|suspicious)[ ](?:for|of)\b"
     r"|\bin[ ]line[ ]with\b|\blean\w*[ ]towards?\b|\battributable[ ]to\b|\b(?:impl(?:y|ies)|establish(?:es)?)\b"
     r"|\b(?:highly|very|strongly)[ ](?:likely|probable|suspect)|\bleading[ ]consideration\b"
-    r"|\blikely[ ](?:has|have|having|is|represents?|reflects?|experiencing|suffer\w*|due)\b",
-    re.IGNORECASE,
+    r"|\blikely[ ](?:has|have|having|is|represents?|reflects?|experiencing|suffer\w*|due)\b"
 )
-MIXED = re.compile(
+MIXED = caseless(
     r"\b(?:differential|next|exclu\w+|rul(?:e|ed|ing)[ ]out|unlikely|less[ ]likely|cannot|can't|alternatives?"
-    r"|if|other[ ](?:possibilit|diagnos|cause|condition)\w*)\b",
-    re.IGNORECASE,
+    r"|if|other[ ](?:possibilit|diagnos|cause|condition)\w*)\b"
 )
 """What a sentence has that weighs other diagnoses too: one that does not is the clearer statement."""
 

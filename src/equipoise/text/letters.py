@@ -19,6 +19,7 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from equipoise.text.conclusions import REFUSAL as REFUSING
+from equipoise.text.conclusions import caseless
 from equipoise.text.reasoning import outside_thinking
 
 
@@ -33,10 +34,9 @@ UNPARSED: Final = "unparsed"
 REFUSAL: Final = "refusal"
 UNFINISHED: Final = "unfinished_thinking"
 
-MARKUP = re.compile(
+MARKUP = caseless(
     r"\*+|`+|\$+|__|\\text(?:bf)?|</?(?:answer|content|final|final_answer|b|strong|p|br)\s*/?>|<\|[a-z_]+\|>|</?s>"
-    r"|[\u200b-\u200f\u2060\ufeff\ufe0f]",
-    re.IGNORECASE,
+    r"|[\u200b-\u200f\u2060\ufeff\ufe0f]"
 )
 
 NOUN = r"(?:answers?|ans\b|options?|choices?|response|selection|solution|letter)"
@@ -48,55 +48,44 @@ BRACKETS = r"[\s(\[{\"'“‘<]*"
 LINK = r"\s*(?:(?:\b(?:is|was|are|be|being|would|should|will|must|remains)\b|[=:→–—]|-+>?)\s*)+"
 ASKED = r"(?:\s*\([^)\n]*\))?(?:\s+(?:to|for|here|in|of|among|that|by|according)\b[^.:\n]{0,90}?)?"
 SINGLE = r"(?:answers?|ans\b|option|choice|response|selection|solution|letter)"
-DECISION = re.compile(rf"\b{SINGLE}{ASKED}{LINK}{HEDGE}{BRACKETS}$", re.IGNORECASE)
-FINAL = re.compile(rf"(?:\bfinal\s+{NOUN}{ASKED}{LINK}{HEDGE}{BRACKETS}|\\boxed\s*\{{{BRACKETS})$", re.IGNORECASE)
-CHOICE = re.compile(
+DECISION = caseless(rf"\b{SINGLE}{ASKED}{LINK}{HEDGE}{BRACKETS}$")
+FINAL = caseless(rf"(?:\bfinal\s+{NOUN}{ASKED}{LINK}{HEDGE}{BRACKETS}|\\boxed\s*\{{{BRACKETS})$")
+CHOICE = caseless(
     r"\bI(?:'d|'ll| would| will| shall)?\s+(?:therefore\s+)?(?:choose|chose|select|pick|go with|opt for|vote for|answer"
-    rf"|say)\s+(?:with\s+)?(?:the\s+)?{HEDGE}{BRACKETS}$",
-    re.IGNORECASE,
+    rf"|say)\s+(?:with\s+)?(?:the\s+)?{HEDGE}{BRACKETS}$"
 )
 # The thing asked for replaces 'answer': 'the most likely diagnosis in this patient is B'.
-PICTURE = re.compile(
+PICTURE = caseless(
     r"\b(?:most (?:likely|appropriate|probable|suitable|accurate|consistent)|best|correct)\b[^.;\n]{0,140}?"
-    rf"\b(?:is|would be|should be|are|with)\s+(?:the\s+)?{HEDGE}{BRACKETS}$",
-    re.IGNORECASE,
+    rf"\b(?:is|would be|should be|are|with)\s+(?:the\s+)?{HEDGE}{BRACKETS}$"
 )
-WRONG = re.compile(r"\b(?:incorrect|wrong|not (?:the|a)|not)\W+(?:\w+\W+){0,2}$", re.IGNORECASE)
-PREFACE = re.compile(
+WRONG = caseless(r"\b(?:incorrect|wrong|not (?:the|a)|not)\W+(?:\w+\W+){0,2}$")
+PREFACE = caseless(
     rf"(?:[^\w]|\d{{1,2}}(?:\s*[.):;,\-]|(?=\W*$))|\b(?:the|correct|final|only|my|it|s|so|thus|hence|therefore"
-    rf"|is|would|should|must|be|{NOUN})\b)*",
-    re.IGNORECASE,
+    rf"|is|would|should|must|be|{NOUN})\b)*"
 )
 """What may precede an opening letter: symbols, the number of a list, the word answer."""
-DELIMITED = re.compile(
-    r"\s*(?:$|[\n.:;,)\]}>*|/!\"”—–(=→“]|-\s|\\n|(?:because|since|is|was|would|as the|correct)\b)", re.IGNORECASE
-)
-VERDICT = re.compile(
+DELIMITED = caseless(r"\s*(?:$|[\n.:;,)\]}>*|/!\"”—–(=→“]|-\s|\\n|(?:because|since|is|was|would|as the|correct)\b)")
+VERDICT = caseless(
     r"[)\]\"”']?(?:\s*\([^)\n]{1,120}\)|[:,.]\s*[^.\n,:]{1,120}?,?)?\s+(?:is|was|would be|seems)\s+"
     r"(?:(?:the|a|most|best|single|only|clearly|definitely|indeed)\s+)*"
-    r"(?:correct|right|best|appropriate|likely|answer|choice|consistent|accurate|suitable|my (?:answer|choice))\b",
-    re.IGNORECASE,
+    r"(?:correct|right|best|appropriate|likely|answer|choice|consistent|accurate|suitable|my (?:answer|choice))\b"
 )
-SENTENCE_START = re.compile(
-    rf"(?:^|[\n.!?:;,(\"“–—]|\b(?:{NOUN}|that|so|therefore|thus|hence|believe|think))\s*[(\"“']*$", re.IGNORECASE
+SENTENCE_START = caseless(
+    rf"(?:^|[\n.!?:;,(\"“–—]|\b(?:{NOUN}|that|so|therefore|thus|hence|believe|think))\s*[(\"“']*$"
 )
-LINE_START = re.compile(rf"[^\w\n]*(?:{NOUN}[^\w\n]*)?", re.IGNORECASE)
+LINE_START = caseless(rf"[^\w\n]*(?:{NOUN}[^\w\n]*)?")
 LINE_END = re.compile(r"[.)][ \t]|[^\w\n]*(?:\n|$)")
-NAMED = re.compile(rf"\b{SINGLE}\s*[:\-]?\s*[(\"“'\[]?$", re.IGNORECASE)
-NEGATION = re.compile(
+NAMED = caseless(rf"\b{SINGLE}\s*[:\-]?\s*[(\"“'\[]?$")
+NEGATION = caseless(
     r"\b(?:not|isn't|aren't|wasn't|never|neither|nor|without|rather than|instead of|rul\w+ out|exclud\w+|unlikely"
-    r"|incorrect|wrong|except|although|though|while|unlike|less likely|does ?n[o']t|contraindicated)\b[^.;\n]*$",
-    re.IGNORECASE,
+    r"|incorrect|wrong|except|although|though|while|unlike|less likely|does ?n[o']t|contraindicated)\b[^.;\n]*$"
 )
 DENIAL = r"(?:is|are|was|would be|seems)\s+(?:not|incorrect|in(?:appropriate|consistent)|unlikely|less|wrong)\b"
-DENIED = re.compile(
-    rf"(?:(?!\b(?:because|since|as|but|and|while|whereas)\b)[^.,;\n]){{0,60}}?\b{DENIAL}", re.IGNORECASE
-)
-DENIED_ITSELF = re.compile(rf"\W{{0,3}}{DENIAL}", re.IGNORECASE)
-NONE_OF_THEM = re.compile(r"\b(?:none|all|any|both|neither) of the (?:above|options|choices|listed)\b", re.IGNORECASE)
-COMMITTED = re.compile(
-    r"(?:\bfinal\s+answer\W*(?:is\W+)?|(?:^|[.!?]\s|\n)\s*answer\W*(?:is\W+)?|\\boxed\s*\{)$", re.IGNORECASE
-)
+DENIED = caseless(rf"(?:(?!\b(?:because|since|as|but|and|while|whereas)\b)[^.,;\n]){{0,60}}?\b{DENIAL}")
+DENIED_ITSELF = caseless(rf"\W{{0,3}}{DENIAL}")
+NONE_OF_THEM = caseless(r"\b(?:none|all|any|both|neither) of the (?:above|options|choices|listed)\b")
+COMMITTED = caseless(r"(?:\bfinal\s+answer\W*(?:is\W+)?|(?:^|[.!?]\s|\n)\s*answer\W*(?:is\W+)?|\\boxed\s*\{)$")
 NEAR = 40
 """Characters before a letter in which its own name ('option') or the start of its sentence is looked for."""
 SHORT = 400
@@ -109,16 +98,14 @@ SPECIES = (
     r"|immitis|burnetii|chaffeensis|corrodens"
 )
 """Species whose genus is often shortened to a letter that may be an option's."""
-NAME_BEFORE = re.compile(
+NAME_BEFORE = caseless(
     r"\b(?:vitamins?|hepatitis|groups?|types?|proteins?|factor|influenza|grade|stage|class|category|haemophilia"
     r"|hemophilia|immunoglobulin|ig|cluster|coenzyme|phase|complex|amphotericin|interferon|troponin|cyclosporin|apo"
     r"|apolipoprotein|statin|drug|patient|study|figure|fig\.?|table|child|exon|serotype|antigen|region|section|part)"
-    r"[\s\-]$",
-    re.IGNORECASE,
+    r"[\s\-]$"
 )
-NAME_AFTER = re.compile(
-    rf"[\w']|[-‐–][^\W_]|\.\s?(?:{SPECIES})\b|[\s\-]?(?:cells?|lymphocytes?|waves?|antigen|virus|dimers?)\b",
-    re.IGNORECASE,
+NAME_AFTER = caseless(
+    rf"[\w']|[-‐–][^\W_]|\.\s?(?:{SPECIES})\b|[\s\-]?(?:cells?|lymphocytes?|waves?|antigen|virus|dimers?)\b"
 )
 WORDS = "AI"
 """Letters that are words of English."""
@@ -130,10 +117,8 @@ BRACKETED = re.compile(r"\s*[)\]}:]|\W*$|\.\s*(?:\n|$)")
 """What follows a small letter that is an option's."""
 SMALL_AFTER = re.compile(r"(?:^|[\s(\[{:\"'])$")
 """What comes before it."""
-JOINT = re.compile(
-    r"[)\]\"']?\s*(?:[,/&]|,?\s*\b(?:and|or)\b|\s[^\w\s.,;:(\-–—]\s)\s*(?:options?\s*)?[(\[\"']?", re.IGNORECASE
-)
-NEW_CLAUSE = re.compile(r"[)\]\"']?\s+(?:is|was|would|seems|can|does|has|refers|represents)\b", re.IGNORECASE)
+JOINT = caseless(r"[)\]\"']?\s*(?:[,/&]|,?\s*\b(?:and|or)\b|\s[^\w\s.,;:(\-–—]\s)\s*(?:options?\s*)?[(\[\"']?")
+NEW_CLAUSE = caseless(r"[)\]\"']?\s+(?:is|was|would|seems|can|does|has|refers|represents)\b")
 GLUED = 4
 """A letter glued to a number counts only so near the start."""
 TELLING = 4

@@ -9,46 +9,41 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from equipoise.text.conclusions import HEADING, MARKUP, REFUSAL, SUMMARY, UNDECIDED, How, statements
+from equipoise.text.conclusions import HEADING, MARKUP, REFUSAL, SUMMARY, UNDECIDED, How, caseless, statements
 
-SET_ASIDE = re.compile(
+SET_ASIDE = caseless(
     r"\b(?:rather than|instead of|as opposed to|unlike|but not|less likely(?! than)|ruled? out|excluding"
     r"|(?<=more likely )than|(?<=more probable )than|not(?! less))\b(?:(?!\bbut\b)[^,;.])*"
-    r"|\b(?:while|although|though|whereas|despite|besides)\b[^,;.]*(?:,|$)",
-    re.IGNORECASE,
+    r"|\b(?:while|although|though|whereas|despite|besides)\b[^,;.]*(?:,|$)"
 )
 """Parts of a statement that name a diagnosis only to set it aside."""
 CLAUSE = re.compile(r"\s*;\s+|,?\s+\b(?:but|yet|however,?)\s+")
-ASIDE = re.compile(
+ASIDE = caseless(
     r"\b(?:unlikely|improbable|(?:was|were|been|be) (?:also )?(?:considered|excluded|ruled out|possible|suggested)"
     r"|(?:is|are|remains?) (?:also )?(?:possible|considered)|rule out|to exclude|can be (?:excluded|ruled)|could mimic"
-    r"|can mimic|differential (?:also )?(?:includes?|diagnos\w+))\b",
-    re.IGNORECASE,
+    r"|can mimic|differential (?:also )?(?:includes?|diagnos\w+))\b"
 )
 """What a clause has that sets aside what it names, where another clause concludes."""
-WITHHELD = re.compile(
+WITHHELD = caseless(
     r"\bno (?:\w+ ){0,2}diagnosis (?:can|could|is|was)\b|\bbefore (?:an?|any|the) (?:\w+ )?diagnosis\b"
     r"|\b(?:cannot|can't|can not|could not|unable to|not possible to|impossible to)\b[^.;,]{0,40}"
-    r"\b(?:diagnos\w+|determine)|\bdiagnosis\b[^.;,]{0,20}\b(?:cannot|can't|can not|could not)\b",
-    re.IGNORECASE,
+    r"\b(?:diagnos\w+|determine)|\bdiagnosis\b[^.;,]{0,20}\b(?:cannot|can't|can not|could not)\b"
 )
 """How a clause says that no diagnosis is possible."""
-NOTHING = re.compile(
+NOTHING = caseless(
     r"^\W*(?:n/?a\b|none\b|unknown|unclear|undetermined|indeterminate|inconclusive|uncertain|pending"
     r"|insufficient (?:information|data|evidence)|deferred|unspecified\W*$|more (?:information|data)"
     r"|further (?:information|data|test\w*|evaluation)"
-    r"|no (?:\w+ ){0,2}(?:diagnosis|answer|disease)\b|to be determined)",
-    re.IGNORECASE,
+    r"|no (?:\w+ ){0,2}(?:diagnosis|answer|disease)\b|to be determined)"
 )
 """What replaces a diagnosis where none is given."""
-VAGUE = re.compile(
+VAGUE = caseless(
     r"(?:(?:an?|the|some|any|his|her|their|this|that|it|other|another|one|these|those|many|several|various|multiple|few"
     r"|different|underlying|serious|significant|acute|chronic|possible|clinical|primary|secondary|specific|organic|medical|physical|biological|cardiac|cardiovascular|pulmonary|respiratory"
     r"|neurologic(?:al)?|gastrointestinal|abdominal|psychiatric|psychological|metabolic|infectious|inflammatory|systemic"
     r"|autoimmune|vascular|treatable|of|or|and|origin|[ae]*etiology|cause|process|condition|pathology|problem|issue"
     r"|diagnosis|illness|disease|disorder|source|nature|emergency|concern|findings?|patient"
-    r"|conditions|causes|disorders|diagnoses|possibilities|problems|illnesses|diseases)\b\W*)+",
-    re.IGNORECASE,
+    r"|conditions|causes|disorders|diagnoses|possibilities|problems|illnesses|diseases)\b\W*)+"
 )
 """Words for a kind of cause that do not name a diagnosis."""
 
@@ -57,40 +52,36 @@ MOST_LIKELY = (
     r"(?:(?:most|more) (?:likely|probable|plausible|appropriate|fitting)|likeliest|best|leading|primary|working|final"
     r"|top|main|principal|correct|likely|probable)\b"
 )
-LESS_LIKELY = re.compile(r"\b(?:less|not as) (?:likely|probable) (?:than|as)\s+(?P<named>.+)", re.IGNORECASE)
+LESS_LIKELY = caseless(r"\b(?:less|not as) (?:likely|probable) (?:than|as)\s+(?P<named>.+)")
 """`Anxiety is less likely than tuberculosis`."""
-MAKES = re.compile(
+MAKES = caseless(
     rf"\b(?:mak(?:es?|ing)|made|leav(?:es?|ing)|renders?)\s+(?!(?:it|this|that|them|these)\b)(?P<named>[^.;]{{2,120}}?)"
-    rf"\s+(?:as\s+)?{MOST_LIKELY}",
-    re.IGNORECASE,
+    rf"\s+(?:as\s+)?{MOST_LIKELY}"
 )
 """`The signs make tuberculosis the most likely diagnosis`."""
-AFTER = re.compile(
+AFTER = caseless(
     rf"^(?P<named>.+?)\s*(?:,\s*)?\b(?:(?:is|are|remains?|was|would be|should be|being|seems?|appears?|becomes|as)"
     rf"\s+(?:to be )?(?:{MOST_LIKELY}|at the top\b|(?:the|my) (?:diagnosis|answer)\b"
     rf"|(?:(?:strongly|highly|clearly|well) )?(?:suspected|supported|favou?red|warranted|confirmed|established|made)\b)"
-    rf"|best (?:explains|fits|accounts for|matches)\b|(?:fits|explains)\b[^.;,]{{0,40}}\bbest\b|is the diagnosis\b)",
-    re.IGNORECASE,
+    rf"|best (?:explains|fits|accounts for|matches)\b|(?:fits|explains)\b[^.;,]{{0,40}}\bbest\b|is the diagnosis\b)"
 )
 """`Tuberculosis remains the most likely diagnosis`: the named diagnosis comes before."""
-SUBJECT = re.compile(
+SUBJECT = caseless(
     rf"^\W*(?:(?:and|so|thus|hence|the|an?|my|this|that|these|those|his|her|their|{MOST_LIKELY}) )*"
     r"(?:diagnos[ei]s|explanation|cause|condition|answer|impression|problem|culprit|he|she|it|they|this|that|these|patient"
-    r"|man|woman|symptoms?|presentation|findings?|picture|features?|case|history|signs?|evidence|combination|constellation|what)\b",
-    re.IGNORECASE,
+    r"|man|woman|symptoms?|presentation|findings?|picture|features?|case|history|signs?|evidence|combination|constellation|what)\b"
 )
 """Subjects of a verb that are not a diagnosis."""
-NAMES = re.compile(
+NAMES = caseless(
     r"\b(?:diagnos[ei]s|explanation|cause|condition|answer|impression|problem|illness|conclude|conclusion|concern"
     r"|hypothesis|suspicion|culprit|fit)\b"
     r"(?:(?:[^.;:,]{0,60},[^.;:]{0,200},)??[^.;:,]{0,50}?\b(?:is|was|are|be|remains|of|as|that|about|for)\b|\s*:)"
     r"(?:\s+(?:most|highly|very|best|likely|probably|to be|considered)\b)*"
     r"(?:\s+that\b[^,;.]{0,30}\b(?:has|have|is))?"
-    r"|\bdiagnosed\b[^.;,]{0,20}?\b(?:with|as)\b|\bI(?:'d| would)? diagnose\b|\b(?:go|going) with\b",
-    re.IGNORECASE,
+    r"|\bdiagnosed\b[^.;,]{0,20}?\b(?:with|as)\b|\bI(?:'d| would)? diagnose\b|\b(?:go|going) with\b"
 )
 """`The most likely diagnosis is tuberculosis`: the named diagnosis comes after."""
-LEANS = re.compile(
+LEANS = caseless(
     r"\b(?:consistent|compatible|in keeping|align\w*[^.;,]{0,20}?) with\b|\bpoint\w*\b[^.;,]{0,30}?\bto(?:wards?)?\b"
     r"|\b(?:suggest|favou?r|support|indicate|represent|confirm)s?\b(?: an?\b)?(?: (?:the )?diagnosis of\b)?"
     r"|\b(?:suggestive|indicative|diagnosis) of\b|\b(?:classic|specific|typical|characteristic|diagnostic|pathognomonic"
@@ -102,39 +93,33 @@ LEANS = re.compile(
     r"\b(?:is|are|was|were|be)\b[^.;,]{0,25}?\b(?:due|caused|attributable|secondary|related)\b (?:to|by)\b"
     r"|\blean\w* towards?\b|\bin line with\b|\bin favou?r of\b|\battributable to\b|\b(?:stem|result)s? from\b"
     r"|\b(?:impl(?:y|ies)|establish(?:es)?|describes?|match(?:es)?|corresponds? to)\b(?: an?\b)?"
-    r"|\bsuffer\w* from\b|\bgo(?:ing)? with\b|\bexperiencing\b|\blooks? like\b|\bsuspect(?:ed|ing)?\b",
-    re.IGNORECASE,
+    r"|\bsuffer\w* from\b|\bgo(?:ing)? with\b|\bexperiencing\b|\blooks? like\b|\bsuspect(?:ed|ing)?\b"
 )
 """`The findings point to tuberculosis`."""
-HAS = re.compile(
-    r"(?<!should )(?<!would )(?<!could )\b(?:has|have|had|developed|having|this is)\b(?! been\b)", re.IGNORECASE
-)
+HAS = caseless(r"(?<!should )(?<!would )(?<!could )\b(?:has|have|had|developed|having|this is)\b(?! been\b)")
 """`She has tuberculosis`: where nothing says it better."""
-SENTENCE = re.compile(
+SENTENCE = caseless(
     r"^(?:given|based|in)\b|\b(?:presentation|findings?|symptoms?|picture|features?|case|history|signs|patient|he|she|they"
-    r"|these|this|it|results?|combination|constellation|pattern|evidence|tests?|examination)\b",
-    re.IGNORECASE,
+    r"|these|this|it|results?|combination|constellation|pattern|evidence|tests?|examination)\b"
 )
 """What a sentence contains and a bare name does not."""
-VERB = re.compile(
+VERB = caseless(
     r"\b(?:is|are|was|were|be|should|would|could|can|cannot|will|needs?|must|may|might|includes?|I|thank|please"
-    r"|consult|seek|important|recommended|advis\w+)\b",
-    re.IGNORECASE,
+    r"|consult|seek|important|recommended|advis\w+)\b"
 )
 """What advice, a question or an account contains and a bare name does not."""
-REASONS = re.compile(
+REASONS = caseless(
     r"[,;]?\s*\b(?:because|since|supported by|evidenced by|characteri[sz]ed by"
-    r"|as (?:evidenced|suggested|indicated|shown) by|which|making (?:it|this)\b)",
-    re.IGNORECASE,
+    r"|as (?:evidenced|suggested|indicated|shown) by|which|making (?:it|this)\b)"
 )
 """Where the reasons for a diagnosis begin."""
 
 MARKS = re.compile(r"[*_`>\\{}$|]+|\b(?:boxed|text)\b(?=\s*\{)|(?<=\\)(?:boxed|text)\b")
-TAGS = re.compile(r"</?(?:b|i|u|em|strong|p|br|h\d|span|div|li|ul|ol)\s*/?>", re.IGNORECASE)
+TAGS = caseless(r"</?(?:b|i|u|em|strong|p|br|h\d|span|div|li|ul|ol)\s*/?>")
 HYPHENS = re.compile("[\N{HYPHEN}\N{NON-BREAKING HYPHEN}\N{FIGURE DASH}\N{EN DASH}]")
 OPTION = re.compile(r"^\W*(?:\(?[A-H][.):]|\(?\d{1,2}[.)])\s+")
 """The letter or the number before an answer."""
-GROUNDS = re.compile(
+GROUNDS = caseless(
     r"[,;]?\s*\b(?:given|because|based on|as (?:evidenced|suggested|indicated|supported|the|he|she|it|they|this)\b"
     r"|since|considering|in (?:view|light) of|which|that|supported by|evidenced by|characteri[sz]ed by|until proven"
     r"|requir\w+|warrant\w*|and (?:requires?|needs?|should|is|was|warrants?|must)|but|however|differential"
@@ -142,48 +127,41 @@ GROUNDS = re.compile(
     r"|in (?:a|this|the) (?:patient|man|woman|context of (?:a|the|his|her))"
     r"|is the|are the|in an? \w+-year|icd(?:-\d+)?)\b.*"
     r"|;\s*(?:obtain|order|start|begin|initiate|refer|admit|treat|recommend|perform|proceed|urgent|rule)\b.*",
-    re.IGNORECASE | re.DOTALL,
+    re.DOTALL,
 )
 """Where the naming ends and its grounds begin."""
-LEAD = re.compile(
+LEAD = caseless(
     r"^(?:\W|\d{1,2}[.)]\s|\b(?:an?|the|that of|of|most|likely|probabl[ey]|suspect(?:ed)?|presumed"
     r"|presumptive|possibl[ey]|is|he|she|has|patient|case|diagnosis|having|been|definitely|certainly|clearly|single|overall|strongly|but|either"
-    r"|so|therefore|thus|hence|it|this|highly|very|best|to be|classic|textbook|presents? with)\b(?!-))*",
-    re.IGNORECASE,
+    r"|so|therefore|thus|hence|it|this|highly|very|best|to be|classic|textbook|presents? with)\b(?!-))*"
 )
-PERSON = re.compile(
+PERSON = caseless(
     r"^\W*(?:an? )?(?:(?:\d+[- ]year[- ]old|young|elderly|middle-aged)?[- ]?(?:\w+ )?(?:man|woman|male|female|patient)"
-    r"|\d+ ?(?:[MF]|y/?o\w?)) (?:with|who has)\s+",
-    re.IGNORECASE,
+    r"|\d+ ?(?:[MF]|y/?o\w?)) (?:with|who has)\s+"
 )
-JOINT = re.compile(r"\s*[,;]?\s+(?:and/or|or|and|versus|vs\.?|plus)\s+|\s*[/;+&]\s*", re.IGNORECASE)
+JOINT = caseless(r"\s*[,;]?\s+(?:and/or|or|and|versus|vs\.?|plus)\s+|\s*[/;+&]\s*")
 """What separates diagnoses of equal rank."""
-SERIES = re.compile(
+SERIES = caseless(
     r"^(?!.*\b(?:likely|probabl|possib|with\b|due\b|extend))[^,()]{1,40},(?:[^,()]{1,40},)* ?(?:[^,()]{1,40} )?"
-    r"(?:or|and) [^,()]{1,40}$",
-    re.IGNORECASE,
+    r"(?:or|and) [^,()]{1,40}$"
 )
 """A list of diagnoses that ends in `or`."""
-TAIL = re.compile(
+TAIL = caseless(
     r",?\s*\b(?:(?:likely|probably|most plausibly|mainly|possibly|most commonly|often) )?(?:due to|secondary to"
     r"|caused by|resulting from|as a result of|from|with|complicated by|in the (?:context|setting) of"
     r"|on a background of|related to|associated with|superimposed on|leading to|causing|following|after|triggered by"
-    r"|precipitated by|progressing to|evolving into|presenting as|accompanied by|producing|involving)\b",
-    re.IGNORECASE,
+    r"|precipitated by|progressing to|evolving into|presenting as|accompanied by|producing|involving)\b"
 )
 """What joins a diagnosis to its cause or its consequence."""
 GLOSS = re.compile(r"\s*[()\[\]]\s*|\s*[—:]\s*|\s+-+\s+|,\s+")
 """What separates a diagnosis from another name of it, or from what is known of its kind."""
 LONGEST_BARE = 14
-HEDGED = re.compile(
+HEDGED = caseless(
     r"^\W*(?:or |and )?(?:possibl[ey]|perhaps|maybe|potentially|conceivably|vs\.?|versus|alternatively|consider"
-    r"|could be|might be|may be)\s+(?!due\b|from\b|secondary\b|with\b)",
-    re.IGNORECASE,
+    r"|could be|might be|may be)\s+(?!due\b|from\b|secondary\b|with\b)"
 )
 """What leads to a diagnosis that is only possible beside the one named."""
-CONTINUES = re.compile(
-    r"^\s*(?:type|stage|grade|class|specifically|likely|probably|possibly|or|and|including)\b", re.IGNORECASE
-)
+CONTINUES = caseless(r"^\s*(?:type|stage|grade|class|specifically|likely|probably|possibly|or|and|including)\b")
 """What continues a name after a comma."""
 
 

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
-from equipoise.text.conclusions import Statement, headed, locate
+from equipoise.text.conclusions import Statement, caseless, headed, locate
 
 Form = Literal["think", "content", "channels", "plain"]
 
@@ -21,9 +21,9 @@ THINKS: frozenset[str] = frozenset({"think", "content", "channels"})
 """Forms in which thinking comes before the answer."""
 
 THINKING = r"think(?:ing)?|thought|reasoning|analysis|scratchpad"
-THINK = re.compile(rf"[<\[](?P<close>/?)(?P<name>{THINKING})[>\]]", re.IGNORECASE)
-CONTENT = re.compile(rf"[<\[](?P<close>/?)(?P<name>{THINKING}|content)[>\]]", re.IGNORECASE)
-CONTENT_TAG = re.compile(r"</?content>", re.IGNORECASE)
+THINK = caseless(rf"[<\[](?P<close>/?)(?P<name>{THINKING})[>\]]")
+CONTENT = caseless(rf"[<\[](?P<close>/?)(?P<name>{THINKING}|content)[>\]]")
+CONTENT_TAG = caseless(r"</?content>")
 
 CHANNEL = re.compile(
     r"(?:<\|start\|>\w*\s*)?"
