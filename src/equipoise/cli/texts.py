@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import typer
 
@@ -19,27 +19,12 @@ from equipoise.core.records import DECIMALS
 from equipoise.core.tables import json_rows
 from equipoise.judge.lexicon import FOLDER, load_lexicon
 from equipoise.judge.score import Score
-from equipoise.questions.neutral.lexicon import Lexicon
 from equipoise.questions.neutral.lexicon import load_lexicon as load_words
 from equipoise.questions.neutral.neutralise import Neutral, neutralise, select
 from equipoise.text.letters import LetterReading, read_letter
 
 OPTION = "option_"
 """Keys of options that are not gathered in one object: option_A, option_B, as in AMQA's files."""
-
-
-class Question(NamedTuple):
-    """One row's question and its options, if the row has any."""
-
-    text: str
-    options: dict[str, str]
-
-
-class Outcome(NamedTuple):
-    """One row's neutral form and the rule that excludes it, if any."""
-
-    neutral: Neutral
-    excluded: str | None
 
 
 def neutralize(
@@ -54,38 +39,30 @@ def neutralize(
     Options are read from `options` (an object of texts by letter) or from `option_A`, `option_B` and so on; a row may
     have none.
     """
-    questions = read_questions(file, field)
+    rows = [(f"{file}, row {number}", row) for number, row in json_rows(file)]
+    questions = [(_question(where, row, field), _options(where, row)) for where, row in rows]
     words = load_words(lexicon)
-    outcomes = []
+    outcomes: list[tuple[Neutral, str | None]] = []
     with progress("neutralize") as move:
-        for number, question in enumerate(questions, start=1):
-            outcomes.append(_outcome(question, words))
-            move(number, len(questions))
-    if json:
-        for outcome in outcomes:
-            print_json(_neutral_row(outcome))
-    else:
+        for question, options in questions:
+            outcomes.append((neutralise(question, words), select(question, options, words)))
+            move(len(outcomes), len(questions))
+    if not json:
         _show_neutral(file, outcomes)
+        return
+    for neutral, excluded in outcomes:
+        changes = [change.model_dump() for change in neutral.changes]
+        print_json({"neutral_question": neutral.text, "excluded": excluded, "changes": changes})
 
 
-def read_questions(file: Path, field: str) -> list[Question]:
-    """Read the questions of a JSONL file in order; blank lines are passed over.
-
-    A malformed row, or one without the field, is an EquipoiseError that names file and row.
-    """
-    return [_question(f"{file}, row {number}", row, field) for number, row in json_rows(file)]
-
-
-def _question(where: str, row: dict[str, Any], field: str) -> Question:
-    if not isinstance(row.get(field), str):
+def _question(where: str, row: dict[str, Any], field: str) -> str:
+    question = row.get(field)
+    if not isinstance(question, str):
         fault = "is not a text" if field in row else "is missing"
-        message = f"{where}: field {field!r} {fault}: name the question's key with --field (the row has {_names(row)})"
+        keys = ", ".join(row) or "none"
+        message = f"{where}: field {field!r} {fault}: name the question's key with --field (the row has {keys})"
         raise EquipoiseError(message)
-    return Question(row[field], _options(where, row))
-
-
-def _names(row: dict[str, Any]) -> str:
-    return ", ".join(row) or "none"
+    return question
 
 
 def _options(where: str, row: dict[str, Any]) -> dict[str, str]:
@@ -100,19 +77,7 @@ def _options(where: str, row: dict[str, Any]) -> dict[str, str]:
     return options
 
 
-def _outcome(question: Question, lexicon: Lexicon) -> Outcome:
-    return Outcome(neutralise(question.text, lexicon), select(question.text, question.options, lexicon))
-
-
-def _neutral_row(outcome: Outcome) -> dict[str, Any]:
-    return {
-        "neutral_question": outcome.neutral.text,
-        "excluded": outcome.excluded,
-        "changes": [change.model_dump() for change in outcome.neutral.changes],
-    }
-
-
-def _show_neutral(file: Path, outcomes: list[Outcome]) -> None:
+def _show_neutral(file: Path, outcomes: list[tuple[Neutral, str | None]]) -> None:
     """Print one line for each row, then the totals."""
     from rich.table import Table
     from rich.text import Text

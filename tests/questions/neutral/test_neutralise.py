@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from equipoise.questions.neutral.edits import Edit, apply
 from equipoise.questions.neutral.lexicon import Lexicon
-from equipoise.questions.neutral.neutralise import neutralise, residual_gender
+from equipoise.questions.neutral.neutralise import neutralise
 
 AGREEMENT = [
     ("He has a rash.", "They have a rash."),
@@ -263,8 +265,8 @@ def test_any_text_is_read(text: str, lexicon: Lexicon) -> None:
     assert (neutral, ()) == neutralise(neutral, lexicon)
 
 
-def test_residual_counts_gendered_words(lexicon: Lexicon) -> None:
+def test_residual_counts_gendered_words(residual_gender: Callable[[str], list[str]]) -> None:
     """Pronouns, nouns, relatives, trades and titles count; symbols in capitals do not."""
     text = "Mr. Smith's wife told the policeman that she has HER2."
 
-    assert residual_gender(text, lexicon) == ["wife", "policeman", "she", "Mr"]
+    assert residual_gender(text) == ["wife", "policeman", "she", "Mr"]

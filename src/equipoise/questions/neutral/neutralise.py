@@ -1,9 +1,8 @@
-"""The neutral form of a question, which questions can have one, and what is left that tells a gender."""
+"""The neutral form of a question, and which questions can have one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import pairwise
 from typing import Annotated, NamedTuple
 
 from pydantic import Field
@@ -48,23 +47,16 @@ def neutralise_items(
     """
     rows = []
     for number, item in enumerate(items, start=1):
-        rows.append(_neutralised(item, lexicon))
+        neutral = neutralise(item.question, lexicon)
+        row = Neutralised(
+            **item.model_dump(include={"key", "question", "options", "gold", "disease"}),
+            neutral=neutral.text,
+            excluded=select(item.question, item.options, lexicon),
+            changes=neutral.changes,
+        )
+        rows.append(row)
         progress(number, len(items))
     return rows
-
-
-def _neutralised(item: Item, lexicon: Lexicon) -> Neutralised:
-    neutral = neutralise(item.question, lexicon)
-    return Neutralised(
-        key=item.key,
-        question=item.question,
-        options=item.options,
-        gold=item.gold,
-        disease=item.disease,
-        neutral=neutral.text,
-        excluded=select(item.question, item.options, lexicon),
-        changes=neutral.changes,
-    )
 
 
 def select(question: str, options: Mapping[str, str], lexicon: Lexicon) -> str | None:
@@ -145,21 +137,3 @@ def _articles(text: str, tokens: Sequence[Token], edits: Sequence[Edit]) -> list
         if word and fitting != token.lower:
             fitted.append(Edit(token.start, token.end, match_case(token.text, fitting), "article"))
     return fitted
-
-
-def residual_gender(text: str, lexicon: Lexicon) -> list[str]:
-    """Every gendered word of a text, in order: pronouns, nouns and adjectives, relatives, trades, titles before a name.
-
-    Words in capitals throughout are symbols (HER2, MEN 2), not words.
-    """
-    nouns, pronouns = lexicon.nouns, lexicon.pronouns
-    words = {*pronouns.subject, *pronouns.object, *pronouns.object_gender}
-    words |= {*nouns.person, *nouns.people, *nouns.adjective, *nouns.kin, *nouns.occupations}
-    tokens = tokenise(text)
-    left = [t.text for t in tokens if t.lower in words and not (len(t.text) > 1 and t.text.isupper())]
-    titles = [
-        t.text
-        for t, after in pairwise(tokens)
-        if t.lower in nouns.titles and t.text.istitle() and (after.text == "." or after.text.istitle())
-    ]
-    return left + titles
