@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from equipoise.exam.diseases import load_diseases
 from equipoise.exam.subsets import disease_counts
 from equipoise.metrics.exam import score_cities
 from equipoise.metrics.options import Measure
 from equipoise.published.medmcqa import (
     import_items,
+    load_diseases,
     read_questions,
     read_responses,
     released_form,

@@ -19,7 +19,6 @@ from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.progress import progress
 from equipoise.core.yamlfile import read_yaml
-from equipoise.exam import diseases
 from equipoise.models import registry
 from equipoise.openr1.rows import LICENCE, SOURCE
 from equipoise.published import amqa, medmcqa, openr1
@@ -55,13 +54,13 @@ def import_medmcqa(
         ),
     ],
     *,
-    mapping: Annotated[Path, typer.Option(help="Which disease each topic is about.")] = diseases.FILE,
+    mapping: Annotated[Path, typer.Option(help="Which disease each topic is about.")] = medmcqa.DISEASES,
     out: Annotated[Path, typer.Option(help="Where the items are written.")] = Path("data/items/medmcqa.jsonl"),
     as_json: AsJson = False,
 ) -> None:
     """Import MedMCQA's questions, so that `-S sample.items=medmcqa` asks the cities' subsets of them."""
     with progress("import"):
-        imported = medmcqa.import_items(sources, diseases.load_diseases(mapping))
+        imported = medmcqa.import_items(sources, medmcqa.load_diseases(mapping))
         records.write(out, imported.items)
     counts = Counter(item.disease for item in imported.items)
     found = {disease: n for disease, n in counts.most_common() if disease is not None}

@@ -11,7 +11,6 @@ from rich.table import Table
 
 from equipoise.cli.printing import cell, plain_table, print_json, show
 from equipoise.core.progress import progress
-from equipoise.exam import diseases
 from equipoise.metrics.exam import ACCURACY, MACRO, WEIGHTED, score_cities
 from equipoise.metrics.guards import label_skew
 from equipoise.metrics.options import Measure
@@ -19,7 +18,15 @@ from equipoise.metrics.questions import Answered, arms_of
 from equipoise.published import amqa
 from equipoise.published.amqa import CONTROL, score_released
 from equipoise.published.equilens import GROUP_NAMES, read_results, score_equity_released
-from equipoise.published.medmcqa import read_questions, read_responses, released_form, set_of, tabulate_released
+from equipoise.published.medmcqa import (
+    DISEASES,
+    load_diseases,
+    read_questions,
+    read_responses,
+    released_form,
+    set_of,
+    tabulate_released,
+)
 from equipoise.questions import cities as towns
 from equipoise.questions.cities import City
 
@@ -122,16 +129,14 @@ def score_medmcqa(
         typer.Option(help="A city's question set (city, disease and right answer by id); may be given again."),
     ] = None,
     cities: Annotated[Path, typer.Option(help="The cities (YAML).")] = towns.FILE,
-    mapping: Annotated[
-        Path, typer.Option(help="Which disease a topic is about, where no file says it.")
-    ] = diseases.FILE,
+    mapping: Annotated[Path, typer.Option(help="Which disease a topic is about, where no file says it.")] = DISEASES,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 0,
     resamples: Annotated[int, typer.Option(min=100, help="Resamples of the questions behind each interval.")] = 10_000,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a city.")] = False,
 ) -> None:
     """Score answers by city and disease: accuracy, macro precision, recall and F1, prevalence-weighted accuracy."""
     weights = {name: city.disease_weights() for name, city in towns.load_cities(cities).items() if city.diseases}
-    rules = diseases.load_diseases(mapping)
+    rules = load_diseases(mapping)
     sets = {path: read_questions(path) for path in questions or ()}
     scored: list[dict[str, Any]] = []
     with progress("score") as move:

@@ -110,6 +110,15 @@ def require_new(seen: dict[str, str], name: str, file: str, row: str, what: str 
     seen[name] = row
 
 
+def required(row: Mapping[str, Any], name: str, where: str) -> str:
+    """Read a field as text; EquipoiseError where it is missing, empty or not a single value."""
+    value = row.get(name)
+    if value is None or isinstance(value, dict | list | bool) or not str(value).strip():
+        message = f"{where}: field {name} is missing or empty: every row needs it"
+        raise EquipoiseError(message)
+    return str(value)
+
+
 def _missing(value: object) -> bool:
     # pandas represents a missing text as NaN.
     return isinstance(value, float) and value != value  # noqa: PLR0124

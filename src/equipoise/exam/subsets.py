@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.params import Name
-from equipoise.core.records import Frozen, Row, Text
+from equipoise.core.records import Frozen, Text
 from equipoise.questions.cities import City
-from equipoise.questions.rows import Disease, Item, Letter, Options
+from equipoise.questions.rows import Choices, Disease, Item
 from equipoise.stats.bootstrap import generator
 
 CLASSES = ("A", "B", "C", "D")
@@ -26,22 +26,13 @@ NOISE = 9
 """Decimals that a share of questions is rounded to first: 0.29 of 100 must not come to 28.999999999999996."""
 
 
-class Sampled(Row):
+class Sampled(Choices):
     """A question in the subset of a city; the key is `<city>/<item>`. A question may be in several cities' subsets."""
 
     study: Literal["exam"] = "exam"
     city: Text
     item: Text
     disease: Disease
-    gold: Letter
-    options: Options
-
-    @model_validator(mode="after")
-    def _gold_is_an_option(self) -> Self:
-        if self.gold not in self.options:
-            message = f"gold {self.gold!r} is not one of the options {', '.join(self.options)}"
-            raise ValueError(message)
-        return self
 
 
 class Sample(Frozen):

@@ -27,7 +27,8 @@ Probabilities = Callable[[list[tuple[str, str]]], NDArray[Any]]
 CHUNK = 32
 """Pairs of messages whose sentences are judged in one call: enough to fill batches, little enough for the memory."""
 
-WAYS = 6
+COMPARED = (("marginalised", "gold"), ("privileged", "gold"), ("marginalised", "privileged"))
+WAYS = tuple(way for pair in COMPARED for way in (pair, pair[::-1]))
 """Entailments of a pair: between each two of its three texts, in both directions."""
 
 
@@ -63,12 +64,11 @@ def agreements(
     rows: list[Agreement] = []
     for start in range(0, len(pairs), CHUNK):
         chunk = pairs[start : start + CHUNK]
-        wanted = [way for pair in chunk for way in _ways(pair, answered)]
-        entailed = entailments(wanted, probabilities)
-        for number, pair in enumerate(chunk):
-            ways = entailed[WAYS * number : WAYS * (number + 1)]
+        entailed = iter(entailments([way for pair in chunk for way in _ways(pair, answered)], probabilities))
+        for pair in chunk:
+            values = {f"{one}_entails_{other}": next(entailed) for one, other in WAYS}
             cut_off = any(answered[message.key].cut_off for message in pair)
-            rows.append(_agreement(pair[0], ways, threshold, cut_off=cut_off))
+            rows.append(_agreement(pair[0], values, threshold, cut_off=cut_off))
         progress(len(rows), len(pairs))
     return rows
 
@@ -103,30 +103,22 @@ def _paired(messages: Sequence[Message], answered: Mapping[str, _Reply]) -> list
 
 
 def _ways(pair: tuple[Message, Message], answered: Mapping[str, _Reply]) -> Iterator[tuple[str, str]]:
-    """The six (premise, hypothesis) of a pair, in the order of an agreement's fields; a reply's answer may be empty."""
-    marginalised, privileged = (answered[message.key].answer for message in pair)
-    gold = pair[0].gold_answer
-    for one, other in ((marginalised, gold), (privileged, gold), (marginalised, privileged)):
-        yield one, other
-        yield other, one
+    """The (premise, hypothesis) of each of `WAYS`; a reply's answer may be empty."""
+    texts = {"gold": pair[0].gold_answer} | {message.role: answered[message.key].answer for message in pair}
+    return ((texts[one], texts[other]) for one, other in WAYS)
 
 
-def _agreement(first: Message, ways: Sequence[float | None], threshold: float, *, cut_off: bool) -> Agreement:
-    marginalised_gold, gold_marginalised, privileged_gold, gold_privileged, forth, back = ways
+def _agreement(first: Message, values: Mapping[str, float | None], threshold: float, *, cut_off: bool) -> Agreement:
+    forth, back = (values[f"{one}_entails_{other}"] for one, other in WAYS[-2:])
     return Agreement(
         key=first.pair,
         item=first.item,
         dimension=first.dimension,
-        marginalised_entails_gold=marginalised_gold,
-        gold_entails_marginalised=gold_marginalised,
-        privileged_entails_gold=privileged_gold,
-        gold_entails_privileged=gold_privileged,
-        marginalised_entails_privileged=forth,
-        privileged_entails_marginalised=back,
         arms_agree=None if forth is None or back is None else min(forth, back) >= threshold,
         cut_off=cut_off,
         source=first.source,
         licence=first.licence,
+        **values,
     )
 
 

@@ -13,13 +13,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Generic, NamedTuple, TypeVar
 
-from equipoise.core.records import Prompt, Role
+from equipoise.core.records import Prompt
 from equipoise.openr1.rows import CONTROL, Dimension, Message, OpenR1Item, Pairing, require_source
 from equipoise.vignettes.compose import ROLES, patient
 from equipoise.vignettes.schema import Contrast, Persona
+
+T = TypeVar("T", bound=Persona | Contrast)
 
 DAYS = {"marginalised": "Tuesday", "privileged": "Thursday"}
 """What the arms of a control pair differ in."""
@@ -111,26 +114,27 @@ def pair_items(
     life that they speak of, and pairs whose contrast does not fit it. EquipoiseError for an item of another source.
     """
     require_source(items, where)
-    used = _Usage()
+    least_used, least_used_contrast = _LeastUsed(personas), _LeastUsed(contrasts)
     made = Paired([], {})
     chosen = sorted(items, key=lambda item: item.key)
     for item in chosen[: settings.limit] if settings.limit else chosen:
-        fitting = ages(item.prompt)
         if demographic := stated(item.prompt):
             made.excluded[item.key] = f"states {demographic}"
             continue
-        persona = used.persona(personas, fitting) if fitting else None
+        fitting = ages(item.prompt)
+        persona = least_used.take(partial(_of_age, fitting=fitting)) if fitting else None
         if fitting is None or persona is None:
             made.excluded[item.key] = "no adult's stage of life"
             continue
         for dimension in settings.dimensions:
-            contrast = used.contrast(contrasts, dimension, persona, fitting)
+            fits = partial(_fits, dimension=dimension, persona=persona, fitting=fitting)
+            contrast = least_used_contrast.take(fits)
             if contrast is None:
                 made.excluded[f"{item.key}/{dimension}"] = "no contrast fits the stage of life"
             else:
                 made.messages.extend(_arms(item, persona, contrast, settings))
         if settings.control is not None:
-            made.messages.extend(_control(item, persona, settings.control, settings))
+            made.messages.extend(_arms(item, persona, None, settings))
     return made
 
 
@@ -171,80 +175,55 @@ def exclusions(excluded: Mapping[str, str]) -> str:
     return ", ".join(f"{count} {reason}" for reason, count in sorted(counts.items()))
 
 
-class _Usage:
-    """How often each persona and contrast has been taken."""
+class _LeastUsed(Generic[T]):
+    """Personas or contrasts, of which the least used one is taken."""
 
-    def __init__(self) -> None:
-        self._personas: Counter[str] = Counter()
-        self._contrasts: Counter[str] = Counter()
+    def __init__(self, known: Sequence[T]) -> None:
+        self._known = known
+        self._times: Counter[str] = Counter()
 
-    def persona(self, personas: Sequence[Persona], fitting: tuple[int, int]) -> Persona | None:
-        """Take the least used persona whose age fits."""
-        youngest, oldest = fitting
-        fit = [persona for persona in personas if youngest <= persona.age <= oldest]
-        if not fit:
-            return None
-        least = min(fit, key=lambda persona: self._personas[persona.id])
-        self._personas[least.id] += 1
-        return least
-
-    def contrast(
-        self, contrasts: Sequence[Contrast], dimension: Dimension, persona: Persona, fitting: tuple[int, int]
-    ) -> Contrast | None:
-        """Take the least used contrast of a dimension that is sound for the persona and fits the stage of life."""
-        fit = [
-            contrast
-            for contrast in contrasts
-            if contrast.dimension == dimension and not contrast.named_only and _sound(contrast, persona, fitting)
-        ]
-        if not fit:
-            return None
-        least = min(fit, key=lambda contrast: self._contrasts[contrast.id])
-        self._contrasts[least.id] += 1
+    def take(self, fits: Callable[[T], bool]) -> T | None:
+        """Take the least used of those that fit; None where none fits."""
+        least = min(filter(fits, self._known), key=lambda one: self._times[one.id], default=None)
+        if least is not None:
+            self._times[least.id] += 1
         return least
 
 
-def _sound(contrast: Contrast, persona: Persona, fitting: tuple[int, int]) -> bool:
+def _of_age(persona: Persona, *, fitting: tuple[int, int]) -> bool:
+    return fitting[0] <= persona.age <= fitting[1]
+
+
+def _fits(contrast: Contrast, *, dimension: Dimension, persona: Persona, fitting: tuple[int, int]) -> bool:
+    """Whether a contrast of the dimension is sound for the persona and fits the stage of life."""
+    if contrast.dimension != dimension or contrast.named_only:
+        return False
     described = [patient(persona, [contrast], role) for role in ROLES]
     limits = (contrast.ages, fitting)
     aged = all(youngest <= one.age <= oldest for one in described for youngest, oldest in limits)
     return aged and (persona.gender == "non-binary" or persona.gender in contrast.genders)
 
 
-def _arms(item: OpenR1Item, persona: Persona, contrast: Contrast, settings: Pairing) -> Iterator[Message]:
+def _arms(item: OpenR1Item, persona: Persona, contrast: Contrast | None, settings: Pairing) -> Iterator[Message]:
+    """Give both arms of a pair; without a contrast those of the control, which differ in the day of the week alone."""
+    dimension = CONTROL if contrast is None else contrast.dimension
     for role in ROLES:
-        statement = _statement(persona, [contrast], role, settings)
-        feature = contrast.arm(role).feature
-        yield _message(item, contrast.dimension, role, persona, contrast.id, feature, statement)
-
-
-def _control(item: OpenR1Item, persona: Persona, sentence: str, settings: Pairing) -> Iterator[Message]:
-    for role in ROLES:
-        day = DAYS[role]
-        statement = f"{_statement(persona, [], role, settings)} {sentence.replace('{day}', day)}"
-        yield _message(item, CONTROL, role, persona, CONTROL, day, statement)
-
-
-def _statement(persona: Persona, contrasts: Sequence[Contrast], role: Role, settings: Pairing) -> str:
-    """The statement of one arm; its noun phrase is within a sentence, so that the article is lower case."""
-    phrase = patient(persona, contrasts, role).phrase
-    return settings.statement.replace("{patient}", phrase[0].lower() + phrase[1:])
-
-
-def _message(
-    item: OpenR1Item, dimension: str, role: Role, persona: Persona, contrast: str, feature: str, statement: str
-) -> Message:
-    return Message(
-        key=f"{item.key}/{dimension}/{role}",
-        item=item.key,
-        dimension=dimension,
-        role=role,
-        persona=persona.id,
-        contrast=contrast,
-        feature=feature,
-        statement=statement,
-        text=f"{statement}\n\n{item.prompt}",
-        gold_answer=item.gold_answer,
-        source=item.source,
-        licence=item.licence,
-    )
+        phrase = patient(persona, [] if contrast is None else [contrast], role).phrase
+        # The noun phrase is within a sentence, so that its article is lower case.
+        statement = settings.statement.replace("{patient}", phrase[0].lower() + phrase[1:])
+        if contrast is None:
+            statement += f" {settings.control}".replace("{day}", DAYS[role])
+        yield Message(
+            key=f"{item.key}/{dimension}/{role}",
+            item=item.key,
+            dimension=dimension,
+            role=role,
+            persona=persona.id,
+            contrast=CONTROL if contrast is None else contrast.id,
+            feature=DAYS[role] if contrast is None else contrast.arm(role).feature,
+            statement=statement,
+            text=f"{statement}\n\n{item.prompt}",
+            gold_answer=item.gold_answer,
+            source=item.source,
+            licence=item.licence,
+        )

@@ -16,10 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.tables import json_rows, require_new, table_rows, valid
+from equipoise.core.tables import json_rows, require_new, required, table_rows, valid
 from equipoise.metrics.questions import NEUTRAL, ORIGINAL, Answered, arms_of, cells, letters_differ, paper_pair
 from equipoise.published.fetch import locate
-from equipoise.published.fields import gold_letter, required
 from equipoise.questions.rows import ATTRIBUTES, GROUPS, Item
 from equipoise.stats.multiplicity import adjust
 from equipoise.stats.paired import mcnemar_chi2, mcnemar_exact
@@ -89,6 +88,15 @@ def read_answers(path: Path) -> list[Answered]:
         message = f"{path}: no answers: give a file of released answers, one question a row"
         raise EquipoiseError(message)
     return rows
+
+
+def gold_letter(row: Mapping[str, Any], where: str) -> str:
+    """Read the letter of the right option from `answer_idx`."""
+    gold = required(row, "answer_idx", where).strip().upper()
+    if not re.fullmatch("[A-Z]", gold):
+        message = f"{where}: field answer_idx: {gold!r} is not a letter: give the letter of the right option"
+        raise EquipoiseError(message)
+    return gold
 
 
 def require_same_questions(files: Mapping[str, Sequence[Answered]], expected: Collection[str]) -> None:

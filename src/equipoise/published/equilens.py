@@ -14,15 +14,14 @@ from typing import Any
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Effect
-from equipoise.core.tables import parquet_rows, require_new
+from equipoise.core.tables import parquet_rows, require_new, required
 from equipoise.metrics.equity import STUDY, equity_effects
 from equipoise.metrics.equity import assigned_questions as assigned
 from equipoise.metrics.options import Measure
 from equipoise.metrics.questions import NEUTRAL, Answered, arms_of, paper_pair
 from equipoise.published import amqa
 from equipoise.published.catalogue import FOUR_PLACES, SIX_PLACES, Reference, leaves, read_json, renamed, renamed_path
-from equipoise.published.fields import gold_letter, letter_given, required, response_text
-from equipoise.published.medmcqa import CITIES, RESAMPLES
+from equipoise.published.medmcqa import CITIES, RESAMPLES, letter_given, response_text
 from equipoise.questions.cities import City, load_cities
 from equipoise.questions.rows import ATTRIBUTES, GROUPS
 
@@ -79,7 +78,7 @@ def read_results(path: Path) -> list[Answered]:
             message = f"{where}: field adv_group: {group!r} is none of {', '.join(ARMS)}: correct or delete the row"
             raise EquipoiseError(message)
         require_new(rows.setdefault(group, {}), question, str(path), f"row {number}", f"{group} row of question")
-        right = gold_letter(row, where)
+        right = amqa.gold_letter(row, where)
         if gold.setdefault(question, right) != right:
             message = f"{where}: field answer_idx: {right} here, {gold[question]} in an earlier row of question "
             message += f"{question}: correct one of them"

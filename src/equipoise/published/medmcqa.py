@@ -11,30 +11,41 @@ belongs to one set, the one that holds all its ids. The figures are those of `eq
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any, get_args
+from typing import Annotated, Any, Self, get_args
+
+from pydantic import Field, model_validator
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.tables import table_rows, valid
-from equipoise.exam.diseases import DiseaseMap, load_diseases
+from equipoise.core.records import Frozen
+from equipoise.core.tables import required, table_rows, valid
+from equipoise.core.yamlfile import load_yaml
 from equipoise.exam.subsets import CLASSES, disease_counts
 from equipoise.metrics.effects import Estimate
 from equipoise.metrics.exam import MEASURES, WEIGHTED, Answered, CityScores, ExamAnswer, Scores, score_cities
 from equipoise.metrics.options import Measure
 from equipoise.published.catalogue import Reference, leaves
 from equipoise.published.fetch import locate
-from equipoise.published.fields import letter_given, required, response_text
 from equipoise.questions.cities import City, load_cities
 from equipoise.questions.rows import Disease, Item
+from equipoise.text.letters import read_letter
 
+DISEASES = Path("data/medmcqa_diseases.yaml")
+"""The groups of diseases that questions are about, by the names of their topic and subject; the first that fits."""
+Words = Annotated[str, Field(pattern=r"^[a-z0-9]+\*?( [a-z0-9]+\*?)*$")]
+"""Words as `plain` leaves them, in lower case; a star at the end of a word matches any ending."""
 HUB_ID = "openlifescienceai/medmcqa"
 LICENCE = f"as stated at huggingface.co/datasets/{HUB_ID}"
 KEY = "medmcqa-"
 """Beginning of an item's key; the rest is the question's id."""
 OPTION_COLUMNS = dict(zip(CLASSES, ("opa", "opb", "opc", "opd"), strict=True))
+BARE_OPTIONS = dict.fromkeys(CLASSES, "")
+"""The letters, for a file without the options' words."""
 WITHHELD = -1
 """What the test split has in place of the right option."""
 LABELLED = re.compile(r"(?:^|[/_-])(?:train|validation|dev)\b.*\.parquet$")
@@ -52,6 +63,61 @@ SET_SIZE = 1000
 """Questions in each released set of a city."""
 RESAMPLES = 100
 """No published interval is compared, so as few resamples as possible are drawn."""
+
+
+class Rule(Frozen):
+    """A group of diseases, or none, and what a question's topic and subject hold where the rule fits.
+
+    It fits where the topic holds any of `topics` and the subject any of `subjects`; a list left out fits every name.
+    """
+
+    disease: Disease | None
+    topics: tuple[Words, ...] = ()
+    subjects: tuple[Words, ...] = ()
+
+    @model_validator(mode="after")
+    def _fits_something(self) -> Self:
+        if not self.topics and not self.subjects:
+            message = "a rule without topics and subjects would fit every question: give some of either"
+            raise ValueError(message)
+        return self
+
+    @cached_property
+    def _patterns(self) -> tuple[re.Pattern[str], re.Pattern[str]]:
+        return _any_of(self.topics), _any_of(self.subjects)
+
+    def fits(self, topic: str, subject: str) -> bool:
+        """Whether the rule is about a topic of a subject, both as `plain` gives them."""
+        topics, subjects = self._patterns
+        return bool(topics.search(topic) and subjects.search(subject))
+
+
+class DiseaseMap(Frozen):
+    """The rules in the order in which they are tried."""
+
+    rules: Annotated[tuple[Rule, ...], Field(min_length=1)]
+
+    def disease_of(self, topic: str | None, subject: str | None = None) -> Disease | None:
+        """Give the group of diseases of the first rule that fits; None where that is none, or where no rule fits."""
+        names = plain(topic or ""), plain(subject or "")
+        return next((rule.disease for rule in self.rules if rule.fits(*names)), None)
+
+
+def load_diseases(path: Path = DISEASES) -> DiseaseMap:
+    """Read the rules; a fault is an EquipoiseError that names the file and the field."""
+    return load_yaml(path, DiseaseMap)
+
+
+def plain(name: str) -> str:
+    """Reduce a name to lower-case words one space apart: full stops go, other punctuation divides words."""
+    text = unicodedata.normalize("NFKC", name).casefold().replace(".", "")
+    return " ".join(re.findall(r"[^\W_]+", text))
+
+
+def _any_of(entries: tuple[str, ...]) -> re.Pattern[str]:
+    """Match any of the entries as whole words; without entries, everything."""
+    words = "|".join(re.escape(entry).replace(r"\*", r"\w*") for entry in entries)
+    return re.compile(rf"\b(?:{words})\b" if words else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,6 +322,20 @@ def read_responses(path: Path) -> list[tuple[Question, str | None]]:
         message = f"{path}: no responses: give a file with one response a row"
         raise EquipoiseError(message)
     return rows
+
+
+def response_text(row: Mapping[str, Any], where: str) -> str | None:
+    """Read the field `response`; None where the model gave no text."""
+    response = row.get("response")
+    if "response" not in row or not isinstance(response, str | None):
+        message = f"{where}: field response: give the model's text, or nothing where it gave none"
+        raise EquipoiseError(message)
+    return response
+
+
+def letter_given(response: str, options: Mapping[str, str]) -> str | None:
+    """Read the letter that a response gives, as every response is read (`equipoise.text.letters`)."""
+    return read_letter(response, options or BARE_OPTIONS).letter
 
 
 def set_of(path: Path, ids: Sequence[str], sets: Mapping[Path, QuestionSet]) -> Path:

@@ -30,13 +30,11 @@ class AdversarialRow(Row):
     study: Literal["questions"] = "questions"
 
 
-class Question(AdversarialRow):
-    """A multiple-choice question: the vignette with its final question, the options by letter, the right letter."""
+class Choices(Row):
+    """A row with the options of a multiple-choice question by letter, and the right letter."""
 
-    question: Text
     options: Options
     gold: Letter
-    disease: Disease | None = None
 
     @model_validator(mode="after")
     def _gold_is_an_option(self) -> Self:
@@ -44,6 +42,13 @@ class Question(AdversarialRow):
             message = f"gold {self.gold!r} is not one of the options {', '.join(self.options)}"
             raise ValueError(message)
         return self
+
+
+class Question(AdversarialRow, Choices):
+    """A multiple-choice question: the vignette with its final question, the options and the right letter."""
+
+    question: Text
+    disease: Disease | None = None
 
 
 class Item(Question):

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,15 +29,21 @@ from equipoise.stats.bootstrap import cluster_bootstrap, generator, observed
 Array = NDArray[np.float64]
 Answers = dict[str, list[int]]
 
-
 ALPHA = 0.05
+RATES = {
+    "recall": ((1, 0, 0, 0), (1, 1, 0, 0)),
+    "precision": ((1, 0, 0, 0), (1, 0, 1, 0)),
+    "f1": ((2, 0, 0, 0), (2, 1, 1, 0)),
+    "specificity": ((0, 0, 0, 1), (0, 0, 1, 1)),
+}
+"""Each rate as sums above and below: of true positives, misses, false alarms and true negatives, so many times."""
 LISTED = (
     *("rater", "row", "key", "mentioned_rater", "mentioned_judge", "considered_rater", "considered_judge"),
     *("sentence", "note"),
 )
 """Columns of the list of disagreements; `sentence` is the passage that decided the judge, `note` the rater's."""
-CATEGORIES = {"mentioned": 2, "considered": 2, "three_way": len(CONSIDERATIONS)}
-"""What is rated, and how many answers it has."""
+MEASURED = ("mentioned", "considered", "three_way")
+"""What is rated: yes or no, yes or no, and one of three."""
 
 
 def cohens_kappa(tables: NDArray[Any]) -> Array:
@@ -75,16 +82,13 @@ def agreement(
     silent = np.array([label == "none" for label in labels])
     says_silent = np.array([one == "none" for one in found])
     options = {"seed": seed, "n_bootstrap": n_bootstrap}
-    three_way: Nested = {}
-    if len(set(labels)) > 1:
-        tables = np.zeros((len(labels), len(CONSIDERATIONS), len(CONSIDERATIONS)))
-        for row, pair in enumerate(zip(labels, found, strict=True)):
-            tables[row][tuple(map(CONSIDERATIONS.index, pair))] = 1
-        three_way = _with_interval("kappa", _by_case(tables, cases), cohens_kappa, least=-1.0, **options)
+    first, second = ([CONSIDERATIONS.index(one) for one in read] for read in (labels, found))
+    every = [1.0] * len(cases)
+    kappa = _kappa("kappa", first, second, cases, every, **options) if len(set(labels)) > 1 else {}
     return {
         "considered": binary_agreement(list(~silent), list(~says_silent), cases, scores=scores, **options),
         "three_way": {
-            **({"kappa": three_way} if three_way else {}),
+            **({"kappa": kappa} if kappa else {}),
             **{f"n_{kind}": sum(label == kind for label in labels) for kind in CONSIDERATIONS},
         },
         "errors": {
@@ -181,19 +185,29 @@ def kappas(
 ) -> Nested:
     """Cohen's kappa of two readers of n texts, a weight each; one that the sample does not define is left out.
 
-    `first` and `second` hold n answers, as numbers, for each of `CATEGORIES`; `pairs` names the pair of each text.
+    `first` and `second` hold n answers, as numbers, for each of `MEASURED`; `pairs` names the pair of each text.
     """
-    names = sorted(set(pairs))
-    place = [names.index(pair) for pair in pairs]
     figures: Nested = {}
-    for measure, k in CATEGORIES.items():
-        tables = np.zeros((len(names), k, k))
-        np.add.at(tables, (place, first[measure], second[measure]), weights)
-
-        name = f"blind/{measure}"
-        if kappa := _with_interval(name, tables, cohens_kappa, least=-1.0, seed=seed, n_bootstrap=n_bootstrap):
+    options = {"seed": seed, "n_bootstrap": n_bootstrap}
+    for measure in MEASURED:
+        if kappa := _kappa(f"blind/{measure}", first[measure], second[measure], pairs, weights, **options):
             figures[measure] = {"kappa": kappa}
     return figures
+
+
+def _kappa(
+    name: str,
+    first: Sequence[int],
+    second: Sequence[int],
+    cases: Sequence[str],
+    weights: Sequence[float],
+    **options: int,
+) -> Nested:
+    """Cohen's kappa of n answers of two readers, as numbers, with its interval; empty where undefined."""
+    k = len(CONSIDERATIONS)
+    tables = np.zeros((len(cases), k, k))
+    tables[np.arange(len(cases)), first, second] = weights
+    return _with_interval(name, _by_case(tables, cases), cohens_kappa, least=-1.0, **options)
 
 
 def disagreements(
@@ -216,31 +230,17 @@ def disagreements(
 
 def _measures(*, both_kinds: bool, any_yes: bool) -> dict[str, Callable[[Array], Array]]:
     """What the labels define, as functions of (resamples, 4): true positives, misses, false alarms, true negatives."""
-
-    def share(*, of: slice, right: int) -> Callable[[Array], Array]:
-        def statistic(cells: Array) -> Array:
-            with np.errstate(invalid="ignore"):
-                found: Array = cells[:, right] / cells[:, of].sum(axis=1)
-            return found
-
-        return statistic
-
-    def f1(cells: Array) -> Array:
-        with np.errstate(invalid="ignore"):
-            found: Array = 2 * cells[:, 0] / (2 * cells[:, 0] + cells[:, 1] + cells[:, 2])
-        return found
-
-    recall = share(of=slice(0, 2), right=0)
-    specificity = share(of=slice(2, 4), right=3)
+    rates = {name: partial(_rate, above=above, below=below) for name, (above, below) in RATES.items()}
     if not both_kinds:
-        return {"recall": recall} if any_yes else {"specificity": specificity}
-    return {
-        "kappa": lambda cells: cohens_kappa(cells.reshape(-1, 2, 2)),
-        "recall": recall,
-        "precision": share(of=slice(0, 3, 2), right=0),
-        "f1": f1,
-        "specificity": specificity,
-    }
+        name = "recall" if any_yes else "specificity"
+        return {name: rates[name]}
+    return {"kappa": lambda cells: cohens_kappa(cells.reshape(-1, 2, 2)), **rates}
+
+
+def _rate(cells: Array, *, above: Sequence[int], below: Sequence[int]) -> Array:
+    with np.errstate(invalid="ignore"):
+        found: Array = (cells @ above) / (cells @ below)
+    return found
 
 
 def _auc(scores: Array, yes: NDArray[np.bool_], cases: Sequence[str]) -> Callable[[Array], Array]:
@@ -288,7 +288,7 @@ def _with_interval(
 
 
 def _answers(read: Sequence[Rating | Judgement]) -> Answers:
-    """Answers as numbers, for each of `CATEGORIES`."""
+    """Answers as numbers, for each of `MEASURED`."""
     return {
         "mentioned": [int(one.mentioned) for one in read],
         "considered": [int(one.considered != "none") for one in read],
