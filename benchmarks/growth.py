@@ -19,6 +19,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -29,10 +30,11 @@ sys.path.insert(0, str(Path(__file__).parent))
 from speed import machine
 
 from equipoise.backends.ask import answer_all
+from equipoise.backends.base import answering
 from equipoise.core import cache, params, records, stage
 from equipoise.core.records import Manifest, Prompt, Response, Vignette
-from equipoise.judge.kept import kept_probabilities
 from equipoise.judge.lexicon import load_lexicon
+from equipoise.judge.located import kept_probabilities
 from equipoise.judge.score import Score, judge_responses
 from equipoise.models.registry import Generation
 from equipoise.studies import measure as steps
@@ -143,7 +145,7 @@ def infer(count: int, folder: Path) -> dict[str, float]:
                 manifest=manifest,
                 generation=Generation(reasoning_tokens=1, answer_tokens=1),
                 cache=kept,
-                open_backend=StandIn,
+                make=partial(answering, StandIn),
                 progress=lambda *_: None,
             )
             records.write(folder / "answered.jsonl", answered)

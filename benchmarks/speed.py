@@ -27,7 +27,7 @@ import typer
 sys.path.insert(0, str(Path(__file__).parent))
 from speed_page import page_of
 
-from equipoise.backends.ask import Infer
+from equipoise.backends.base import Infer
 from equipoise.core import params, stage
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import read_text, write_json, write_text

@@ -5,20 +5,22 @@ from __future__ import annotations
 import os
 import signal
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Response
-from equipoise.judge.kept import Judging
+from equipoise.judge.located import judging
 from equipoise.models.readiness import Machine
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from equipoise.backends.base import Process
     from equipoise.core.records import Prompt
-    from equipoise.judge.kept import Pair, Triple
+    from equipoise.judge.located import Entailment, Pair
 
 
 class Copy:
@@ -94,20 +96,18 @@ class Noting:
             )
 
 
-class NotingJudging(Judging):
-    """A judge that notes the keys of what it hands on, and rests before that."""
+@contextmanager
+def noting_judging(log: str, pause: float, *how: Any) -> Iterator[Process[Pair, Entailment]]:
+    """Open a judge that notes the keys of what it hands on in a file, and rests some seconds after that."""
+    with judging(*how) as process:
 
-    def __init__(self, log: str, pause: float, *how: Any) -> None:
-        """Take the file for the notes, the seconds of rest, and what `Judging` takes."""
-        super().__init__(*how)
-        self._log, self._pause = Path(log), pause
+        def noting(items: Mapping[str, Pair]) -> Iterator[Mapping[str, Entailment]]:
+            for judged in process(items):
+                note(Path(log), *judged)
+                time.sleep(pause)
+                yield judged
 
-    def process(self, items: Mapping[str, Pair]) -> Iterator[dict[str, Triple]]:
-        """Judge some pairs after others."""
-        for judged in super().process(items):
-            note(self._log, *judged)
-            time.sleep(self._pause)
-            yield judged
+        yield noting
 
 
 def note(log: Path, *what: str) -> None:

@@ -6,10 +6,12 @@ import asyncio
 import json
 import threading
 from collections import Counter, defaultdict
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from equipoise.backends.ask import answer_all
+from equipoise.backends.base import answering
 from equipoise.backends.openai import ApiBackend
 from equipoise.core.cache import ResponseCache
 from equipoise.models.export import describe
@@ -262,7 +264,7 @@ def run(model: ApiEntry, prompts: Sequence[Prompt], path: Path) -> list[Response
                 manifest=manifest,
                 generation=model.generation,
                 cache=cache,
-                open_backend=lambda: ApiBackend("some", model, Waits()),
+                make=partial(answering, lambda: ApiBackend("some", model, Waits())),
                 progress=lambda *_: None,
             )
         )

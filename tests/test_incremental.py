@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +33,8 @@ ROOT = Path(__file__).parents[1]
 ENTRY = "title: Saved\nlicence: none\nbackend: replay\nfile: saved.jsonl\nsha256: {sha256}\ncandidates: true\n"
 STUDY = Path("data/vignettes")
 OPENS_A_MODEL = {
-    *(f"backends/{name}.py" for name in ("ask", "onnx", "torch", "vllm", "openai")),
+    *(f"backends/{name}.py" for name in ("ask", "onnx", "torch", "vllm", "openai", "ray/cluster")),
+    *(f"models/{name}.py" for name in ("engine", "export", "fusion")),
     "judge/model.py",
     "stigma/masked_model.py",
 }
@@ -189,10 +192,21 @@ def reached(section: str) -> set[str]:
 
 
 def test_a_change_of_the_analysis_opens_no_model() -> None:
-    """What runs after a change in `measure` imports no module that can load weights or ask a server."""
+    """What runs after a change in `measure`, and `check`, imports no module that can load weights or ask a server."""
     assert reached("measure") == {"measure", "plot", "report"}
-    for name in reached("measure"):
+    for name in reached("measure") | {"check"}:
         assert not opened(name), name
+
+
+def test_check_loads_no_library_that_runs_a_model() -> None:
+    """The stage on which all others wait starts without the libraries of models and without what opens one."""
+    heavy = {"onnx", "onnxruntime", "openai", "optimum", "ray", "torch", "transformers", "vllm"}
+    ours = {f"equipoise.{path.removesuffix('.py').replace('/', '.')}" for path in OPENS_A_MODEL}
+    listing = "import sys; from equipoise.studies import check; print(*sys.modules, sep='\\n')"
+    loaded = subprocess.run([sys.executable, "-c", listing], check=True, capture_output=True, text=True).stdout.split()
+
+    assert "equipoise.models.readiness" in loaded
+    assert not (heavy | ours) & set(loaded)
 
 
 def test_stages_that_ask_a_model_are_told_apart() -> None:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -19,6 +20,7 @@ import tiny
 from builders import prompt, response
 from equipoise.backends import ask as asking
 from equipoise.backends.ask import answer_all
+from equipoise.backends.base import answering
 from equipoise.core import records
 from equipoise.core.cache import ResponseCache, response_key
 from equipoise.core.errors import EquipoiseError
@@ -27,7 +29,7 @@ from equipoise.models.registry import Generation
 from servers import FaultyServer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from conftest import Exported
 
@@ -90,13 +92,13 @@ def run(prompts: list[Prompt], backend: Echo, path: Path, seen: list[tuple[int, 
                 manifest=MANIFEST,
                 generation=GENERATION,
                 cache=cache,
-                open_backend=lambda: backend,
+                make=partial(answering, lambda: backend),
                 progress=lambda done, total: (seen if seen is not None else []).append((done, total)),
             )
         )
 
 
-def test_responses_stand_in_the_order_of_the_prompts(tmp_path: Path) -> None:
+def test_responses_are_in_the_order_of_the_prompts(tmp_path: Path) -> None:
     """Whatever order the backend answers in, each prompt has its own response in its own place."""
     prompts = [prompt("b", "two"), prompt("a", "one"), prompt("c", "three")]
 
@@ -153,18 +155,18 @@ def test_a_backend_that_breaks_loses_nothing(tmp_path: Path, breaks_after: int, 
 def test_a_full_disk_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A response that cannot be kept ends the run in one line; those kept before it are not asked again."""
     prompts = [prompt(key, key) for key in "abcd"]
-    put = ResponseCache.put
-    kept = []
+    keep = ResponseCache.keep
+    kept: list[str] = []
 
-    def fills_up(self: ResponseCache, key: str, response: Response) -> None:
+    def fills_up(self: ResponseCache, results: Mapping[str, Response]) -> None:
         if len(kept) == 2:
             message = "no space"
             raise EquipoiseError(message)
-        put(self, key, response)
-        kept.append(response.key)
+        keep(self, results)
+        kept.extend(row.key for row in results.values())
 
     with monkeypatch.context() as patch:
-        patch.setattr(ResponseCache, "put", fills_up)
+        patch.setattr(ResponseCache, "keep", fills_up)
         with pytest.raises(EquipoiseError, match="no space"):
             run(prompts, Echo(), tmp_path / "cache")
     backend = Echo()
@@ -188,7 +190,7 @@ def test_a_prompt_without_an_answer_is_named(tmp_path: Path) -> None:
             manifest=MANIFEST,
             generation=GENERATION,
             cache=cache,
-            open_backend=lambda: backend,
+            make=partial(answering, lambda: backend),
             progress=lambda *_: None,
         )
 
@@ -203,7 +205,7 @@ def test_everything_is_asked_before_the_first_response_is_taken(tmp_path: Path) 
             manifest=MANIFEST,
             generation=GENERATION,
             cache=cache,
-            open_backend=lambda: backend,
+            make=partial(answering, lambda: backend),
             progress=lambda *_: None,
         )
 
@@ -236,6 +238,7 @@ CHILD = '''
 
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 from equipoise.core import cache
@@ -244,6 +247,7 @@ from equipoise.models import registry
 from equipoise.backends.ask import open_backend
 from equipoise.backends.onnx import OnnxBackend
 from equipoise.backends.ask import answer_all
+from equipoise.backends.base import answering
 
 plain = OnnxBackend.answer
 entry = registry.load_entry("tiny", Path())
@@ -271,7 +275,7 @@ with cache.ResponseCache.open() as kept:
         manifest=manifest,
         generation=entry.generation,
         cache=kept,
-        open_backend=lambda: open_backend(manifest, entry, cache.folder() / "models", batch_size=3),
+        make=partial(answering, lambda: open_backend(manifest, entry, cache.folder() / "models", batch_size=3)),
         progress=lambda done, total: None,
     )
     records.write(Path("responses.jsonl"), rows)

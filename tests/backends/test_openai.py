@@ -239,6 +239,7 @@ def test_another_thread_answers_too() -> None:
 CHILD = '''
 """Answer prompts of a server as the infer stage does."""
 
+from functools import partial
 from pathlib import Path
 
 from equipoise.core import cache
@@ -249,6 +250,7 @@ from equipoise.models.export import describe
 from equipoise.backends.openai import heard
 from equipoise.backends.ask import open_backend
 from equipoise.backends.ask import answer_all
+from equipoise.backends.base import answering
 
 
 def main() -> None:
@@ -260,7 +262,7 @@ def main() -> None:
             manifest=manifest,
             generation=entry.generation,
             cache=kept,
-            open_backend=lambda: open_backend(manifest, entry, Path(), batch_size=1),
+            make=partial(answering, lambda: open_backend(manifest, entry, Path(), batch_size=1)),
             progress=lambda done, total: Path("done").write_text(str(done)),
         )
         records.write(Path("responses.jsonl"), rows)

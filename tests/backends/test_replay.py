@@ -8,6 +8,7 @@ import pytest
 
 import builders
 from equipoise.backends.ask import answer_all, open_backend
+from equipoise.backends.base import answering
 from equipoise.backends.replay import ReplayBackend, Saved, question
 from equipoise.core import records
 from equipoise.core.cache import ResponseCache
@@ -107,7 +108,7 @@ def test_saved_responses_of_a_run_give_the_run_again(tmp_path: Path, monkeypatch
             manifest=manifest,
             generation=model.generation,
             cache=cache,
-            open_backend=lambda: open_backend(manifest, model, tmp_path, batch_size=1),
+            make=partial(answering, lambda: open_backend(manifest, model, tmp_path, batch_size=1)),
             progress=lambda *_: None,
         )
         found = [*answered]

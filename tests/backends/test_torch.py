@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import warnings
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 import talks
 import tiny
 from equipoise.backends.ask import answer_all, open_backend
+from equipoise.backends.base import answering
 from equipoise.backends.torch import TorchBackend
 from equipoise.core import records
 from equipoise.core.cache import ResponseCache
@@ -147,7 +149,7 @@ def test_a_run_that_breaks_goes_on_where_it_was(
                     manifest=manifest,
                     generation=entry.generation,
                     cache=cache,
-                    open_backend=lambda: open_backend(manifest, entry, root / "store", batch_size=4),
+                    make=partial(answering, lambda: open_backend(manifest, entry, root / "store", batch_size=4)),
                     progress=lambda *_: None,
                 )
             )

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from equipoise.backends.ask import Infer
+from equipoise.backends.base import Infer
 from equipoise.core import params
 from equipoise.core.errors import EquipoiseError
 from equipoise.models import registry

@@ -6,9 +6,15 @@ import numpy as np
 import pytest
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.judge import kept
-from equipoise.judge.kept import Entailment, EntailmentCache, KeptJudge, kept_probabilities
-from equipoise.judge.located import LocatedJudge, locate_judge
+from equipoise.judge import located as judges
+from equipoise.judge.located import (
+    Entailment,
+    EntailmentCache,
+    KeptJudge,
+    LocatedJudge,
+    kept_probabilities,
+    locate_judge,
+)
 from equipoise.judge.model import NliJudge
 
 if TYPE_CHECKING:
@@ -91,7 +97,7 @@ def test_what_was_judged_before_a_fault_is_kept(
             raise KeyboardInterrupt
         return plain(self, pairs)
 
-    monkeypatch.setattr(kept, "KEPT_TOGETHER", 5)
+    monkeypatch.setattr(judges, "KEPT_TOGETHER", 5)
     with EntailmentCache(tmp_path / "cache", Entailment) as cache:
         with monkeypatch.context() as patch:
             patch.setattr(NliJudge, "probabilities", breaks_off)
@@ -122,7 +128,7 @@ def test_pairs_computed_otherwise_are_judged_anew(
     """When our code comes to compute otherwise, no result from before is taken for the new one."""
     with EntailmentCache(tmp_path / "cache", Entailment) as cache:
         KeptJudge(located, cache).probabilities(PAIRS)
-        monkeypatch.setattr(kept, "COMPUTED", "otherwise")
+        monkeypatch.setattr(judges, "COMPUTED", "otherwise")
         again = KeptJudge(located, cache)
         again.probabilities(PAIRS)
 

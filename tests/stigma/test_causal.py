@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 import builders
 from equipoise.backends.ask import answer_all
+from equipoise.backends.base import answering
 from equipoise.core import records
 from equipoise.core.cache import ResponseCache
 from equipoise.core.errors import EquipoiseError
@@ -244,7 +246,7 @@ def test_an_interrupted_run_goes_on_where_it_was(tiny_model: Exported, tmp_path:
                     manifest=tiny_model.manifest,
                     generation=tiny_model.entry.generation,
                     cache=cache,
-                    open_backend=opened,
+                    make=partial(answering, opened),
                     progress=lambda *_: None,
                 )
             except KeyboardInterrupt:

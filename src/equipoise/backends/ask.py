@@ -8,20 +8,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
 
-from pydantic import Field
-
-from equipoise.backends.base import Backend
-from equipoise.backends.ray.cluster import Cluster, gpus_of
-from equipoise.backends.ray.replicas import RayBackend
+from equipoise.backends.base import Backend, Cluster, Keeping, Opening, answering
+from equipoise.backends.ray.cluster import copies, gpus_of
 from equipoise.core import cache, records
 from equipoise.core.cache import ResponseCache, response_key
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Frozen, Manifest, Prompt, Response
+from equipoise.core.records import Manifest, Prompt, Response
 from equipoise.models import registry
 from equipoise.models.export import describe
 from equipoise.models.registry import AnyEntry, ApiEntry, Generation, OnnxEntry, ReplayEntry, TorchEntry, VllmEntry
@@ -30,20 +25,8 @@ from equipoise.models.weights import Weights, locate, verified, verified_file
 Asker = Callable[[Sequence[Prompt]], Iterator[Response]]
 """Prompts to their responses, which must be read while the cache is open."""
 Progress = Callable[[int, int], object]
+FIX = "lower infer.batch_size if memory runs out"
 EXPORT = "run `dvc repro --force --single-item export`"
-
-
-class Infer(Frozen):
-    """The section `infer` of params.yaml: how the model is run; nothing here changes a result."""
-
-    batch_size: Annotated[int, Field(ge=1)]
-    executor: Literal["local", "ray"]
-    address: Annotated[str, Field(pattern=r"^(ray://)?[^\s/:]+:[0-9]{1,5}$")] | None
-
-    @property
-    def cluster(self) -> Cluster | None:
-        """The Ray cluster that answers the prompts; None where this process does it."""
-        return Cluster(self.address) if self.executor == "ray" else None
 
 
 def asker(
@@ -58,15 +41,18 @@ def asker(
     """Make the function that answers prompts through the cache with an exported model, here or on a Ray cluster."""
     entry = registry.load_entry(manifest.model, root)
     store = (cache.folder() / "models").resolve()
-    opened: Callable[[], Backend] = partial(open_backend, manifest, entry, store, batch_size=batch_size)
+    make: Opening[Prompt, Response] = partial(
+        answering, partial(open_backend, manifest, entry, store, batch_size=batch_size)
+    )
     if cluster is not None:
-        opened = partial(RayBackend, opened, cluster, gpus=gpus_of(manifest, entry), least=batch_size)
+        size = {"gpus": gpus_of(manifest, entry), "least": batch_size}
+        make = partial(copies, make, cluster, noun="prompt", fix=FIX, **size)
     return partial(
         answer_all,
         manifest=manifest,
         generation=entry.generation,
         cache=kept,
-        open_backend=opened,
+        make=make,
         progress=progress,
     )
 
@@ -124,29 +110,24 @@ def answer_all(
     manifest: Manifest,
     generation: Generation,
     cache: ResponseCache,
-    open_backend: Callable[[], AbstractContextManager[Backend]],
-    progress: Callable[[int, int], object],
+    make: Opening[Prompt, Response],
+    progress: Progress,
 ) -> Iterator[Response]:
     """Answer prompts, asking the model only what the cache does not hold; equal questions are asked once.
 
-    The backend is opened only if something is left to ask. Every answer is kept on disk before the next is waited for.
-    `progress` is called with the number of prompts answered, and of all. When this returns, all are; the responses are
-    read from the cache one at a time, in the order of the prompts, as long as it is open.
+    `make` opens the model, only if something is left to ask. Every answer is kept on disk before the next is waited
+    for. `progress` is called with the number of prompts answered, and of all. When this returns, all are; the responses
+    are read from the cache one at a time, in the order of the prompts, as long as it is open.
     """
     keys = {prompt.key: response_key(prompt, manifest, generation) for prompt in prompts}
-    open_questions = {
-        keys[prompt.key]: prompt for prompt in reversed(prompts) if cache.get(keys[prompt.key], prompt) is None
-    }
-    asked = sorted(open_questions.values(), key=lambda prompt: prompt.key)
-    waiting = Counter(question for question in keys.values() if question in open_questions)
+    missing = {keys[prompt.key]: prompt for prompt in reversed(prompts) if cache.find(keys[prompt.key]) is None}
+    waiting = Counter(question for question in keys.values() if question in missing)
     progress(len(prompts) - waiting.total(), len(prompts))
-    if asked:
-        with open_backend() as backend:
-            for response in backend.answer(asked):
-                question = keys[response.key]
-                cache.put(question, response)
+    with Keeping(cache, make) as model:
+        for answers in model.process(dict(sorted(missing.items(), key=lambda asked: asked[1].key))):
+            for question in answers:
                 del waiting[question]
-                progress(len(prompts) - waiting.total(), len(prompts))
+            progress(len(prompts) - waiting.total(), len(prompts))
     for prompt in prompts:
         if keys[prompt.key] in waiting:
             raise _unanswered(prompt)

@@ -9,7 +9,7 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from equipoise.backends.ask import Infer
+from equipoise.backends.base import Infer
 from equipoise.cli import completing
 from equipoise.cli.printing import AsJson, print_json, written
 from equipoise.core import cache, params

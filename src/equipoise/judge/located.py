@@ -1,16 +1,26 @@
-"""A judge that can be opened: the one that ships, or one exported to ONNX once and compared with its checkpoint."""
+"""A judge of the registry: located, exported to ONNX once if it does not ship, opened, and kept before a cache.
+
+What was judged once is found on disk. The judge is opened only for what is new: here, or on the nodes of a Ray cluster,
+which share the pairs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from equipoise.backends.base import Cluster, Keeping, Opening, Process
+from equipoise.backends.ray.cluster import copies
+from equipoise.core import cache
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import digest, sha256
+from equipoise.core.progress import progress
+from equipoise.core.records import Frozen, digest, sha256
 from equipoise.judge.model import FILES, NliJudge, label_columns, require_files
 from equipoise.models.engine import CPU, providers
 from equipoise.models.export import ExportManifest, LabelFidelity, exported_once, hashes, label_fidelity, versions
@@ -26,6 +36,22 @@ PROBES = (
     ("She sleeps poorly and has lost weight.", "The patient is well."),
 )
 """Pairs on which an export must give the same labels as its checkpoint."""
+Pair = tuple[str, str]
+Probabilities = Callable[[Sequence[Pair]], NDArray[np.float64]]
+KEPT_TOGETHER = 1024
+"""Pairs judged before their results are safe on disk: enough to fill batches of one length, seconds of work to lose."""
+
+SENT_TOGETHER = 64
+"""The same on a node: what a lost worker costs. A share's pairs are alike in length, so these few fill batches too."""
+
+LEAST = 256
+"""Pairs in a share of a worker, if there are so many: some seconds of work."""
+
+FIX = "give the nodes more memory, or set infer.executor to local"
+"""What to do where one worker after another is lost."""
+
+COMPUTED = "last layer for the first token"
+"""How our code computes a probability. If that changes, a new name here invalidates every kept result."""
 
 
 class JudgeManifest(ExportManifest):
@@ -104,9 +130,8 @@ def export_onnx(checkpoint: Path, folder: Path) -> None:
     main_export(str(checkpoint), output=folder, task="text-classification", do_validation=False)
 
 
-def torch_probabilities(checkpoint: Path, pairs: Sequence[tuple[str, str]], *, batch: int = 64) -> NDArray[np.float64]:
+def torch_probabilities(checkpoint: Path, pairs: Sequence[Pair], *, batch: int = 64) -> NDArray[np.float64]:
     """Probabilities of the checkpoint in float32 torch, (n, 3) in the order of LABELS: the reference of an export."""
-    import numpy as np
     import torch
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
@@ -130,3 +155,93 @@ def torch_probabilities(checkpoint: Path, pairs: Sequence[tuple[str, str]], *, b
         with torch.inference_mode():
             found[rows] = model(**inputs).logits.double().softmax(dim=1)[:, columns].numpy()
     return found
+
+
+@contextmanager
+def judging(located: LocatedJudge, identity: str, together: int) -> Iterator[Process[Pair, Entailment]]:
+    """Open a judge where the pairs are processed, `together` at a time, in their order.
+
+    Raises:
+        EquipoiseError: a file is missing, or the files or ONNX Runtime differ from those where the work was begun.
+    """
+    if located.identity != identity:
+        message = (
+            f"{located.folder}: not the expected judge: install the same files and the same "
+            "version of onnxruntime on every node as where the stage runs"
+        )
+        raise EquipoiseError(message)
+    judge = located.open()
+
+    def process(items: Mapping[str, Pair]) -> Iterator[dict[str, Entailment]]:
+        keys = list(items)
+        for first in range(0, len(keys), together):
+            batch = keys[first : first + together]
+            rows = judge.probabilities([items[key] for key in batch]).tolist()
+            yield {key: Entailment(p=row) for key, row in zip(batch, rows, strict=True)}
+
+    yield process
+
+
+class Entailment(Frozen):
+    """Probabilities of entailment, neutral and contradiction of one pair, in full."""
+
+    p: tuple[float, float, float]
+
+
+class EntailmentCache(cache.ContentCache[Entailment]):
+    """Finished judgements of pairs."""
+
+    _noun = "entailment"
+
+    @classmethod
+    def open(cls) -> Self:
+        """Open the cache of this repository."""
+        return cls(cache.folder() / "entailments.sqlite", Entailment)
+
+
+class KeptJudge(Keeping[Pair, Entailment]):
+    """A judge with its cache. A pair's result depends on judge and pair alone, so a kept one is as good as a fresh one.
+
+    `computed` counts the pairs that the judge had to be asked.
+    """
+
+    def __init__(self, located: LocatedJudge, kept: EntailmentCache, cluster: Cluster | None = None) -> None:
+        """Take where the judge is, the cache, and the cluster on which new pairs are judged, if not in this process."""
+        self._identity = located.identity
+        super().__init__(kept, _opening(located, self._identity, cluster))
+
+    def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+        """Probabilities of each (premise, hypothesis), shape (n, 3). See `NliJudge.probabilities`."""
+        keys = {pair: digest([COMPUTED, self._identity, *pair]) for pair in pairs}
+        found = {pair: kept.p for pair, key in keys.items() if (kept := self._kept.find(key)) is not None}
+        # The longest last, so that what is judged together has few different lengths.
+        ordered = sorted(keys.keys() - found.keys(), key=lambda pair: (sum(map(len, pair)), pair))
+        missing = {keys[pair]: pair for pair in ordered}
+        with progress("judge") as move:
+            for judged in self.process(missing):
+                found |= {missing[key]: entailment.p for key, entailment in judged.items()}
+                move(len(found), len(keys))
+        return np.array([found[pair] for pair in pairs], dtype=np.float64).reshape(len(pairs), 3)
+
+
+def _opening(located: LocatedJudge, identity: str, cluster: Cluster | None) -> Opening[Pair, Entailment]:
+    """What opens the judge: in this process, or on a cluster, where a copy that runs on a GPU takes one."""
+    if cluster is None:
+        return partial(judging, located, identity, KEPT_TOGETHER)
+    there = partial(judging, located._replace(folder=located.folder.resolve()), identity, SENT_TOGETHER)
+    gpus = int(located.providers[0].startswith("CUDA"))
+    return partial(copies, there, cluster, gpus=gpus, least=LEAST, noun="pair", fix=FIX)
+
+
+@contextmanager
+def kept_probabilities(name: str, root: Path, cluster: Cluster | None = None) -> Iterator[Probabilities]:
+    """Give the probabilities of the judge registered as `name` under `root`, through the cache of this repository.
+
+    What the cache does not hold is judged in this process, or on the Ray cluster if one is given.
+
+    Raises:
+        EquipoiseError: unknown name, malformed entry, weights missing, altered or out of reach; raised before any work.
+    """
+    located = locate_judge(name, root, cache.folder())
+    with EntailmentCache.open() as kept, KeptJudge(located, kept, cluster) as judge:
+        yield judge.probabilities

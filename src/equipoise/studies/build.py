@@ -7,7 +7,8 @@ from typing import Any
 
 from rich.console import Console
 
-from equipoise.backends.ask import Infer, agent, asker
+from equipoise.backends.ask import agent, asker
+from equipoise.backends.base import Infer
 from equipoise.backends.replay import saved_cases
 from equipoise.core import cache, records, stage
 from equipoise.core.yamlfile import load_yaml

@@ -6,8 +6,7 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from equipoise.backends.ask import Infer
-from equipoise.backends.ray.cluster import NO_RAY
+from equipoise.backends.base import NO_RAY, Infer
 from equipoise.core import cache
 from equipoise.core.catalogue import CATALOGUE
 from equipoise.core.errors import EquipoiseError

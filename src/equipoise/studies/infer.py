@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from equipoise.backends.ask import Infer, asker
+from equipoise.backends.ask import asker
+from equipoise.backends.base import Infer
 from equipoise.backends.replay import saved_cases
 from equipoise.core import cache, records
 from equipoise.stigma.rows import Filling

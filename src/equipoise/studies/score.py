@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from equipoise.backends.ask import Infer
-from equipoise.backends.ray.cluster import Cluster
+from equipoise.backends.base import Cluster, Infer
 from equipoise.cases.rows import Case, outputs_of
 from equipoise.cases.score import judge_outputs
 from equipoise.core import records
 from equipoise.core.records import Response
 from equipoise.exam.subsets import Sampled
-from equipoise.judge.kept import kept_probabilities
 from equipoise.judge.lexicon import load_lexicon
+from equipoise.judge.located import kept_probabilities
 from equipoise.judge.score import Score, judge_responses
 from equipoise.openr1 import agree
 from equipoise.openr1.rows import Comparison, Message

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import fakes
-from equipoise.backends.ray.cluster import Cluster
+from equipoise.backends.base import Cluster
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from equipoise.backends.ask import Infer
-from equipoise.backends.ray.cluster import WHOLE_NODE, Cluster, Place, connected, gpus_of, places
+from equipoise.backends.base import Cluster, Infer
+from equipoise.backends.ray.cluster import WHOLE_NODE, Place, connected, gpus_of, places
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Manifest
 from equipoise.models.registry import LocalSource, OnnxEntry, TorchEntry, VllmEntry
@@ -79,7 +79,7 @@ def test_gpus_follow_from_manifest_and_entry(entry: AnyEntry, provider: str, gpu
     assert gpus_of(manifest, entry) == gpus
 
 
-def test_a_missing_ray_is_told_with_the_mend(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_ray_is_told_with_the_fix(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the package the executor is refused in one line."""
     monkeypatch.setitem(sys.modules, "ray", None)
 
@@ -106,7 +106,7 @@ def test_an_address_that_does_not_answer_is_told(scheme: str) -> None:
 
 # Ray leaves its processes and sockets to the garbage collector.
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore:Ray Client connection timed out:UserWarning")
-def test_a_server_that_is_no_client_server_is_told(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_does_not_speak_ray_is_told(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     """What listens there and does not speak Ray is refused by name, and the next cluster is reached all the same."""
     ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'equipoise[ray]'")
     monkeypatch.setattr("ray.util.client.worker.INITIAL_TIMEOUT_SEC", 1)

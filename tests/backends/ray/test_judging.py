@@ -12,12 +12,11 @@ import numpy as np
 import pytest
 
 import fakes
-from equipoise.backends.ray.cluster import Cluster
-from equipoise.backends.ray.replicas import RayProcessor
+from equipoise.backends.base import Cluster
+from equipoise.backends.ray.cluster import copies
 from equipoise.core.errors import EquipoiseError
-from equipoise.judge import kept
-from equipoise.judge.kept import Entailment, EntailmentCache, Judging, KeptJudge
-from equipoise.judge.located import LocatedJudge, locate_judge
+from equipoise.judge import located as judges
+from equipoise.judge.located import Entailment, EntailmentCache, KeptJudge, LocatedJudge, judging, locate_judge
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -46,9 +45,9 @@ def noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[
     """Have judges note what they do, a few pairs at a time; give what lists process and pair's key."""
     log = tmp_path / "judged"
     log.touch()
-    monkeypatch.setattr(kept, "Judging", partial(fakes.NotingJudging, str(log), 0.25))
-    monkeypatch.setattr(kept, "SENT_TOGETHER", 3)
-    monkeypatch.setattr(kept, "LEAST", 6)
+    monkeypatch.setattr(judges, "judging", partial(fakes.noting_judging, str(log), 0.25))
+    monkeypatch.setattr(judges, "SENT_TOGETHER", 3)
+    monkeypatch.setattr(judges, "LEAST", 6)
     return lambda: [(int(line.split()[0]), line.split()[1]) for line in log.read_text(encoding="utf-8").splitlines()]
 
 
@@ -113,14 +112,13 @@ def test_copies_stay_open_from_call_to_call(
 
 def test_another_judge_on_a_node_is_refused(located: LocatedJudge, cluster: Cluster) -> None:
     """Files or an ONNX Runtime that are not those of the stage's machine give no result under their name."""
-    other = partial(Judging, located, "another identity", 8)
-    copies = partial(RayProcessor, other, cluster, gpus=0, least=8, noun="pair", fix="fix it")
+    other = partial(judging, located, "another identity", 8)
 
     with (
-        copies() as judge,
+        copies(other, cluster, gpus=0, least=8, noun="pair", fix="fix it") as judge,
         pytest.raises(EquipoiseError, match=r"not the expected judge: install the same files .* \(on "),
     ):
-        list(judge.process({"a": PAIRS[0]}))
+        list(judge({"a": PAIRS[0]}))
 
 
 @pytest.mark.parametrize(("provider", "gpus"), [("CPUExecutionProvider", 0), ("CUDAExecutionProvider", 1)])
@@ -135,7 +133,7 @@ def test_a_judge_on_a_gpu_takes_one(
         message = "the cluster was to be reached"
         raise EquipoiseError(message)
 
-    monkeypatch.setattr(kept, "RayProcessor", instead)
+    monkeypatch.setattr(judges, "copies", instead)
     monkeypatch.chdir(ROOT)
     here = located._replace(folder=located.folder.relative_to(ROOT), providers=(provider,))
     with (

@@ -13,9 +13,9 @@ import builders
 import fakes
 from equipoise.backends import ask as asking
 from equipoise.backends.ask import answer_all
-from equipoise.backends.ray import replicas as executor
-from equipoise.backends.ray.cluster import Cluster, Place
-from equipoise.backends.ray.replicas import RayBackend
+from equipoise.backends.base import Cluster, answering
+from equipoise.backends.ray import cluster as executor
+from equipoise.backends.ray.cluster import Place, copies
 from equipoise.core import records
 from equipoise.core.cache import ResponseCache, response_key
 from equipoise.core.errors import EquipoiseError
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from conftest import Exported
-    from equipoise.backends.base import Backend
+    from equipoise.backends.base import Backend, Opening
 
 ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'equipoise[ray]'")
 # Ray leaves its processes and sockets to the garbage collector.
@@ -63,16 +63,19 @@ class Asked:
 
 def answered(
     asked: list[Prompt],
-    backend: Callable[[], Backend],
+    backend: Opening[Prompt, Response],
     cache: ResponseCache,
     progress: Callable[[int, int], object] = lambda *_: None,
 ) -> list[Response]:
     """Answer prompts through a cache, as the infer stage does."""
     return list(
-        answer_all(
-            asked, manifest=MANIFEST, generation=GENERATION, cache=cache, open_backend=backend, progress=progress
-        )
+        answer_all(asked, manifest=MANIFEST, generation=GENERATION, cache=cache, make=backend, progress=progress)
     )
+
+
+def on_nodes(make: Callable[[], Backend], cluster: Cluster, *, gpus: int, least: int) -> Opening[Prompt, Response]:
+    """Make what opens copies of a backend on a cluster, as the infer stage does."""
+    return partial(copies, partial(answering, make), cluster, gpus=gpus, least=least, noun="prompt", fix=asking.FIX)
 
 
 def written(path: Path, rows: Iterable[Response]) -> bytes:
@@ -104,7 +107,7 @@ def test_a_killed_worker_changes_no_byte_and_no_answer_is_asked_for_again(cluste
     """Half-way one of two workers is killed: the others are asked only what had no answer yet, to the same bytes."""
     asked, local, spread = prompts(40), Asked(tmp_path), Asked(tmp_path)
     with ResponseCache(tmp_path / "local.sqlite") as cache:
-        expected = written(tmp_path / "local.jsonl", answered(asked, local.backend(0), cache))
+        expected = written(tmp_path / "local.jsonl", answered(asked, partial(answering, local.backend(0)), cache))
     spread.log.write_text("", encoding="utf-8")
 
     def kill() -> None:
@@ -112,7 +115,7 @@ def test_a_killed_worker_changes_no_byte_and_no_answer_is_asked_for_again(cluste
 
     with ResponseCache(tmp_path / "ray.sqlite") as cache:
         blow = Blow(asked, cache, spread, kill)
-        backend = partial(RayBackend, spread.backend(0.15), cluster, gpus=0, least=4)
+        backend = on_nodes(spread.backend(0.15), cluster, gpus=0, least=4)
         found = written(tmp_path / "ray.jsonl", answered(asked, backend, cache, blow))
     lines = [(process, key) for process, key in spread.lines() if key != "closed"]
 
@@ -129,7 +132,7 @@ def test_a_lost_node_changes_no_byte(nodes: Any, cluster: Cluster, tmp_path: Pat
     third = nodes.add_node(num_cpus=1, object_store_memory=MEMORY)
     with ResponseCache(tmp_path / "ray.sqlite") as cache:
         blow = Blow(asked, cache, notes, lambda: nodes.remove_node(third, allow_graceful=False))
-        backend = partial(RayBackend, notes.backend(0.15), cluster, gpus=0, least=4)
+        backend = on_nodes(notes.backend(0.15), cluster, gpus=0, least=4)
         found = answered(asked, backend, cache, blow)
 
     assert [(prompt.key, prompt.turns[0].upper()) for prompt in asked] == [(row.key, row.replies[0]) for row in found]
@@ -143,7 +146,7 @@ def test_an_interrupted_run_loses_nothing(cluster: Cluster, tmp_path: Path) -> N
     def interrupt() -> None:
         raise KeyboardInterrupt
 
-    backend = partial(RayBackend, notes.backend(0.1), cluster, gpus=0, least=4)
+    backend = on_nodes(notes.backend(0.1), cluster, gpus=0, least=4)
     with ResponseCache(tmp_path / "ray.sqlite") as cache:
         blow = Blow(asked, cache, notes, interrupt)
         with pytest.raises(KeyboardInterrupt):
@@ -162,7 +165,7 @@ def test_a_prompt_that_ends_every_worker_is_an_error(
     """It is put to a few workers, not for ever; the others' answers are kept, and each loss is told."""
     fatal = builders.prompt("999", "fatal")
     asked, notes = [*prompts(6), fatal], Asked(tmp_path)
-    backend = partial(RayBackend, notes.backend(0), cluster, gpus=0, least=1)
+    backend = on_nodes(notes.backend(0), cluster, gpus=0, least=1)
     with ResponseCache(tmp_path / "ray.sqlite") as cache:
         with pytest.raises(
             EquipoiseError, match=r"workers on the Ray cluster .* ended in a row before .*: lower infer"
@@ -177,7 +180,7 @@ def test_a_prompt_that_ends_every_worker_is_an_error(
 def test_a_client_answers_as_a_node_does(nodes: Any, tmp_path: Path) -> None:
     """Through ray://, from outside the cluster, the same answers come."""
     asked = prompts(6)
-    backend = partial(RayBackend, Asked(tmp_path).backend(0), Cluster(nodes.client), gpus=0, least=1)
+    backend = on_nodes(Asked(tmp_path).backend(0), Cluster(nodes.client), gpus=0, least=1)
     with ResponseCache(tmp_path / "ray.sqlite") as cache:
         found = answered(asked, backend, cache)
 
@@ -187,7 +190,7 @@ def test_a_client_answers_as_a_node_does(nodes: Any, tmp_path: Path) -> None:
 def test_an_error_of_a_backend_is_told_as_such(cluster: Cluster, tmp_path: Path) -> None:
     """The line that a backend gives comes from the node as it would come from here."""
     refused = [prompt.model_copy(update={"turns": ("refused",)}) for prompt in prompts(2)]
-    backend = partial(RayBackend, Asked(tmp_path).backend(0), cluster, gpus=0, least=1)
+    backend = on_nodes(Asked(tmp_path).backend(0), cluster, gpus=0, least=1)
 
     with (
         ResponseCache(tmp_path / "ray.sqlite") as cache,
@@ -201,14 +204,14 @@ def test_no_room_is_told(cluster: Cluster, tmp_path: Path, monkeypatch: pytest.M
     notes = Asked(tmp_path)
     with ResponseCache(tmp_path / "ray.sqlite") as cache:
         with pytest.raises(EquipoiseError, match="has no node with 2 GPUs for a worker: add one, or set"):
-            answered(prompts(1), partial(RayBackend, notes.backend(0), cluster, gpus=2, least=1), cache)
+            answered(prompts(1), on_nodes(notes.backend(0), cluster, gpus=2, least=1), cache)
         busy = [Place("0" * 56, 64, 0)]
         monkeypatch.setattr(executor, "places", lambda *_: busy)
         monkeypatch.setattr(executor, "PATIENCE", 1.0)
         with pytest.raises(
             EquipoiseError, match=r"took a worker within 1 s \(it needs 64 cores and 0 GPUs\): wait until"
         ):
-            answered(prompts(1), partial(RayBackend, notes.backend(0), cluster, gpus=0, least=1), cache)
+            answered(prompts(1), on_nodes(notes.backend(0), cluster, gpus=0, least=1), cache)
 
 
 def test_a_real_model_answers_as_it_does_here(

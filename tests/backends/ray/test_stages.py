@@ -11,7 +11,7 @@ import yaml
 
 from builders import openr1_message, response
 from equipoise.backends import ask as asking
-from equipoise.backends.ray.cluster import Cluster
+from equipoise.backends.base import Cluster
 from equipoise.core import records
 from equipoise.core.records import Manifest, Response
 from equipoise.judge.located import LocatedJudge
@@ -21,8 +21,9 @@ from test_incremental import stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from contextlib import AbstractContextManager
 
-    from equipoise.backends.base import Backend
+    from equipoise.backends.base import Opening, Process
     from equipoise.core.records import Prompt, Role
 
 # Ray leaves its processes and sockets to the garbage collector.
@@ -139,11 +140,13 @@ def reached(monkeypatch: pytest.MonkeyPatch) -> list[Cluster]:
     """The clusters that are reached for a model, which then answers in this process."""
     clusters: list[Cluster] = []
 
-    def instead(make: Callable[[], Backend], cluster: Cluster, **_: int) -> Backend:
+    def instead(
+        make: Opening[Prompt, Response], cluster: Cluster, **_: object
+    ) -> AbstractContextManager[Process[Prompt, Response]]:
         clusters.append(cluster)
         return make()
 
-    monkeypatch.setattr(asking, "RayBackend", instead)
+    monkeypatch.setattr(asking, "copies", instead)
     monkeypatch.setattr(asking, "open_backend", lambda *_, **__: First())
     return clusters
 

@@ -1,4 +1,4 @@
-"""What runs on a node: a processor that is opened there, and processes one share of the items after another.
+"""What runs on a node: a process that is opened there, and takes one share of the items after another.
 
 Ray is sent this module as code, and all else that goes in and out is bytes: a node finds our package only once a worker
 has its path.
@@ -11,37 +11,39 @@ import pickle
 import socket
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from time import monotonic
 from typing import Any
 
-from equipoise.backends.base import Processor
+from equipoise.backends.base import Process
 
 TOGETHER = 0.2
 """Seconds for which finished results are held back, so that one message takes several; a kill loses no others."""
 
 
 class Worker:
-    """One processor in a process of its own, on a node of a cluster."""
+    """One copy in an operating-system process of its own, on a node of a cluster."""
 
     def __init__(self, code: str, root: str) -> None:
         """Take the folder of our code and that of the project; where the node has neither, its own package serves."""
         sys.path.insert(0, code)
         os.environ["DVC_ROOT"] = root
-        self._processor: Processor[Any, Any]
+        self._opened = ExitStack()
+        self._process: Process[Any, Any]
         self._results: Iterator[Mapping[str, Any]]
 
     def place(self) -> None:
         """Answer as soon as a node has made room for this worker."""
 
     def open(self, make: bytes) -> str | None:
-        """Open the processor; give the line of an error, if that cannot be done here."""
+        """Open the copy; give the line of an error, if that cannot be done here."""
         try:
             from equipoise.core.errors import EquipoiseError
         except ImportError as error:
             fix = "install it there, or share the folder of this project with it"
             return f"equipoise cannot be imported on {socket.gethostname()} ({error}): {fix}"
         try:
-            self._processor = pickle.loads(make)().__enter__()  # noqa: S301  (sent by the stage itself)
+            self._process = self._opened.enter_context(pickle.loads(make)())  # noqa: S301  (sent by the stage itself)
         except EquipoiseError as error:
             return f"{error} (on {socket.gethostname()})"
         return None
@@ -56,7 +58,7 @@ class Worker:
         began, finished = monotonic(), dict[str, Any]()
         try:
             if share is not None:
-                self._results = iter(self._processor.process(pickle.loads(share)))  # noqa: S301  (sent by the stage)
+                self._results = iter(self._process(pickle.loads(share)))  # noqa: S301  (sent by the stage)
             for results in self._results:
                 finished |= results
                 if monotonic() - began > TOGETHER:
@@ -66,5 +68,5 @@ class Worker:
         return pickle.dumps(finished), True, None
 
     def close(self) -> None:
-        """Let the processor go."""
-        self._processor.__exit__(None, None, None)
+        """Let the copy go."""
+        self._opened.close()
