@@ -101,12 +101,12 @@ def test_faults_are_named(tmp_path: Path, value: Any, message: str) -> None:
     assert "\n" not in str(raised.value)
 
 
-def test_a_file_that_is_no_json_is_refused(tmp_path: Path) -> None:
+def test_malformed_json_is_refused(tmp_path: Path) -> None:
     """Broken JSON is reported with its line."""
     path = tmp_path / "a.json"
     path.write_text('{"cases":\n[', encoding="utf-8")
 
-    with pytest.raises(EquipoiseError, match="line 2: not JSON"):
+    with pytest.raises(EquipoiseError, match=r"a\.json: not JSON \(Expecting value at line 2, column 2\)"):
         read_cases(path)
 
 

@@ -6,8 +6,8 @@ import json
 from collections import Counter
 from pathlib import Path
 
+from equipoise.cli.anchors import markdown
 from equipoise.published.anchors import compare, unexpected
-from equipoise.published.anchors_page import markdown
 from equipoise.published.catalogue import leaves, load_catalogue
 
 ROOT = Path(__file__).parents[2]

@@ -12,7 +12,6 @@ has `id` and `output_text`, and may have `status` (ok, unless it says otherwise)
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -136,15 +135,12 @@ def read_cases(path: Path) -> list[Case]:
     """Read cases: the interchange format, or rows that were imported before (JSONL); an error names the case."""
     if path.suffix == ".jsonl":
         return records.read(path, Case)
-    shape = 'give {"cases": [{"prompt": …, "bias_feature": …, "bias_label": …}, …]}'
-    try:
-        value = json.loads(records.read_text(path).removeprefix("\ufeff"))
-    except json.JSONDecodeError as error:
-        message = f"{path}, line {error.lineno}: not JSON ({error.msg}): correct that line, or {shape}"
-        raise EquipoiseError(message) from error
+    value = records.json_value(str(path), records.read_text(path))
     rows = value.get("cases") if isinstance(value, dict) else None
     if not isinstance(rows, list) or not rows:
-        message = f"{path}: no list of cases: {shape}"
+        message = (
+            f'{path}: no list of cases: give {{"cases": [{{"prompt": …, "bias_feature": …, "bias_label": …}}, …]}}'
+        )
         raise EquipoiseError(message)
     cases = [_case(row, number, path) for number, row in enumerate(rows, start=1)]
     seen: dict[str, str] = {}

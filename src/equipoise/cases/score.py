@@ -123,8 +123,7 @@ class _AskedRow(BaseModel):
 
     id: Id
     feature: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
-    # Any length: with a constraint pydantic also refuses halves of characters, which JSON can hold.
-    text: Annotated[str, StringConstraints(min_length=0)]
+    text: str
     dimension: Annotated[str, StringConstraints(strip_whitespace=True)] | None = None
 
 

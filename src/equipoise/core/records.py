@@ -377,7 +377,8 @@ def json_value(where: str, text: str) -> Any:  # noqa: ANN401  (any JSON value)
         if ESCAPED.search(text) or SURROGATE.search(text):
             json.dumps(value, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
-        problem = f"not JSON ({error.msg} at column {error.colno}): fix or delete the row"
+        line = f"line {error.lineno}, " if "\n" in text.strip() else ""
+        problem = f"not JSON ({error.msg} at {line}column {error.colno}): fix or delete the row"
     except RecursionError:
         problem = "nested too deeply: give flatter values"
     except UnicodeEncodeError:

@@ -6,7 +6,6 @@ figures and their places only: the data are outside the project.
 
 from __future__ import annotations
 
-import json
 import operator
 import re
 from collections.abc import Callable, Iterator
@@ -16,7 +15,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 from pydantic import Field, StringConstraints, model_validator
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Frozen, read_text
+from equipoise.core.records import Frozen, json_value, read_text
 from equipoise.core.yamlfile import load_yaml
 
 Verdict = Literal["reproduced", "departs", "not printed"]
@@ -254,11 +253,7 @@ def renamed_path(name: str) -> str:
 
 def read_json(path: Path) -> dict[str, Any]:
     """Read a file of one JSON object."""
-    try:
-        value = json.loads(read_text(path))
-    except json.JSONDecodeError as error:
-        message = f"{path}, row {error.lineno}: not JSON ({error.msg}): give the file as it was released"
-        raise EquipoiseError(message) from error
+    value = json_value(str(path), read_text(path))
     if not isinstance(value, dict):
         message = f"{path}: not a JSON object: give the file as it was released"
         raise EquipoiseError(message)

@@ -7,13 +7,12 @@ gold_reasoning}]}`, made of the same first rounds. Both are read from JSON, JSON
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import read_text
+from equipoise.core.records import json_value, read_text
 from equipoise.core.tables import json_rows, table_rows
 from equipoise.openr1.rows import LICENCE, SOURCE, OpenR1Item
 from equipoise.published.fetch import PINNED, locate
@@ -86,8 +85,8 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         yield from table_rows(path)
         return
     try:
-        value = json.loads(read_text(path).removeprefix("\ufeff"))
-    except json.JSONDecodeError:
+        value = json_value(str(path), read_text(path))
+    except EquipoiseError:
         yield from json_rows(path)
         return
     rows = value.get("samples", [value]) if isinstance(value, dict) else value
