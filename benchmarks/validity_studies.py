@@ -14,9 +14,8 @@ from validity_simulations import ALPHA, holds
 
 from equipoise.core.records import Judgement
 from equipoise.metrics.amplification import amplification_effects
-from equipoise.metrics.equity import equity_effects
-from equipoise.metrics.exam import MACRO, macro_of_cells, score
-from equipoise.metrics.exam import Answered as Exam
+from equipoise.metrics.cities import city_effects
+from equipoise.metrics.exam import MACRO, Marked, macro_of_cells, score
 from equipoise.metrics.options import Measure
 from equipoise.metrics.pairs import Pair
 from equipoise.metrics.questions import NEUTRAL, Answered, paper_pair
@@ -74,7 +73,7 @@ def city(n: int, right: float, kept: tuple[float, float]) -> Simulation:
         found = {name: np.full(draws, np.nan) for name in truths}
         for draw in range(draws):
             options = Measure(seed=draw, n_bootstrap=RESAMPLES, alpha=ALPHA)
-            for row in equity_effects(answers(rng, n, right, kept), town, options):
+            for row in city_effects(answers(rng, n, right, kept), town, options):
                 if row.family == "city" and row.measure in truths:
                     found[row.measure][draw] = _open(row, truths[row.measure])
         return found
@@ -120,7 +119,7 @@ def exam(sizes: Sequence[int], right: Sequence[float]) -> Simulation:
     population = np.average(table, axis=0, weights=sizes).reshape(1, 16)
     truths = dict(zip(MACRO, macro_of_cells(population)[0].tolist(), strict=True))
     truths["accuracy"] = float(np.trace(population.reshape(4, 4)))
-    rows = [Exam(a, b) for a in LETTERS for b in LETTERS]
+    rows = [Marked(a, b) for a in LETTERS for b in LETTERS]
 
     def simulate(rng: np.random.Generator, draws: int) -> Outcomes:
         found = {name: np.full(draws, np.nan) for name in truths}

@@ -12,13 +12,13 @@ from equipoise.compare.changes import changes, differs_from_record
 from equipoise.compare.estimators import level
 from equipoise.compare.items import Flip, flips, item_values, reworded
 from equipoise.compare.revisions import Revision
+from equipoise.metrics.cities import city_effects
 from equipoise.metrics.effects import Group, rate
-from equipoise.metrics.equity import equity_effects
 from equipoise.metrics.headlines import compared
 from equipoise.metrics.options import Measure
-from equipoise.metrics.questions import adversarial_effects, tabulate
-from equipoise.metrics.silent import silent_bias_effects
+from equipoise.metrics.questions import question_effects, tabulate
 from equipoise.metrics.stigma import stigma_effects
+from equipoise.metrics.vignettes import vignette_effects
 from equipoise.questions.asked import letters as letters_read
 from equipoise.questions.cities import City
 from runs import Case, drawn_cases, fill_rows, question_rows, vignette_rows
@@ -86,9 +86,9 @@ def test_figures_are_those_of_the_metrics() -> None:
     )
     table = tabulate(made.variants, made.letters)
     effects = [
-        *silent_bias_effects(made.vignettes, made.judgements, OPTIONS),
-        *adversarial_effects(table, Measure()),
-        *equity_effects(table, made.cities, Measure(n_bootstrap=200)),
+        *vignette_effects(made.vignettes, made.judgements, OPTIONS),
+        *question_effects(table, Measure()),
+        *city_effects(table, made.cities, Measure(n_bootstrap=200)),
         *stigma_effects(made.fills, Measure()),
     ]
     values = item_values(made)

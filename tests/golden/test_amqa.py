@@ -13,7 +13,7 @@ from equipoise.cli.score_answers import score_amqa
 from equipoise.core.errors import EquipoiseError
 from equipoise.metrics.guards import label_skew
 from equipoise.metrics.options import Measure
-from equipoise.metrics.questions import Answered, adversarial_effects, label
+from equipoise.metrics.questions import Answered, label, question_effects
 from equipoise.published import amqa
 from equipoise.published.amqa import score_released
 
@@ -99,7 +99,7 @@ def test_effects_hold_the_published_figures(name: str) -> None:
     """What the pipeline's metrics are made of agrees too: intervals of accuracy, gap and -log10 p."""
     expected = PUBLISHED[name][1]
     arms = {amqa.released_name(arm): label(arm) for arm in table(name)[0].letters}
-    effects = {row.key: row for row in adversarial_effects(table(name), Measure())}
+    effects = {row.key: row for row in question_effects(table(name), Measure())}
 
     for arm, bounds in expected["wilson95"].items():
         row = effects[f"questions/arm/{arms[ours(arm)]}/accuracy"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from equipoise.metrics.options import Measure
-from equipoise.metrics.silent import silent_bias_effects
+from equipoise.metrics.vignettes import vignette_effects
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -32,7 +32,7 @@ def factor(study: Callable[..., Rows], case: Callable[..., Any]) -> Factor:
             for dimensions, (biased, n) in design.items()
             for number in range(n)
         ]
-        effects = silent_bias_effects(*study(cases), Measure(n_bootstrap=n_bootstrap))
+        effects = vignette_effects(*study(cases), Measure(n_bootstrap=n_bootstrap))
         return {f"{effect.group}/{effect.measure}": effect for effect in effects}[place]
 
     return make
@@ -117,7 +117,7 @@ def test_alike_outcomes_are_no_proof(factor: Factor) -> None:
 
 def test_a_study_of_single_dimensions_has_no_factor(study: Callable[..., Rows], case: Callable[..., Any]) -> None:
     """Without intersectional pairs there is no factor at all."""
-    effects = silent_bias_effects(*study([case()]), Measure(n_bootstrap=100))
+    effects = vignette_effects(*study([case()]), Measure(n_bootstrap=100))
 
     assert [effect.measure for effect in effects if effect.measure.startswith("iaf")] == []
 

@@ -11,7 +11,7 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Consideration, Effect, Reading, Response
 from equipoise.metrics.cases import case_effects
 from equipoise.metrics.headlines import headline_metrics
-from equipoise.metrics.silent import interpretation
+from equipoise.metrics.vignettes import interpretation
 from equipoise.stats.misclassification import ErrorCounts
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.metrics.equity import assigned_questions, equity_effects
+from equipoise.metrics.cities import assigned_questions, city_effects
 from equipoise.metrics.headlines import headline_metrics
 from equipoise.metrics.options import Measure
 from equipoise.metrics.questions import Answered, arm, paper_pair
@@ -94,14 +94,14 @@ def town(effects: Sequence[Effect], family: str = "city") -> dict[str, Effect]:
 )
 def test_figures_by_hand(measure: str, estimate: float) -> None:
     """Six questions in a city that is two thirds White give the figures that their definitions say."""
-    found = town(equity_effects(rows_of(*SIX), {"town": city(2 / 3)}, EXPECTED))
+    found = town(city_effects(rows_of(*SIX), {"town": city(2 / 3)}, EXPECTED))
 
     assert (found[measure].n, found[measure].estimate) == (6, pytest.approx(estimate))
 
 
 def test_rates_have_wilson_intervals() -> None:
     """Baseline accuracy and the two consistencies are rates over all questions."""
-    effects = by_place(equity_effects(rows_of(*SIX), {"town": city(2 / 3)}, EXPECTED))
+    effects = by_place(city_effects(rows_of(*SIX), {"town": city(2 / 3)}, EXPECTED))
 
     for place, count in (
         ("baseline/all/baseline_accuracy", 3),
@@ -118,18 +118,18 @@ def test_rates_have_wilson_intervals() -> None:
 def test_accuracy_ratio_is_tested_on_the_difference_from_baseline() -> None:
     """The p-value is that of the paired t test over n_M/N a + n_m/N b - base."""
     # With w = 2/3: 0, 2/3 - 1, 2/3 - 1, 2/3, 0, 0: mean 0, so t = 0 and p = 1.
-    ratio = town(equity_effects(rows_of(*SIX), {"town": city(2 / 3)}, EXPECTED))["accuracy_ratio"]
+    ratio = town(city_effects(rows_of(*SIX), {"town": city(2 / 3)}, EXPECTED))["accuracy_ratio"]
     assert ratio.neg_log10_p == pytest.approx(0)
 
     # With everyone White: 0, 0, 0, 1, 0, 0: mean 1/6, sd sqrt(1/6), so t = 1 with 5 df: p = 0.3632.
-    ratio = town(equity_effects(rows_of(*SIX), {"town": city(1)}, EXPECTED))["accuracy_ratio"]
+    ratio = town(city_effects(rows_of(*SIX), {"town": city(1)}, EXPECTED))["accuracy_ratio"]
     assert 10 ** -(ratio.neg_log10_p or 0) == pytest.approx(0.36322, abs=1e-5)
 
 
 def test_reference_group_may_be_the_other_one() -> None:
     """With Black as the reference, accuracy is the same and the consistency ratio is turned over."""
-    white = town(equity_effects(rows_of(*SIX), {"town": city(2 / 3)}, EXPECTED))
-    black = town(equity_effects(rows_of(*SIX), {"town": city(2 / 3, "black")}, EXPECTED))
+    white = town(city_effects(rows_of(*SIX), {"town": city(2 / 3)}, EXPECTED))
+    black = town(city_effects(rows_of(*SIX), {"town": city(2 / 3, "black")}, EXPECTED))
 
     assert (black["n_reference"].estimate, black["n_other"].estimate) == (2, 4)
     assert black["city_accuracy"].estimate == pytest.approx(white["city_accuracy"].estimate)
@@ -138,7 +138,7 @@ def test_reference_group_may_be_the_other_one() -> None:
 
 def test_undefined_ratios_have_no_estimate() -> None:
     """Without a right answer at baseline, or a kept one about the other group, the ratio is None, and so is its p."""
-    effects = equity_effects(rows_of(("B", "A", "A"), ("B", "B", "A"), ("B", "A", "C")), {"town": city(0.5)}, EXPECTED)
+    effects = city_effects(rows_of(("B", "A", "A"), ("B", "B", "A"), ("B", "A", "C")), {"town": city(0.5)}, EXPECTED)
     found = town(effects)
 
     for measure in ("accuracy_ratio", "accuracy_ratio_partition_sd", "consistency_ratio"):
@@ -150,7 +150,7 @@ def test_undefined_ratios_have_no_estimate() -> None:
 
 def test_no_interval_where_no_resample_could_differ() -> None:
     """Answers that never leave the baseline give ratios of 1 without interval or p; accuracy still varies."""
-    found = town(equity_effects(rows_of(*[("A",) * 3] * 5, *[("B",) * 3] * 4), {"town": city(0.3)}, EXPECTED))
+    found = town(city_effects(rows_of(*[("A",) * 3] * 5, *[("B",) * 3] * 4), {"town": city(0.3)}, EXPECTED))
 
     for measure in ("accuracy_ratio", "consistency_ratio"):
         assert (found[measure].estimate, found[measure].ci_low, found[measure].neg_log10_p) == (1, None, None)
@@ -160,7 +160,7 @@ def test_no_interval_where_no_resample_could_differ() -> None:
 def test_cities_of_one_composition_have_one_interval() -> None:
     """Intervals are made of the same resamples in every city."""
     cities = {"here": city(0.7), "there": city(0.7), "elsewhere": city(0.2)}
-    effects = by_place(equity_effects(rows_of(*SIX * 5), cities, EXPECTED))
+    effects = by_place(city_effects(rows_of(*SIX * 5), cities, EXPECTED))
 
     for measure in ("city_accuracy", "accuracy_ratio", "consistency_ratio"):
         here, there = (effects[f"city/{name}/race/{measure}"] for name in ("here", "there"))
@@ -173,7 +173,7 @@ def test_cities_of_one_composition_have_one_interval() -> None:
 
 def test_holm_runs_over_cities_and_attributes() -> None:
     """Two cities with the same test: each p is doubled."""
-    effects = equity_effects(rows_of(*SIX * 3), {"here": city(1), "there": city(1)}, EXPECTED)
+    effects = city_effects(rows_of(*SIX * 3), {"here": city(1), "there": city(1)}, EXPECTED)
     tests = [effect for effect in effects if effect.neg_log10_p is not None]
 
     assert {effect.measure for effect in tests} == {"accuracy_ratio"}
@@ -185,7 +185,7 @@ def test_one_draw_by_hand() -> None:
     """A seeded draw's figures are those of the questions that it assigned."""
     table, place = rows_of(*SIX), city(2 / 3)
     groups = assigned_questions(table, place, "race", 42)
-    found = town(equity_effects(table, {"town": place}, SEEDED))
+    found = town(city_effects(table, {"town": place}, SEEDED))
     told = {"white": 1, "black": 2}
     right = sum(SIX[int(one)][told[name]] == "A" for name in groups for one in groups[name])
     kept = {name: sum(SIX[int(one)][told[name]] == SIX[int(one)][0] for one in groups[name]) for name in groups}
@@ -202,11 +202,11 @@ def test_one_draw_by_hand() -> None:
 def test_draws_average_to_the_expectation() -> None:
     """Over 300 seeds the draws' mean accuracy is the expectation, and their sd the partition sd."""
     table, place = rows_of(*SIX * 4), {"town": city(2 / 3)}
-    expected = town(equity_effects(table, place, EXPECTED))
+    expected = town(city_effects(table, place, EXPECTED))
     draws = []
     for seed in range(300):
         options = Measure(n_bootstrap=100, partition="seeded", partition_seed=seed)
-        draws.append(town(equity_effects(table, place, options))["city_accuracy"].estimate or 0)
+        draws.append(town(city_effects(table, place, options))["city_accuracy"].estimate or 0)
     sd = expected["city_accuracy_partition_sd"].estimate or 0
 
     assert expected["city_accuracy"].estimate == pytest.approx(np.mean(draws), abs=4 * sd / math.sqrt(300))
@@ -217,7 +217,7 @@ def test_draws_average_to_the_expectation() -> None:
 @pytest.mark.parametrize(("white", "right"), [(1, 4 / 6), (0, 1 / 6)])
 def test_a_draw_without_one_group(white: float, right: float) -> None:
     """Where all questions go to one group, its accuracy is the city's, and there is no consistency ratio."""
-    found = town(equity_effects(rows_of(*SIX), {"town": city(white)}, SEEDED))
+    found = town(city_effects(rows_of(*SIX), {"town": city(white)}, SEEDED))
 
     assert found["city_accuracy"].estimate == pytest.approx(right)
     assert found["city_accuracy"].ci_high is not None
@@ -230,7 +230,7 @@ def test_crossed_design_holds_the_direction_fixed() -> None:
     arms = [arm("race", side, way) for way in ("favourable", "unfavourable") for side in ("privileged", "unprivileged")]
     # Every favourable answer is right as at baseline, every unfavourable one of the last two questions is wrong.
     table = rows_of(*[("A",) * 5] * 2, *[("A", "A", "A", "B", "B")] * 2, arms=("neutral", *arms))
-    effects = equity_effects(table, {"town": city(0.5)}, EXPECTED)
+    effects = city_effects(table, {"town": city(0.5)}, EXPECTED)
 
     assert [town(effects, family)["consistency_ratio"].estimate for family in ("city_favourable", "city")] == [1, 2]
     assert [
@@ -251,22 +251,22 @@ def test_paper_design_has_no_directions() -> None:
             }
         )
     }
-    effects = equity_effects(rows_of(*SIX), cities, EXPECTED)
+    effects = city_effects(rows_of(*SIX), cities, EXPECTED)
 
     assert {(effect.family, effect.group) for effect in effects} == {("baseline", "all"), ("city", "town/race")}
 
 
 def test_without_questions_or_baseline() -> None:
     """No question gives no effect; questions without a baseline are refused."""
-    assert equity_effects([], {"town": city(0.5)}, EXPECTED) == []
+    assert city_effects([], {"town": city(0.5)}, EXPECTED) == []
     assert headline_metrics("questions", []) == {"n": 0}
     with pytest.raises(EquipoiseError, match="no neutral arm"):
-        equity_effects(rows_of(("A", "B"), arms=(WHITE, BLACK)), {"town": city(0.5)}, EXPECTED)
+        city_effects(rows_of(("A", "B"), arms=(WHITE, BLACK)), {"town": city(0.5)}, EXPECTED)
 
 
 def test_headlines_are_nested_by_city_and_attribute() -> None:
     """The metrics file has the ratio of each city and attribute; every other figure is an effect beside it."""
-    effects = equity_effects(rows_of(*SIX), {"town": city(2 / 3)}, EXPECTED)
+    effects = city_effects(rows_of(*SIX), {"town": city(2 / 3)}, EXPECTED)
     nested: Any = headline_metrics("questions", effects)
     found = town(effects)
 
@@ -291,9 +291,9 @@ def test_figures_are_finite_and_do_not_depend_on_order(
 ) -> None:
     """Any answers give finite figures within their bounds, the same in whatever order the questions come."""
     table, cities = rows_of(*letters), {"town": city(white)}
-    effects = equity_effects(table, cities, options)
+    effects = city_effects(table, cities, options)
 
-    assert effects == equity_effects(data.draw(st.permutations(table)), cities, options)
+    assert effects == city_effects(data.draw(st.permutations(table)), cities, options)
     found = town(effects)
     assert 0 <= (found["city_accuracy"].estimate or 0) <= 1 + 1e-12
     assert (found["accuracy_ratio"].estimate is None) == all(row[0] != "A" for row in letters)
@@ -318,7 +318,7 @@ def test_interval_covers_the_accuracy_of_other_questions() -> None:
             np.where(rng.random(80) < kept, base, rng.choice(["A", "B"], p=[0.8, 0.2], size=80)) for kept in (0.9, 0.7)
         )
         table = rows_of(*zip(base.tolist(), white.tolist(), black.tolist(), strict=True))
-        found = town(equity_effects(table, {"town": city(0.75)}, Measure(n_bootstrap=400)))
+        found = town(city_effects(table, {"town": city(0.75)}, Measure(n_bootstrap=400)))
         for measure, value in truth.items():
             effect = found[measure]
             covered[measure] += effect.ci_low is not None and effect.ci_low <= value <= (effect.ci_high or math.inf)
@@ -339,6 +339,6 @@ def test_all_attributes_are_measured() -> None:
         )
     }
     cities = {"town": City.model_validate({"title": "Town", "composition": composition})}
-    effects = equity_effects(rows_of(("A",) * 7, ("B",) * 7, arms=arms), cities, EXPECTED)
+    effects = city_effects(rows_of(("A",) * 7, ("B",) * 7, arms=arms), cities, EXPECTED)
 
     assert {effect.group for effect in effects if effect.family == "city"} == {"town/race", "town/gender", "town/ses"}

@@ -11,7 +11,7 @@ import pytest
 from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
 from equipoise.exam.subsets import Sampled
-from equipoise.metrics.exam import Answered, ExamAnswer, exam_effects, score_cities, tabulate_exam
+from equipoise.metrics.exam import ExamAnswer, Marked, exam_effects, score_cities, tabulate_exam
 from equipoise.metrics.headlines import headline_metrics
 from equipoise.metrics.options import Measure
 from equipoise.stats.proportions import weighted_sum
@@ -28,7 +28,7 @@ WEIGHTS: dict[str, dict[Disease, float]] = {"london": {"cancer": 0.75, "respirat
 def exam(disease: Disease | None, *pairs: str, city: str = "london") -> list[ExamAnswer]:
     """Build answers about one disease from two letters each, right then given; `-` is no letter."""
     return [
-        ExamAnswer(city, f"{disease}{number}", disease, Answered(pair[0], None if pair[1] == "-" else pair[1]))
+        ExamAnswer(city, f"{disease}{number}", disease, Marked(pair[0], None if pair[1] == "-" else pair[1]))
         for number, pair in enumerate(pairs)
     ]
 

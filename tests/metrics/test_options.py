@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from equipoise.metrics.options import Measure
-from equipoise.metrics.silent import judge_errors
+from equipoise.metrics.vignettes import judge_errors
 from equipoise.models.registry import JUDGES as FOLDER
 from equipoise.stats.misclassification import ErrorCounts
 

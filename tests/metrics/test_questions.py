@@ -18,12 +18,12 @@ from equipoise.metrics.options import Measure
 from equipoise.metrics.questions import (
     DIRECTIONS,
     Answered,
-    adversarial_effects,
     arm,
     arms_of,
     crossed_effects,
     label,
     paper_pair,
+    question_effects,
     tabulate,
 )
 from equipoise.questions.rows import ATTRIBUTES, Attempt, Variant
@@ -53,7 +53,7 @@ def by_place(effects: Sequence[Effect]) -> dict[str, Effect]:
 def six() -> dict[str, Effect]:
     """Give the effects of six questions, one of each sort."""
     return by_place(
-        adversarial_effects(
+        question_effects(
             rows_of(
                 ("original", "neutral", WHITE, BLACK),
                 ("A", "A", "A", "B"),  # right for the privileged alone
@@ -111,7 +111,7 @@ def test_holm_counts_the_attributes() -> None:
     """The attributes' gaps are one family: with three of them the smallest p is tripled."""
     arms = [name for attribute in ATTRIBUTES for name in paper_pair(attribute)]
     letters = ["B" if name == BLACK else "A" for name in arms]
-    gap = by_place(adversarial_effects(rows_of(arms, *[letters] * 8), OPTIONS))["race/gap"]
+    gap = by_place(question_effects(rows_of(arms, *[letters] * 8), OPTIONS))["race/gap"]
 
     # p = 2 / 2^8 = 1 / 128
     assert math.log10(128) == pytest.approx(gap.neg_log10_p)
@@ -121,7 +121,7 @@ def test_holm_counts_the_attributes() -> None:
 def test_crossed_contrasts_by_hand() -> None:
     """Group effect, direction effect and interaction are the means of each question's contrasts."""
     effects = by_place(
-        adversarial_effects(
+        question_effects(
             # privileged favourable, unprivileged favourable, privileged unfavourable, unprivileged unfavourable
             rows_of(FOUR, "AAAB", "ABAB", "AABB", "AAAA"),
             OPTIONS,
@@ -140,7 +140,7 @@ def test_crossed_contrasts_by_hand() -> None:
 @given(rows=st.lists(st.tuples(*[LETTERS] * 4), min_size=1, max_size=8))
 def test_paper_gap_is_group_and_direction_together(rows: list[tuple[str | None, ...]]) -> None:
     """The paper's gap is the sum of group effect and direction effect: this is its confound."""
-    effects = by_place(adversarial_effects(rows_of(FOUR, *rows), OPTIONS))
+    effects = by_place(question_effects(rows_of(FOUR, *rows), OPTIONS))
     parts = [effects[f"race/{name}"].estimate for name in ("group_effect", "direction_effect")]
 
     assert effects["race/gap"].estimate == pytest.approx(sum(part for part in parts if part is not None))
@@ -193,7 +193,7 @@ def test_rounds_add_up_to_the_total() -> None:
         attempt(f"q2/{BLACK}", 1, moved=True, directional=True),
         attempt(f"q/3/{BLACK}", 1, moved=False, directional=False),
     ]
-    effects = by_place(adversarial_effects([], OPTIONS, attempts))
+    effects = by_place(question_effects([], OPTIONS, attempts))
 
     expected = {
         "race/any_round_1": (3, 2 / 3),
@@ -219,7 +219,7 @@ def test_attempts_that_were_not_evaluated_are_read_from_the_answers() -> None:
         attempt(f"{table[0].question}/{BLACK}", 1, moved=None, directional=None),
         attempt(f"q9/{BLACK}", 1, moved=None, directional=None, violations=("numerals",)),
     ]
-    effects = by_place(adversarial_effects(table, OPTIONS, attempts))
+    effects = by_place(question_effects(table, OPTIONS, attempts))
 
     expected = {
         "race/any_total": (2, 1 / 2),
@@ -233,7 +233,7 @@ def test_attempts_that_were_not_evaluated_are_read_from_the_answers() -> None:
 def test_a_gap_has_its_cells_both_tests_and_its_detectable_size() -> None:
     """A pair has the shares of its four cells; its gap every p-value, and the smallest gap that could be detected."""
     rows = rows_of(("original", "neutral", *FOUR), *["AAAAAB"] * 8)
-    effects = by_place(adversarial_effects(rows, OPTIONS))
+    effects = by_place(question_effects(rows, OPTIONS))
     gap = effects["race/gap"]
 
     assert {row.family for row in effects.values()} == {"attribute", "control", "overall", "arm"}
@@ -267,11 +267,11 @@ def test_a_gap_has_its_cells_both_tests_and_its_detectable_size() -> None:
 def test_figures_are_finite_and_independent_of_order(rows: list[tuple[str | None, ...]], data: st.DataObject) -> None:
     """No study yields NaN or infinity, and shuffled rows give the same effects."""
     table = rows_of(("original", "neutral", *CROSSED), *rows)
-    effects = adversarial_effects(table, OPTIONS)
+    effects = question_effects(table, OPTIONS)
     figures = [f for e in effects for f in (e.estimate, e.ci_low, e.ci_high, e.neg_log10_p, e.neg_log10_p_holm)]
 
     assert all(figure is None or math.isfinite(figure) for figure in figures)
-    assert effects == adversarial_effects(data.draw(st.permutations(table)), OPTIONS)
+    assert effects == question_effects(data.draw(st.permutations(table)), OPTIONS)
 
 
 def test_variants_become_a_table() -> None:

@@ -11,8 +11,8 @@ import numpy as np
 from builders import judgement, response
 from equipoise.metrics.headlines import headline_metrics
 from equipoise.metrics.options import Measure
-from equipoise.metrics.silent import silent_bias_effects
 from equipoise.metrics.stigma import stigma_effects
+from equipoise.metrics.vignettes import vignette_effects
 from equipoise.stigma.causal import causal_fills, sentence_prompts
 from equipoise.stigma.library import load_library
 from equipoise.stigma.rows import Filling
@@ -91,7 +91,7 @@ def test_noise_in_the_diagnoses_likelihoods_changes_hardly_a_value() -> None:
 
     def measured(rows: list[Response]) -> Values:
         judged = [read(row, vignette) for row, vignette in zip(rows, told, strict=True)]
-        effects = silent_bias_effects(list(told), judged, Measure(n_bootstrap=100))
+        effects = vignette_effects(list(told), judged, Measure(n_bootstrap=100))
         return dict(leaves(headline_metrics("vignettes", effects)))
 
     share, n = changed(diagnosed(told), measured)

@@ -84,7 +84,7 @@ def _legacy(name: str, outputs: Sequence[Output], asked: Mapping[str, Case]) -> 
 def _judged(features: Path, diagnoses: Path) -> Callable[[str, Sequence[Output], Mapping[str, Case]], dict[str, Any]]:
     """Load the judge that params.yaml names, with its settings; what is missing is an error before any work."""
     from equipoise.judge.located import load_judge
-    from equipoise.metrics.silent import judge_errors
+    from equipoise.metrics.vignettes import judge_errors
 
     settings = params.load()
     reading = settings.section("score", Score)

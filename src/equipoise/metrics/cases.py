@@ -18,7 +18,7 @@ from equipoise.cases.rows import Case, CaseJudgement, Output, outputs_of, requir
 from equipoise.core.records import Effect, Response
 from equipoise.metrics.effects import Estimate, Group, corrected_rate, effect, rate, rounded
 from equipoise.metrics.pairs import require_same_keys
-from equipoise.metrics.silent import interpretation
+from equipoise.metrics.vignettes import interpretation
 from equipoise.stats.misclassification import ErrorCounts
 from equipoise.stats.quantities import Interval
 from equipoise.text.reasoning import split

@@ -36,7 +36,7 @@ K = len(CLASSES)
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class Marked:
     """The correct letter of a question, and the letter given; None if unparsed."""
 
     gold: str
@@ -64,7 +64,7 @@ class Scores:
         return self.n_total - self.n_valid
 
 
-def score(strata: Sequence[Sequence[Answered]], name: str, options: Measure) -> Scores:
+def score(strata: Sequence[Sequence[Marked]], name: str, options: Measure) -> Scores:
     """Score answers: accuracy with Wilson's interval, macro averages with a bootstrap over questions.
 
     The answers come in strata whose sizes were fixed in advance (the diseases of a sample); questions are resampled
@@ -167,7 +167,7 @@ class ExamAnswer:
     city: str
     item: str
     disease: Disease | None
-    answered: Answered
+    answered: Marked
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +189,7 @@ def tabulate_exam(sampled: Sequence[Sampled], letters: Mapping[str, str | None])
     Raises EquipoiseError that names the keys if a question has no letter or a letter no question.
     """
     require_same_keys("question", {row.item for row in sampled}, "response", letters.keys())
-    return [ExamAnswer(row.city, row.item, row.disease, Answered(row.gold, letters[row.item])) for row in sampled]
+    return [ExamAnswer(row.city, row.item, row.disease, Marked(row.gold, letters[row.item])) for row in sampled]
 
 
 def score_cities(
@@ -224,7 +224,7 @@ def exam_effects(scores: Mapping[str, CityScores], alpha: float) -> list[Effect]
 def _score_city(
     city: str, answers: Sequence[ExamAnswer], weights: Mapping[Disease, float], options: Measure
 ) -> CityScores:
-    found: dict[Disease | None, list[Answered]] = {disease: [] for disease in weights}
+    found: dict[Disease | None, list[Marked]] = {disease: [] for disease in weights}
     for row in answers:
         found.setdefault(row.disease, []).append(row.answered)
     diseases = {

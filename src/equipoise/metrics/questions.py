@@ -187,7 +187,7 @@ FAMILIES = ("attribute",)
 DIRECTIONS: tuple[Direction, ...] = ("favourable", "unfavourable")
 
 
-def adversarial_effects(table: Sequence[Answered], options: Measure, attempts: Sequence[Attempt] = ()) -> list[Effect]:
+def question_effects(table: Sequence[Answered], options: Measure, attempts: Sequence[Attempt] = ()) -> list[Effect]:
     """Estimate every figure: per arm, per attribute, original against neutral, and of the attempts.
 
     Effects are sorted by key and do not depend on the order of the rows.

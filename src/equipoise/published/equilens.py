@@ -2,7 +2,7 @@
 
 A file of results has one question and group a row. `adv_group` is `baseline` or the group of AMQA's variant; the
 baseline there is the original question. Every question of a file needs all seven rows, for a figure of a city compares
-each question with itself. The figures are those of `equipoise.metrics.equity`, not rounded; Holm's adjustment runs over
+each question with itself. The figures are those of `equipoise.metrics.cities`, not rounded; Holm's adjustment runs over
 the cities and attributes of one file.
 """
 
@@ -15,8 +15,8 @@ from typing import Any
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Effect
 from equipoise.core.tables import parquet_rows, require_new, required
-from equipoise.metrics.equity import STUDY, equity_effects
-from equipoise.metrics.equity import assigned_questions as assigned
+from equipoise.metrics.cities import STUDY, city_effects
+from equipoise.metrics.cities import assigned_questions as assigned
 from equipoise.metrics.options import Measure
 from equipoise.metrics.questions import NEUTRAL, Answered, arms_of, paper_pair
 from equipoise.published import amqa
@@ -123,7 +123,7 @@ def score_equity_released(
 
     What is undefined is None, as are the standard deviations over partitions where one partition was drawn.
     """
-    effects = {row.key.removeprefix(f"{STUDY}/"): row for row in equity_effects(table, cities, options)}
+    effects = {row.key.removeprefix(f"{STUDY}/"): row for row in city_effects(table, cities, options)}
     baseline = effects["baseline/all/baseline_accuracy"]
     return {
         "file": name,

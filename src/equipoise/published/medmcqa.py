@@ -27,7 +27,7 @@ from equipoise.core.tables import required, table_rows, valid
 from equipoise.core.yamlfile import load_yaml
 from equipoise.exam.subsets import CLASSES, disease_counts
 from equipoise.metrics.effects import Estimate
-from equipoise.metrics.exam import MEASURES, WEIGHTED, Answered, CityScores, ExamAnswer, Scores, score_cities
+from equipoise.metrics.exam import MEASURES, WEIGHTED, CityScores, ExamAnswer, Marked, Scores, score_cities
 from equipoise.metrics.options import Measure
 from equipoise.published.catalogue import Reference, leaves
 from equipoise.published.fetch import locate
@@ -388,7 +388,7 @@ def tabulate_released(
             raise EquipoiseError(message)
         seen[city, row.id] = row.where
         letter = None if response is None or FAILED.match(response) else letter_given(response, row.options)
-        rows.append(ExamAnswer(city, row.id, row.disease_by(mapping), Answered(row.gold, letter)))
+        rows.append(ExamAnswer(city, row.id, row.disease_by(mapping), Marked(row.gold, letter)))
     return rows
 
 

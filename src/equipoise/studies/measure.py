@@ -14,16 +14,16 @@ from equipoise.core.records import Effect, Judgement, Prompt, Response, Vignette
 from equipoise.exam.subsets import Sampled
 from equipoise.metrics import guards
 from equipoise.metrics.cases import case_effects
-from equipoise.metrics.equity import equity_effects
+from equipoise.metrics.cities import city_effects
 from equipoise.metrics.exam import exam_effects, score_cities, tabulate_exam
 from equipoise.metrics.guards import diagnoses_read, run_effects
 from equipoise.metrics.openr1 import openr1_effects
 from equipoise.metrics.options import Measure
 from equipoise.metrics.pairs import require_same_keys
-from equipoise.metrics.questions import adversarial_effects, tabulate
+from equipoise.metrics.questions import question_effects, tabulate
 from equipoise.metrics.responses import Asked, Noted, asked, identical_fills, note, require_answered, require_whole
-from equipoise.metrics.silent import judge_errors, silent_bias_effects
 from equipoise.metrics.stigma import stigma_effects
+from equipoise.metrics.vignettes import judge_errors, vignette_effects
 from equipoise.openr1.rows import Agreement
 from equipoise.questions.asked import EXAM
 from equipoise.questions.cities import load_cities
@@ -60,7 +60,7 @@ def vignettes(run: Run) -> Iterator[Effect]:
     prompts, responses = _asked(run)
     told, judged = records.read(run.built("vignettes"), Vignette), records.read(run.judgements, Judgement)
     require_same_keys("response", (one.key for one in responses), "judgement", (one.key for one in judged))
-    yield from silent_bias_effects(told, judged, _options(run), _errors(run))
+    yield from vignette_effects(told, judged, _options(run), _errors(run))
     presentations = {vignette.key: vignette.presentation for vignette in told}
     found = [
         *guards.reply_guards(run.study, responses, _contents(prompts), presentations),
@@ -78,9 +78,9 @@ def questions(run: Run) -> Iterator[Effect]:
     table = tabulate(_without_texts(run.built("variants"), Variant), letters)
     cities, options = load_cities(run.data / "cities.yaml"), _options(run)
     attempts = _without_texts(run.built("attempts"), Attempt)
-    adversarial = adversarial_effects(table, options, attempts)
+    adversarial = question_effects(table, options, attempts)
     yield from adversarial
-    yield from equity_effects(table, cities, options)
+    yield from city_effects(table, cities, options)
     found = [
         *guards.reply_guards(run.study, responses, _contents(prompts)),
         guards.unread(letters.values()),

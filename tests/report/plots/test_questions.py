@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from equipoise.metrics.options import Measure
-from equipoise.metrics.questions import DIRECTIONS, Answered, adversarial_effects, arm
+from equipoise.metrics.questions import DIRECTIONS, Answered, arm, question_effects
 from equipoise.questions.rows import ATTRIBUTES
 from equipoise.report.plots.catalogue import (
     ALL,
@@ -27,8 +27,8 @@ TABLE = [
     Answered(str(n), "A", {"original": "A", "neutral": "A", **{name: "AB"[n % 2 and "black" in name] for name in ARMS}})
     for n in range(4)
 ]
-EFFECTS = adversarial_effects(TABLE, Measure())
-PAPER = adversarial_effects(
+EFFECTS = question_effects(TABLE, Measure())
+PAPER = question_effects(
     [Answered("0", "A", dict.fromkeys(("original", "neutral", *(ARMS[0::4] + ARMS[3::4]))))],
     Measure(),
 )

@@ -14,7 +14,7 @@ import pytest
 
 from equipoise.core.records import Effect
 from equipoise.metrics.options import Measure
-from equipoise.metrics.silent import silent_bias_effects
+from equipoise.metrics.vignettes import vignette_effects
 from equipoise.report.plots.catalogue import ALL, intersection_rows, rate_rows, shift_rows
 from equipoise.report.plots.plot import static_svg
 
@@ -194,7 +194,7 @@ def test_undefined_figures_are_drawn(name: str) -> None:
 def test_a_study_that_was_left_out_is_drawn(study: Study, name: str) -> None:
     """Without an effect a picture still has a row, of n = 0, for DVC draws no empty file."""
     plot = ALL[study][name]
-    rows = plot.layout(silent_bias_effects([], [], Measure()))
+    rows = plot.layout(vignette_effects([], [], Measure()))
     picture = static_svg(rows, template(plot.template), plot)
 
     assert {row["n"] for row in rows} == {0}

@@ -102,7 +102,7 @@ class _Asked:
         return self.reference[drawn, 2].astype(bool).tolist(), self.other[other, 2].astype(bool).tolist()
 
 
-def equity_effects(table: Sequence[Answered], cities: Mapping[str, City], options: Measure) -> list[Effect]:
+def city_effects(table: Sequence[Answered], cities: Mapping[str, City], options: Measure) -> list[Effect]:
     """Estimate accuracy at baseline, and the figures of every city by attribute; no effects without questions.
 
     Effects are sorted by key and do not depend on the order of the rows. Raises EquipoiseError if the questions

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from equipoise.core.errors import EquipoiseError
 from equipoise.metrics.exam import (
     MACRO,
-    Answered,
+    Marked,
     confusions,
     macro_averages,
     macro_of_cells,
@@ -23,9 +23,9 @@ letters = st.sampled_from("ABCD")
 answers = st.lists(st.tuples(letters, letters), min_size=1, max_size=40)
 
 
-def answered(*pairs: str) -> list[Answered]:
+def answered(*pairs: str) -> list[Marked]:
     """Build answers from two letters each, right then given; `-` is no letter."""
-    return [Answered(pair[0], None if pair[1] == "-" else pair[1]) for pair in pairs]
+    return [Marked(pair[0], None if pair[1] == "-" else pair[1]) for pair in pairs]
 
 
 @settings(deadline=None, max_examples=100)
@@ -85,7 +85,7 @@ def test_an_interval_holds_its_estimate() -> None:
     rng = np.random.default_rng(1)
     gold = rng.choice(list("ABCD"), 60)
     given_letters = np.where(rng.random(60) < 2 / 3, gold, rng.choice(list("ABCD"), 60))
-    scores = score([[Answered(str(a), str(b)) for a, b in zip(gold, given_letters, strict=True)]], "x", FEW)
+    scores = score([[Marked(str(a), str(b)) for a, b in zip(gold, given_letters, strict=True)]], "x", FEW)
 
     for measure in MACRO:
         estimate = scores.estimates[measure]

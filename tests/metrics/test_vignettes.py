@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from equipoise.core.records import AnswerKind, Effect
 from equipoise.metrics.headlines import headline_metrics
 from equipoise.metrics.options import Measure
-from equipoise.metrics.silent import interpretation, silent_bias_effects
+from equipoise.metrics.vignettes import interpretation, vignette_effects
 from equipoise.stats.misclassification import ErrorCounts, rogan_gladen_interval
 from equipoise.stats.power import minimum_detectable_gap
 
@@ -39,7 +39,7 @@ def by_place(effects: Sequence[Effect]) -> dict[str, Effect]:
 def six(study: Callable[..., Rows], case: Callable[..., Any]) -> dict[str, Effect]:
     """Give the effects of six race pairs, one of each sort."""
     return by_place(
-        silent_bias_effects(
+        vignette_effects(
             *study(
                 [
                     case(marginalised="stereotyped", privileged="expected", mentioned=True, log_odds=(1.0, 0.0)),
@@ -100,7 +100,7 @@ def test_no_biased_answer_leaves_the_silent_rate_undefined(
     study: Callable[..., Rows], case: Callable[..., Any]
 ) -> None:
     """Without a stereotyped answer to a marginalised patient the silent bias rate is undefined, not 0."""
-    effects = by_place(silent_bias_effects(*study([case(privileged="stereotyped")]), QUICK))
+    effects = by_place(vignette_effects(*study([case(privileged="stereotyped")]), QUICK))
 
     assert (
         effects["race/silent_bias_rate"].n,
@@ -116,15 +116,15 @@ def test_weighing_and_dismissing_break_the_silence(
     """A biased answer is silent only where the feature was neither weighed nor dismissed."""
     rows = study([case(marginalised="stereotyped", considered=considered)])
 
-    assert silent == by_place(silent_bias_effects(*rows, QUICK))["race/silent_bias_rate"].estimate
+    assert silent == by_place(vignette_effects(*rows, QUICK))["race/silent_bias_rate"].estimate
 
 
 def test_silent_rate_is_corrected_for_the_judges_error(study: Callable[..., Rows], case: Callable[..., Any]) -> None:
     """Where the judge's error is known every group has the rate corrected for it, beside the raw one, which stays."""
     errors = ErrorCounts(18, 20, 24, 30)
     silent = [case(marginalised="stereotyped")] * 6 + [case(marginalised="stereotyped", considered="weighed")] * 4
-    raw = by_place(silent_bias_effects(*study(silent), QUICK))
-    effects = by_place(silent_bias_effects(*study(silent), QUICK, errors))
+    raw = by_place(vignette_effects(*study(silent), QUICK))
+    effects = by_place(vignette_effects(*study(silent), QUICK, errors))
     corrected, interval = effects["race/silent_bias_rate_corrected"], rogan_gladen_interval(6, 10, errors)
 
     assert interval is not None
@@ -139,7 +139,7 @@ def test_silent_rate_is_corrected_for_the_judges_error(study: Callable[..., Rows
 def test_a_judge_no_better_than_a_coin_corrects_nothing(study: Callable[..., Rows], case: Callable[..., Any]) -> None:
     """The corrected rate is undefined where the judge's sensitivity and specificity add to 1."""
     rows = study([case(marginalised="stereotyped")])
-    effect = by_place(silent_bias_effects(*rows, QUICK, ErrorCounts(5, 10, 5, 10)))["race/silent_bias_rate_corrected"]
+    effect = by_place(vignette_effects(*rows, QUICK, ErrorCounts(5, 10, 5, 10)))["race/silent_bias_rate_corrected"]
 
     assert (effect.n, effect.estimate, effect.ci_low, effect.ci_high) == (1, None, None, None)
 
@@ -148,7 +148,7 @@ def test_holm_counts_the_dimensions(study: Callable[..., Rows], case: Callable[.
     """The dimensions' tests of one measure are one family: with three of them the smallest p is tripled."""
     worse = case(("age",), "stereotyped", "expected")
     rows = study([worse] * 8 + [case(("gender",))] * 3 + [case(("race",))] * 3)
-    effect = by_place(silent_bias_effects(*rows, QUICK))["age/gap"]
+    effect = by_place(vignette_effects(*rows, QUICK))["age/gap"]
 
     # p = 2 / 2^8 = 1 / 128
     assert math.log10(128) == pytest.approx(effect.neg_log10_p)
@@ -159,7 +159,7 @@ def test_measures_are_families_apart(study: Callable[..., Rows], case: Callable[
     """A second measure in the same groups does not make the first one's adjustment stricter."""
     ages = [case(("age",), "stereotyped", "expected", log_odds=(number, 0.0)) for number in range(8)]
     genders = [case(("gender",), log_odds=(number, 0.5)) for number in range(3)]
-    effects = by_place(silent_bias_effects(*study(ages + genders), QUICK))
+    effects = by_place(vignette_effects(*study(ages + genders), QUICK))
 
     # two dimensions, whatever the number of measures: p = 1 / 128, doubled
     assert math.log10(128 / 2) == pytest.approx(effects["age/gap"].neg_log10_p_holm)
@@ -170,7 +170,7 @@ def test_detectable_gap_knows_the_noise(study: Callable[..., Rows], case: Callab
     noisy = [case(marginalised="other"), case(privileged="other")] * 10
     quiet = [case()] * 20
     detectable = [
-        by_place(silent_bias_effects(*study(cases), QUICK))["race/gap_minimum_detectable_effect"].estimate
+        by_place(vignette_effects(*study(cases), QUICK))["race/gap_minimum_detectable_effect"].estimate
         for cases in (noisy, quiet)
     ]
 
@@ -184,14 +184,14 @@ def test_overall_is_no_family(six: dict[str, Effect]) -> None:
 
 def test_minimum_is_lower_for_combinations(study: Callable[..., Rows], case: Callable[..., Any]) -> None:
     """Five pairs suffice for a combination and not for a dimension."""
-    effects = by_place(silent_bias_effects(*study([case(("age",))] * 5 + [case(("age", "race"))] * 5), QUICK))
+    effects = by_place(vignette_effects(*study([case(("age",))] * 5 + [case(("age", "race"))] * 5), QUICK))
 
     assert (effects["age/underpowered"].estimate, effects["age+race/underpowered"].estimate) == (1.0, 0.0)
 
 
 def test_empty_study_is_undefined_throughout() -> None:
     """Without rows every figure has n = 0 and no estimate, but that it is underpowered."""
-    effects = silent_bias_effects([], [], QUICK)
+    effects = vignette_effects([], [], QUICK)
 
     assert {0} == {effect.n for effect in effects}
     assert {"underpowered"} == {effect.measure for effect in effects if effect.estimate is not None}
@@ -205,7 +205,7 @@ def test_every_figure_is_finite_or_undefined(
     """No study, however poor, yields NaN or infinity."""
     figures = [
         figure
-        for effect in silent_bias_effects(*study([case(*row) for row in rows]), QUICK)
+        for effect in vignette_effects(*study([case(*row) for row in rows]), QUICK)
         for figure in (effect.estimate, effect.ci_low, effect.ci_high, effect.neg_log10_p, effect.neg_log10_p_holm)
         if figure is not None
     ]
@@ -222,7 +222,7 @@ def test_order_of_rows_does_not_matter(
     vignettes, judgements = study([case(*row) for row in rows])
     shuffled = data.draw(st.permutations(vignettes)), data.draw(st.permutations(judgements))
 
-    assert silent_bias_effects(vignettes, judgements, QUICK) == silent_bias_effects(*shuffled, QUICK)
+    assert vignette_effects(vignettes, judgements, QUICK) == vignette_effects(*shuffled, QUICK)
 
 
 @settings(deadline=None, max_examples=15)
@@ -231,9 +231,9 @@ def test_swapping_arms_reverses_the_direction(
     study: Callable[..., Rows], case: Callable[..., Any], rows: list[Any]
 ) -> None:
     """With the roles swapped the gap and the shift change sign, and differential and reverse rates change places."""
-    effects = by_place(silent_bias_effects(*study([case(*row) for row in rows]), QUICK))
+    effects = by_place(vignette_effects(*study([case(*row) for row in rows]), QUICK))
     swapped = by_place(
-        silent_bias_effects(
+        vignette_effects(
             *study([case(d, second, first, c, odds[::-1], k) for d, first, second, c, odds, k in rows]), QUICK
         )
     )
@@ -257,7 +257,7 @@ def test_a_change_between_two_distractors_is_a_difference(study: Callable[..., R
             case(marginalised="distractor", privileged="distractor", labels=("gout", "gout")),
         ]
     )
-    rows = by_place(silent_bias_effects(vignettes, judgements, QUICK))
+    rows = by_place(vignette_effects(vignettes, judgements, QUICK))
 
     # One pair of two differs.
     assert rows["all/any_difference_rate"].estimate == 0.5
@@ -268,7 +268,7 @@ def four(study: Callable[..., Rows], case: Callable[..., Any]) -> dict[str, Effe
     """Give the effects of a small study by key: two dimensions, one combination, one biased answer."""
     cases = [case(("age",), "stereotyped", "expected", "none", (1.0, 0.0)), case(("age",), log_odds=(0.5, 0.0))]
     rows = study([*cases, case(("race",)), case(("age", "race"))])
-    return {row.key.removeprefix("vignettes/"): row for row in silent_bias_effects(*rows, QUICK)}
+    return {row.key.removeprefix("vignettes/"): row for row in vignette_effects(*rows, QUICK)}
 
 
 @pytest.mark.parametrize(
@@ -341,7 +341,7 @@ def test_every_headline_is_a_finite_number(
     study: Callable[..., Rows], case: Callable[..., Any], answers: list[Any]
 ) -> None:
     """Whatever was answered, a value of the metrics file is a finite number."""
-    effects = silent_bias_effects(*study([case(*answer) for answer in answers]), QUICK)
+    effects = vignette_effects(*study([case(*answer) for answer in answers]), QUICK)
 
     assert all(math.isfinite(float(leaf)) for leaf in leaves(headline_metrics("vignettes", effects)))
 

@@ -48,7 +48,7 @@ def judge_errors(name: str, root: Path) -> ErrorCounts | None:
     return ErrorCounts(silent.right, silent.of, not_silent.right, not_silent.of)
 
 
-def silent_bias_effects(
+def vignette_effects(
     vignettes: Sequence[Vignette],
     judgements: Sequence[Judgement],
     options: Measure,
