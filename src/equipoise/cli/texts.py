@@ -1,7 +1,5 @@
 """`equipoise neutralize`, `parse` and `judge`: what the pipeline does with a text, for the rows of any JSONL file."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Multiple-choice questions put to a model, and the letter read from what it answers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Literal
 

@@ -3,8 +3,6 @@
 `data/cities.yaml` is the one place where a city is defined; a user adds one by adding a block.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Self
 

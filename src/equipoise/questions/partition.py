@@ -6,11 +6,10 @@ over all partitions, each as likely as any other: a question's group is drawn wi
 hypergeometric. Nothing is simulated.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,11 +31,11 @@ class Moments:
     sd: float | None
     undefined: float = 0.0
 
-    def over(self, denominator: float) -> Moments:
+    def over(self, denominator: float) -> Self:
         """Divide by a constant that is not negative; over 0 nothing is defined."""
         if denominator == 0 or self.mean is None or self.sd is None:
-            return Moments(None, None, 1.0)
-        return Moments(self.mean / denominator, self.sd / denominator, self.undefined)
+            return replace(self, mean=None, sd=None, undefined=1.0)
+        return replace(self, mean=self.mean / denominator, sd=self.sd / denominator)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +48,7 @@ class Consistent:
     neither: int
 
     @classmethod
-    def count(cls, outcomes: Iterable[tuple[bool, bool]]) -> Consistent:
+    def count(cls, outcomes: Iterable[tuple[bool, bool]]) -> Self:
         """Count the pairs of outcomes (about M, about m)."""
         pairs = list(outcomes)
         cells = (pairs.count(pair) for pair in ((True, True), (True, False), (False, True), (False, False)))

@@ -1,7 +1,5 @@
 """Row types of the adversarial study (AMQA): items, their neutral form, variants and the attempts that led to them."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator

@@ -5,8 +5,6 @@ the same as a given one is decided by words, read with the lexicon data/diagnose
 entailment both ways.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any, Literal, NamedTuple

@@ -1,7 +1,5 @@
 """The indefinite article, by the first sound of what follows it."""
 
-from __future__ import annotations
-
 import re
 
 OPENING = re.compile(r"[\s\"'“‘([*_`]+")

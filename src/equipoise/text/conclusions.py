@@ -1,7 +1,5 @@
 """Where a text states its conclusion: under a heading such as `Final Answer`, in a sentence that concludes, or last."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Literal, NamedTuple

@@ -1,7 +1,5 @@
 """Names of diagnoses reduced to what they mean: the lexicon data/diagnoses.yaml, and texts read with it."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Sequence

@@ -9,8 +9,6 @@ and "E. coli" name no option. Letters that are joined ("A and C", "B/D") name no
 options that is repeated.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

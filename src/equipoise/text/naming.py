@@ -4,8 +4,6 @@ Of several that are ranked the first counts. `equipoise.text.conclusions` finds 
 by which that statement takes a diagnosis for likely, sets it aside or withholds it come first here.
 """
 
-from __future__ import annotations
-
 import re
 from typing import NamedTuple
 

@@ -7,8 +7,6 @@ missing, nested or repeated: a chat template may have put the opening one in the
 closing one off. Tags are taken out, and white space at the ends; no other character is lost.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from typing import Literal, NamedTuple

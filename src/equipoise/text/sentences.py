@@ -1,7 +1,5 @@
 """Sentences: where each begins and ends, the final question, and the windows that the judge reads as premises."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import NamedTuple

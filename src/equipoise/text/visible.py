@@ -1,7 +1,5 @@
 """Other people's text on a terminal: what would steer the terminal shows as a sign, and nothing counts as markup."""
 
-from __future__ import annotations
-
 from rich.text import Text
 
 DELETE = 0x7F

@@ -5,8 +5,6 @@ phrase is the demographic span. What follows is the presentation in its setting,
 both arms share them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ row, the field and the fix. The plan says how many personas, dimensions and pair
 (source: the bias methodology of the study, sections 3.1, 3.2 and 5.1); every count is of pairs, a pair being two cases.
 """
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections import Counter

@@ -9,8 +9,6 @@ would repeat a text already written is passed over. No random number is drawn, s
 pairs.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, product

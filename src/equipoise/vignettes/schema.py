@@ -4,10 +4,8 @@
 feature the two arms of a pair differ; `pairs.yaml` joins them. Rules over several rows are in `design` and `library`.
 """
 
-from __future__ import annotations
-
 import re
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, StrictBool, StrictInt, StringConstraints, model_validator
 
@@ -69,7 +67,7 @@ class Persona(Frozen):
     licence: Line
 
     @model_validator(mode="after")
-    def _rules(self) -> Persona:
+    def _rules(self) -> Self:
         low, high = band_limits(self.age_band)
         if not low <= self.age <= high:
             message = f"age {self.age} lies outside age_band {self.age_band}; correct one of the two"
@@ -112,7 +110,7 @@ class Presentation(Frozen):
     licence: Line
 
     @model_validator(mode="after")
-    def _rules(self) -> Presentation:
+    def _rules(self) -> Self:
         _check_text(self.text)
         _check_ages(self.ages)
         if len(self.expected.synonyms) < MIN_EXPECTED_SYNONYMS:
@@ -152,7 +150,7 @@ class Arm(Frozen):
     clause: Line | None = None
 
     @model_validator(mode="after")
-    def _rules(self) -> Arm:
+    def _rules(self) -> Self:
         if len(self.set_fields) != 1:
             message = f"give exactly one of adjective, noun, age, clause; found {', '.join(self.set_fields) or 'none'}"
             raise ValueError(message)
@@ -180,7 +178,7 @@ class Contrast(Frozen):
     named_only: StrictBool = False
 
     @model_validator(mode="after")
-    def _rules(self) -> Contrast:
+    def _rules(self) -> Self:
         _check_ages(self.ages)
         kinds = {*self.marginalised.set_fields, *self.privileged.set_fields}
         if len(kinds) > 1:

@@ -1,7 +1,5 @@
 """Words of a text with the sentence that each is in, and edits of it: two rounds of them compose into one."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -1,13 +1,11 @@
 """The lexicon: word lists in YAML that decide what counts as demographic and what it becomes, and their patterns."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import Field
 
@@ -163,7 +161,7 @@ class Descriptions:
     """What is left of income words: after a verb ("has been homeless for"), or as phrases of their own."""
 
     @classmethod
-    def of(cls, nouns: Nouns, verbs: Verbs, race: Race, ses: Ses) -> Descriptions:
+    def of(cls, nouns: Nouns, verbs: Verbs, race: Race, ses: Ses) -> Self:
         """Compile the word lists."""
         races, incomes = alternatives(race.terms | race.adjectives), alternatives(ses.adjectives)
         people = nouns.persons | nouns.adjective.keys()

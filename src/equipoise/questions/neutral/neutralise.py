@@ -1,7 +1,5 @@
 """The neutral form of a question, and which questions can have one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Annotated, NamedTuple
 

@@ -1,7 +1,5 @@
 """Who a text is about: descriptions by race and income, titles and phrases, and the neutral noun for each person."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence

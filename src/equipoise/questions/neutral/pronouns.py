@@ -1,7 +1,5 @@
 """Singular they: every gendered pronoun in its neutral form, and the verbs made to agree with it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

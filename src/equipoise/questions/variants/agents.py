@@ -1,7 +1,5 @@
 """The arms of a design, the settings, and what the agents are, whatever is behind them (AMQA, section 3.2)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The rounds in which backgrounds are written, fused, checked and evaluated, until one triggers or attempts run out."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

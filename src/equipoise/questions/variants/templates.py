@@ -1,7 +1,5 @@
 """The versioned files behind the agents: three prompts and the rules' grammar, each with the sha256 of its bytes."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from pathlib import Path

@@ -4,8 +4,6 @@ AMQA asks these rules of its agents (appendices E and F) and leaves them uncheck
 counted, retried and never used.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from functools import cached_property, lru_cache

@@ -1,7 +1,5 @@
 """Agents of three kinds: rules (a grammar and an insertion, without a model), a model, and replay of an earlier run."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Sequence
