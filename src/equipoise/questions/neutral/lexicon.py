@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, get_type_hints
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from equipoise.core.records import Frozen
 from equipoise.core.yamlfile import load_yaml
@@ -56,6 +56,11 @@ class Pronouns(Frozen):
     plural_people: Words
     reporting: Words
 
+    @cached_property
+    def genders(self) -> dict[str, Gender]:
+        """Every gendered pronoun with its gender."""
+        return self.subject | self.object_gender
+
 
 class Nouns(Frozen):
     """Gendered nouns, adjectives and titles with their neutral forms."""
@@ -89,6 +94,11 @@ class Verbs(Frozen):
     coordinated: Words
     impersonal: Words
     finite: Words
+
+    @cached_property
+    def listed(self) -> Words:
+        """Every verb that a list names."""
+        return self.coordinated | self.finite
 
     @cached_property
     def personal(self) -> Words:
@@ -173,7 +183,7 @@ class Descriptions:
         said = rf"(?:(?P<ses>{alternatives(ses.predicates)})|(?P<race>{alternatives(race.terms)}|{origin}))"
         attached = rf"(?:{alternatives(ses.attached)}|who\s+{LINK}\s+{alternatives(ses.predicates)})"
         subject = rf"(?:{HE}|the\s+(?:patient|man|woman|boy|girl))"
-        verb = rf"(?:\w+ly\s+)?{alternatives(verbs.coordinated | verbs.finite)}"
+        verb = rf"(?:\w+ly\s+)?{alternatives(verbs.listed)}"
         return cls(
             sentence=_compile(rf"(?<![^\s]){subject}\s+{LINK}\s+{said}\s*\.(?:\s+|$)"),
             joined=_compile(rf"(?<=\s){LINK}\s+{said},?\s+and\s+(?={verb})"),
@@ -203,6 +213,11 @@ class Lexicon(Frozen):
     selection: Selection
 
     @cached_property
+    def closed(self) -> Words:
+        """Words that no noun or adjective before them describes: of the closed classes, and verbs."""
+        return self.pronouns.not_modified | self.verbs.listed
+
+    @cached_property
     def fixed_phrases(self) -> re.Pattern[str]:
         """The phrases of two genders and the gendered trades."""
         return phrases(frozenset((*self.nouns.pairs, *self.nouns.occupations)))
@@ -220,14 +235,8 @@ class Lexicon(Frozen):
 
 def load_lexicon(folder: Path) -> Lexicon:
     """Read the lexicon's files from a folder; a fault is an EquipoiseError that names file and field."""
-    return Lexicon(
-        pronouns=load_yaml(folder / "pronouns.yaml", Pronouns),
-        nouns=load_yaml(folder / "nouns.yaml", Nouns),
-        verbs=load_yaml(folder / "verbs.yaml", Verbs),
-        race=load_yaml(folder / "race.yaml", Race),
-        ses=load_yaml(folder / "ses.yaml", Ses),
-        selection=load_yaml(folder / "selection.yaml", Selection),
-    )
+    kinds: dict[str, type[BaseModel]] = get_type_hints(Lexicon)
+    return Lexicon(**{name: load_yaml(folder / f"{name}.yaml", kinds[name]) for name in Lexicon.model_fields})
 
 
 def plural(verb: str, verbs: Verbs) -> str | None:

@@ -27,7 +27,7 @@ def description_edits(text: str, lexicon: Lexicon) -> Iterator[Edit]:
     for pattern in (patterns.sentence, patterns.joined, patterns.before_noun):
         for match in pattern.finditer(text):
             if not (pattern is patterns.sentence and re.search(r"\d", match[0])):
-                yield _without_range(text, match.start(), match.end(), _rule(match))
+                yield _without_range(text, *match.span(), "ses" if match["ses"] else "race")
     for match in patterns.origin.finditer(text):
         predicate = re.search(r"\b(?:is|was|are|were|be|been)$", text[: match.start()])
         yield Edit(match.start(), match.end(), " a patient" if predicate else "", "race")
@@ -35,13 +35,8 @@ def description_edits(text: str, lexicon: Lexicon) -> Iterator[Edit]:
     for match in patterns.as_noun.finditer(text):
         yield _race_noun(text, match, lexicon)
     for match in patterns.stated.finditer(text):
-        phrase = re.sub(r"\s+", " ", match[0].lower()).replace("’", "'")
-        yield Edit(
-            match.start(),
-            match.end(),
-            match_case(match[0], lexicon.ses.rewrites.get(phrase, lexicon.ses.filler)),
-            "ses",
-        )
+        phrase = " ".join(match[0].lower().split()).replace("’", "'")
+        yield Edit(*match.span(), match_case(match[0], lexicon.ses.rewrites.get(phrase, lexicon.ses.filler)), "ses")
 
 
 def phrase_edits(text: str, lexicon: Lexicon) -> Iterator[Edit]:
@@ -58,10 +53,6 @@ def phrase_edits(text: str, lexicon: Lexicon) -> Iterator[Edit]:
         phrase = re.sub(r"\s+", " ", match[0].lower())
         neutral = lexicon.nouns.pairs.get(phrase) or lexicon.nouns.occupations[phrase]
         yield Edit(match.start(), match.end(), match_case(match[0], neutral), "noun")
-
-
-def _rule(match: re.Match[str]) -> str:
-    return "ses" if match["ses"] else "race"
 
 
 def _opening(text: str, place: int) -> str:
@@ -81,8 +72,7 @@ def _race_noun(text: str, match: re.Match[str], lexicon: Lexicon) -> Edit:
     """A race word that is a noun becomes a person; before any other noun it is dropped."""
     following = NEXT_WORD.match(text, match.end())
     word = following[1].lower() if following else ""
-    closed = lexicon.pronouns.not_modified | lexicon.verbs.coordinated | lexicon.verbs.finite
-    if word and word not in closed and not word.endswith(("ed", "ing")):
+    if word and word not in lexicon.closed and not word.endswith(("ed", "ing")):
         return _without_range(text, match.start(), match.end() + 1, "race")
     if match[0].lower().endswith("s"):
         return Edit(match.start(), match.end(), match_case(_opening(text, match.start()), "people"), "race")
@@ -185,8 +175,8 @@ def _has_age(tokens: Sequence[Token], index: int, lexicon: Lexicon) -> bool:
 
 
 def _commonest(tokens: Sequence[Token], lexicon: Lexicon) -> Gender | None:
-    pronouns = lexicon.pronouns.subject | lexicon.pronouns.object_gender
-    counts = Counter(pronouns[token.lower] for token in tokens if token.lower in pronouns)
+    genders = lexicon.pronouns.genders
+    counts = Counter(genders[token.lower] for token in tokens if token.lower in genders)
     return counts.most_common(1)[0][0] if counts else None
 
 
@@ -239,10 +229,5 @@ def _dropped(tokens: Sequence[Token], index: int, lexicon: Lexicon) -> bool:
 
 def _ends_phrase(token: Token, lexicon: Lexicon) -> bool:
     """Whether a word cannot be a noun that the word before describes."""
-    closed = lexicon.pronouns.not_modified | lexicon.verbs.coordinated | lexicon.verbs.finite | lexicon.pronouns.adverbs
-    return (
-        token.lower in closed
-        or token.lower.endswith(("ed", "ly"))
-        or token.text.isdigit()
-        or token.lower == "complaining"
-    )
+    listed = token.lower in lexicon.closed or token.lower in lexicon.pronouns.adverbs or token.lower == "complaining"
+    return listed or token.lower.endswith(("ed", "ly")) or token.text.isdigit()

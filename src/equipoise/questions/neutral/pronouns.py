@@ -52,10 +52,7 @@ class Reader:
     def _is_pronoun(self, i: int) -> bool:
         """Whether a token is a gendered pronoun in running text, not a symbol (HER2, MEN) or a bundle of His."""
         token = self.tokens[i]
-        words = self.lexicon.pronouns
-        if token.lower not in words.subject and token.lower not in words.object_gender:
-            return False
-        if len(token.text) > 1 and token.text.isupper():
+        if token.lower not in self.lexicon.pronouns.genders or (len(token.text) > 1 and token.text.isupper()):
             return False
         nearby = [t for t in (_at(self.tokens, i - 1), _at(self.tokens, i + 1)) if t and t.text in SYMBOL_NEIGHBOURS]
         return not any(t.start == token.end or t.end == token.start for t in nearby)
@@ -66,7 +63,7 @@ class Reader:
 
     def _last_of_pair(self, i: int) -> int:
         """The last token of "he or she", "his/her"; the token itself where it is alone."""
-        pronouns = self.lexicon.pronouns.subject | self.lexicon.pronouns.object_gender
+        pronouns = self.lexicon.pronouns.genders
         other = pronouns.get(self._word(i + 2))
         paired = self._word(i + 1) in ALTERNATIVE and other and other != pronouns[self._word(i)]
         return i + 2 if paired else i
@@ -129,7 +126,7 @@ class Reader:
         sentence = self.tokens[i].sentence
         if sentence == self.asked or not self._is_other(gender) or not person:
             return None
-        pronouns = self.lexicon.pronouns.subject | self.lexicon.pronouns.object_gender
+        pronouns = self.lexicon.pronouns.genders
         named = {p.index: p.gender for p in self.cast.persons if p.gender}
         earlier = (k for k in range(i - 1, -1, -1) if self.tokens[k].sentence == sentence)
         last = next((found for k in earlier if (found := named.get(k) or pronouns.get(self._word(k)))), None)
@@ -291,8 +288,8 @@ def _has_subject(tokens: Sequence[Token], index: int, lexicon: Lexicon, *, relat
     token, words = tokens[index], lexicon.verbs
     if token.lower == "it":
         before = tokens[index - 1].lower
-        return before not in words.coordinated | words.finite or before in lexicon.pronouns.reporting
-    listed = token.lower in words.coordinated | words.finite or token.lower.endswith("ed")
+        return before not in words.listed or before in lexicon.pronouns.reporting
+    listed = token.lower in words.listed or token.lower.endswith("ed")
     return token.lower in words.irregular or (relative and listed)
 
 
