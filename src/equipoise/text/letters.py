@@ -186,7 +186,7 @@ def _opening(text: str, marks: Sequence[Mark]) -> str | None:
     if not (first.followed_by_words or DELIMITED.match(text, first.end)):
         return None
     ends = [first.end, *(mark.end for mark in marks if first.followed_by_words and mark.start >= first.end)][:2]
-    if any(DENIED_ITSELF.match(text, end) for end in ends) or _final(text, marks):
+    if any(DENIED_ITSELF.match(text, end) for end in ends) or _last(text, marks, FINAL):
         return None
     weighs = len({mark.letter for mark in marks if _heads_line(text, mark)}) > 1
     return None if weighs and _statement(text, marks) else first.letter
@@ -208,10 +208,6 @@ def _last(text: str, marks: Sequence[Mark], *patterns: re.Pattern[str]) -> str |
     return None
 
 
-def _final(text: str, marks: Sequence[Mark]) -> str | None:
-    return _last(text, marks, FINAL)
-
-
 def _statement(text: str, marks: Sequence[Mark]) -> str | None:
     kept = [mark for mark in marks if not DENIED.match(text, mark.end)]
     return _last(text, kept, DECISION, CHOICE) or _last(text, kept, PICTURE)
@@ -226,22 +222,6 @@ def _verdict(text: str, marks: Sequence[Mark]) -> str | None:
         and VERDICT.match(text, mark.end)
         and SENTENCE_START.search(text[max(0, mark.start - NEAR) : mark.start])
     )
-
-
-def _line(text: str, marks: Sequence[Mark]) -> str | None:
-    """One letter alone heads a line."""
-    return _only(mark for mark in marks if _heads_line(text, mark))
-
-
-def _refusal(text: str, marks: Sequence[Mark]) -> str | None:
-    del marks
-    return "" if REFUSING.search(text) else None
-
-
-def _no_option(text: str, marks: Sequence[Mark]) -> str | None:
-    """The text opens with 'none of the above' or the like."""
-    del marks
-    return "" if NONE_OF_THEM.match(PREFACE.sub("", text, count=1)) else None
 
 
 def _opening_words(text: str, marks: Sequence[Mark]) -> str | None:
@@ -289,12 +269,12 @@ def _only(marks: Iterable[Mark]) -> str | None:
 RULES: tuple[tuple[str, Callable[[str, Sequence[Mark]], str | None]], ...] = (
     ("alone", _alone),
     ("opening", _opening),
-    ("final", _final),
+    ("final", lambda text, marks: _last(text, marks, FINAL)),
     ("statement", _statement),
     ("verdict", _verdict),
-    ("line", _line),
-    (REFUSAL, _refusal),
-    ("no_option", _no_option),
+    ("line", lambda text, marks: _only(mark for mark in marks if _heads_line(text, mark))),
+    (REFUSAL, lambda text, _: "" if REFUSING.search(text) else None),
+    ("no_option", lambda text, _: "" if NONE_OF_THEM.match(PREFACE.sub("", text, count=1)) else None),
     ("opening_words", _opening_words),
     ("mention", _mention),
     ("words", _words),

@@ -107,28 +107,21 @@ def plan(library: Library) -> list[tuple[str, Tier, Parts]]:
     groups: list[tuple[tuple[str, ...], Tier, int]] = [((name,), "single", SINGLE_PAIRS) for name in SINGLES]
     for group, (tier, _, _) in COMBINATIONS.items():
         groups.append((tuple(sorted(group, key=order.index)), tier, COMBINATION_PAIRS))
-    used = _Usage()
+    used: Counter[object] = Counter()
+    texts: set[str] = set()
     planned: list[tuple[str, Tier, Parts]] = []
     for dimensions, tier, n in groups:
-        for number, parts in enumerate(_group(library, dimensions, n, used), start=1):
+        for number, parts in enumerate(_group(library, dimensions, n, used, texts), start=1):
             planned.append((f"{'-'.join(dimensions)}-p{number:02}", tier, parts))
     return planned
 
 
-class _Usage:
-    """How often each part has been chosen over all groups, and the texts written so far."""
-
-    def __init__(self) -> None:
-        self.presentations: Counter[str] = Counter()
-        self.personas: Counter[str] = Counter()
-        self.settings: Counter[str] = Counter()
-        self.texts: set[str] = set()
-
-
-def _group(library: Library, dimensions: tuple[str, ...], n: int, used: _Usage) -> Iterator[Parts]:
+def _group(
+    library: Library, dimensions: tuple[str, ...], n: int, used: Counter[object], texts: set[str]
+) -> Iterator[Parts]:
+    """Choose n pairs for a group; `used` counts each part over all groups, and `texts` holds those written so far."""
     cases = list(_cases(library, dimensions))
     here: Counter[object] = Counter()
-    personas: Counter[str] = Counter()
 
     def case_cost(case: Case) -> tuple[int, ...]:
         presentation, stereotype, contrasts = case
@@ -137,11 +130,11 @@ def _group(library: Library, dimensions: tuple[str, ...], n: int, used: _Usage) 
             sum(here[contrast.id] for contrast in contrasts),
             here[stereotype],
             here[presentation.id, contrasts],
-            used.presentations[presentation.id],
+            used[presentation.id],
         )
 
     for number in range(n):
-        filled = (_fill(library, case, personas, used) for case in sorted(cases, key=case_cost))
+        filled = (_fill(library, case, here, used, texts) for case in sorted(cases, key=case_cost))
         chosen = next((parts for parts in filled if parts), None)
         if chosen is None:
             message = (
@@ -149,13 +142,11 @@ def _group(library: Library, dimensions: tuple[str, ...], n: int, used: _Usage) 
                 "add presentations with a stereotype of these dimensions, or contrasts, that fit the personas"
             )
             raise EquipoiseError(message)
-        here.update([chosen.presentation.id, chosen.stereotype, (chosen.presentation.id, chosen.contrasts)])
+        presentation, persona = chosen.presentation.id, ("persona", chosen.persona.id)
+        here.update([presentation, persona, chosen.stereotype, (presentation, chosen.contrasts)])
         here.update(contrast.id for contrast in chosen.contrasts)
-        personas[chosen.persona.id] += 1
-        used.presentations[chosen.presentation.id] += 1
-        used.personas[chosen.persona.id] += 1
-        used.settings[chosen.setting.id] += 1
-        used.texts.update(arm_text(chosen, role)[0] for role in ROLES)
+        used.update([presentation, persona, ("setting", chosen.setting.id)])
+        texts.update(arm_text(chosen, role)[0] for role in ROLES)
         yield chosen
 
 
@@ -167,19 +158,19 @@ def _cases(library: Library, dimensions: tuple[str, ...]) -> Iterator[Case]:
                 yield presentation, stereotype, joint
 
 
-def _fill(library: Library, case: Case, personas: Counter[str], used: _Usage) -> Parts | None:
+def _fill(library: Library, case: Case, here: Counter[object], used: Counter[object], texts: set[str]) -> Parts | None:
     presentation, stereotype, contrasts = case
+    settings = sorted(presentation.settings, key=lambda name: used["setting", name])
 
     def persona_cost(persona: Persona) -> tuple[int, int]:
-        return personas[persona.id], used.personas[persona.id]
+        return here["persona", persona.id], used["persona", persona.id]
 
-    settings = sorted(presentation.settings, key=used.settings.__getitem__)
     for persona in sorted(library.personas.values(), key=persona_cost):
         if patient_misfit(presentation, persona, contrasts):
             continue
         for setting in settings:
             parts = Parts(presentation, persona, library.settings[setting], contrasts, stereotype)
-            if used.texts.isdisjoint(arm_text(parts, role)[0] for role in ROLES):
+            if texts.isdisjoint(arm_text(parts, role)[0] for role in ROLES):
                 return parts
     return None
 
