@@ -1,4 +1,4 @@
-"""The versioned files behind the agents: three prompts and the rules' grammar, each with the sha256 of its bytes."""
+"""The versioned files behind the agents: three prompts and the rules' grammar."""
 
 import re
 from collections.abc import Mapping
@@ -7,7 +7,6 @@ from typing import Annotated, ClassVar, Literal, NamedTuple, Self
 
 from pydantic import Field, StrictInt, StringConstraints, model_validator
 
-from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Frozen
 from equipoise.core.yamlfile import load_yaml
@@ -122,22 +121,14 @@ class EvaluationPrompt(AgentPrompt):
         return self.system, fill(self.user, question=text, options=listed(options))
 
 
-class TemplateRecord(NamedTuple):
-    """What is recorded with the results about one template file."""
-
-    version: int
-    sha256: str
-
-
 class Templates(NamedTuple):
-    """Every template; `files` says by name (such as `background/frame`) which version and bytes were read."""
+    """Every template."""
 
     generation: GenerationPrompt
     fusion: FusionPrompt
     evaluation: EvaluationPrompt
     frame: Frame
     themes: dict[Direction, Themes]
-    files: dict[str, TemplateRecord]
 
 
 def load_templates(folder: Path) -> Templates:
@@ -157,11 +148,7 @@ def load_templates(folder: Path) -> Templates:
                     place = f"{folder / 'background' / direction}.yaml: field themes.{name}.unless"
                     message = f"{place}: no guard {guard!r} in frame.yaml: add it there, or correct the name"
                     raise EquipoiseError(message)
-    read: dict[str, AgentPrompt | Grammatical]
-    read = {"generation": generation, "fusion": fusion, "evaluation": evaluation, "background/frame": frame}
-    read |= {f"background/{direction}": library for direction, library in themes.items()}
-    files = {name: TemplateRecord(file.version, records.sha256(folder / f"{name}.yaml")) for name, file in read.items()}
-    return Templates(generation, fusion, evaluation, frame, themes, files)
+    return Templates(generation, fusion, evaluation, frame, themes)
 
 
 def fill(text: str, **slots: str) -> str:
