@@ -1,31 +1,23 @@
 """Answers read from responses: by likelihood over the case's set, from the generated text, and by their meaning.
 
 A wording of the case's set is looked for in the text as it is written. Whether the diagnosis that a reply ends on means
-the same as a given one is decided by words, read with the lexicon data/diagnoses.yaml; where they leave a doubt, by an
-entailment both ways.
+the same as a given one is decided by words, read with the lexicon data/diagnoses.yaml.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from typing import Annotated, Any, Literal, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Literal, NamedTuple
 
-from numpy.typing import NDArray
-from pydantic import Field
-
-from equipoise.core.records import Answer, AnswerKind, Frozen, Response, Vignette
+from equipoise.core.records import Answer, AnswerKind, Response, Vignette
 from equipoise.text.conclusions import REFUSAL, UNDECIDED, caseless
 from equipoise.text.diagnoses import Diagnoses, Meaning
 from equipoise.text.naming import TAIL, Named, final_diagnosis
-
-Probabilities = Callable[[list[tuple[str, str]]], NDArray[Any]]
-
 
 Match = Literal["yes", "partly", "no", "unclear"]
 MATCHES: tuple[Match, ...] = ("yes", "partly", "no", "unclear")
 
 OPTIONAL = caseless(r",?\s+\b(?:with(?: or without)? (?:possible|probable|suspected)|requir\w+|needing|warranting)\b.*")
 """What an answer may add that says no more of the diagnosis."""
-HYPOTHESIS = "The diagnosis is {}."
 
 
 def answer_set(vignette: Vignette) -> dict[AnswerKind, tuple[Answer, ...]]:
@@ -83,28 +75,13 @@ def log_odds(response: Response, vignette: Vignette) -> float | None:
     return scores[vignette.stereotyped.label] - scores[vignette.expected.label]
 
 
-class MatchSettings(Frozen):
-    """How far an entailment decides what words leave open."""
-
-    threshold: Annotated[float, Field(ge=0, le=1)] = 0.9
-
-
-def match_answer(
-    said: str,
-    answer: Answer,
-    diagnoses: Diagnoses,
-    probabilities: Probabilities | None = None,
-    settings: MatchSettings | None = None,
-) -> Match:
-    """Compare the diagnosis on which a reply ends with an answer.
+def match_answer(said: str, answer: Answer, diagnoses: Diagnoses) -> Match:
+    """Compare the diagnosis on which a reply ends with an answer, by the words of the lexicon.
 
     Args:
         said: the part of a reply that its reader sees, or its answer as `equipoise.text.reasoning.split` gives it.
         answer: the diagnosis asked about; any of its wordings counts, and each side of an "or".
         diagnoses: the lexicon.
-        probabilities: a judge, (premise, hypothesis) pairs to rows of entailment, neutral, contradiction; without one
-            words alone decide.
-        settings: how far it decides.
 
     Returns:
         `yes` where it means the same, a more exact naming (acute inferior infarction for infarction) included;
@@ -114,12 +91,7 @@ def match_answer(
     if named is None:
         return "unclear"
     wanted = [diagnoses.meaning(wording) for wording in _wordings(answer)]
-    wanted = [meaning for meaning in wanted if meaning.concepts]
-    if found := _by_words(named, wanted, diagnoses):
-        return found
-    if probabilities is None:
-        return "no"
-    return _by_entailment(named, answer, wanted, diagnoses, probabilities, settings or MatchSettings())
+    return _compared(named, [meaning for meaning in wanted if meaning.concepts], diagnoses)
 
 
 def _wordings(answer: Answer) -> Iterator[str]:
@@ -132,8 +104,8 @@ def _wordings(answer: Answer) -> Iterator[str]:
             yield said
 
 
-def _by_words(named: Named, wanted: list[Meaning], diagnoses: Diagnoses) -> Match | None:
-    """Compare by words; None where they leave a doubt."""
+def _compared(named: Named, wanted: list[Meaning], diagnoses: Diagnoses) -> Match:
+    """Compare a diagnosis with the wordings of an answer."""
     whole = diagnoses.meaning(named.whole)
     if any(one.concepts == whole.concepts and not diagnoses.opposed(one, whole) for one in wanted):
         return "yes"
@@ -155,7 +127,7 @@ def _by_words(named: Named, wanted: list[Meaning], diagnoses: Diagnoses) -> Matc
     beside = [diagnoses.meaning(part).concepts for part in (*named.alternates, *named.glosses)]
     if "yes" in found or "partly" in found or any(one.concepts <= concepts for concepts in beside for one in wanted):
         return "partly"
-    return "no" if "no" in found else None
+    return "no"
 
 
 def _may_gloss(head: Meaning, gloss: Meaning, diagnoses: Diagnoses) -> bool:
@@ -163,45 +135,19 @@ def _may_gloss(head: Meaning, gloss: Meaning, diagnoses: Diagnoses) -> bool:
     return not head.groups or diagnoses.shared(head, gloss) or diagnoses.akin(head, gloss)
 
 
-def _one_by_words(head: Meaning, whole: Meaning, wanted: list[Meaning], diagnoses: Diagnoses) -> Match | None:
+def _one_by_words(head: Meaning, whole: Meaning, wanted: list[Meaning], diagnoses: Diagnoses) -> Match:
     """Compare one of the diagnoses named jointly, `whole` being all that is said with it."""
-    found: set[Match] = set()
+    found: Match = "no"
     for one in wanted:
         if diagnoses.opposed(head, one):
-            if one.concepts & head.concepts:
-                found.add("no")
-        elif one.concepts <= whole.concepts and one.concepts & head.concepts:
+            continue
+        if one.concepts <= whole.concepts and one.concepts & head.concepts:
             return "yes"
-        elif (
+        if (
             one.concepts <= whole.concepts
             or (head.concepts and head.concepts <= one.concepts)
             or diagnoses.shared(head, one)
             or diagnoses.akin(head, one)
         ):
-            found.add("partly")
-    return next((one for one in MATCHES if one in found), None)
-
-
-def _by_entailment(
-    named: Named,
-    answer: Answer,
-    wanted: list[Meaning],
-    diagnoses: Diagnoses,
-    probabilities: Probabilities,
-    settings: MatchSettings,
-) -> Match:
-    """Entailment both ways is the same where a word is shared, and partly the same without one.
-
-    A small judge takes many a diagnosis for another (hypertension for hypotension), so that it only decides between
-    names that have something in common.
-    """
-    said = named.joint[0]
-    meaning = diagnoses.meaning(said)
-    wordings = list(dict.fromkeys((answer.label, *answer.synonyms)))
-    claims = [(HYPOTHESIS.format(said), HYPOTHESIS.format(wording)) for wording in wordings]
-    rows = probabilities([*claims, *((hypothesis, premise) for premise, hypothesis in claims)])[:, 0]
-    both = [min(rows[place], rows[place + len(claims)]) for place in range(len(claims))]
-    if max(both) < settings.threshold:
-        return "no"
-    shared = any(one.concepts & meaning.concepts and not diagnoses.opposed(one, meaning) for one in wanted)
-    return "yes" if shared else "partly"
+            found = "partly"
+    return found
