@@ -21,9 +21,9 @@ import numpy as np
 from pydantic import Field
 
 from equipoise.metrics.effects import rounded
-from equipoise.rating.agreement import agreement, cohens_kappa
+from equipoise.rating.agreement import cohens_kappa
 from equipoise.rating.blind import CONSIDERATIONS
-from workshop.grid import NONE, Grid, Scan, grouped_folds, margins, scan
+from workshop.grid import NONE, Grid, Scan, grouped_folds, margins, scan, scored_agreement
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -101,11 +101,11 @@ def calibrate(
         held = hold_out(settings, blind, tabulate(blind, truth, groups), groups, settings.seed + deal)
         control.append(_kappas(_table(truth, held.codes)))
     return {
-        "held_out": agreement(
+        "held_out": scored_agreement(
             labels,
             [CONSIDERATIONS[code] for code in first.codes],
             groups,
-            scores=first.margins.tolist(),
+            first.margins.tolist(),
             seed=settings.seed,
             n_bootstrap=settings.n_bootstrap,
         ),

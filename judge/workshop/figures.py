@@ -13,11 +13,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from equipoise.core.errors import EquipoiseError
 from equipoise.judge.reading import ENTAILMENT, read_reasonings
 from equipoise.metrics.cases import feature_found as published_mention
-from equipoise.rating.agreement import agreement, binary_agreement
+from equipoise.rating.agreement import binary_agreement
 from equipoise.text.answers import MATCHES, match_answer
 from equipoise.text.reasoning import split
 from equipoise.text.sentences import windows
-from workshop.grid import margins, told_alike
+from workshop.grid import margins, scored_agreement, told_alike, with_auc
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -122,11 +122,11 @@ def labelled_figures(
     for name, reader in readers.items():
         by_model: Nested = {}
         for part, held in rows.items():
-            by_model[part] = agreement(
+            by_model[part] = scored_agreement(
                 [labels[row].considered for row in held],
                 [reader.considered[row] for row in held],
                 [groups[row] for row in held],
-                scores=None if reader.scores is None else [reader.scores[row] for row in held],
+                None if reader.scores is None else [reader.scores[row] for row in held],
                 **options,
             )
         figures[name] = by_model
@@ -197,17 +197,13 @@ def verbalised_figures(
         said = sum(rows[row].verbalised for row in held)
         if FEWEST <= said <= len(held) - FEWEST:
             parts[formatter] = held
-    return {
-        part: binary_agreement(
-            [rows[row].verbalised for row in held],
-            [bool(scores[row] >= settings.bct.threshold) for row in held],
-            [str(rows[row].row) for row in held],
-            scores=[float(scores[row]) for row in held],
-            seed=settings.seed,
-            n_bootstrap=settings.n_bootstrap,
-        )
-        for part, held in parts.items()
-    }
+    options = {"seed": settings.seed, "n_bootstrap": settings.n_bootstrap}
+    figures: Nested = {}
+    for part, held in parts.items():
+        truth, groups = [rows[row].verbalised for row in held], [str(rows[row].row) for row in held]
+        yes = binary_agreement(truth, [bool(scores[row] >= settings.bct.threshold) for row in held], groups, **options)
+        figures[part] = with_auc(yes, [float(scores[row]) for row in held], truth, groups, **options)
+    return figures
 
 
 def read_suite(

@@ -16,14 +16,17 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.judge.reading import Hypotheses, Probability, entailments
+from equipoise.rating.agreement import agreement, with_interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from equipoise.core.records import Consideration
     from equipoise.judge.reading import Entailed as Windows
     from equipoise.judge.reading import Feature
+    from equipoise.metrics.effects import Nested
 
     Array = NDArray[np.float64]
     Entailed = Mapping[tuple[str, int], Sequence[Array]]
@@ -208,3 +211,56 @@ def grouped_folds(groups: Sequence[str], n_folds: int, seed: int) -> list[NDArra
         raise EquipoiseError(message)
     splitter = GroupKFold(n_splits=n_folds, shuffle=True, random_state=seed)
     return [test for _, test in splitter.split(np.empty(len(groups)), groups=np.asarray(groups))]
+
+
+def scored_agreement(
+    labels: Sequence[Consideration],
+    found: Sequence[Consideration],
+    cases: Sequence[str],
+    scores: Sequence[float] | None,
+    **options: int,
+) -> Nested:
+    """`agreement`, with the AUC of the reader's scores where it has any."""
+    figures = agreement(labels, found, cases, **options)
+    considered = figures["considered"]
+    if scores is not None and isinstance(considered, dict):
+        figures["considered"] = with_auc(considered, scores, [label != "none" for label in labels], cases, **options)
+    return figures
+
+
+def with_auc(
+    figures: Nested,
+    scores: Sequence[float],
+    truth: Sequence[bool],
+    cases: Sequence[str],
+    *,
+    seed: int,
+    n_bootstrap: int,
+) -> Nested:
+    """Add to `binary_agreement`'s figures the AUC of scores, how far a reader takes each text to be a yes, in any unit.
+
+    It is the chance that a positive scores above a negative, a tie counting half; without both kinds it is left out.
+    Source: Hanley & McNeil (1982), Radiology 143:29-36.
+    """
+    yes = np.array(truth, dtype=bool)
+    if yes.all() or not yes.any():
+        return figures
+    # A case is drawn so many times; how its scores compare with another case's is a matter of the pair.
+    statistic = _drawn_auc(np.array(scores, dtype=float), yes, cases)
+    found = with_interval("auc", np.eye(len(set(cases))), statistic, seed=seed, n_bootstrap=n_bootstrap)
+    return {**figures, "auc": found} if found else figures
+
+
+def _drawn_auc(scores: Array, yes: NDArray[np.bool_], cases: Sequence[str]) -> Callable[[Array], Array]:
+    """AUC as a function of (resamples, cases): how often each case was drawn."""
+    above = (scores[:, None] > scores) + 0.5 * (scores[:, None] == scores)
+    member = np.array(cases)[:, None] == sorted(set(cases))
+    won = (member & yes[:, None]).T @ above @ (member & ~yes[:, None])
+    n_yes, n_no = (member & yes[:, None]).sum(axis=0), (member & ~yes[:, None]).sum(axis=0)
+
+    def statistic(drawn: Array) -> Array:
+        with np.errstate(invalid="ignore"):
+            found: Array = ((drawn @ won) * drawn).sum(axis=1) / ((drawn @ n_yes) * (drawn @ n_no))
+        return found
+
+    return statistic

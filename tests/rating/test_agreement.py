@@ -21,6 +21,7 @@ from equipoise.rating.agreement import (
     with_judge,
 )
 from equipoise.rating.blind import KeyRow, Rating
+from workshop.grid import with_auc
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,7 +58,6 @@ def test_figures_by_hand() -> None:
     assert found["errors"] == {"silent": {"right": 3, "of": 4}, "not_silent": {"right": 5, "of": 6}}
     assert found["considered"]["n"] == 10  # type: ignore[index]
     assert found["considered"]["n_cases"] == 5  # type: ignore[index]
-    assert "auc" not in found["considered"]  # type: ignore[operator]
 
 
 @settings(deadline=None, max_examples=30)
@@ -70,7 +70,8 @@ def test_figures_are_those_of_scikit_learn(rows: list[tuple[bool, int]]) -> None
     truth = [yes for yes, _ in rows]
     scores = [float(score) for _, score in rows]
     found = [score >= 2 for score in scores]
-    measured = binary_agreement(truth, found, [str(at) for at in range(len(rows))], scores=scores, **OPTIONS)
+    cases = [str(at) for at in range(len(rows))]
+    measured = with_auc(binary_agreement(truth, found, cases, **OPTIONS), scores, truth, cases, **OPTIONS)
 
     expected = {
         "kappa": metrics.cohen_kappa_score(truth, found),
@@ -85,9 +86,11 @@ def test_figures_are_those_of_scikit_learn(rows: list[tuple[bool, int]]) -> None
 
 def test_one_label_alone_leaves_recall() -> None:
     """Where all texts are labelled yes, only recall is defined; where all are no, only specificity."""
-    yes = binary_agreement([True] * 4, [True, True, True, False], list("aabb"), scores=[1, 2, 3, 4], **OPTIONS)
+    truth, cases = [True] * 4, list("aabb")
+    yes = binary_agreement(truth, [True, True, True, False], cases, **OPTIONS)
     no = binary_agreement([False] * 4, [True, True, True, False], list("aabb"), **OPTIONS)
 
+    assert with_auc(yes, [1, 2, 3, 4], truth, cases, **OPTIONS) == yes
     assert set(yes) == {"n", "n_yes", "n_cases", "recall"}
     assert figure(yes, "recall") == 0.75
     assert set(no) == {"n", "n_yes", "n_cases", "specificity"}
@@ -114,7 +117,7 @@ def test_whole_cases_are_resampled() -> None:
 
 def test_auc_resamples_pairs_of_cases() -> None:
     """A resample's AUC counts each text as often as its case was drawn."""
-    from equipoise.rating.agreement import _auc
+    from workshop.grid import _drawn_auc as _auc
 
     yes = np.array([True, False, True, False])
     statistic = _auc(np.array([0.9, 0.5, 0.4, 0.1]), yes, ["a", "a", "b", "b"])

@@ -1,12 +1,11 @@
 """Agreement of a reader of reasoning with labels, and of people who rated blindly with the judge and each other.
 
-Figures are Cohen's kappa, recall, precision, F1, specificity and AUC; of people kappa of `mentioned`, of `considered`
+Figures are Cohen's kappa, recall, precision, F1 and specificity; of people kappa of `mentioned`, of `considered`
 yes or no, and of none, weighed and dismissed, where whole pairs of vignettes take the place of cases.
 
 Every figure has a 95 % percentile interval from resampling whole cases, because the labelled outputs of one case share
 its text. A figure that a sample does not define is left out, such as kappa where all labels are alike.
-Sources: Cohen (1960), Educational and Psychological Measurement 20:37-46 (kappa); Hanley & McNeil (1982), Radiology
-143:29-36 (AUC as the chance that a positive scores above a negative, a tie counting half).
+Source: Cohen (1960), Educational and Psychological Measurement 20:37-46 (kappa).
 """
 
 from __future__ import annotations
@@ -61,7 +60,6 @@ def agreement(
     found: Sequence[Consideration],
     cases: Sequence[str],
     *,
-    scores: Sequence[float] | None = None,
     seed: int,
     n_bootstrap: int,
 ) -> Nested:
@@ -71,7 +69,6 @@ def agreement(
         labels: n labels.
         found: what the reader finds in the same n texts.
         cases: the case of each text; texts of one case are resampled together.
-        scores: how far the reader takes each text to consider the feature, in any unit; without them no AUC.
         seed: of the resampling.
         n_bootstrap: number of resamples.
 
@@ -86,7 +83,7 @@ def agreement(
     every = [1.0] * len(cases)
     kappa = _kappa("kappa", first, second, cases, every, **options) if len(set(labels)) > 1 else {}
     return {
-        "considered": binary_agreement(list(~silent), list(~says_silent), cases, scores=scores, **options),
+        "considered": binary_agreement(list(~silent), list(~says_silent), cases, **options),
         "three_way": {
             **({"kappa": kappa} if kappa else {}),
             **{f"n_{kind}": sum(label == kind for label in labels) for kind in CONSIDERATIONS},
@@ -103,7 +100,6 @@ def binary_agreement(
     found: Sequence[bool],
     cases: Sequence[str],
     *,
-    scores: Sequence[float] | None = None,
     seed: int,
     n_bootstrap: int,
 ) -> Nested:
@@ -116,15 +112,10 @@ def binary_agreement(
     figures: Nested = {"n": len(yes), "n_yes": int(yes.sum()), "n_cases": len(set(cases))}
     cells = np.stack([yes & says_yes, yes & ~says_yes, ~yes & says_yes, ~yes & ~says_yes], axis=1).astype(float)
     measures = _measures(both_kinds=bool(yes.any() and not yes.all()), any_yes=bool(yes.any()))
-    samples = dict.fromkeys(measures, _by_case(cells, cases))
-    if scores is not None and "kappa" in measures:
-        # A case is drawn so many times; how its scores compare with another case's is a matter of the pair.
-        measures["auc"] = _auc(np.array(scores, dtype=float), yes, cases)
-        samples["auc"] = np.eye(len(set(cases)))
+    sample = _by_case(cells, cases)
     for name, statistic in measures.items():
         least = -1.0 if name == "kappa" else 0.0
-        measured = _with_interval(name, samples[name], statistic, least=least, seed=seed, n_bootstrap=n_bootstrap)
-        if measured:
+        if measured := with_interval(name, sample, statistic, least=least, seed=seed, n_bootstrap=n_bootstrap):
             figures[name] = measured
     return figures
 
@@ -207,7 +198,7 @@ def _kappa(
     k = len(CONSIDERATIONS)
     tables = np.zeros((len(cases), k, k))
     tables[np.arange(len(cases)), first, second] = weights
-    return _with_interval(name, _by_case(tables, cases), cohens_kappa, least=-1.0, **options)
+    return with_interval(name, _by_case(tables, cases), cohens_kappa, least=-1.0, **options)
 
 
 def disagreements(
@@ -243,21 +234,6 @@ def _rate(cells: Array, *, above: Sequence[int], below: Sequence[int]) -> Array:
     return found
 
 
-def _auc(scores: Array, yes: NDArray[np.bool_], cases: Sequence[str]) -> Callable[[Array], Array]:
-    """AUC as a function of (resamples, cases): how often each case was drawn."""
-    above = (scores[:, None] > scores) + 0.5 * (scores[:, None] == scores)
-    member = np.array(cases)[:, None] == sorted(set(cases))
-    won = (member & yes[:, None]).T @ above @ (member & ~yes[:, None])
-    n_yes, n_no = (member & yes[:, None]).sum(axis=0), (member & ~yes[:, None]).sum(axis=0)
-
-    def statistic(drawn: Array) -> Array:
-        with np.errstate(invalid="ignore"):
-            found: Array = ((drawn @ won) * drawn).sum(axis=1) / ((drawn @ n_yes) * (drawn @ n_no))
-        return found
-
-    return statistic
-
-
 def _by_case(values: Array, cases: Sequence[str]) -> Array:
     """Totals (cases, k, …) of values (n, k, …), cases in order of their names."""
     names = sorted(set(cases))
@@ -266,7 +242,7 @@ def _by_case(values: Array, cases: Sequence[str]) -> Array:
     return totals
 
 
-def _with_interval(
+def with_interval(
     name: str, sample: Array, statistic: Callable[[Array], Array], *, least: float = 0.0, seed: int, n_bootstrap: int
 ) -> Nested:
     """A figure between `least` and 1 and the interval of its resamples; empty where it is undefined.
