@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import typer
@@ -15,13 +17,19 @@ from equipoise.core.stage import one_line
 class Command(NamedTuple):
     """What the command line knows of a command before its code is imported.
 
-    `function` is module:name within equipoise.cli, `summary` the first paragraph of its docstring, `example` a
-    line that works from the repository's root with what is there, or with what the commands before it made.
+    `function` is module:name within equipoise.cli, `example` a line that works from the repository's root with what is
+    there, or with what the commands before it made.
     """
 
     function: str
-    summary: str
     example: str
+
+    @property
+    def summary(self) -> str:
+        """The first paragraph of the function's docstring, read without importing its module, which takes longer."""
+        module, _, name = self.function.partition(":")
+        described = _source(module).partition(f"\ndef {name}(")[2].partition('"""')[2]
+        return " ".join(described.partition('"""')[0].partition("\n\n")[0].split())
 
 
 GROUPS = {
@@ -31,126 +39,55 @@ GROUPS = {
     "blind": "Have people rate reasoning blindly, and compare them with the judge.",
 }
 COMMANDS = {
-    "results": Command(
-        "results:results",
-        "Print the headline figures of the last run, each with its interval, its n and its p-value.",
-        "equipoise results vignettes",
-    ),
-    "show": Command(
-        "show:show",
-        "Show both arms of a pair and how the model's replies were read; without KEY, list the pairs.",
-        "equipoise show race-01",
-    ),
-    "models": Command(
-        "models:models",
-        "List the models of the registry: what is ready on this machine, and what is missing.",
-        "equipoise models --json",
-    ),
-    "models pin": Command(
-        "models:pin",
-        "Write the commit that the hub has now into a model's registry entry.",
-        "equipoise models pin piaget8b --json",
-    ),
+    "results": Command("results:results", "equipoise results vignettes"),
+    "show": Command("show:show", "equipoise show race-01"),
+    "models": Command("models:models", "equipoise models --json"),
+    "models pin": Command("models:pin", "equipoise models pin piaget8b --json"),
     "leaderboard": Command(
-        "leaderboard:leaderboard",
-        "Put the models that were run side by side, a row each, sorted by name.",
-        "equipoise leaderboard --markdown leaderboard.md --csv leaderboard.csv",
+        "leaderboard:leaderboard", "equipoise leaderboard --markdown leaderboard.md --csv leaderboard.csv"
     ),
-    "compare": Command(
-        "compare:compare",
-        "Compare the headline figures of two revisions over the items that both have.",
-        "equipoise compare HEAD workspace --fail-on 'questions.race.gap>0.02'",
-    ),
-    "anchors": Command(
-        "anchors:anchors",
-        "Compare every published figure with ours: paper, released data, ours, verdict.",
-        "equipoise anchors --fetch --json",
-    ),
-    "judge": Command(
-        "texts:judge",
-        "Judge whether each output's reasoning mentions the feature, and weighs it, dismisses it or does neither.",
-        "equipoise judge data/examples/reasoning.jsonl --json",
-    ),
-    "neutralize": Command(
-        "texts:neutralize",
-        "Take race, gender and socioeconomic terms out of questions, and name the rule that excludes a question.",
-        "equipoise neutralize data/items/authored.jsonl --json",
-    ),
-    "parse": Command(
-        "texts:parse",
-        "Read the letter that each response gives; null where it gives none.",
-        "equipoise parse data/examples/replies.jsonl --json",
-    ),
+    "compare": Command("compare:compare", "equipoise compare HEAD workspace --fail-on 'questions.race.gap>0.02'"),
+    "anchors": Command("anchors:anchors", "equipoise anchors --fetch --json"),
+    "judge": Command("texts:judge", "equipoise judge data/examples/reasoning.jsonl --json"),
+    "neutralize": Command("texts:neutralize", "equipoise neutralize data/items/authored.jsonl --json"),
+    "parse": Command("texts:parse", "equipoise parse data/examples/replies.jsonl --json"),
     "score amqa": Command(
-        "score_answers:score_amqa",
-        "Score answers in AMQA's or FairMedPrompt's released form, every file over the same questions.",
-        "equipoise score amqa data/examples/amqa_answers.jsonl --allow-incomplete",
+        "score_answers:score_amqa", "equipoise score amqa data/examples/amqa_answers.jsonl --allow-incomplete"
     ),
     "score equity": Command(
-        "score_answers:score_equity",
-        "Score answers for the population of each city: accuracy, accuracy ratio and consistency ratio.",
-        "equipoise score equity data/examples/amqa_answers.jsonl --allow-incomplete",
+        "score_answers:score_equity", "equipoise score equity data/examples/amqa_answers.jsonl --allow-incomplete"
     ),
     "score medmcqa": Command(
-        "score_answers:score_medmcqa",
-        "Score answers by city and disease: accuracy, macro precision, recall and F1, prevalence-weighted accuracy.",
-        "equipoise score medmcqa data/examples/medmcqa_london.jsonl",
+        "score_answers:score_medmcqa", "equipoise score medmcqa data/examples/medmcqa_london.jsonl"
     ),
     "score silent": Command(
         "score_outputs:score_silent",
-        "Score saved outputs: how many biased answers are silent about the patient's feature.",
         "equipoise score silent data/examples/outputs.jsonl --cases data/examples/cases.json",
     ),
     "score stigma": Command(
         "score_outputs:score_stigma",
-        "Score one model's released probabilities; files of mental and of control conditions together are compared.",
         "equipoise score stigma --rq1 data/examples/mental.csv --rq1 data/examples/control.csv",
     ),
     "import amqa": Command(
-        "imports:import_amqa",
-        "Import AMQA's items, so that `dvc exp run -S items=amqa` asks them.",
-        "equipoise import amqa data/examples/amqa_items.jsonl --out example.jsonl",
+        "imports:import_amqa", "equipoise import amqa data/examples/amqa_items.jsonl --out example.jsonl"
     ),
     "import medmcqa": Command(
-        "imports:import_medmcqa",
-        "Import MedMCQA's questions, so that `-S sample.items=medmcqa` asks the cities' subsets of them.",
-        "equipoise import medmcqa data/examples/medmcqa_questions.jsonl --out example.jsonl",
+        "imports:import_medmcqa", "equipoise import medmcqa data/examples/medmcqa_questions.jsonl --out example.jsonl"
     ),
-    "import names": Command(
-        "imports:import_names",
-        "Import the lists of first names into .cache, from the net or from local files, checked by their sha256.",
-        "equipoise import names --json",
-    ),
+    "import names": Command("imports:import_names", "equipoise import names --json"),
     "import openr1-psy": Command(
-        "imports:import_openr1",
-        "Import OpenR1-Psy's items, so that `dvc exp run -S pair.items=openr1` runs the track openr1.",
-        "equipoise import openr1-psy data/examples/openr1.json --out example.jsonl",
+        "imports:import_openr1", "equipoise import openr1-psy data/examples/openr1.json --out example.jsonl"
     ),
     "import outputs": Command(
         "imports:import_outputs",
-        "Import saved outputs as a model, so that `dvc exp run -S model=NAME` measures it without its weights.",
         "equipoise import outputs data/examples/outputs.jsonl --name example --cases data/examples/cases.json",
     ),
     "import vignettes": Command(
-        "imports:import_vignettes",
-        "Import published cases, so that `equipoise score silent` can score outputs against them.",
-        "equipoise import vignettes data/examples/cases.json --json",
+        "imports:import_vignettes", "equipoise import vignettes data/examples/cases.json --json"
     ),
-    "export vignettes": Command(
-        "imports:export_vignettes",
-        "Write our vignettes as cases of the interchange format, an arm a case.",
-        "equipoise export vignettes cases.json --json",
-    ),
-    "blind export": Command(
-        "blind:export_sheet",
-        "Write a sheet on which people rate the reasoning of the run, and the key that joins it to the responses.",
-        "equipoise blind export --n 60 --out anna.csv",
-    ),
-    "blind import": Command(
-        "blind:import_sheets",
-        "Compare what people rated with the judge and, of several raters, with each other.",
-        "equipoise blind import anna.csv --out differ.csv",
-    ),
+    "export vignettes": Command("imports:export_vignettes", "equipoise export vignettes cases.json --json"),
+    "blind export": Command("blind:export_sheet", "equipoise blind export --n 60 --out anna.csv"),
+    "blind import": Command("blind:import_sheets", "equipoise blind import anna.csv --out differ.csv"),
 }
 """Every command by its words. One that begins another's words, as models does, runs by itself too."""
 
@@ -163,6 +100,11 @@ class Listing(TyperGroup):
         name, command, rest = super().resolve_command(ctx, args)
         words = f"{ctx.info_name} {name}" if ctx.parent else name
         return name, load(words) if words in COMMANDS else command, rest
+
+
+@cache
+def _source(module: str) -> str:
+    return Path(__file__).with_name(f"{module}.py").read_text(encoding="utf-8")
 
 
 def load(words: str) -> Any:  # noqa: ANN401  (typer keeps the type to itself)
