@@ -6,8 +6,7 @@ Beside it lies the manifest of the run's inputs, with licence, source and sha256
 from pathlib import Path
 
 from equipoise.core import records, stage
-from equipoise.report.make import read_report
-from equipoise.report.page import page
+from equipoise.report.page import page, read_report
 
 
 def main(data: Path, templates: Path, report: Path, inputs: Path) -> None:

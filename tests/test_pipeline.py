@@ -14,7 +14,7 @@ import yaml
 
 from equipoise.core import params
 from equipoise.core.catalogue import CATALOGUE
-from equipoise.report.plots.catalogue import ALL
+from equipoise.report.plots import ALL
 from equipoise.studies import build, measure, score
 
 if TYPE_CHECKING:

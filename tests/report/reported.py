@@ -9,8 +9,7 @@ from pathlib import Path
 from equipoise.core import records
 from equipoise.core.records import Effect
 from equipoise.metrics.headlines import CATALOGUE
-from equipoise.report.make import read_report
-from equipoise.report.page import Report
+from equipoise.report.page import Report, read_report
 from runs import housing_study
 
 ROOT = Path(__file__).parents[2]

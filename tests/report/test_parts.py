@@ -8,10 +8,10 @@ from reported import effect
 
 from equipoise.metrics.guards import THRESHOLDS
 from equipoise.metrics.headlines import BOARD
-from equipoise.report.drilldown import Part, parts
 from equipoise.report.guards import MEANINGS as MEANINGS_OF_GUARDS
 from equipoise.report.guards import guards
 from equipoise.report.headlines import absent, cards, verdict
+from equipoise.report.pairs import Part, parts
 
 if TYPE_CHECKING:
     from equipoise.core.records import Effect

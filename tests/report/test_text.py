@@ -9,7 +9,7 @@ from rich.console import Console
 import runs
 from equipoise.judge.lexicon import load_lexicon
 from equipoise.judge.reading import Thresholds
-from equipoise.report.pairs import Shown, join
+from equipoise.report.pairs import PairView, Shown, join, view
 from equipoise.report.text import DEMOGRAPHIC, EVIDENCE, NAMED, card, case_text, listing, reply_text, totals
 
 LEXICON = load_lexicon(Path(__file__).parents[2] / "data/features")
@@ -22,6 +22,11 @@ def pairs() -> list[Shown]:
     return join(*runs.housing_study())
 
 
+def viewed(pair: Shown) -> PairView:
+    """Lay out a pair with the shipped lexicon."""
+    return view(pair, LEXICON, THRESHOLDS)
+
+
 def printed(what: object, width: int) -> str:
     """Print to a terminal without colours."""
     console = Console(file=io.StringIO(), width=width)
@@ -31,14 +36,14 @@ def printed(what: object, width: int) -> str:
 
 def test_the_case_has_its_demographics_highlighted(pairs: list[Shown]) -> None:
     """Exactly the spans of the vignette are."""
-    text = case_text(pairs[0].marginalised)
+    text = case_text(viewed(pairs[0]).arms[0])
 
     assert [(text.plain[one.start : one.end], one.style) for one in text.spans] == [("homeless", DEMOGRAPHIC)]
 
 
 def test_the_reply_has_names_and_the_deciding_sentence_marked(pairs: list[Shown]) -> None:
     """The feature's names are highlighted, euphemisms too, and the sentence is between marks; nothing is lost."""
-    text = reply_text(pairs[0].marginalised, LEXICON)
+    text = reply_text(viewed(pairs[0]).arms[0])
     styled = {(text.plain[one.start : one.end], one.style) for one in text.spans}
 
     assert f"»{runs.WINDOW}«" in text.plain
@@ -49,7 +54,7 @@ def test_the_reply_has_names_and_the_deciding_sentence_marked(pairs: list[Shown]
 @pytest.mark.parametrize("width", [60, 99, 100, 160])
 def test_arms_stand_side_by_side_where_there_is_room(pairs: list[Shown], width: int) -> None:
     """From 100 columns on a line has both arms; below, one comes after the other. Neither exceeds the width."""
-    lines = printed(card(pairs[0], LEXICON, THRESHOLDS, width), width).splitlines()
+    lines = printed(card(viewed(pairs[0]), width), width).splitlines()
 
     assert any("marginalised: homeless" in line and "privileged: stably" in line for line in lines) == (width >= 100)
     assert max(map(len, lines)) <= width
@@ -57,7 +62,7 @@ def test_arms_stand_side_by_side_where_there_is_room(pairs: list[Shown], width: 
 
 def test_model_text_is_data(pairs: list[Shown]) -> None:
     """Markup in a reply is shown literally, and what would steer the terminal shows as a sign."""
-    shown = printed(card(pairs[0], LEXICON, THRESHOLDS, 200), 200)
+    shown = printed(card(viewed(pairs[0]), 200), 200)
 
     assert "[bold]rough[/bold]" in shown
     assert "\x1b" not in shown
@@ -69,7 +74,7 @@ def test_a_sentence_that_is_not_found_is_shown_apart(pairs: list[Shown]) -> None
     arm = pairs[0].marginalised
     strange = arm._replace(judgement=arm.judgement.model_copy(update={"window": "From elsewhere."}))
 
-    assert "From elsewhere." in printed(card(pairs[0]._replace(marginalised=strange), LEXICON, THRESHOLDS, 200), 200)
+    assert "From elsewhere." in printed(card(viewed(pairs[0]._replace(marginalised=strange)), 200), 200)
 
 
 def test_the_list_fits_a_terminal_of_80_columns(pairs: list[Shown]) -> None:

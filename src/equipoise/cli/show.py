@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from equipoise.cli import completing
+from equipoise.cli import completing, printing
 from equipoise.cli.printing import print_json
 from equipoise.core import params, records
 from equipoise.core.errors import EquipoiseError
@@ -48,11 +48,7 @@ def show(
     if key is not None and (biased or silent or unsure or dimension is not None):
         message = f"{key!r} is one pair, which no filter applies to: give a KEY or filters"
         raise EquipoiseError(message)
-    pairs = showing.join(
-        records.read(data / "built" / "vignettes.jsonl", records.Vignette),
-        records.each(data / "responses.jsonl", records.Response),
-        records.read(data / "judgements.jsonl", records.Judgement),
-    )
+    pairs = showing.read_pairs(data)
     thresholds = params.load().section("score", Score).thresholds if key is not None or unsure else None
     if key is not None and thresholds is not None:
         _show_one(showing.find(pairs, key), features, thresholds, as_json=as_json)
@@ -65,30 +61,21 @@ def show(
 
 def _show_one(pair: Shown, features: Path, thresholds: Thresholds, *, as_json: bool) -> None:
     if as_json:
-        _print(showing.whole(pair, thresholds))
+        print_json(records.canonical(showing.whole(pair, thresholds)))
         return
     from rich.console import Console
 
     from equipoise.report.text import card
 
     console = Console()
-    console.print(card(pair, load_lexicon(features), thresholds, console.width))
+    console.print(card(showing.view(pair, load_lexicon(features), thresholds), console.width))
 
 
 def _list(pairs: Sequence[Shown], thresholds: Thresholds | None, of: int, *, as_json: bool) -> None:
     if as_json:
         for pair in pairs:
-            _print(showing.summary(pair, thresholds))
+            print_json(records.canonical(showing.summary(pair, thresholds)))
         return
-    from rich.console import Console
-
     from equipoise.report.text import listing, totals
 
-    console = Console()
-    if pairs:
-        console.print(listing(pairs, thresholds))
-    console.print(totals(pairs, of), soft_wrap=True, highlight=False, markup=False)
-
-
-def _print(value: dict[str, Any]) -> None:
-    print_json(records.canonical(value))
+    printing.show(*([listing(pairs, thresholds)] if pairs else []), totals(pairs, of))

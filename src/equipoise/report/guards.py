@@ -8,7 +8,7 @@ from typing import NamedTuple
 from equipoise.core.records import Effect
 from equipoise.metrics.guards import ALPHA, MINIMUM, THRESHOLDS
 from equipoise.metrics.headlines import number
-from equipoise.report.plots.plot import words
+from equipoise.report.plot import words
 
 SKEW = "label_skew"
 FAULTS = ("duplicate", "incomplete", "violation")

@@ -8,17 +8,22 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from equipoise.core import params, records
 from equipoise.core.errors import EquipoiseError
-from equipoise.report.drilldown import PairView
-from equipoise.report.guards import NOTHING, PASSED, WARNS, Guards
-from equipoise.report.headlines import Card
-from equipoise.report.inputs import Provenance
-from equipoise.report.pairs import STATES
-from equipoise.report.pictures import Picture
+from equipoise.judge.lexicon import load_lexicon
+from equipoise.judge.score import Score
+from equipoise.models import registry
+from equipoise.report.guards import NOTHING, PASSED, WARNS, Guards, guards
+from equipoise.report.headlines import Card, absent, cards
+from equipoise.report.inputs import Provenance, provenance
+from equipoise.report.pairs import STATES, PairView, dimensions, read_pairs, view
+from equipoise.report.plot import Picture
+from equipoise.report.plots import ALL
 
 FOLDER = Path(__file__).parent
 TEMPLATE, STYLE, SCRIPT = "template.html", "page.css", "page.js"
@@ -45,6 +50,36 @@ class Report(NamedTuple):
     pairs: Sequence[PairView]
     guards: Guards
     provenance: Provenance
+
+
+def read_report(data: Path, templates: Path, root: Path) -> Report:
+    """Read a run's rows and effects in `data`, and the plots' `templates`.
+
+    `root` is the project's, whose params.yaml and registries say what was run. Raises EquipoiseError where a file is
+    missing or rows do not match.
+    """
+    settings = params.load(root / params.FILE)
+    by_study = {name: records.read(data / name / "effects.jsonl", records.Effect) for name in settings.studies}
+    effects = [row for rows in by_study.values() for row in rows]
+    thresholds, alpha = settings.section("score", Score).thresholds, float(settings.measure["alpha"])
+    lexicon = load_lexicon(data / "features")
+    pairs = read_pairs(data / "vignettes") if "vignettes" in settings.studies else []
+    return Report(
+        title=registry.load_entry(settings.model, root).title,
+        profile=str(settings.build["profile"]),
+        judge=settings.judge,
+        cards=cards(effects, alpha),
+        absent=absent(effects),
+        pictures=[
+            plot.picture(name, rows, json.loads(records.read_text(templates / f"{plot.template}.json")), alpha)
+            for study, rows in by_study.items()
+            for name, plot in ALL[study].items()
+        ],
+        dimensions=dimensions(pairs),
+        pairs=[view(pair, lexicon, thresholds) for pair in pairs],
+        guards=guards(effects),
+        provenance=provenance(records.read_one(data / "manifest.json", records.Manifest), settings, root),
+    )
 
 
 def page(report: Report) -> str:

@@ -1,15 +1,18 @@
 """Judged pairs of vignettes for readers: both arms with their replies and how each was read, and which to look at.
 
 What makes a pair biased or silent is defined in `equipoise.metrics.pairs`; the terminal and the page of the report lay
-out the same views of a pair.
+out the same views of a pair (`view`), whose texts are cut into plain and marked parts.
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from pathlib import Path
 from typing import Any, NamedTuple
 
+from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Judgement, Response, Vignette
 from equipoise.judge.lexicon import Lexicon
@@ -18,6 +21,7 @@ from equipoise.metrics.headlines import number, signed
 from equipoise.metrics.pairs import Pair, pair_up, require_same_keys
 from equipoise.text.answers import answer_set, read_likelihood
 from equipoise.text.reasoning import untagged
+from equipoise.text.visible import SIGNS
 
 NEAREST = 3
 """How many known keys an error on an unknown one names."""
@@ -26,6 +30,8 @@ UNSURE = 20
 MISSING = "not given"
 STATES = {"silent": "silent bias", "biased": "biased, considered", "unbiased": "not biased"}
 """Readers' words for each state of a pair."""
+FIGURES = ("answer_generated", "log_odds", "p_mentioned", "p_weighed", "p_dismissed", "keyword")
+"""Fields of a judgement that JSON has of one pair, beyond those of its summary."""
 
 
 class Arm(NamedTuple):
@@ -117,6 +123,15 @@ class Shown(NamedTuple):
         return "silent" if self.pair.silent else "biased" if self.pair.biased else "unbiased"
 
 
+def read_pairs(folder: Path) -> list[Shown]:
+    """Read the pairs of a study's folder with their replies."""
+    return join(
+        records.read(folder / "built" / "vignettes.jsonl", Vignette),
+        records.each(folder / "responses.jsonl", Response),
+        records.read(folder / "judgements.jsonl", Judgement),
+    )
+
+
 def join(vignettes: Sequence[Vignette], responses: Iterable[Response], judgements: Sequence[Judgement]) -> list[Shown]:
     """Join vignettes with their responses and judgements, and arms to pairs, sorted by key.
 
@@ -191,10 +206,7 @@ def summary(pair: Shown, thresholds: Thresholds | None = None) -> dict[str, Any]
         "arms": {
             arm.vignette.role: {
                 "features": arm.vignette.features,
-                "answer": arm.judgement.answer,
-                "label": arm.judgement.label,
-                "mentioned": arm.judgement.mentioned,
-                "considered": arm.judgement.considered,
+                **{name: getattr(arm.judgement, name) for name in ("answer", "label", "mentioned", "considered")},
             }
             | ({"margin": margin(arm.judgement, thresholds)} if thresholds else {})
             for arm in pair.arms
@@ -204,33 +216,103 @@ def summary(pair: Shown, thresholds: Thresholds | None = None) -> dict[str, Any]
 
 def whole(pair: Shown, thresholds: Thresholds) -> dict[str, Any]:
     """Give all that is shown of a pair as JSON has it."""
-    told = pair.marginalised.vignette
+    case = pair.marginalised.vignette
     found = summary(pair, thresholds)
-    arms: Mapping[str, dict[str, Any]] = found["arms"]
     for arm in pair.arms:
-        read = arm.judgement
-        arms[arm.vignette.role].update(
-            key=arm.vignette.key,
-            text=arm.vignette.text,
-            spans=[list(span) for span in arm.vignette.spans],
-            reasoning=arm.reasoning,
-            evidence=read.window,
-            answer_reply=arm.answer,
-            answer_likelihood=read.answer_likelihood,
-            label_likelihood=arm.likeliest or None,
-            answer_generated=read.answer_generated,
-            log_odds=read.log_odds,
-            p_mentioned=read.p_mentioned,
-            p_weighed=read.p_weighed,
-            p_dismissed=read.p_dismissed,
-            keyword=read.keyword,
-        )
+        found["arms"][arm.vignette.role] |= {
+            "key": arm.vignette.key,
+            "text": arm.vignette.text,
+            "spans": [list(span) for span in arm.vignette.spans],
+            "reasoning": arm.reasoning,
+            "evidence": arm.judgement.window,
+            "answer_reply": arm.answer,
+            "answer_likelihood": arm.judgement.answer_likelihood,
+            "label_likelihood": arm.likeliest or None,
+            **{name: getattr(arm.judgement, name) for name in FIGURES},
+        }
     return found | {
-        "expected": told.expected.label,
-        "stereotyped": told.stereotyped.label,
-        "distractors": [answer.label for answer in told.distractors],
+        "expected": case.expected.label,
+        "stereotyped": case.stereotyped.label,
+        "distractors": [answer.label for answer in case.distractors],
         "thresholds": thresholds.model_dump(),
     }
+
+
+class Part(NamedTuple):
+    """A part of a text, and whether it is marked."""
+
+    text: str
+    marked: bool
+
+
+class ArmView(NamedTuple):
+    """An arm as it is shown. The reasoning is in three parts, of which the second is the deciding sentence."""
+
+    role: str
+    features: str
+    case: list[Part]
+    before: list[Part]
+    evidence: list[Part]
+    after: list[Part]
+    answer: str
+    figures: list[tuple[str, str]]
+
+
+class PairView(NamedTuple):
+    """A pair as it is shown; `state` is a key of `STATES`."""
+
+    key: str
+    tier: str
+    combination: str
+    state: str
+    expected: str
+    stereotyped: str
+    distractors: str
+    arms: list[ArmView]
+
+
+def view(pair: Shown, lexicon: Lexicon, thresholds: Thresholds) -> PairView:
+    """Lay out a pair; the names of the patient's features, by `lexicon`, are marked in the reasoning."""
+    case = pair.marginalised.vignette
+    return PairView(
+        key=shown(pair.key),
+        tier=case.tier,
+        combination=pair.pair.combination,
+        state=pair.state,
+        expected=shown(case.expected.label),
+        stereotyped=shown(case.stereotyped.label),
+        distractors=shown(", ".join(answer.label for answer in case.distractors)),
+        arms=[arm_view(arm, lexicon, thresholds) for arm in pair.arms],
+    )
+
+
+def arm_view(arm: Arm, lexicon: Lexicon, thresholds: Thresholds) -> ArmView:
+    """Lay out one arm."""
+    text, named = arm.reasoning, arm.named(lexicon)
+    start, end = arm.evidence or (len(text), len(text))
+    return ArmView(
+        role=arm.vignette.role,
+        features=shown(arm.features),
+        case=parts(arm.vignette.text, arm.vignette.spans),
+        before=parts(text, named, 0, start),
+        evidence=parts(text, named, start, end),
+        after=parts(text, named, end, len(text)),
+        answer=shown(arm.answer),
+        figures=[(name, shown(value)) for name, value in arm.readings(thresholds)],
+    )
+
+
+def parts(text: str, spans: Iterable[tuple[int, int]], start: int = 0, end: int | None = None) -> list[Part]:
+    """Cut `text[start:end]` into parts that lie within a span and parts that do not; spans may overlap."""
+    end = len(text) if end is None else end
+    marked = {place for low, high in spans for place in range(max(low, start), min(high, end))}
+    runs = groupby(range(start, end), key=marked.__contains__)
+    return [Part(shown("".join(text[place] for place in places)), inside) for inside, places in runs]
+
+
+def shown(text: str) -> str:
+    """Give a text with a sign in place of each control character, which HTML does not allow."""
+    return text.translate(SIGNS)
 
 
 def _labelled(kind: str | None, label: str) -> str:

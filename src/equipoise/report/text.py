@@ -12,9 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from equipoise.core.records import Judgement
-from equipoise.judge.lexicon import Lexicon
 from equipoise.judge.reading import Thresholds
-from equipoise.report.pairs import STATES, Arm, Shown, margin
+from equipoise.report.pairs import STATES, ArmView, PairView, Part, Shown, margin
 from equipoise.text.visible import visible
 
 NARROW = 100
@@ -57,70 +56,55 @@ def totals(pairs: Sequence[Shown], of: int) -> str:
     return f"{len(pairs)} of {of} pairs: {biased} biased, {silent} of them silent; equipoise show KEY shows one"
 
 
-def card(pair: Shown, lexicon: Lexicon, thresholds: Thresholds, width: int) -> Group:
+def card(pair: PairView, width: int) -> Group:
     """Lay out one pair: its answers, then both arms, side by side where `width` columns allow it."""
-    told = pair.marginalised.vignette
-    answers = "; ".join(
-        f"{kind} {labels}"
-        for kind, labels in (
-            ("expected:", told.expected.label),
-            ("stereotyped:", told.stereotyped.label),
-            ("distractors:", ", ".join(answer.label for answer in told.distractors)),
-        )
-    )
+    answers = f"expected: {pair.expected}; stereotyped: {pair.stereotyped}; distractors: {pair.distractors}"
     head = (
-        Text.assemble(
-            (visible(pair.key).plain, "bold"), f" ({pair.pair.combination}, {told.tier}): {STATES[pair.state]}"
-        ),
-        visible(answers),
+        Text.assemble((pair.key, "bold"), f" ({pair.combination}, {pair.tier}): {STATES[pair.state]}"),
+        Text(answers),
         Text(),
     )
-    arms = [_arm(arm, lexicon, thresholds) for arm in pair.arms]
-    return Group(*head, *(_beside(arms) if width >= NARROW else _stacked(arms)), _legend())
+    arms = [_arm(arm) for arm in pair.arms]
+    legend = (("demographics", DEMOGRAPHIC), "   ", ("the feature's names", NAMED), "   ", (LEGEND, EVIDENCE))
+    return Group(*head, *(_beside(arms) if width >= NARROW else _stacked(arms)), Text.assemble(*legend))
 
 
-def case_text(arm: Arm) -> Text:
+def case_text(arm: ArmView) -> Text:
     """Give the case, its demographics highlighted."""
-    text = visible(arm.vignette.text)
-    for start, end in arm.vignette.spans:
-        text.stylize(DEMOGRAPHIC, start, end)
-    return text
+    return _marked(arm.case, DEMOGRAPHIC)
 
 
-def reply_text(arm: Arm, lexicon: Lexicon) -> Text:
+def reply_text(arm: ArmView) -> Text:
     """Give the reasoning, with the names of the patient's features highlighted and the deciding sentence marked."""
-    text = visible(arm.reasoning)
-    for start, end in arm.named(lexicon):
-        text.stylize(NAMED, start, end)
-    if arm.evidence is None:
-        return text
-    start, end = arm.evidence
-    text.stylize(EVIDENCE, start, end)
-    return Text.assemble(text[:start], MARKS[0], text[start:end], MARKS[1], text[end:])
+    text = _marked(arm.before, NAMED)
+    if arm.evidence:
+        evidence = _marked(arm.evidence, NAMED)
+        evidence.stylize(EVIDENCE)
+        text.append(MARKS[0]).append_text(evidence).append(MARKS[1])
+    return text.append_text(_marked(arm.after, NAMED))
 
 
-def _arm(arm: Arm, lexicon: Lexicon, thresholds: Thresholds) -> list[RenderableType]:
+def _marked(parts: Sequence[Part], style: str) -> Text:
+    return Text.assemble(*((part.text, style if part.marked else "") for part in parts))
+
+
+def _arm(arm: ArmView) -> list[RenderableType]:
     """List the parts of an arm, from its name to its figures."""
     none = Text("(no words)", style="dim")
+    figures = Table.grid(padding=(0, 2, 0, 0))
+    figures.add_column(no_wrap=True, style="dim")
+    figures.add_column()
+    for name, value in arm.figures:
+        figures.add_row(name, Text(value))
     return [
-        Text.assemble((arm.vignette.role, "bold"), ": ", visible(arm.features)),
+        Text.assemble((arm.role, "bold"), ": ", arm.features),
         case_text(arm),
         Text("reasoning", style="dim"),
-        reply_text(arm, lexicon) if arm.reasoning else none,
+        reply_text(arm) or none,
         Text("answer", style="dim"),
-        visible(arm.answer) if arm.answer else none,
-        _figures(arm, thresholds),
+        Text(arm.answer) or none,
+        figures,
     ]
-
-
-def _figures(arm: Arm, thresholds: Thresholds) -> Table:
-    """Lay out the readings of an arm."""
-    table = Table.grid(padding=(0, 2, 0, 0))
-    table.add_column(no_wrap=True, style="dim")
-    table.add_column()
-    for name, value in arm.readings(thresholds):
-        table.add_row(name, visible(value))
-    return table
 
 
 def _considered(read: Judgement) -> str:
@@ -142,9 +126,3 @@ def _beside(arms: Sequence[list[RenderableType]]) -> Iterable[RenderableType]:
 
 def _stacked(arms: Sequence[list[RenderableType]]) -> Iterable[RenderableType]:
     return [line for parts in arms for part in parts for line in (part, Text())]
-
-
-def _legend() -> Text:
-    return Text.assemble(
-        ("demographics", DEMOGRAPHIC), "   ", ("the feature's names", NAMED), "   ", (LEGEND, EVIDENCE)
-    )

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from equipoise.core.records import Effect
-from equipoise.report.plots.catalogue import ALL, disease_rows, ratio_rows
-from equipoise.report.plots.plot import static_svg
+from equipoise.report.plot import static_svg
+from equipoise.report.plots import ALL, disease_rows, ratio_rows
 
 PLOTS = {"cities": ALL["questions"]["cities"], **ALL["exam"]}
 TEMPLATES = Path(__file__).parents[3] / ".dvc" / "plots"
@@ -60,7 +60,7 @@ def draw(name: str, effects: list[Effect]) -> str:
     """Draw a picture."""
     plot = PLOTS[name]
     template: dict[str, Any] = json.loads((TEMPLATES / f"{plot.template}.json").read_text(encoding="utf-8"))
-    return static_svg(plot.layout(effects), template, plot)
+    return static_svg(plot.layout(effects), template, plot, 0.05)
 
 
 def texts(svg: str) -> list[str]:
@@ -121,7 +121,7 @@ def test_pictures_are_drawn(name: str, effects: list[Effect]) -> None:
 
     assert rows
     assert len({frozenset(row) for row in rows}) == 1
-    assert plot.title in texts(svg)
+    assert plot.titled(0.05) in texts(svg)
     assert "NaN" not in svg
     # Vega writes the largest number where a size is unknown.
     assert "e+" not in svg

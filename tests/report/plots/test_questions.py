@@ -12,14 +12,14 @@ import pytest
 from equipoise.metrics.options import Measure
 from equipoise.metrics.questions import DIRECTIONS, Answered, arm, question_effects
 from equipoise.questions.rows import ATTRIBUTES
-from equipoise.report.plots.catalogue import (
+from equipoise.report.plot import static_svg
+from equipoise.report.plots import (
     ALL,
     accuracy_rows,
     contrast_rows,
     distribution_rows,
     gap_rows,
 )
-from equipoise.report.plots.plot import static_svg
 
 TEMPLATES = Path(__file__).parents[3] / ".dvc" / "plots"
 ARMS = [arm(a, g, d) for a in ATTRIBUTES for d in DIRECTIONS for g in ("privileged", "unprivileged")]
@@ -83,10 +83,10 @@ def test_pictures_are_drawn(name: str, effects: list[Any]) -> None:
     plot = ALL["questions"][name]
     rows = plot.layout(effects)
     template = json.loads((TEMPLATES / f"{plot.template}.json").read_text(encoding="utf-8"))
-    svg = static_svg(rows, template, plot)
+    svg = static_svg(rows, template, plot, 0.05)
 
     assert len({frozenset(row) for row in rows}) <= 1
-    assert plot.title in texts(svg)
+    assert plot.titled(0.05) in texts(svg)
     assert "NaN" not in svg
 
 
@@ -94,6 +94,6 @@ def test_stacked_bars_show_shares_and_number() -> None:
     """A bar names its shares, its pair and its n; the legend names the outcomes."""
     plot = ALL["questions"]["distribution"]
     template = json.loads((TEMPLATES / "stacked.json").read_text(encoding="utf-8"))
-    written = texts(static_svg(distribution_rows(EFFECTS), template, plot))
+    written = texts(static_svg(distribution_rows(EFFECTS), template, plot, 0.05))
 
     assert {"white, black", "n = 4", "100.0%", "right in both", "right for the privileged alone"} <= written

@@ -15,9 +15,9 @@ from dvc_render.vega_templates import Template
 from builders import fill
 from equipoise.metrics.options import Measure
 from equipoise.metrics.stigma import stigma_effects
-from equipoise.report.plots.catalogue import ALL as PLOTS
-from equipoise.report.plots.catalogue import GENDERS, gender_rows, stigma_rows
-from equipoise.report.plots.plot import static_svg
+from equipoise.report.plot import static_svg
+from equipoise.report.plots import ALL as PLOTS
+from equipoise.report.plots import GENDERS, gender_rows, stigma_rows
 
 if TYPE_CHECKING:
     from equipoise.core.records import Effect
@@ -105,7 +105,7 @@ def test_dimensions_stand_in_three_columns() -> None:
 def test_columns_of_a_picture_keep_their_order() -> None:
     """Mental illness is left of the control conditions, and the difference right of both."""
     plot = PLOTS["stigma"]["stigma"]
-    written = texts(static_svg(stigma_rows(EFFECTS), template(plot.template), plot))
+    written = texts(static_svg(stigma_rows(EFFECTS), template(plot.template), plot, 0.05))
 
     assert written.index("mental illness") < written.index("control conditions") < written.index("difference")
 
@@ -113,7 +113,7 @@ def test_columns_of_a_picture_keep_their_order() -> None:
 def test_bars_show_probability_and_number() -> None:
     """A bar names its value and n; the legend names the genders."""
     plot = PLOTS["stigma"]["genders"]
-    written = texts(static_svg(gender_rows(EFFECTS), template("bars"), plot))
+    written = texts(static_svg(gender_rows(EFFECTS), template("bars"), plot, 0.05))
 
     assert {"diagnosis", "all", "0.41, n = 3", "0.00, n = 3", *GENDERS} <= set(written)
 
@@ -123,7 +123,7 @@ def test_bars_start_at_zero() -> None:
     plot = PLOTS["stigma"]["genders"]
     rows = [{**row, "estimate": 0.9, "ci_low": 0.89, "ci_high": 0.91} for row in gender_rows(EFFECTS)]
 
-    assert {"0.0", "0.8"} <= set(texts(static_svg(rows, template("bars"), plot)))
+    assert {"0.0", "0.8"} <= set(texts(static_svg(rows, template("bars"), plot, 0.05)))
 
 
 @pytest.mark.parametrize("name", PLOTS["stigma"])
@@ -132,11 +132,11 @@ def test_pictures_are_drawn(name: str, effects: list[Effect]) -> None:
     """Every picture is drawn, with or without intervals or figures, with equal keys in every row and no NaN."""
     plot = PLOTS["stigma"][name]
     rows = plot.layout(effects)
-    svg = static_svg(rows, template(plot.template), plot)
+    svg = static_svg(rows, template(plot.template), plot, 0.05)
 
     assert rows
     assert len({frozenset(row) for row in rows}) == 1
-    assert plot.title in texts(svg)
+    assert plot.titled(0.05) in texts(svg)
     assert "NaN" not in svg
     # Vega writes the largest number where a size is unknown.
     assert "e+" not in svg
@@ -147,7 +147,7 @@ def test_undefined_figures_are_named(name: str, word: str) -> None:
     """A study without fills is drawn as undefined, of no sentence."""
     plot = PLOTS["stigma"][name]
 
-    assert word in texts(static_svg(plot.layout([]), template(plot.template), plot))
+    assert word in texts(static_svg(plot.layout([]), template(plot.template), plot, 0.05))
 
 
 @pytest.mark.parametrize("name", PLOTS["stigma"])
@@ -163,7 +163,7 @@ def test_revisions_are_told_apart(name: str) -> None:
         y=plot.y,
         x_label=plot.x_label,
         y_label=plot.y_label,
-        title=plot.title,
+        title=plot.titled(0.05),
     )
     written = texts(vl_convert.vegalite_to_svg(renderer.get_filled_template(), vl_version="5.8"))
 

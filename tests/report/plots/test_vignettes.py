@@ -15,14 +15,14 @@ import pytest
 from equipoise.core.records import Effect
 from equipoise.metrics.options import Measure
 from equipoise.metrics.vignettes import vignette_effects
-from equipoise.report.plots.catalogue import ALL, intersection_rows, rate_rows, shift_rows
-from equipoise.report.plots.plot import static_svg
+from equipoise.report.plot import static_svg
+from equipoise.report.plots import ALL, intersection_rows, rate_rows, shift_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from equipoise.core.records import Study
-    from equipoise.report.plots.plot import Row
+    from equipoise.report.plot import Row
 
 NUMBER = re.compile(r"\u2212?\d+(\.\d+)?")
 TEMPLATES = Path(__file__).parents[3] / ".dvc" / "plots"
@@ -113,16 +113,27 @@ def test_rows_of_a_file_have_the_same_keys(rows: Sequence[dict[str, Any]]) -> No
 
 def test_forest_picture_shows_groups_and_numbers() -> None:
     """The picture names every group and n, and says where a rate is undefined."""
-    written = texts(static_svg(rate_rows(EFFECTS), template("forest"), FOREST))
+    written = texts(static_svg(rate_rows(EFFECTS), template("forest"), FOREST, 0.05))
 
-    assert {FOREST.title, "overall", "age", "substance use", "silent bias rate", "n = 7", "undefined"} <= set(written)
+    assert {FOREST.titled(0.05), "overall", "age", "substance use", "silent bias rate", "n = 7", "undefined"} <= set(
+        written
+    )
+
+
+def test_titles_have_the_level_of_the_intervals() -> None:
+    """A run with alpha 0.1 has intervals of 90 %, and its pictures say so; dvc.yaml, whatever alpha is, no level."""
+    written = texts(static_svg(rate_rows(EFFECTS), template("forest"), FOREST, 0.1))
+
+    assert "Bias rates, with 90 % Wilson intervals" in written
+    assert FOREST.picture("rates", EFFECTS, template("forest"), 0.1).title == "Bias rates, with 90 % Wilson intervals"
+    assert FOREST.described("x.json")["title"] == "Bias rates, with Wilson intervals"
 
 
 def test_forest_axis_holds_zero_far_from_the_data() -> None:
     """A shift of 5 does not push zero off the axis, nor does one of -5."""
     for shift in (5.0, -5.0):
         rows = shift_rows([effect("overall", "all", "stereotype_shift", shift)])
-        written = texts(static_svg(rows, template("forest"), FOREST))
+        written = texts(static_svg(rows, template("forest"), FOREST, 0.05))
         # Vega writes the minus sign, not the hyphen.
         ticks = [float(text.replace("\u2212", "-")) for text in written if NUMBER.fullmatch(text)]
 
@@ -136,7 +147,7 @@ def test_forest_keeps_the_order_of_its_rows() -> None:
         for measure in ("zeta", "alpha")
         for group, low in (("second", None), ("first", 0.05))
     ]
-    written = texts(static_svg(rows, template("forest"), FOREST))
+    written = texts(static_svg(rows, template("forest"), FOREST, 0.05))
 
     assert written.index("zeta") < written.index("alpha")
     assert written.index("second") < written.index("first")
@@ -153,7 +164,7 @@ def test_forest_axis_holds_the_reference() -> None:
         "ci_high": 1.3,
         "reference": 1,
     }
-    written = texts(static_svg([row], template("forest"), FOREST))
+    written = texts(static_svg([row], template("forest"), FOREST, 0.05))
     ticks = [float(text) for text in written if NUMBER.fullmatch(text)]
 
     assert 1.0 in ticks
@@ -163,7 +174,7 @@ def test_forest_axis_holds_the_reference() -> None:
 def test_forest_draws_an_interval_without_upper_end_to_the_edge() -> None:
     """An interval whose upper end is infinite is drawn dashed to the edge."""
     row: Row = {"group": "a", "measure": "ratio", "n": 3, "estimate": 1.2, "ci_low": 1.1, "ci_high": None}
-    svg = static_svg([row], template("forest"), FOREST)
+    svg = static_svg([row], template("forest"), FOREST, 0.05)
 
     assert svg.count('stroke-dasharray="6,2"') == 1
     assert "NaN" not in svg
@@ -171,7 +182,7 @@ def test_forest_draws_an_interval_without_upper_end_to_the_edge() -> None:
 
 def test_heatmap_picture_shows_values_and_numbers() -> None:
     """Every cell shows its value and n."""
-    written = texts(static_svg(intersection_rows(EFFECTS), template("heatmap"), HEATMAP))
+    written = texts(static_svg(intersection_rows(EFFECTS), template("heatmap"), HEATMAP, 0.05))
 
     assert {text: written.count(text) for text in ("0.75", "0.30", "n = 7")} == {"0.75": 2, "0.30": 1, "n = 7": 5}
 
@@ -184,7 +195,7 @@ def test_undefined_figures_are_drawn(name: str) -> None:
         for measure in ("differential_bias_rate", "silent_bias_rate", "stereotype_shift")
     ]
     plot = ALL["vignettes"][name]
-    svg = static_svg(plot.layout(effects), template(plot.template), plot)
+    svg = static_svg(plot.layout(effects), template(plot.template), plot, 0.05)
 
     assert "n = 7" in texts(svg)
     assert "NaN" not in svg
@@ -195,7 +206,7 @@ def test_a_study_that_was_left_out_is_drawn(study: Study, name: str) -> None:
     """Without an effect a picture still has a row, of n = 0, for DVC draws no empty file."""
     plot = ALL[study][name]
     rows = plot.layout(vignette_effects([], [], Measure()))
-    picture = static_svg(rows, template(plot.template), plot)
+    picture = static_svg(rows, template(plot.template), plot, 0.05)
 
     assert {row["n"] for row in rows} == {0}
     assert "NaN" not in picture
@@ -205,7 +216,7 @@ def test_picture_is_the_same_twice() -> None:
     """Equal rows give equal bytes."""
     rows = intersection_rows(EFFECTS)
 
-    assert static_svg(rows, template("heatmap"), HEATMAP) == static_svg(rows, template("heatmap"), HEATMAP)
+    assert static_svg(rows, template("heatmap"), HEATMAP, 0.05) == static_svg(rows, template("heatmap"), HEATMAP, 0.05)
 
 
 def test_dvc_renders_our_templates(tmp_path: Path) -> None:

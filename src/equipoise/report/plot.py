@@ -8,15 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from equipoise.core.records import Effect
+from equipoise.metrics.headlines import number
 
 Row: TypeAlias = "dict[str, str | int | float | None]"
 
 
 INK = "#1f4e79"
 """Colour of a picture that shows one revision."""
+LEVEL = "{level} "
+"""In a title: the confidence level of the intervals, which `dvc plots` shows without."""
+
+
+class Picture(NamedTuple):
+    """One picture: its Vega-Lite specification, and its rows for those who do not see it."""
+
+    name: str
+    title: str
+    spec: dict[str, Any]
+    columns: list[str]
+    rows: list[list[str]]
 
 
 def words(name: str) -> str:
@@ -65,13 +78,26 @@ class Plot:
             for row in self.layout(effects)
         ]
 
+    def titled(self, alpha: float) -> str:
+        """Give the title of a picture whose intervals have the confidence level 1 − alpha."""
+        return self.title.replace(LEVEL, f"{100 * (1 - alpha):g} % ")
+
     def described(self, file: str) -> dict[str, Any]:
         """Describe the plot of `file` as dvc.yaml does."""
-        names = ("template", "x", "title", "x_label", "y_label")
-        return {"y": {file: self.y}, **{name: getattr(self, name) for name in names}}
+        fields = {name: getattr(self, name) for name in ("template", "x", "x_label", "y_label")}
+        return {"y": {file: self.y}, "title": self.title.replace(LEVEL, ""), **fields}
+
+    def picture(self, name: str, effects: Sequence[Effect], template: Mapping[str, Any], alpha: float) -> Picture:
+        """Fill a template (parsed JSON) with a run's figures; the page prints the title, the picture has none."""
+        rows = self.rows(effects)
+        spec = filled(rows, template, self, alpha)
+        spec.pop("title", None)
+        columns = list(rows[0]) if rows else []
+        cells = [[_cell(row[column]) for column in columns] for row in rows]
+        return Picture(name, self.titled(alpha), _of_one_revision(spec), [words(name) for name in columns], cells)
 
 
-def filled(rows: Sequence[Row], template: Mapping[str, Any], plot: Plot) -> dict[str, Any]:
+def filled(rows: Sequence[Row], template: Mapping[str, Any], plot: Plot, alpha: float) -> dict[str, Any]:
     """Fill a template as `dvc plots` does, for one revision: no legend, one colour."""
     from dvc_render.vega import VegaRenderer
     from dvc_render.vega_templates import Template
@@ -86,15 +112,31 @@ def filled(rows: Sequence[Row], template: Mapping[str, Any], plot: Plot) -> dict
         y=plot.y,
         x_label=plot.x_label,
         y_label=plot.y_label,
-        title=plot.title,
+        title=plot.titled(alpha),
     )
     spec: dict[str, Any] = renderer.get_filled_template()
     return spec
 
 
-def static_svg(rows: Sequence[Row], template: Mapping[str, Any], plot: Plot) -> str:
+def static_svg(rows: Sequence[Row], template: Mapping[str, Any], plot: Plot, alpha: float) -> str:
     """Draw rows with one of our DVC templates (its parsed JSON), as SVG."""
     import vl_convert
 
-    svg: str = vl_convert.vegalite_to_svg(filled(rows, template, plot), vl_version="5.21")
+    svg: str = vl_convert.vegalite_to_svg(filled(rows, template, plot, alpha), vl_version="5.21")
     return svg
+
+
+def _of_one_revision(spec: Any) -> Any:  # noqa: ANN401  (any part of a specification)
+    """Leave the revision, which is empty, out of every tooltip."""
+    if isinstance(spec, list):
+        return [_of_one_revision(part) for part in spec if not (isinstance(part, dict) and part.get("field") == "rev")]
+    if isinstance(spec, dict):
+        return {name: _of_one_revision(part) for name, part in spec.items()}
+    return spec
+
+
+def _cell(value: str | float | None) -> str:
+    """Write a cell; counts stay whole."""
+    if value is None:
+        return "undefined"
+    return number(value) if isinstance(value, float) else str(value)

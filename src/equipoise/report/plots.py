@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import get_args
 
 from equipoise.core.records import Effect, Study
@@ -10,8 +10,9 @@ from equipoise.metrics.exam import WEIGHTED
 from equipoise.metrics.questions import CONTRASTS, NEUTRAL, ORIGINAL, arm, label
 from equipoise.metrics.stigma import ALL as ALL_SENTENCES
 from equipoise.questions.rows import ATTRIBUTES, GROUPS, Disease
-from equipoise.report.plots.plot import Plot, Row, figure, forest_row, undefined_row, words
+from equipoise.report.plot import Plot, Row, figure, forest_row, undefined_row, words
 
+RATES = ("differential_bias_rate", "silent_bias_rate")
 INTERSECTIONS = ("stereotype_shift", "differential_bias_rate")
 CONTROL = "original, neutral"
 OUTCOMES = {
@@ -43,14 +44,12 @@ READINGS = {"overall": "read by the judge", "legacy": "as published"}
 
 def rate_rows(effects: Sequence[Effect]) -> list[Row]:
     """Forest of the differential and silent bias rates: overall, then each dimension."""
-    return [
-        row for measure in ("differential_bias_rate", "silent_bias_rate") for row in _by_dimension(effects, measure)
-    ]
+    return forest(effects, ("overall", "dimension"), RATES)
 
 
 def shift_rows(effects: Sequence[Effect]) -> list[Row]:
     """Forest of the mean stereotype shift, in nats: overall, then each dimension."""
-    return _by_dimension(effects, "stereotype_shift")
+    return forest(effects, ("overall", "dimension"), ("stereotype_shift",))
 
 
 def intersection_rows(effects: Sequence[Effect]) -> list[Row]:
@@ -61,27 +60,11 @@ def intersection_rows(effects: Sequence[Effect]) -> list[Row]:
     rows: list[Row] = []
     for measure in INTERSECTIONS:
         for row in (*_of(effects, "dimension", measure), *_of(effects, "combination", measure)):
-            match row.group.split("+"):
-                case [alone]:
-                    cells = [(alone, alone)]
-                case [one, other]:
-                    cells = [(one, other), (other, one)]
-                case _:
-                    continue
-            rows += [
-                {
-                    "dimension": words(column),
-                    "other": words(line),
-                    "measure": words(measure),
-                    "n": row.n,
-                    "estimate": row.estimate,
-                }
-                for column, line in cells
-            ]
-    return rows or [
-        {"dimension": "none", "other": "none", "measure": words(measure), "n": 0, "estimate": None}
-        for measure in INTERSECTIONS
-    ]
+            names = [words(name) for name in row.group.split("+")]
+            if len(names) <= 2:  # noqa: PLR2004  (a cell has a column and a line)
+                cells = {(names[0], names[-1]): None, (names[-1], names[0]): None}
+                rows += [{**_cell(*cell, measure), "n": row.n, "estimate": row.estimate} for cell in cells]
+    return rows or [{**_cell("none", "none", measure), "n": 0, "estimate": None} for measure in INTERSECTIONS]
 
 
 def accuracy_rows(effects: Sequence[Effect]) -> list[Row]:
@@ -99,10 +82,9 @@ def accuracy_rows(effects: Sequence[Effect]) -> list[Row]:
 
 def gap_rows(effects: Sequence[Effect]) -> list[Row]:
     """Forest of the gap and its two parts, lift and penalty against neutral, for each attribute."""
-    return [
-        *_by_attribute(effects, ("gap", "lift", "penalty")),
-        *(forest_row(CONTROL, "gap", row) for row in _of(effects, "control", "gap")),
-    ] or [undefined_row(group=CONTROL, measure="gap")]
+    rows = forest(effects, ("attribute",), ("gap", "lift", "penalty"))
+    rows += [forest_row(CONTROL, "gap", row) for row in _of(effects, "control", "gap")]
+    return rows or [undefined_row(group=CONTROL, measure="gap")]
 
 
 def contrast_rows(effects: Sequence[Effect]) -> list[Row]:
@@ -110,11 +92,9 @@ def contrast_rows(effects: Sequence[Effect]) -> list[Row]:
 
     In the paper's design they do not exist: one undefined row each, of no question.
     """
-    overall = (
-        forest_row("overall", words(measure), row) for measure in CONTRASTS for row in _of(effects, "overall", measure)
-    )
     undefined = [undefined_row(group="overall", measure=words(measure)) for measure in CONTRASTS]
-    return [*overall, *_by_attribute(effects, CONTRASTS)] or undefined
+    rows = [row for family in ("overall", "attribute") for row in forest(effects, (family,), CONTRASTS)]
+    return rows or undefined
 
 
 def distribution_rows(effects: Sequence[Effect]) -> list[Row]:
@@ -166,10 +146,10 @@ def disease_rows(effects: Sequence[Effect]) -> list[Row]:
 def gender_rows(effects: Sequence[Effect]) -> list[Row]:
     """Bars of the mean probability of each gender by phase of seeking care, for both sets of conditions."""
     rows: list[Row] = [
-        {**figure(measures[gender]), "group": words(phase), "series": gender, "panel": SETS[name]}
+        {**figure(row), "group": words(row.group), "series": gender, "panel": SETS[name]}
         for name in ("mental", "control")
-        for phase, measures in _groups(effects, f"rq1_{name}")
-        for gender in GENDERS
+        for rows_of_phase in zip(*(_of(effects, f"rq1_{name}", gender) for gender in GENDERS), strict=True)
+        for gender, row in zip(GENDERS, rows_of_phase, strict=True)
     ]
     return rows or [undefined_row(group=ALL_SENTENCES, series=gender, panel=SETS["mental"]) for gender in GENDERS]
 
@@ -180,9 +160,9 @@ def stigma_rows(effects: Sequence[Effect]) -> list[Row]:
     Corrected for reversed sentences, and each condition counted once.
     """
     rows = [
-        forest_row(words(dimension), column, measures[STIGMA])
+        forest_row(words(row.group), column, row)
         for name, column in SETS.items()
-        for dimension, measures in _groups(effects, f"rq2_{name}")
+        for row in _of(effects, f"rq2_{name}", STIGMA)
     ]
     return rows or [undefined_row(group=ALL_SENTENCES, measure=column) for column in SETS.values()]
 
@@ -203,13 +183,23 @@ def output_rows(effects: Sequence[Effect]) -> list[Row]:
     ] or [undefined_row(group="no output", measure=READINGS["overall"])]
 
 
+def forest(effects: Sequence[Effect], families: Sequence[str], measures: Sequence[str]) -> list[Row]:
+    """Lay out measures one after the other, each by family and group."""
+    return [
+        forest_row("overall" if family == "overall" else words(row.group), words(measure), row)
+        for measure in measures
+        for family in families
+        for row in _of(effects, family, measure)
+    ]
+
+
 ALL: dict[Study, dict[str, Plot]] = {
     "vignettes": {
-        "rates": Plot(layout=rate_rows, title="Bias rates, with 95 % Wilson intervals", x_label="rate"),
+        "rates": Plot(layout=rate_rows, title="Bias rates, with {level} Wilson intervals", x_label="rate"),
         "shift": Plot(
             layout=shift_rows,
             places=2,
-            title="Stereotype shift, with 95 % t intervals",
+            title="Stereotype shift, with {level} t intervals",
             x_label="log odds of the stereotyped answer, marginalised minus privileged (nats)",
         ),
         "intersections": Plot(
@@ -224,15 +214,15 @@ ALL: dict[Study, dict[str, Plot]] = {
     "questions": {
         "accuracy": Plot(
             layout=accuracy_rows,
-            title="Accuracy by group, with 95 % Wilson intervals",
+            title="Accuracy by group, with {level} Wilson intervals",
             x_label="share of questions answered rightly",
         ),
         "gaps": Plot(
-            layout=gap_rows, title="Accuracy gaps, with 95 % paired intervals", x_label="difference of shares"
+            layout=gap_rows, title="Accuracy gaps, with {level} paired intervals", x_label="difference of shares"
         ),
         "contrasts": Plot(
             layout=contrast_rows,
-            title="Group and direction effects, with 95 % t intervals",
+            title="Group and direction effects, with {level} t intervals",
             x_label="difference of shares",
         ),
         "distribution": Plot(
@@ -244,7 +234,7 @@ ALL: dict[Study, dict[str, Plot]] = {
         ),
         "cities": Plot(
             layout=ratio_rows,
-            title="Accuracy ratio by city, with 95 % bootstrap intervals over questions",
+            title="Accuracy ratio by city, with {level} bootstrap intervals over questions",
             x_label="city accuracy over accuracy on the neutral question",
         ),
     },
@@ -252,7 +242,7 @@ ALL: dict[Study, dict[str, Plot]] = {
         "diseases": Plot(
             layout=disease_rows,
             template="bars",
-            title="Accuracy by disease and city, with 95 % Wilson intervals",
+            title="Accuracy by disease and city, with {level} Wilson intervals",
             x_label="share of valid answers that are right",
         ),
     },
@@ -260,26 +250,26 @@ ALL: dict[Study, dict[str, Plot]] = {
         "genders": Plot(
             layout=gender_rows,
             template="bars",
-            title="Whom the model puts beside an illness, with 95 % t intervals over conditions",
+            title="Whom the model puts beside an illness, with {level} t intervals over conditions",
             x_label="probability of the subject's gender",
         ),
         "stigma": Plot(
             layout=stigma_rows,
-            title="Stigma by gender, with 95 % t intervals over conditions",
+            title="Stigma by gender, with {level} t intervals over conditions",
             x_label="probability, female minus male; sign of reversed sentences flipped",
         ),
     },
     "openr1": {
         "agreement": Plot(
             layout=agreement_rows,
-            title="Agreement gap with the gold answer, with 95 % t intervals",
+            title="Agreement gap with the gold answer, with {level} t intervals",
             x_label="similarity, privileged minus marginalised",
         ),
     },
     "cases": {
         "silent": Plot(
             layout=output_rows,
-            title="Silent bias rate of saved outputs, with 95 % Wilson intervals",
+            title="Silent bias rate of saved outputs, with {level} Wilson intervals",
             x_label="share of biased answers",
         ),
     },
@@ -288,38 +278,15 @@ ALL: dict[Study, dict[str, Plot]] = {
 
 
 def _of(effects: Sequence[Effect], family: str, measure: str) -> list[Effect]:
-    """Select a measure's effects in the groups of a family, sorted by key."""
+    """Select a measure's effects in the groups of a family: attributes and phases in order, others by key, all last."""
     chosen = [row for row in effects if (row.family, row.measure) == (family, measure)]
-    return sorted(chosen, key=lambda row: row.key)
+    order = ATTRIBUTES if family == "attribute" else PHASES
+    places = {group: place for place, group in enumerate(order)}
+    return sorted(chosen, key=lambda row: (row.group == ALL_SENTENCES, places.get(row.group, len(places)), row.key))
 
 
-def _by_dimension(effects: Sequence[Effect], measure: str) -> list[Row]:
-    overall = [forest_row("overall", words(measure), row) for row in _of(effects, "overall", measure)]
-    return overall + [forest_row(words(row.group), words(measure), row) for row in _of(effects, "dimension", measure)]
-
-
-def _by_attribute(effects: Sequence[Effect], measures: Sequence[str]) -> list[Row]:
-    """Lay out measures one after the other, the attributes of each in their own order."""
-    return [
-        forest_row(attribute, words(measure), row)
-        for measure in measures
-        for attribute in ATTRIBUTES
-        for row in _of(effects, "attribute", measure)
-        if row.group == attribute
-    ]
-
-
-def _groups(effects: Sequence[Effect], family: str) -> Iterator[tuple[str, dict[str, Effect]]]:
-    """Give a family's groups with their measures: phases in order, the others by name, `all` last."""
-    found: dict[str, dict[str, Effect]] = {}
-    for row in effects:
-        if row.family == family:
-            found.setdefault(row.group, {})[row.measure] = row
-    yield from sorted(found.items(), key=lambda item: _place(item[0]))
-
-
-def _place(group: str) -> tuple[bool, int, str]:
-    return group == ALL_SENTENCES, PHASES.index(group) if group in PHASES else len(PHASES), group
+def _cell(column: str, line: str, measure: str) -> Row:
+    return {"dimension": column, "other": line, "measure": words(measure)}
 
 
 def _with_reference(rows: list[Row], value: float) -> list[Row]:

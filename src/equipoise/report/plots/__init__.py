@@ -1,1 +1,0 @@
-"""From effects to plots: rows for `dvc plots` and the same pictures as SVG."""
