@@ -8,8 +8,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from equipoise.cli import completing
-from equipoise.cli.printing import print_json
+from equipoise.cli import completing, printing
 from equipoise.compare.changes import changes, judge_gates, parse_gate
 from equipoise.compare.items import flips, reworded
 from equipoise.compare.revisions import WORKSPACE, changed_parameters, read_revision, sources
@@ -72,7 +71,7 @@ def compare(
     with progress("compare") as move:
         comparison = _comparison(base, head, fail_on or (), move)
     if as_json:
-        print_json(records.canonical(json_value(comparison)))
+        printing.print_json(records.canonical(json_value(comparison)))
     elif as_markdown:
         typer.echo(markdown(comparison, shown=shown, images=images), nl=False)
     else:
@@ -105,33 +104,21 @@ def _comparison(base: str, head: str, fail_on: Sequence[str], move: Callable[[in
 
 
 def _print(comparison: Comparison, shown: int) -> None:
-    from rich.console import Console
-
-    console = Console()
-
-    def say(line: str) -> None:
-        console.print(line, soft_wrap=True, highlight=False, markup=False)
-
-    say(f"{comparison.base.name} to {comparison.head.name}\n")
+    parts: list[Table | str] = [f"{comparison.base.name} to {comparison.head.name}\n"]
     for study in dict.fromkeys(row.figure.study for row in comparison.changes if row.n):
-        console.print(_table(comparison, study), "")
+        parts += [_table(comparison, study), ""]
     lines = [summary(comparison), *notes(comparison), f"{flips_title(comparison)}."]
     lines += [f"  {flip.key}: {flip.before} → {flip.after}" for flip in comparison.flips[:shown]]
     lines += [line.replace("`", "") for line in differences(comparison.sources)]
     lines += [f"gate {verdict.gate}: {verdict.reason}" for verdict in comparison.verdicts]
-    for line in (*lines, LEGEND):
-        say(line)
+    printing.show(*parts, *lines, LEGEND)
 
 
 def _table(comparison: Comparison, study: str) -> Table:
     """Lay out one study's changes, each interval below its change, so that the table fits a terminal."""
-    from rich.table import Table
-
     rows = [row for row in comparison.changes if row.n and row.figure.study == study]
-    title = f"{STUDIES[study]}, by {rows[0].figure.unit}"
-    table = Table(title=title, title_justify="left", box=None, padding=(0, 1, 0, 0), pad_edge=False)
-    for column in ("figure", "BASE", "HEAD", "change\n(interval)", "p\n(Holm)", "shared", "moved"):
-        table.add_column(column, no_wrap=True)
+    columns = ("figure", "BASE", "HEAD", "change\n(interval)", "p\n(Holm)", "shared", "moved")
+    table = printing.plain_table(f"{STUDIES[study]}, by {rows[0].figure.unit}", columns, left=len(columns))
     for row in rows:
         name, base, head, change, p, p_holm, shared, moved = cells(row)
         family, _, measure = name.removeprefix(f"{study}.").rpartition(".")

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from equipoise.cli.printing import print_json
+from equipoise.cli import printing
 from equipoise.compare.leaderboard import (
     NOTES,
     Run,
@@ -59,16 +59,12 @@ def leaderboard(
     if csv_file is not None:
         records.write_text(csv_file, csv_text(rows))
     if as_json:
-        print_json(json_rows(rows))
+        printing.print_json(json_rows(rows))
         return
-    from rich.console import Console
-
-    console = Console()
-    for study in dict.fromkeys(headline.study for headline in measured(rows)):
-        console.print(_table(study, rows), "")
+    studies = dict.fromkeys(headline.study for headline in measured(rows))
     notes += [f"{row.model} ({row.run.name}): other parameters: {parameters(row)}" for row in rows if row.changed]
-    for note in (*notes, f"reference: {reference.name}", *NOTES):
-        console.print(note, soft_wrap=True, highlight=False, markup=False)
+    tables = (part for study in studies for part in (_table(study, rows), ""))
+    printing.show(*tables, *notes, f"reference: {reference.name}", *NOTES)
 
 
 def read_runs(*, all_commits: bool = False) -> tuple[list[Run], list[str]]:

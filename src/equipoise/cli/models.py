@@ -10,8 +10,8 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from equipoise.backends.base import Infer
-from equipoise.cli import completing
-from equipoise.cli.printing import AsJson, print_json, written
+from equipoise.cli import completing, printing
+from equipoise.cli.printing import AsJson, written
 from equipoise.core import cache, params
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.progress import progress
@@ -35,7 +35,7 @@ def models(
     rows = rows_of(Path(), Machine())
     if as_json:
         for row in rows:
-            print_json(row)
+            printing.print_json(row)
         return
     _show(rows)
 
@@ -80,9 +80,7 @@ def _row(name: str, entry: AnyEntry, batch_size: int) -> dict[str, Any]:
 
 def _show(rows: list[dict[str, Any]]) -> None:
     """Print one line for each model, and below the table what each lacks."""
-    from rich.console import Console
     from rich.table import Table
-    from rich.text import Text
 
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
     table.add_column("model", no_wrap=True)
@@ -98,11 +96,7 @@ def _show(rows: list[dict[str, Any]]) -> None:
         figures = (f"{sizes['fetch']:.1f}", f"{memory:.1f}") if sizes else ("", "")
         cells = (row["name"], row.get("parameters", ""), row["backend"], *figures)
         table.add_row(*cells, "yes" if row["ready"] else "no", row["licence"])
-    console = Console()
-    console.print(table)
-    for row in rows:
-        for fault in row["missing"]:
-            console.print(Text(f"{row['name']}: {fault}"), soft_wrap=True)
+    printing.show(table, *(f"{row['name']}: {fault}" for row in rows for fault in row["missing"]))
 
 
 class Pinned(NamedTuple):
@@ -124,11 +118,9 @@ def pin(
     """Write the commit that the hub has now into a model's registry entry."""
     with progress("pin"):
         path, repo, revision, new = pin_entry(name, Path(), _commit)
-    if as_json:
-        print_json(written({path: 1} if new else {}, model=name, repo=repo, revision=revision))
-        return
     note = "" if new else " already; set revision to null to pin it again"
-    typer.echo(f"{path}: {repo} is pinned to {revision}{note}")
+    made = written({path: 1} if new else {}, model=name, repo=repo, revision=revision)
+    printing.report(made, f"{path}: {repo} is pinned to {revision}{note}", as_json=as_json)
 
 
 def pin_entry(name: str, root: Path, commit: Callable[[str], str]) -> Pinned:

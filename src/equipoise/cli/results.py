@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from equipoise.cli.printing import print_json
+from equipoise.cli import printing
 from equipoise.core import params, records
 from equipoise.core.catalogue import CATALOGUE
 from equipoise.core.errors import EquipoiseError
@@ -29,14 +29,10 @@ def results(
     chosen = [name for name in CATALOGUE if name in (studies or params.load().studies)]
     found = {name: find(_effects(data, name)) for name in chosen}
     if as_json:
-        print_json([_row(headline, row) for rows in found.values() for headline, row in rows])
+        printing.print_json([_row(headline, row) for rows in found.values() for headline, row in rows])
         return
-    from rich.console import Console
-
-    console = Console()
-    level = 100 * (1 - float(params.load().measure["alpha"]))
-    for name, rows in found.items():
-        console.print(_table(name, rows, f"{level:g} % interval"), "")
+    interval = f"{100 * (1 - float(params.load().measure['alpha'])):g} % interval"
+    printing.show(*(part for name, rows in found.items() for part in (_table(name, rows, interval), "")))
 
 
 def _effects(data: Path, study: Study) -> list[Effect]:

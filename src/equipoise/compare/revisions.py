@@ -33,6 +33,7 @@ SHOWN = 3
 """How many files a line names; the rest are counted."""
 
 R = TypeVar("R", bound=Row)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -194,6 +195,7 @@ def _read(name: str, files: _Files) -> Revision:
     effects = [row for study in CATALOGUE for row in files.rows(f"data/{study}/effects.jsonl", Effect)]
     files.refuse_missing()
     hashes, edited = _sources(files.repo)
+    section = (files.values("params.yaml") or {}).get("measure", {})
     return Revision(
         name=name,
         commit="" if name == WORKSPACE else str(files.repo.get_rev()),
@@ -203,8 +205,12 @@ def _read(name: str, files: _Files) -> Revision:
         letters=letters,
         fills=fills,
         effects=effects,
-        cities=_cities(name, files.values(CITIES) or {}),
-        options=_options(name, (files.values("params.yaml") or {}).get("measure", {})),
+        cities=_checked(f"{name}: {CITIES}", dict[str, City], files.values(CITIES) or {}),
+        options=_checked(
+            f"{name}: params.yaml, section measure",
+            Measure,
+            {key: value for key, value in section.items() if key in Measure.model_fields},
+        ),
         inputs={path: digest for path, digest in hashes.items() if not path.startswith(CODE)},
         code={path: digest for path, digest in hashes.items() if path.startswith(CODE)},
         edited=edited,
@@ -237,30 +243,17 @@ def _relative(repo: Any, out: Any) -> str:  # noqa: ANN401  (DVC has no types)
     return "/".join(repo.fs.relparts(out.fs_path, repo.root_dir))
 
 
-def _cities(revision: str, values: object) -> dict[str, City]:
+def _checked(place: str, kind: type[T], values: object) -> T:
     try:
-        return TypeAdapter(dict[str, City]).validate_python(values)
+        return TypeAdapter(kind).validate_python(values)
     except ValidationError as error:
-        message = f"{revision}: {CITIES}: {fault(error)}"
-        raise EquipoiseError(message) from error
-
-
-def _options(revision: str, section: Mapping[str, Any]) -> Measure:
-    known = {name: value for name, value in section.items() if name in Measure.model_fields}
-    try:
-        return Measure.model_validate(known)
-    except ValidationError as error:
-        message = f"{revision}: params.yaml, section measure: {fault(error)}"
+        message = f"{place}: {fault(error)}"
         raise EquipoiseError(message) from error
 
 
 def _differences(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, str]:
-    found = {}
-    for path in sorted(before.keys() | after.keys()):
-        if path not in before:
-            found[path] = "added"
-        elif path not in after:
-            found[path] = "removed"
-        elif before[path] != after[path]:
-            found[path] = "changed"
-    return found
+    return {
+        path: "added" if path not in before else "removed" if path not in after else "changed"
+        for path in sorted(before.keys() | after.keys())
+        if before.get(path) != after.get(path)
+    }

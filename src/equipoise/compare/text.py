@@ -127,13 +127,9 @@ def notes(comparison: Comparison) -> list[str]:
 def differences(sources: Sources) -> list[str]:
     """Name the parameters, inputs and code in which the revisions differ."""
     parameters = [f"{_code(name)}: {_value(old)} → {_value(new)}" for name, (old, new) in sources.parameters.items()]
-    inputs = [f"{_code(path)} {done}" for path, done in sources.inputs.items()]
-    code = [f"{_code(path)} {done}" for path, done in sources.code.items()]
-    lines = []
-    for title, found in (("parameters", parameters), ("inputs", inputs), ("code", code)):
-        more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
-        lines.append(f"{title}: {', '.join(found[:SHOWN]) or 'the same'}{more}")
-    return lines
+    inputs, code = ([f"{_code(path)} {done}" for path, done in some.items()] for some in (sources.inputs, sources.code))
+    found = {"parameters": parameters, "inputs": inputs, "code": code}
+    return [f"{title}: {_counted(names, SHOWN) or 'the same'}" for title, names in found.items()]
 
 
 def flips_title(comparison: Comparison) -> str:
@@ -184,9 +180,10 @@ def _p(value: float | None) -> str:
     return f"< {SMALL}" if value < SMALL else number(value)
 
 
-def _counted(names: Sequence[str]) -> str:
-    more = f" and {len(names) - 3} more" if len(names) > 3 else ""  # noqa: PLR2004  (as in other lines)
-    return ", ".join(names[:3]) + more
+def _counted(names: Sequence[str], shown: int = 3) -> str:
+    """Name the first of some; the rest are counted."""
+    more = f" and {len(names) - shown} more" if len(names) > shown else ""
+    return ", ".join(names[:shown]) + more
 
 
 def _value(value: Any) -> str:  # noqa: ANN401  (any parameter)
