@@ -24,8 +24,7 @@ from equipoise.core.records import write_json
 from equipoise.stigma.aggregate import noun_lexicon
 from equipoise.stigma.library import load_library
 from equipoise.stigma.masked import Asker, PredictionCache, extended, is_noun, noun_phrases
-from equipoise.stigma.masked_export import prepare
-from equipoise.stigma.masked_model import Predictions
+from equipoise.stigma.masked_model import Predictions, prepare
 from equipoise.stigma.rows import Aggregation, Filling
 
 if TYPE_CHECKING:

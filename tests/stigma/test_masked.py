@@ -8,7 +8,7 @@ import pytest
 import tiny_masked
 from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
-from equipoise.stigma import masked, masked_export
+from equipoise.stigma import masked, masked_model
 from equipoise.stigma.library import load_library
 from equipoise.stigma.masked import masked_fills, noun_phrases
 from equipoise.stigma.masked_model import MaskedModel
@@ -197,7 +197,7 @@ def test_a_second_run_asks_nothing(root: Path, asked: list[str], monkeypatch: py
     def opened(_: Any) -> None:
         pytest.fail("opened again")
 
-    monkeypatch.setattr(masked_export.Ready, "open", opened)
+    monkeypatch.setattr(masked_model.Ready, "open", opened)
 
     assert fills(root) == first
     assert asked == []

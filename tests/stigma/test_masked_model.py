@@ -7,8 +7,7 @@ import pytest
 
 import tiny_masked
 from equipoise.core.errors import EquipoiseError
-from equipoise.stigma.masked_export import prepare
-from equipoise.stigma.masked_model import MaskedModel, Predictions, is_whole, softmax
+from equipoise.stigma.masked_model import MaskedModel, Predictions, is_whole, prepare, softmax
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

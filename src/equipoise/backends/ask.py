@@ -97,10 +97,9 @@ def _manifest(name: str, root: Path) -> Manifest:
         return describe(name, entry, cache.root())
     path = cache.folder() / "models" / f"{name}.json"
     if not path.is_file():
-        message = (
+        raise EquipoiseError(
             f"agent {name!r} is not an exported model: run `dvc exp run -S model={name} -s export` once, or name rules"
         )
-        raise EquipoiseError(message)
     return records.read_one(path, Manifest)
 
 
@@ -154,8 +153,7 @@ def open_backend(manifest: Manifest, entry: AnyEntry, store: Path, *, batch_size
     """
     if manifest.backend != entry.backend:
         was = f"the manifest says {manifest.backend}"
-        message = f"models/{manifest.model}.yaml: field backend is {entry.backend}, but {was}: {EXPORT}"
-        raise EquipoiseError(message)
+        raise EquipoiseError(f"models/{manifest.model}.yaml: field backend is {entry.backend}, but {was}: {EXPORT}")
     match entry:
         case OnnxEntry():
             from equipoise.backends.onnx import OnnxBackend
@@ -184,8 +182,7 @@ def _published(manifest: Manifest, entry: TorchEntry | VllmEntry) -> Weights:
     weights = locate(entry, cache.root())
     if (weights.files, entry.settings) != (manifest.weights, manifest.settings):
         what = "settings" if weights.files == manifest.weights else "weights"
-        message = f"models/{manifest.model}.yaml: its {what} differ from the manifest: {EXPORT}"
-        raise EquipoiseError(message)
+        raise EquipoiseError(f"models/{manifest.model}.yaml: its {what} differ from the manifest: {EXPORT}")
     return weights
 
 

@@ -190,11 +190,10 @@ class Chat:
 
     def _check_length(self, prompt: Prompt, needed: int) -> None:
         if needed > self._entry.max_length:
-            message = (
+            raise EquipoiseError(
                 f"prompt {prompt.key!r} needs {needed} tokens with its reply, and the model's registry entry allows "
                 f"{self._entry.max_length}: raise max_length there or shorten the prompt"
             )
-            raise EquipoiseError(message)
 
 
 def common_length(first: Iterable[int], second: Iterable[int]) -> int:

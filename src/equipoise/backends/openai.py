@@ -15,6 +15,7 @@ import random
 import re
 import signal
 import threading
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,15 +24,11 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from equipoise.backends.base import Backend
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Response, fault
+from equipoise.core.records import Prompt, Response, fault
+from equipoise.models.registry import ApiEntry
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-
     from openai import APIStatusError, AsyncOpenAI
-
-    from equipoise.core.records import Prompt
-    from equipoise.models.registry import ApiEntry
 
 _Task = asyncio.Task[Response]
 NO_KEY = "none"
@@ -149,8 +146,7 @@ class Server:
                 reason = self._quoted(error)
             if attempt + 1 < self._entry.attempts:
                 await self._pause(wait)
-        message = f"{self._where}: {self._entry.attempts} attempts, the last of them met: {reason}"
-        raise UnansweredError(message)
+        raise UnansweredError(f"{self._where}: {self._entry.attempts} attempts, the last of them met: {reason}")
 
     async def _attempt(self, messages: list[Message], limit: int) -> Reply:
         request: dict[str, Any] = {"model": self._entry.model, "messages": messages, self._entry.limit: limit}
@@ -165,11 +161,9 @@ class Server:
         try:
             completion = _Completion.model_validate_json(raw.text)
         except ValidationError as error:
-            message = f"the reply is not a completion: {fault(error)}"
-            raise _MalformedError(message) from None
+            raise _MalformedError(f"the reply is not a completion: {fault(error)}") from None
         if not completion.choices:
-            message = "the reply has no choices"
-            raise _MalformedError(message)
+            raise _MalformedError("the reply has no choices")
         choice = completion.choices[0]
         return _reply(choice.message, choice.finish_reason, completion.usage)
 
@@ -185,16 +179,14 @@ class Server:
                 try:
                     piece = _Piece.model_validate(chunk)
                 except ValidationError as error:
-                    message = f"a chunk of the reply is not a completion chunk: {fault(error)}"
-                    raise _MalformedError(message) from None
+                    raise _MalformedError(f"a chunk of the reply is not a completion chunk: {fault(error)}") from None
                 usage = piece.usage or usage
                 for choice in piece.choices[:1]:
                     finish_reason = choice.finish_reason or finish_reason
                     found = {name: text for name, text in choice.delta if text}
                     whole = whole.model_copy(update={name: getattr(whole, name) + text for name, text in found.items()})
         if finish_reason is None:
-            message = "the reply broke off"
-            raise _MalformedError(message)
+            raise _MalformedError("the reply broke off")
         return _reply(whole, finish_reason, usage)
 
     @property
@@ -228,8 +220,7 @@ class Server:
                 fix = "add credit to the account"
             case _:
                 fix = "check the fields temperature, seed, limit and extra_body, and the length of the prompt"
-        message = f"{self._where}: the request is refused ({reason}): {fix}"
-        raise EquipoiseError(message) from None
+        raise EquipoiseError(f"{self._where}: the request is refused ({reason}): {fix}") from None
 
 
 def asked_wait(headers: Mapping[str, str]) -> float | None:
@@ -326,11 +317,10 @@ class ApiBackend(Backend):
     async def _converse(self, prompt: Prompt) -> Response:
         """Hold one conversation."""
         if not prompt.reply:
-            message = (
+            raise EquipoiseError(
                 f"prompt {prompt.key!r} asks only how likely its candidates are, and models/{self._name}.yaml gives no "
                 "likelihoods: set the answering of its study to generate"
             )
-            raise EquipoiseError(message)
         generation = self._entry.generation
         messages: list[Message] = [{"role": "system", "content": prompt.system}] if prompt.system else []
         replies: list[Reply] = []

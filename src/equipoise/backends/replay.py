@@ -58,11 +58,10 @@ class ReplayBackend(Backend):
         missing = [key for key, row in found.items() if row is None]
         if missing:
             words = " (saved to other words)" if missing[0] in self._keys else ""
-            message = (
+            raise EquipoiseError(
                 f"{self._path}: {len(missing)} of {len(asked)} prompts have no saved answer, first "
                 f"{missing[0]!r}{words}: ask what was asked when they were saved, or choose a model that can be asked"
             )
-            raise EquipoiseError(message)
         for prompt in asked:
             if row := found[prompt.key]:
                 yield Response.model_validate(

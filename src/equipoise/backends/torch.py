@@ -10,24 +10,20 @@ from __future__ import annotations
 
 import importlib.util
 import logging
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from equipoise.backends.base import Backend
-from equipoise.backends.conversation import Chat, Likelihood, Turned, common_length, held
+from equipoise.backends.conversation import Chat, Likelihood, Turn, Turned, common_length, held
 from equipoise.backends.scoring import penalise
 from equipoise.core.errors import EquipoiseError
-from equipoise.models.weights import loading
+from equipoise.core.records import Prompt, Response
+from equipoise.models.registry import TorchEntry
+from equipoise.models.weights import Weights, loading
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from torch import Tensor
-
-    from equipoise.backends.conversation import Turn
-    from equipoise.core.records import Prompt, Response
-    from equipoise.models.registry import TorchEntry
-    from equipoise.models.weights import Weights
 
 GROUP = 32
 """Candidates scored side by side."""
@@ -86,11 +82,10 @@ class TorchBackend(Backend):
         self._crop(min(common_length(self._tokens, turn.tokens), len(turn.tokens) - 1))
         logits = self._read(turn.tokens[len(self._tokens) :])
         if logits.isnan().any():
-            message = (
+            raise EquipoiseError(
                 f"{self._entry.title}: its logits are not numbers: set dtype to bfloat16 or float32, or fetch the "
                 "weights again"
             )
-            raise EquipoiseError(message)
         likelihoods = self._likelihoods(turn)
         reply: list[int] = []
         while len(reply) < turn.limit:
@@ -185,11 +180,10 @@ def _require_devices(entry: TorchEntry) -> None:
     import torch
 
     if entry.device_map not in ("auto", "cpu") and not torch.cuda.is_available():
-        message = (
+        raise EquipoiseError(
             f"{entry.title}: device_map is {entry.device_map}, and torch finds no CUDA device here: set it to auto in "
             "the registry entry, or run where there is a GPU"
         )
-        raise EquipoiseError(message)
 
 
 def _quantised(entry: TorchEntry) -> Any:  # noqa: ANN401
@@ -197,11 +191,10 @@ def _quantised(entry: TorchEntry) -> Any:  # noqa: ANN401
     if entry.bits is None:
         return None
     if importlib.util.find_spec("bitsandbytes") is None:
-        message = (
+        raise EquipoiseError(
             f"{entry.title}: bits is {entry.bits}, and bitsandbytes is not installed: "
             "run `pip install 'equipoise[bitsandbytes]'`, or leave bits out of the registry entry"
         )
-        raise EquipoiseError(message)
     import torch
     from transformers import BitsAndBytesConfig
 
@@ -220,8 +213,7 @@ def _enough_memory(entry: TorchEntry) -> Iterator[None]:
     try:
         yield
     except torch.OutOfMemoryError as error:
-        message = (
+        raise EquipoiseError(
             f"{entry.title}: not enough memory on the GPU: set bits to 8 or 4 or lower max_length in the registry "
             "entry, or run where there is more; finished answers are kept"
-        )
-        raise EquipoiseError(message) from error
+        ) from error

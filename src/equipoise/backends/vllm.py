@@ -72,10 +72,9 @@ class VllmBackend(Backend):
     def __init__(self, weights: Weights, entry: VllmEntry) -> None:
         """Load verified weights (`equipoise.models.weights.locate`). See `open_vllm`."""
         if weights.gguf:
-            message = (
+            raise EquipoiseError(
                 f"{entry.title}: vLLM is given safetensors alone: set backend: torch or onnx in its registry entry"
             )
-            raise EquipoiseError(message)
         self._entry = entry
         self._llm = _load(weights, entry)
         self._chat = _chat(weights, entry)
@@ -178,8 +177,7 @@ class VllmBackend(Backend):
     def _reply(self, completion: Any) -> list[int]:  # noqa: ANN401
         """Give the tokens of a reply without the one that ended it."""
         if completion.finish_reason not in ("stop", "length"):
-            message = f"{self._entry.title}: vLLM aborted a reply ({completion.finish_reason}): run again"
-            raise EquipoiseError(message)
+            raise EquipoiseError(f"{self._entry.title}: vLLM aborted a reply ({completion.finish_reason}): run again")
         reply = list(completion.token_ids)
         return reply[:-1] if reply and reply[-1] in self._chat.stops else reply
 
@@ -217,8 +215,7 @@ def _load(weights: Weights, entry: VllmEntry) -> Any:  # noqa: ANN401  (vLLM nee
         )
     except Exception as error:
         fix = "free GPU memory, lower max_length, or, where its kernels have no such mode, set VLLM_BATCH_INVARIANT=0"
-        message = f"{entry.title}: vLLM cannot start ({one_line(error)}): {fix}"
-        raise EquipoiseError(message) from error
+        raise EquipoiseError(f"{entry.title}: vLLM cannot start ({one_line(error)}): {fix}") from error
 
 
 def _chat(weights: Weights, entry: VllmEntry) -> Chat:
@@ -242,11 +239,10 @@ def _device_groups(entry: VllmEntry) -> list[str]:
     devices = named.split(",")[:here] if named else [str(number) for number in range(here)]
     size, copies = entry.tensor_parallel, entry.data_parallel
     if len(devices) < size * copies:
-        message = (
+        raise EquipoiseError(
             f"{entry.title}: {size * copies} GPUs are asked for (tensor_parallel {size} x data_parallel {copies}), "
             f"{len(devices)} are here: lower them in the registry entry, or run where there are more"
         )
-        raise EquipoiseError(message)
     return [",".join(devices[number * size : (number + 1) * size]) for number in range(copies)]
 
 

@@ -29,11 +29,9 @@ def _compiles(pattern: str) -> str:
     try:
         finder = re.compile(f"(?:{pattern.replace(NUMBER, '1')})")
     except re.error as error:
-        message = f"{pattern!r} is not a valid regular expression ({error})"
-        raise ValueError(message) from error
+        raise ValueError(f"{pattern!r} is not a valid regular expression ({error})") from error
     if finder.search(""):
-        message = f"{pattern!r} matches a text without words: every text would name it"
-        raise ValueError(message)
+        raise ValueError(f"{pattern!r} matches a text without words: every text would name it")
     return pattern
 
 
@@ -51,8 +49,7 @@ class Named(Frozen):
     @model_validator(mode="after")
     def _in_order(self) -> Self:
         if self.numbers and not 0 <= self.numbers[0] <= self.numbers[1] <= OLDEST:
-            message = f"numbers {list(self.numbers)} must rise, between 0 and {OLDEST}"
-            raise ValueError(message)
+            raise ValueError(f"numbers {list(self.numbers)} must rise, between 0 and {OLDEST}")
         return self
 
 
@@ -70,11 +67,9 @@ class Kind(Frozen):
         listed = [(normal(word), name) for name, one in self.features.items() for word in {name, *one.also}]
         for word, name in listed:
             if other := next((one for said, one in listed if said == word and one != name), None):
-                message = f"{word!r} names both {name!r} and {other!r}"
-                raise ValueError(message)
+                raise ValueError(f"{word!r} names both {name!r} and {other!r}")
         if any(one.numbers for one in self.features.values()) != any(NUMBER in form for form in self.number_forms):
-            message = f"features have numbers if and only if number_forms hold {NUMBER}"
-            raise ValueError(message)
+            raise ValueError(f"features have numbers if and only if number_forms hold {NUMBER}")
         return self
 
     @cached_property
@@ -156,17 +151,14 @@ def load_lexicon(folder: Path) -> Lexicon:
     """Read every file of the folder; a fault names the file, the entry and what is wrong with it."""
     kinds = {path.stem: load_yaml(path, Kind) for path in sorted(folder.glob("*.yaml"))}
     if not kinds:
-        message = f"{folder}: holds no lexicon of features: run `git checkout -- {FOLDER}`"
-        raise EquipoiseError(message)
+        raise EquipoiseError(f"{folder}: holds no lexicon of features: run `git checkout -- {FOLDER}`")
     for name, kind in kinds.items():
         if kind.dimension != name:
-            message = f"{folder / name}.yaml: dimension is {kind.dimension!r}: name the file after it"
-            raise EquipoiseError(message)
+            raise EquipoiseError(f"{folder / name}.yaml: dimension is {kind.dimension!r}: name the file after it")
     by_words: dict[str, str] = {}
     for name, kind in kinds.items():
         for word in kind.by_words:
             if other := by_words.get(word):
-                message = f"{folder / name}.yaml: {word!r} is also in {other}.yaml: keep it in one of them"
-                raise EquipoiseError(message)
+                raise EquipoiseError(f"{folder / name}.yaml: {word!r} is also in {other}.yaml: keep it in one of them")
             by_words[word] = name
     return Lexicon(kinds)

@@ -165,11 +165,10 @@ def judging(located: LocatedJudge, identity: str, together: int) -> Iterator[Pro
         EquipoiseError: a file is missing, or the files or ONNX Runtime differ from those where the work was begun.
     """
     if located.identity != identity:
-        message = (
+        raise EquipoiseError(
             f"{located.folder}: not the expected judge: install the same files and the same "
             "version of onnxruntime on every node as where the stage runs"
         )
-        raise EquipoiseError(message)
     judge = located.open()
 
     def process(items: Mapping[str, Pair]) -> Iterator[dict[str, Entailment]]:

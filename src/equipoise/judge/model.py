@@ -8,19 +8,21 @@ hence an eighth of a judge of six layers. The first token's sums are the same su
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import softmax
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.models.engine import CPU, GRAPH, cores
+from equipoise.models.fusion import Graph
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    import numpy as np
     import onnx
-    from numpy.typing import NDArray
 
 Label = Literal["entailment", "neutral", "contradiction"]
 LABELS: tuple[Label, ...] = get_args(Label)
@@ -83,8 +85,6 @@ class NliJudge:
         The columns have this order whatever order the model was trained with. Equal pairs are computed once.
         `tokens_a_batch` is how many tokens are computed at once at most; without it, what suits the device.
         """
-        import numpy as np
-
         places = {pair: row for row, pair in enumerate(dict.fromkeys(pairs))}
         unique = list(places)
         encoded = self._tokenizer.encode_batch(unique)
@@ -105,17 +105,13 @@ class NliJudge:
 
     def _run(self, encodings: Sequence[Any]) -> NDArray[np.float64]:
         """Softmax over the logits of sequences of one length, columns in the order of LABELS."""
-        import numpy as np
-
         feed = {
             "input_ids": np.array([encoding.ids for encoding in encodings], dtype=np.int64),
             "attention_mask": np.array([encoding.attention_mask for encoding in encodings], dtype=np.int64),
             "token_type_ids": np.array([encoding.type_ids for encoding in encodings], dtype=np.int64),
         }
         logits = self._session.run(["logits"], {name: feed[name] for name in self._inputs})[0]
-        shifted = np.exp(logits.astype(np.float64) - logits.max(axis=1, keepdims=True))
-        probabilities: NDArray[np.float64] = shifted / shifted.sum(axis=1, keepdims=True)
-        return probabilities[:, self._columns]
+        return np.asarray(softmax(logits.astype(np.float64), axis=1)[:, self._columns])
 
 
 def needed_graph(folder: Path) -> bytes | Path:
@@ -136,8 +132,7 @@ def require_files(folder: Path) -> None:
     """Refuse a folder that lacks a file of a judge."""
     for name in FILES:
         if not (folder / name).is_file():
-            message = f"{folder / name}: missing: a judge consists of {', '.join(FILES)}"
-            raise EquipoiseError(message)
+            raise EquipoiseError(f"{folder / name}: missing: a judge consists of {', '.join(FILES)}")
 
 
 def label_columns(config: Path) -> list[int]:
@@ -165,22 +160,21 @@ def first_token_only(model: onnx.ModelProto) -> bool:
     Returns:
         Whether it was done; where the last layer is not BERT's, the model is left as it was.
     """
-    import numpy as np
     from onnx import helper, numpy_helper
 
     graph = model.graph
-    producer = {output: node for node in graph.node for output in node.output}
     gathers = [node for node in graph.node if node.op_type == "Gather" and _axis(node) == 1]
     if len(gathers) != 1:
         return False
+    view, pooled = Graph(graph), gathers[0].input[0]
     # Backwards from the pooler: norm, (dense + hidden), norm, (attention's projection + what the layer was given).
-    norms = [_made_by(producer, gathers[0].input[0], "LayerNormalization")]
-    norms.append(_behind(producer, norms[0], "Add", "LayerNormalization"))
-    residual = _behind(producer, norms[1], "Add")
-    given = _behind(producer, residual, "LayerNormalization")
-    projection = _behind(producer, residual, "Add", "MatMul")
-    merged = _behind(producer, projection, "Reshape")
-    if residual is None or given is None or projection is None or merged is None:
+    layer = ("LayerNormalization", "Add", "LayerNormalization", "Add")
+    try:
+        residual = view.before(pooled, *layer)
+        given = view.before(pooled, *layer, "LayerNormalization")
+        projection = view.before(pooled, *layer, "Add", "MatMul")
+        merged = view.before(pooled, *layer, "Add", "MatMul", "Reshape")
+    except StopIteration:
         return False
     ends = ["first_token.start", "first_token.end"]
     graph.initializer.extend(numpy_helper.from_array(np.array([end]), name) for end, name in enumerate(ends))
@@ -195,17 +189,3 @@ def first_token_only(model: onnx.ModelProto) -> bool:
 def _axis(node: onnx.NodeProto) -> int:
     """The axis that a node names; 0 where it names none."""
     return next((one.i for one in node.attribute if one.name == "axis"), 0)
-
-
-def _made_by(producer: dict[str, onnx.NodeProto], name: str, operator: str) -> onnx.NodeProto | None:
-    """The node that makes a tensor, if it is of that kind."""
-    node = producer.get(name)
-    return node if node is not None and node.op_type == operator else None
-
-
-def _behind(producer: dict[str, onnx.NodeProto], node: onnx.NodeProto | None, *operators: str) -> onnx.NodeProto | None:
-    """Walk back from a node through the named operators, to the last; None where the graph does not go that way."""
-    for operator in operators:
-        made = [_made_by(producer, name, operator) for name in (node.input if node is not None else [])]
-        node = next((one for one in made if one is not None), None)
-    return node

@@ -95,10 +95,9 @@ class ReadingSettings(Frozen):
     @model_validator(mode="after")
     def _nothing_unread(self) -> Self:
         if self.stride > self.sentences:
-            message = (
+            raise ValueError(
                 f"stride {self.stride} exceeds sentences {self.sentences}: sentences between windows would go unread"
             )
-            raise ValueError(message)
         return self
 
 

@@ -61,8 +61,7 @@ def _of_vignettes(responses: Iterable[Response], cases: Mapping[str, Vignette]) 
     unmatched = sorted(cases.keys() ^ given)
     if unmatched and (given or not others):
         more = f"{len(unmatched)} in all, first {unmatched[0]!r}"
-        message = f"vignettes and responses do not belong together ({more}): run `dvc repro infer`"
-        raise EquipoiseError(message)
+        raise EquipoiseError(f"vignettes and responses do not belong together ({more}): run `dvc repro infer`")
 
 
 def _judgement(

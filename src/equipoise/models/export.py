@@ -13,12 +13,14 @@ import math
 import shutil
 import tempfile
 import warnings
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from equipoise.core.errors import EquipoiseError
@@ -27,17 +29,11 @@ from equipoise.core.yamlfile import load_yaml
 from equipoise.models.engine import GRAPH, Engine, provider
 from equipoise.models.fusion import ELSEWHERE, fuse_attention, obstacle
 from equipoise.models.readiness import DISK_COPIES, FP32
-from equipoise.models.registry import ApiEntry, OnnxEntry, TorchEntry, VllmEntry
-from equipoise.models.weights import loading, locate, verified_cases, verified_file
+from equipoise.models.registry import AnyEntry, ApiEntry, OnnxEntry, ReplayEntry, TorchEntry, VllmEntry
+from equipoise.models.weights import Weights, loading, locate, verified_cases, verified_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from numpy.typing import NDArray
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
-
-    from equipoise.models.registry import AnyEntry, ReplayEntry
-    from equipoise.models.weights import Weights
 
 OPSET = 18
 MANIFEST = "manifest.json"
@@ -102,10 +98,9 @@ def make_store(store: Path, needed: float = 0.0) -> None:
         message = f"{store}: cannot be created ({error.strerror}): correct the permissions of its parent folder"
         raise EquipoiseError(message) from error
     if (free := shutil.disk_usage(store).free) < needed:
-        message = (
+        raise EquipoiseError(
             f"{store}: {needed / 1e9:.1f} GB of disk is needed, {free / 1e9:.1f} GB is free: free more and run again"
         )
-        raise EquipoiseError(message)
 
 
 def exported_once(store: Path, name: str, kind: type[M], fill: Callable[[Path], M]) -> M:
@@ -159,7 +154,13 @@ def export(name: str, entry: OnnxEntry, root: Path, store: Path, probes: Sequenc
         _write_fused(model, made, entry.max_length)
         tokenizer.save_pretrained(made)
         fidelity = chat_fidelity(name, entry, model, tokenizer, made, probes)
-        require_agreement(name, fidelity, entry.fidelity)
+        letters, tokens = fidelity.letters, fidelity.tokens
+        require(
+            name,
+            faithful=min(letters, tokens) >= entry.fidelity,
+            found=f"it agrees with torch on {letters:.1%} of letters and {tokens:.1%} of greedy tokens",
+            fix=f"models/{name}.yaml requires {entry.fidelity:.1%}",
+        )
         files = hashes(made)
     return Manifest(
         model=name,
@@ -191,8 +192,7 @@ def _load(weights: Weights, max_length: int) -> tuple[PreTrainedModel, PreTraine
         model = AutoModelForCausalLM.from_pretrained(weights.folder, dtype=torch.float32, **safe).eval()
     rotary = hasattr(getattr(model, "model", None), "rotary_emb")
     if found := obstacle(model.config, max_length) if rotary else "has no rotary attention to fuse":
-        message = f"{weights.folder}: a {model.config.model_type} model {found}: {ELSEWHERE}"
-        raise EquipoiseError(message)
+        raise EquipoiseError(f"{weights.folder}: a {model.config.model_type} model {found}: {ELSEWHERE}")
     if tokenizer.chat_template is None:
         message = f"{weights.folder}: the tokenizer has no chat template: choose a model tuned to follow instructions"
         raise EquipoiseError(message)
@@ -281,8 +281,7 @@ class LabelFidelity(Frozen):
 def require(name: str, *, faithful: bool, found: str, fix: str) -> None:
     """Refuse an export that is not faithful; `found` says what was measured and what is required."""
     if not faithful:
-        message = f"export of {name} refused: {found}: {fix}"
-        raise EquipoiseError(message)
+        raise EquipoiseError(f"export of {name} refused: {found}: {fix}")
 
 
 def chat_fidelity(
@@ -328,16 +327,6 @@ def chat_fidelity(
         tokens=same_tokens / tokens,
         # A power of ten: the digits differ from processor to processor, and the manifest should not.
         max_abs_logit=10.0 ** math.ceil(math.log10(furthest)) if furthest > 0 else 0.0,
-    )
-
-
-def require_agreement(name: str, measured: Fidelity, threshold: float) -> None:
-    """Refuse an export that agrees with torch on too few letters or greedy tokens."""
-    require(
-        name,
-        faithful=min(measured.letters, measured.tokens) >= threshold,
-        found=f"it agrees with torch on {measured.letters:.1%} of letters and {measured.tokens:.1%} of greedy tokens",
-        fix=f"models/{name}.yaml requires {threshold:.1%}",
     )
 
 

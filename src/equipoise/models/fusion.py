@@ -52,10 +52,11 @@ def obstacle(config: PretrainedConfig, max_length: int) -> str | None:
     return None
 
 
-class _Graph:
+class Graph:
     """The graph's nodes by what they produce and consume."""
 
     def __init__(self, graph: onnx.GraphProto) -> None:
+        """Index the nodes of a graph."""
         self.producer = {output: node for node in graph.node for output in node.output}
         self.consumers: dict[str, list[onnx.NodeProto]] = defaultdict(list)
         for node in graph.node:
@@ -111,7 +112,7 @@ def fuse_attention(
     from onnx import helper, numpy_helper
 
     graph = model.graph
-    view = _Graph(graph)
+    view = Graph(graph)
     tables: dict[str, NDArray[Any]] = {"rotary.cos": cos, "rotary.sin": sin, "flat": np.array([0, 0, -1], np.int64)}
     graph.initializer.extend(numpy_helper.from_array(table, name) for name, table in tables.items())
     added: list[onnx.NodeProto] = []
@@ -158,7 +159,7 @@ def fuse_attention(
     return model
 
 
-def _attention_output(view: _Graph, softmax: onnx.NodeProto) -> str:
+def _attention_output(view: Graph, softmax: onnx.NodeProto) -> str:
     """Name the tensor (batch, tokens, heads x head size) that the attention gives to its output projection."""
     name = softmax.output[0]
     # torch's export guards softmax against rows with nothing to attend to; the guard is skipped where there is one.
@@ -167,7 +168,7 @@ def _attention_output(view: _Graph, softmax: onnx.NodeProto) -> str:
     return str(view.after(name, "MatMul", "Transpose", "Reshape").output[0])
 
 
-def _pick(view: _Graph, attended: str, fused: str, added: list[onnx.NodeProto]) -> None:
+def _pick(view: Graph, attended: str, fused: str, added: list[onnx.NodeProto]) -> None:
     """Let all that follows the last attention see only the positions that `logit_index` picks.
 
     `attended` is that attention's output, and `fused` what takes its place. What follows reads one more tensor, the

@@ -188,8 +188,7 @@ class Machine:
 def require_ready(name: str, entry: AnyEntry, *, root: Path, store: Path, rows: int, machine: Machine) -> None:
     """Refuse, in one line, a model that cannot run here. See `missing`."""
     if faults := missing(name, entry, root=root, store=store, rows=rows, machine=machine):
-        message = f"models/{name}.yaml cannot run here ({estimate(entry, rows)}): {'; '.join(faults)}"
-        raise EquipoiseError(message)
+        raise EquipoiseError(f"models/{name}.yaml cannot run here ({estimate(entry, rows)}): {'; '.join(faults)}")
 
 
 def missing(name: str, entry: AnyEntry, *, root: Path, store: Path, rows: int, machine: Machine) -> list[str]:

@@ -135,8 +135,7 @@ class WeightsEntry(ModelEntry):
     @model_validator(mode="after")
     def _fits_the_context(self) -> Self:
         if self.context is not None and self.max_length > self.context:
-            message = f"max_length {self.max_length} is more than the model's context, {self.context}"
-            raise ValueError(message)
+            raise ValueError(f"max_length {self.max_length} is more than the model's context, {self.context}")
         return self
 
     deciding: ClassVar[frozenset[str]] = frozenset()
@@ -222,10 +221,9 @@ class ApiEntry(ModelEntry):
     @model_validator(mode="after")
     def _penalty_is_the_servers(self) -> Self:
         if self.generation.repetition_penalty != 1.0:
-            message = (
+            raise ValueError(
                 "generation.repetition_penalty is not sent to a server: put what the server takes under extra_body"
             )
-            raise ValueError(message)
         return self
 
 
@@ -260,8 +258,7 @@ class ReplayEntry(ModelEntry):
     @model_validator(mode="after")
     def _cases_are_named(self) -> Self:
         if ("cases" in self.answers) is (self.cases is None):
-            message = "cases: name the file of the cases if answers includes cases, and only then"
-            raise ValueError(message)
+            raise ValueError("cases: name the file of the cases if answers includes cases, and only then")
         return self
 
 
@@ -284,8 +281,7 @@ class Agreement(Frozen):
     @model_validator(mode="after")
     def _no_more_right_than_labelled(self) -> Self:
         if self.right > self.of:
-            message = f"right: {self.right} is more than of: {self.of}"
-            raise ValueError(message)
+            raise ValueError(f"right: {self.right} is more than of: {self.of}")
         return self
 
 
@@ -330,8 +326,7 @@ def entry_path(name: str, folder: Path) -> Path:
     if name not in known:
         near = difflib.get_close_matches(name, known, n=1)
         hint = f"did you mean {near[0]!r}? " if near else ""
-        message = f"{folder}: no entry {name!r}: {hint}known: {', '.join(known) or 'none'}"
-        raise EquipoiseError(message)
+        raise EquipoiseError(f"{folder}: no entry {name!r}: {hint}known: {', '.join(known) or 'none'}")
     return folder / f"{name}.yaml"
 
 
@@ -346,8 +341,7 @@ def load_entry(name: str, root: Path) -> AnyEntry:
     value = read_yaml(path)
     backend = str(value.get("backend")) if isinstance(value, dict) else ""
     if backend not in KINDS:
-        message = f"{path}: field backend: it must be one of {', '.join(KINDS)}"
-        raise EquipoiseError(message)
+        raise EquipoiseError(f"{path}: field backend: it must be one of {', '.join(KINDS)}")
     return load_yaml(path, KINDS[backend])
 
 

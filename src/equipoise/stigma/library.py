@@ -27,18 +27,34 @@ TextList = Annotated[tuple[Text, ...], Field(min_length=1)]
 Key = Annotated[str, Field(pattern="^[a-z0-9]+(-[a-z0-9]+)*$")]
 
 
-class Template(Frozen):
+class Sentence(Frozen):
+    """A template as its file holds it, where question, group and key are the levels above it.
+
+    `polarity` is -1 where the sentence words the opposite of its dimension.
+    """
+
+    text: Text
+    polarity: Literal[-1, 1] = 1
+
+    @model_validator(mode="after")
+    def _places(self) -> Self:
+        for place in (MASK, CONDITION):
+            if self.text.count(place) != 1:
+                raise ValueError(f"{place} occurs {self.text.count(place)} times in {self.text!r}: write it once")
+        if stray := re.search(r"[{}]", self.text.replace(MASK, "").replace(CONDITION, "")):
+            raise ValueError(f"stray {stray[0]!r} in {self.text!r}: braces are for {MASK} and {CONDITION} alone")
+        return self
+
+
+class Template(Sentence):
     """One sentence with a place for its subject and one for the condition.
 
-    `group` is the phase of seeking care (rq1) or the dimension of stigma (rq2); `polarity` is -1 where the sentence
-    words the opposite of its dimension. `key` is unique within its question.
+    `group` is the phase of seeking care (rq1) or the dimension of stigma (rq2). `key` is unique within its question.
     """
 
     key: Key
     question: Question
     group: Text
-    polarity: Literal[-1, 1]
-    text: Text
 
     @property
     def name(self) -> str:
@@ -67,11 +83,10 @@ class Subjects(Frozen):
     @model_validator(mode="after")
     def _counterparts(self) -> Self:
         if len(self.female) != len(self.male):
-            message = (
+            raise ValueError(
                 f"{len(self.female)} female and {len(self.male)} male subjects: give every subject its counterpart, "
                 "in the same place of the other list"
             )
-            raise ValueError(message)
         _refuse_repeated((*self.female, *self.male, *self.unspecified))
         return self
 
@@ -131,27 +146,9 @@ class Library(Frozen):
         return [condition.name for condition in self.conditions if condition.condition_set == condition_set]
 
 
-class _Sentence(Frozen):
-    """A template as its file holds it: question, group and key are the levels above it."""
-
-    text: Text
-    polarity: Literal[-1, 1] = 1
-
-    @model_validator(mode="after")
-    def _places(self) -> Self:
-        for place in (MASK, CONDITION):
-            if self.text.count(place) != 1:
-                message = f"{place} occurs {self.text.count(place)} times in {self.text!r}: write it once"
-                raise ValueError(message)
-        if stray := re.search(r"[{}]", self.text.replace(MASK, "").replace(CONDITION, "")):
-            message = f"stray {stray[0]!r} in {self.text!r}: braces are for {MASK} and {CONDITION} alone"
-            raise ValueError(message)
-        return self
-
-
 class _Templates(Frozen):
-    rq1: Annotated[dict[Text, dict[Key, _Sentence]], Field(min_length=1)]
-    rq2: Annotated[dict[Text, dict[Key, _Sentence]], Field(min_length=1)]
+    rq1: Annotated[dict[Text, dict[Key, Sentence]], Field(min_length=1)]
+    rq2: Annotated[dict[Text, dict[Key, Sentence]], Field(min_length=1)]
 
 
 class _Conditions(Frozen):
@@ -201,16 +198,12 @@ def _templates(path: Path) -> tuple[Template, ...]:
                     raise EquipoiseError(message)
                 for name in (f"{question}/{key}", sentence.text):
                     if name in taken:
-                        message = f"{path}: {where}: duplicate {name!r} (first in {taken[name]})"
-                        raise EquipoiseError(message)
+                        raise EquipoiseError(f"{path}: {where}: duplicate {name!r} (first in {taken[name]})")
                     taken[name] = where
-                templates.append(
-                    Template(key=key, question=question, group=group, polarity=sentence.polarity, text=sentence.text)
-                )
+                templates.append(Template(key=key, question=question, group=group, **sentence.model_dump()))
     return tuple(templates)
 
 
 def _refuse_repeated(words: tuple[str, ...]) -> None:
     if repeated := next((word for word in words if words.count(word) > 1), None):
-        message = f"duplicate {repeated!r}: keep one of them"
-        raise ValueError(message)
+        raise ValueError(f"duplicate {repeated!r}: keep one of them")

@@ -23,8 +23,7 @@ from equipoise.stigma.aggregate import (
     short_lexicon,
 )
 from equipoise.stigma.library import MASK, Gender, Library
-from equipoise.stigma.masked_export import Ready, prepare
-from equipoise.stigma.masked_model import MaskedModel, Predictions
+from equipoise.stigma.masked_model import MaskedModel, Predictions, Ready, prepare
 from equipoise.stigma.rows import Aggregation, Fill, Filling, Question
 
 Phrase = tuple["Token", ...]

@@ -124,8 +124,7 @@ def _require_answer(address: str) -> None:
         socket.create_connection((host, int(port)), timeout=ANSWER_WAIT).close()
     except (OSError, OverflowError) as error:
         fix = "start the cluster (`ray start --head`), correct the address, or set infer.executor to local"
-        message = f"infer.address {address}: no Ray cluster answers there ({error}): {fix}"
-        raise EquipoiseError(message) from None
+        raise EquipoiseError(f"infer.address {address}: no Ray cluster answers there ({error}): {fix}") from None
 
 
 @dataclass(eq=False)
@@ -141,14 +140,6 @@ class _Worker(Generic[Item]):
     opened: bool = False
     free: bool = False
     share: dict[str, Item] = field(default_factory=dict)
-
-
-class _Sent(NamedTuple):
-    """What a worker reports. See `Worker.work`."""
-
-    finished: bytes
-    done: bool
-    error: str | None
 
 
 @contextmanager
@@ -219,7 +210,7 @@ class _Crew(Generic[Item, Result]):
                 _require_no_error(outcome[0])
                 worker.opened = worker.free = True
             else:
-                yield from self._received(worker, _Sent(*outcome))
+                yield from self._received(worker, outcome)
 
     def _start(self, place: Place) -> _Worker[Item]:
         """Start a worker, on its place if that is still there."""
@@ -250,11 +241,10 @@ class _Crew(Generic[Item, Result]):
         done, _ = ray.wait(list(self._calls), num_returns=1, timeout=None if placed else PATIENCE)
         if not done:
             needed = self._workers[0].place
-            message = (
+            raise EquipoiseError(
                 f"no node of the Ray cluster {self._named} took a worker within {PATIENCE:.0f} s (it needs "
                 f"{needed.cpus} cores and {needed.gpus} GPUs): wait until they are free; what is finished is kept"
             )
-            raise EquipoiseError(message)
         worker, step = self._calls.pop(done[0])
         try:
             outcome = ray.get(done[0])
@@ -265,22 +255,22 @@ class _Crew(Generic[Item, Result]):
             return worker, step, None
         return worker, step, outcome if step == "work" else (outcome,)
 
-    def _received(self, worker: _Worker[Item], sent: _Sent) -> Iterator[dict[str, Result]]:
-        """Take what a worker has finished, and ask it to go on."""
-        finished: dict[str, Result] = pickle.loads(sent.finished)  # noqa: S301  (sent by our own worker)
+    def _received(self, worker: _Worker[Item], outcome: tuple[Any, ...]) -> Iterator[dict[str, Result]]:
+        """Take what a worker has finished, and ask it to go on. See `Worker.work`."""
+        sent, done, error = outcome
+        finished: dict[str, Result] = pickle.loads(sent)  # noqa: S301  (sent by our own worker)
         if finished:
             self._lost_in_a_row = 0
             for key in finished:
                 del worker.share[key]
             yield finished
-        _require_no_error(sent.error)
-        worker.free = sent.done
-        if not sent.done:
+        _require_no_error(error)
+        worker.free = done
+        if not done:
             self._calls[worker.actor.work.remote(None)] = (worker, "work")
         elif worker.share:
             what = f"{self._noun} {min(worker.share)!r}"
-            message = f"{what} was asked and not answered: run again; what is finished is kept"
-            raise EquipoiseError(message)
+            raise EquipoiseError(f"{what} was asked and not answered: run again; what is finished is kept")
 
     def _replace(self, worker: _Worker[Item], error: Exception) -> None:
         """Put back what a lost worker had not done, and start another in its place."""
@@ -290,11 +280,10 @@ class _Crew(Generic[Item, Result]):
         self._lost_in_a_row += 1
         # All of a crew may be lost at once, with their nodes, and their successors with the next ones.
         if self._lost_in_a_row > 2 * len(self._workers):
-            message = (
+            raise EquipoiseError(
                 f"{self._lost_in_a_row} workers on the Ray cluster {self._named} ended in a row before a {self._noun} "
                 f"was done ({said}): {self._fix}; what is finished is kept"
             )
-            raise EquipoiseError(message)
         note = "a worker on node %s was lost (%s): its %d %ss go to others"
         logging.getLogger(__name__).warning(note, worker.place.node[:8], said, len(worker.share), self._noun)
         ray.kill(worker.actor)

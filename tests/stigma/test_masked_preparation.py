@@ -17,12 +17,12 @@ from equipoise.core.records import sha256
 from equipoise.models.export import bound
 from equipoise.models.registry import MaskedEntry, load_masked_entry
 from equipoise.models.weights import Weights, locate
-from equipoise.stigma import masked_export
+from equipoise.stigma import masked_model
 from equipoise.stigma.library import load_library
-from equipoise.stigma.masked_export import at_the_mask, load_tokenizer, load_torch, prepare, without_windows
+from equipoise.stigma.masked_model import at_the_mask, load_tokenizer, load_torch, prepare, without_windows
 
 if TYPE_CHECKING:
-    from equipoise.stigma.masked_export import Ready
+    from equipoise.stigma.masked_model import Ready
 
 ROOT = Path(__file__).parents[2]
 LIBRARY = load_library(ROOT / "data/sentences")
@@ -80,7 +80,7 @@ def test_an_export_is_made_once(ready: Ready, root: Path, monkeypatch: pytest.Mo
     def again(*_: Any) -> None:
         pytest.fail("exported twice")
 
-    monkeypatch.setattr(masked_export, "_write_graph", again)
+    monkeypatch.setattr(masked_model, "_write_graph", again)
 
     assert prepare("tiny", root, root / "store", PROBES).manifest == ready.manifest
 
@@ -101,14 +101,14 @@ def test_an_unfaithful_export_is_refused_and_not_kept(
 ) -> None:
     """Where a probability lies further from torch's than the threshold, one line says so and nothing stays."""
     other = tiny_masked.build(tmp_path / "other", seed=2)
-    exported = masked_export._write_graph
+    exported = masked_model._write_graph
 
     def wrong(_: Any, mask: int, folder: Path) -> None:
         tiny_masked.register(tmp_path, "other", other)
         entry = load_masked_entry("other", tmp_path)
         exported(load_torch(entry, locate(entry, tmp_path)), mask, folder)
 
-    monkeypatch.setattr(masked_export, "_write_graph", wrong)
+    monkeypatch.setattr(masked_model, "_write_graph", wrong)
     fault = (
         r"^export of tiny refused: its probabilities differ by up to 0\.\d+ from those of its checkpoint, not within "
         r"0\.0001: set another runtime than onnx"
@@ -140,7 +140,7 @@ def test_a_model_that_cannot_be_exported_is_refused_with_the_fix(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever the exporter stumbles over is one line; here it is Longformer's own attention."""
-    monkeypatch.setattr(masked_export, "without_windows", lambda model, _: model)
+    monkeypatch.setattr(masked_model, "without_windows", lambda model, _: model)
 
     with pytest.raises(EquipoiseError, match=r"a longformer model cannot be exported .*set `runtime: torch` in its"):
         prepare("longformer_onnx", root, tmp_path, PROBES)
