@@ -116,10 +116,16 @@ def _with_conclusion(text: str, found: Statement | None, form: Form) -> Split:
 
 
 def _pieces(text: str, form: Form) -> list[_Piece]:
-    """Cut a text of a form with tags."""
-    if form == "channels":
-        return _channels(text)
-    return _tagged(text, CONTENT if form == "content" else THINK)
+    """Cut a text of a form with tags; of the channels, the final one is answer, every other one is reasoning."""
+    if form != "channels":
+        return _tagged(text, CONTENT if form == "content" else THINK)
+    pieces: list[_Piece] = []
+    channel, at = "final", 0
+    for match in (CHANNEL if "<|" in text else BARE).finditer(text):
+        pieces.append(_Piece(channel != "final", text[at : match.start()]))
+        channel, at = match["channel"] or "final", match.end()
+    pieces.append(_Piece(channel != "final", text[at:]))
+    return pieces
 
 
 def _tagged(text: str, tag: re.Pattern[str]) -> list[_Piece]:
@@ -156,17 +162,6 @@ def _tagged(text: str, tag: re.Pattern[str]) -> list[_Piece]:
 def _all_reasoning(pieces: Iterable[_Piece]) -> list[_Piece]:
     """The same stretches as one stretch of reasoning."""
     return [_Piece(reasoning=True, text=_joined(piece.text for piece in pieces))]
-
-
-def _channels(text: str) -> list[_Piece]:
-    """Cut a text at the heads and ends of its messages: the final channel is answer, every other one is reasoning."""
-    pieces: list[_Piece] = []
-    channel, at = "final", 0
-    for match in (CHANNEL if "<|" in text else BARE).finditer(text):
-        pieces.append(_Piece(channel != "final", text[at : match.start()]))
-        channel, at = match["channel"] or "final", match.end()
-    pieces.append(_Piece(channel != "final", text[at:]))
-    return pieces
 
 
 def _joined(texts: Iterable[str]) -> str:

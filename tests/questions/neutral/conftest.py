@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.questions.neutral.edits import tokenise
-from equipoise.questions.neutral.lexicon import Lexicon, load_lexicon
+from equipoise.questions.neutral.lexicon import Lexicon, load_lexicon, tokenise
 
 LEXICON = Path(__file__).parents[3] / "data/lexicon"
 

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from equipoise.questions.neutral.edits import Edit, apply
-from equipoise.questions.neutral.lexicon import Lexicon
+from equipoise.questions.neutral.lexicon import Edit, Lexicon, apply
 from equipoise.questions.neutral.neutralise import neutralise
 
 AGREEMENT = [

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.questions.neutral.edits import Edit, apply, compose, settle
-from equipoise.questions.neutral.lexicon import Lexicon, load_lexicon, plural
+from equipoise.questions.neutral.lexicon import Edit, Lexicon, apply, compose, load_lexicon, plural, settle
 from equipoise.questions.neutral.neutralise import neutralise_items, select
 from equipoise.questions.rows import Item
 

@@ -6,10 +6,12 @@ from typing import Annotated, NamedTuple
 from pydantic import Field
 
 from equipoise.core.records import Frozen
-from equipoise.questions.neutral.edits import (
+from equipoise.questions.neutral.lexicon import (
     ARTICLES,
     CLOSING,
     Edit,
+    Lexicon,
+    SelectionRule,
     Token,
     apply,
     compose,
@@ -17,7 +19,6 @@ from equipoise.questions.neutral.edits import (
     settle,
     tokenise,
 )
-from equipoise.questions.neutral.lexicon import Lexicon, SelectionRule
 from equipoise.questions.neutral.people import description_edits, noun_edits, phrase_edits, read_cast
 from equipoise.questions.neutral.pronouns import Reader
 from equipoise.questions.rows import Change, Item, Neutralised

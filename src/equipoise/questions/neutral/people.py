@@ -5,8 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from equipoise.questions.neutral.edits import Edit, Token, match_case
-from equipoise.questions.neutral.lexicon import Gender, Lexicon
+from equipoise.questions.neutral.lexicon import Edit, Gender, Lexicon, Token, match_case
 
 NEXT_WORD = re.compile(r"\s*([\w'’-]*)")
 BOTH_SEXES = re.compile(r"\b(?:male\s+(?:and|or)\s+female|female\s+(?:and|or)\s+male)\s+(?=\w)", re.IGNORECASE)

@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from equipoise.questions.neutral.edits import Edit, Token, match_case
-from equipoise.questions.neutral.lexicon import Gender, Lexicon, plural
+from equipoise.questions.neutral.lexicon import Edit, Gender, Lexicon, Token, match_case, plural
 from equipoise.questions.neutral.people import Cast
 
 ALTERNATIVE = frozenset({"or", "/"})
