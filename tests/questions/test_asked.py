@@ -55,10 +55,10 @@ def test_generated_answers_need_no_candidates() -> None:
 
 def test_variants_share_the_neutral_vignette_as_their_stem() -> None:
     """A text that begins as the neutral one does has its vignette as stem; the original, which does not, has none."""
-    told = variant("race", f"{HEAD} The patient is Black. {ASKED}")
+    race = variant("race", f"{HEAD} The patient is Black. {ASKED}")
     original = variant("original", f"A 60-year-old man has fever and a cough. {ASKED}")
 
-    assert question_prompt(told, ITEM, TEMPLATE, "likelihood").stem == HEAD
+    assert question_prompt(race, ITEM, TEMPLATE, "likelihood").stem == HEAD
     assert question_prompt(original, ITEM, TEMPLATE, "likelihood").stem == ""
 
 
@@ -106,11 +106,11 @@ def test_the_evaluator_gives_letters_in_the_order_asked() -> None:
 
 def test_an_exam_question_is_asked_unchanged() -> None:
     """The same template and reading as for a neutral variant, under the exam's own key and without a stem."""
-    told = f"A 60-year-old Black man has fever and a cough. {ASKED}"
-    item = Item(key="i1", question=told, options=OPTIONS, gold="B", reference="", source="test", licence="none")
+    text = f"A 60-year-old Black man has fever and a cough. {ASKED}"
+    item = Item(key="i1", question=text, options=OPTIONS, gold="B", reference="", source="test", licence="none")
     for answering in ("likelihood", "generate"):
         prompt = exam_prompt(item, TEMPLATE, answering)
-        other = question_prompt(variant("original", told), ITEM, TEMPLATE, answering)
+        other = question_prompt(variant("original", text), ITEM, TEMPLATE, answering)
 
         assert (prompt.key, prompt.study, prompt.stem) == ("i1/exam", "exam", "")
         assert prompt.model_copy(update={"key": other.key, "study": other.study}) == other

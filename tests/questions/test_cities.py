@@ -115,7 +115,7 @@ def test_shipped_reference_groups_are_privileged() -> None:
         ("  title: Paris\n", "  title: Paris\n  mayor: Anne\n", r"paris.mayor: Extra inputs"),
     ],
 )
-def test_faults_are_told_in_one_line(tmp_path: Path, before: str, after: str, fault: str) -> None:
+def test_faults_are_reported_in_one_line(tmp_path: Path, before: str, after: str, fault: str) -> None:
     """A fault names the file, the field and what is wrong with it."""
     assert before in CITY
 

@@ -62,7 +62,7 @@ def test_forms_of_a_word_are_one(one: str, other: str) -> None:
     assert DIAGNOSES.meaning(one).concepts == DIAGNOSES.meaning(other).concepts
 
 
-def test_a_name_that_stands_apart_names_no_other_diagnosis() -> None:
+def test_a_name_listed_apart_names_no_other_diagnosis() -> None:
     """It has the words of another diagnosis but is not that one; it may be below one, or begin a group."""
     lexicon = small(apart=["deep infarction", "infarction of stone"], kinds={"trouble": ["infarction of stone"]})
     infarction = lexicon.meaning("infarction")

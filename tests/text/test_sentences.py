@@ -154,7 +154,7 @@ def test_windows_are_verbatim_and_cover_the_text(text: str, count: int, stride: 
 
 
 @given(text=TEXTS)
-def test_sentences_stand_in_order(text: str) -> None:
+def test_sentences_are_in_order(text: str) -> None:
     """Sentences follow one another without overlap and without white space at their ends."""
     spans = sentence_spans(text)
 

@@ -24,7 +24,7 @@ def test_the_small_library_loads(library: Library) -> None:
 
 
 def test_malformed_yaml_names_its_line(folder: Path) -> None:
-    """A YAML fault is told with its file and line."""
+    """The message of a YAML fault names its file and line."""
     (folder / "pairs.yaml").write_text("pairs:\n  - id: a\n    tier: [single\n  - id: b\n", encoding="utf-8")
 
     # the list opened on line 3 is found unclosed at line 4

@@ -73,10 +73,10 @@ def test_items_keep_what_they_had(lexicon: Lexicon) -> None:
         key="i1", question=CASE, options={"A": "One", "B": "Two"}, gold="B", disease="respiratory",
         reference="NICE", source="authored", licence="Apache-2.0",
     )  # fmt: skip
-    told: list[tuple[int, int]] = []
-    row, _ = neutralise_items([item, item], lexicon, lambda done, total: told.append((done, total)))
+    counted: list[tuple[int, int]] = []
+    row, _ = neutralise_items([item, item], lexicon, lambda done, total: counted.append((done, total)))
 
-    assert told == [(1, 2), (2, 2)]
+    assert counted == [(1, 2), (2, 2)]
     assert ("i1", CASE, item.options, "B", "respiratory", None) == (
         row.key, row.question, row.options, row.gold, row.disease, row.excluded,
     )  # fmt: skip

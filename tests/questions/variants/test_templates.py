@@ -1,4 +1,4 @@
-"""Template files: versions, and faults told in one line."""
+"""Template files: versions, and faults reported in one line."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_every_file_is_read(tmp_path: Path, name: str) -> None:
     ],
 )
 def test_faulty_template(tmp_path: Path, file: str, old: str, new: str, expected: str) -> None:
-    """A fault is told with the file, the field and the fix."""
+    """The message of a fault names the file, the field and the fix."""
     folder = tmp_path / "templates"
     shutil.copytree(FOLDER, folder)
     path = folder / file

@@ -43,7 +43,7 @@ BACKGROUND_TOKENS, VIGNETTE_TOKENS = 160, 512
 """The most tokens that a model agent writes: three sentences, and a whole vignette."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RulesGenerator:
     """Backgrounds from the grammar: openings and guards, and the themes of each direction.
 
@@ -191,11 +191,11 @@ class ModelGenerator:
             gold=f"{item.gold}. {item.options[item.gold]}",
             group=prompt.groups[arm.name],
             aim=prompt.aims[arm.direction],
-            feedback="".join(map(self._told, request.feedback)),
+            feedback="".join(map(self._feedback, request.feedback)),
         )
         return prompt.system, user
 
-    def _told(self, attempt: Attempt) -> str:
+    def _feedback(self, attempt: Attempt) -> str:
         faults = fill(self.prompt.faults, violations=", ".join(attempt.violations)) if attempt.violations else ""
         return fill(
             self.prompt.feedback,
@@ -215,12 +215,11 @@ class ModelFuser:
 
     def __call__(self, pairs: Sequence[tuple[Neutralised, str]]) -> list[str]:
         """Ask for all texts in one call."""
-        return [reply.strip() for reply in self.ask([self.message(*pair) for pair in pairs])]
-
-    def message(self, item: Neutralised, background: str) -> tuple[str, str]:
-        """Give the system and user message for one text."""
-        final = asked_last(item.neutral)
-        return self.prompt.system, fill(self.prompt.user, question=item.neutral, background=background, final=final)
+        users = [
+            fill(self.prompt.user, question=item.neutral, background=background, final=asked_last(item.neutral))
+            for item, background in pairs
+        ]
+        return [reply.strip() for reply in self.ask([(self.prompt.system, user) for user in users])]
 
 
 class Replay:

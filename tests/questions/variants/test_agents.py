@@ -47,7 +47,7 @@ class Model:
 
 
 def test_generation_prompt(make: Make, templates: Templates) -> None:
-    """The model is told question, options, the right one, group and aim, and no feedback at first."""
+    """The prompt holds question, options, the right one, group and aim, and no feedback at first."""
     model = Model(" One.\nTwo. Three. \n")
     item = make()
 
@@ -67,8 +67,8 @@ def test_generation_prompt(make: Make, templates: Templates) -> None:
     assert "Attempt" not in user
 
 
-def test_feedback_is_told(make: Make, failed: Failed, templates: Templates) -> None:
-    """Each earlier attempt is told with its text, the evaluator's answer and the rules it broke."""
+def test_feedback_is_in_the_prompt(make: Make, failed: Failed, templates: Templates) -> None:
+    """The prompt holds each earlier attempt with its text, the evaluator's answer and the rules it broke."""
     model = Model("x")
     feedback = [
         failed(1, background="Uno.", answer="C"),

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from equipoise.cli.texts import neutralize
 from equipoise.core.errors import EquipoiseError
 
-LEXICON = str(Path(__file__).parents[3] / "data/lexicon")
+LEXICON = str(Path(__file__).parents[2] / "data/lexicon")
 ROWS = [
     {"id": 1, "q": "A 50-year-old man has a cough. What is it?", "options": {"A": "Gout", "B": "Flu"}},
     {"id": 2, "q": "Which vitamin is C?", "option_A": "A", "option_B": "C"},
