@@ -77,11 +77,11 @@ def test_known_values_are_offered(line: str, expected: list[str]) -> None:
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
 def test_the_other_shells_are_answered_too(shell: str) -> None:
     """What they take differs in form, and holds the same names."""
-    told = "\n".join(complete("equipoise models pin qw", shell))
+    offered = "\n".join(complete("equipoise models pin qw", shell))
 
-    assert "qwen3_8b" in told
-    assert "qwq_32b" in told
-    assert "smollm2" not in told
+    assert "qwen3_8b" in offered
+    assert "qwq_32b" in offered
+    assert "smollm2" not in offered
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

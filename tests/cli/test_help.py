@@ -118,7 +118,7 @@ def test_every_group_lists_its_commands() -> None:
         assert "Example: equipoise " in shown
 
 
-def test_a_mistyped_command_is_told_its_name() -> None:
+def test_a_mistyped_command_gets_the_nearest_name() -> None:
     """The nearest name is offered, at the top and in a group."""
     assert "Did you mean 'judge'?" in invoke("jugde").stderr
     assert "Did you mean 'silent'?" in invoke("score", "silnet").stderr
@@ -167,14 +167,14 @@ def test_an_example_runs_on_what_ships(words: str) -> None:
         ("import vignettes", {"data/cases/cases.jsonl": 3}),
     ],
 )
-def test_what_was_written_is_told_with_its_rows(project: Path, words: str, written: dict[str, int]) -> None:
+def test_written_files_are_listed_with_their_rows(project: Path, words: str, written: dict[str, int]) -> None:
     """With --json a command that writes names every file, from where it was run, with the number of its rows."""
-    told = json.loads(invoke(*words.split(), *dict.fromkeys([*example_of(words), "--json"])).stdout)
+    printed = json.loads(invoke(*words.split(), *dict.fromkeys([*example_of(words), "--json"])).stdout)
     # A line a row, but for the registry entry, which is one.
     counted = {
         name: len(text.splitlines()) if name.endswith(".jsonl") else 1
-        for name in told["written"]
+        for name in printed["written"]
         if (text := (project / name).read_text(encoding="utf-8"))
     }
 
-    assert (told["written"], counted) == (written, written)
+    assert (printed["written"], counted) == (written, written)

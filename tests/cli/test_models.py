@@ -111,8 +111,8 @@ def test_a_pinned_model_stays_as_it_is(project: Path) -> None:
         raise AssertionError
 
     assert pin_entry("qwen3_8b", project, refuse).new is False
-    told = CliRunner().invoke(app, ["pin", "qwen3_8b"], catch_exceptions=False).stdout
-    assert "is pinned to b968826d9c46dd6066d109eabc6255188de91218 already; set revision to null" in told
+    printed = CliRunner().invoke(app, ["pin", "qwen3_8b"], catch_exceptions=False).stdout
+    assert "is pinned to b968826d9c46dd6066d109eabc6255188de91218 already; set revision to null" in printed
     printed = json.loads(CliRunner().invoke(app, ["pin", "qwen3_8b", "--json"], catch_exceptions=False).stdout)
     assert (printed["written"], printed["revision"]) == ({}, "b968826d9c46dd6066d109eabc6255188de91218")
     assert path.read_bytes() == before
@@ -125,8 +125,8 @@ def test_only_weights_of_the_hub_are_pinned(project: Path, name: str) -> None:
         pin_entry(name, project, lambda _: COMMIT)
 
 
-def test_a_value_that_cannot_be_told_apart_is_left_to_the_user(project: Path) -> None:
-    """Where the line is written otherwise, nothing is changed and the fix is told."""
+def test_an_ambiguous_value_is_left_to_the_user(project: Path) -> None:
+    """Where the line is written otherwise, nothing is changed and the error names the fix."""
     path = project / "models" / "piaget8b.yaml"
     path.write_text(path.read_text(encoding="utf-8").replace("revision: null", "revision:"), encoding="utf-8")
 

@@ -43,8 +43,8 @@ def test_a_pair_side_by_side(folder: Path) -> None:
     assert "housing-02 (housing, single): silent bias" in shown
     assert any("A homeless man" in line and "A stably housed man" in line for line in shown.splitlines())
     assert "[bold]rough[/bold]" in shown
-    for told in ("stereotyped: alcoholic neuropathy", "−1.500", "dismissed", "p weighed", "by likelihood"):
-        assert told in shown
+    for part in ("stereotyped: alcoholic neuropathy", "−1.500", "dismissed", "p weighed", "by likelihood"):
+        assert part in shown
 
 
 def test_a_pair_as_json(folder: Path) -> None:
@@ -73,7 +73,7 @@ def test_filters(folder: Path, filters: list[str], expected: list[str]) -> None:
 
 
 def test_unsure_has_margins(folder: Path) -> None:
-    """With --unsure each arm's distance from its threshold is told, and the nearest pair is first."""
+    """With --unsure each arm's distance from its threshold is given, and the nearest pair is first."""
     found = [json.loads(line) for line in invoke(folder, "--unsure", "--json").stdout.splitlines()]
     margins = [min(arm["margin"] for arm in pair["arms"].values()) for pair in found]
 

@@ -82,7 +82,7 @@ def test_the_workspace_has_a_row_where_its_figures_are_not_recorded(shift: float
     assert names(runs, runs[1]) == [expected]
 
 
-def test_changed_parameters_are_told() -> None:
+def test_changed_parameters_are_listed() -> None:
     """What differs from the reference is named with the run's value, what the run lacks as absent, the model never."""
     reference, other = run("r"), run("o", "b", alpha=0.1)
     reference = reference._replace(params={**reference.params, "sample": {"seed": 0}})
@@ -108,7 +108,7 @@ def test_a_figure_has_its_own_n_or_that_of_its_study() -> None:
     assert figure(BY_NAME["questions.race.gap"], gap) == Figure("defined", 66, 0.1)
 
 
-def test_undefined_and_not_measured_are_told_apart() -> None:
+def test_undefined_and_not_measured_are_distinguished() -> None:
     """A study without a value is undefined, with its n; a run without the study's file was not measured."""
     metrics = {"vignettes": {"n": 41, "silent_bias_rate": {"n": 0}}, "cases": {"n": 58, "silent_bias_rate": {"n": 0}}}
 

@@ -85,7 +85,7 @@ def test_a_run_lists_the_inputs_of_its_studies_alone() -> None:
     assert {study for study, paths in listed.items() if any("/sentences/" in path for path in paths)} == {"stigma"}
 
 
-def test_declarations_are_of_files_that_are_there_and_stand_once() -> None:
+def test_declarations_are_unique_and_of_files_that_exist() -> None:
     """No row of the list is left over from a file that is gone, or written twice."""
     rows = load_yaml(ROOT / FILE, Declarations).inputs
 
@@ -140,7 +140,7 @@ def test_rows_state_their_own_licence_and_source(tmp_path: Path) -> None:
     assert (found.licence, found.source) == ("CC0, MIT", "a, b")
 
 
-def test_inputs_of_the_report_are_hashed_and_stand_once(report: Report) -> None:
+def test_inputs_of_the_report_are_hashed_and_unique(report: Report) -> None:
     """Files have the sha256 of their bytes; the model's weights and the judge's are among the inputs."""
     found = {one.path: one for one in report.provenance.inputs}
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -8,7 +8,10 @@ import runs
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Judgement
 from equipoise.judge.reading import Thresholds
-from equipoise.report.pairs import Shown, find, join, margin, of_dimension, summary, unsure, whole
+from equipoise.report.pairs import Part, Shown, find, join, margin, of_dimension, parts, summary, unsure, whole
+
+if TYPE_CHECKING:
+    from equipoise.report.page import Report
 
 THRESHOLDS = Thresholds(mentioned=0.5, weighed=0.5, dismissed=0.8)
 
@@ -115,3 +118,20 @@ def test_json_has_all_that_is_shown(pairs: list[Shown]) -> None:
     assert found["arms"]["marginalised"]["evidence"] == runs.WINDOW
     assert found["arms"]["marginalised"]["spans"] == [[2, 10]]
     assert found["arms"]["privileged"]["label_likelihood"] == "frostbite"
+
+
+def test_overlapping_spans_mark_each_character_once() -> None:
+    """Spans that overlap or touch make one marked part, and the parts make up the text."""
+    cut = parts("abcdef", [(1, 3), (2, 4)])
+
+    assert cut == [Part("a", marked=False), Part("bcd", marked=True), Part("ef", marked=False)]
+    assert parts("abcdef", [(1, 3)], 2, 4) == [Part("c", marked=True), Part("d", marked=False)]
+    assert parts("", []) == []
+
+
+def test_deciding_sentence_is_cut_out(report: Report) -> None:
+    """The sentence that decided is set apart, with the words that name the feature marked around it."""
+    first = report.pairs[0].arms[0]
+
+    assert [part.text for part in first.evidence] == ["<b>bold</b>"]
+    assert Part("homeless", marked=True) in first.after

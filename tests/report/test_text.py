@@ -52,7 +52,7 @@ def test_the_reply_has_names_and_the_deciding_sentence_marked(pairs: list[Shown]
 
 
 @pytest.mark.parametrize("width", [60, 99, 100, 160])
-def test_arms_stand_side_by_side_where_there_is_room(pairs: list[Shown], width: int) -> None:
+def test_arms_are_side_by_side_where_there_is_room(pairs: list[Shown], width: int) -> None:
     """From 100 columns on a line has both arms; below, one comes after the other. Neither exceeds the width."""
     lines = printed(card(viewed(pairs[0]), width), width).splitlines()
 

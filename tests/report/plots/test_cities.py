@@ -68,7 +68,7 @@ def texts(svg: str) -> list[str]:
     return [element.text or "" for element in ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")]  # noqa: S314
 
 
-def test_ratios_stand_by_city_then_attribute() -> None:
+def test_ratios_are_sorted_by_city_then_attribute() -> None:
     """Cities come by name, attributes in their own order; other measures stay out."""
     rows = ratio_rows(PAPER)
 

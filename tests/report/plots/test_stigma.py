@@ -89,7 +89,7 @@ def test_a_bar_has_its_probability_and_interval() -> None:
     assert (row["n"], row["estimate"], row["ci_low"]) == pytest.approx((3, 0.41, 0.41 - 4.302653 * 0.01 / 3**0.5))
 
 
-def test_dimensions_stand_in_three_columns() -> None:
+def test_dimensions_have_three_columns() -> None:
     """Each dimension has its disparity beside mental illness, beside control conditions, and the difference."""
     rows = stigma_rows(EFFECTS)
 
@@ -151,7 +151,7 @@ def test_undefined_figures_are_named(name: str, word: str) -> None:
 
 
 @pytest.mark.parametrize("name", PLOTS["stigma"])
-def test_revisions_are_told_apart(name: str) -> None:
+def test_revisions_are_distinguished(name: str) -> None:
     """A picture of two revisions names both, as `dvc plots diff` draws it."""
     plot = PLOTS["stigma"][name]
     rows = [{**row, "rev": rev} for rev in ("workspace", "HEAD") for row in plot.layout(EFFECTS)]
