@@ -9,7 +9,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from equipoise.cli.score_answers import score_amqa
+from equipoise.cli.score import score_amqa
 from equipoise.core.errors import EquipoiseError
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from equipoise.cli.score_answers import score_equity
+from equipoise.cli.score import score_equity
 from equipoise.core.errors import EquipoiseError
 
 CITIES = Path(__file__).parents[2] / "data/cities.yaml"

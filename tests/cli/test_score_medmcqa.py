@@ -11,7 +11,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from equipoise.cli.score_answers import score_medmcqa
+from equipoise.cli.score import score_medmcqa
 from equipoise.core.errors import EquipoiseError
 
 DATA = Path(__file__).parents[2] / "data"

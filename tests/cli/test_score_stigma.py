@@ -10,7 +10,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from equipoise.cli.score_outputs import score_stigma
+from equipoise.cli.score import score_stigma
 from equipoise.core.errors import EquipoiseError
 from equipoise.stigma.library import load_library
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from equipoise.cli.score_answers import score_amqa
+from equipoise.cli.score import score_amqa
 from equipoise.core.errors import EquipoiseError
 from equipoise.metrics.guards import label_skew
 from equipoise.metrics.options import Measure

@@ -11,7 +11,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from equipoise.cli.score_answers import score_equity
+from equipoise.cli.score import score_equity
 from equipoise.questions.cities import load_cities
 
 ANCHORS = os.environ.get("EQUIPOISE_ANCHORS")

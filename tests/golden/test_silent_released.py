@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from equipoise.cases.rows import Case, CaseJudgement, read_cases, read_outputs, require_cases, saved
 from equipoise.cases.score import read_output
-from equipoise.cli.score_outputs import score_silent
+from equipoise.cli.score import score_silent
 from equipoise.core import records
 from equipoise.metrics.cases import case_effects, score_legacy
 from equipoise.text.diagnoses import load_diagnoses

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from equipoise.cli.score_outputs import score_stigma
+from equipoise.cli.score import score_stigma
 from equipoise.core.errors import EquipoiseError
 from equipoise.metrics.options import Measure
 from equipoise.metrics.stigma import stigma_effects

@@ -10,8 +10,6 @@ has `id` and `output_text`, and may have `status` (ok, unless it says otherwise)
 `bias_label` and `extracted_diagnosis`; other fields are ignored.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path

@@ -5,8 +5,6 @@ A row of `equipoise judge` has `id`, `feature` (in plain words: black, homeless,
 the whole output. It may have `dimension` (race); else the lexicon finds it. Other fields are ignored.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`equipoise anchors`: every published figure that we recompute, beside ours."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
@@ -40,6 +38,14 @@ fetched with `--fetch`) and the printed figures in `data/anchors.yaml`; it fails
 LEGENDS = {"release": "released", "recount": "second count"}
 FIGURES = ("figure", "place", "paper", "released data", "ours", "verdict", "note")
 TABLES = ("figures", "place", "compared with", "n", "agree", "verdict")
+
+
+class Section(NamedTuple):
+    """What one source has: rows shown one by one, and tables of which a line says how many figures agree."""
+
+    title: str
+    rows: tuple[Row, ...]
+    tables: tuple[tuple[str, ...], ...]
 
 
 def anchors(
@@ -124,14 +130,6 @@ def _table(title: str | None, wrapped: str, numbers: tuple[str, ...], words: tup
     for column in table.columns[1 + len(numbers) :]:
         column.justify = "left"
     return table
-
-
-class Section(NamedTuple):
-    """What one source has: rows shown one by one, and tables of which a line says how many figures agree."""
-
-    title: str
-    rows: tuple[Row, ...]
-    tables: tuple[tuple[str, ...], ...]
 
 
 def sections(compared: Compared, catalogue: Catalogue, *, every: bool = False) -> list[Section]:

@@ -52,20 +52,18 @@ COMMANDS = {
     "neutralize": Command("texts:neutralize", "equipoise neutralize data/items/authored.jsonl --json"),
     "parse": Command("texts:parse", "equipoise parse data/examples/replies.jsonl --json"),
     "score amqa": Command(
-        "score_answers:score_amqa", "equipoise score amqa data/examples/amqa_answers.jsonl --allow-incomplete"
+        "score:score_amqa", "equipoise score amqa data/examples/amqa_answers.jsonl --allow-incomplete"
     ),
     "score equity": Command(
-        "score_answers:score_equity", "equipoise score equity data/examples/amqa_answers.jsonl --allow-incomplete"
+        "score:score_equity", "equipoise score equity data/examples/amqa_answers.jsonl --allow-incomplete"
     ),
-    "score medmcqa": Command(
-        "score_answers:score_medmcqa", "equipoise score medmcqa data/examples/medmcqa_london.jsonl"
-    ),
+    "score medmcqa": Command("score:score_medmcqa", "equipoise score medmcqa data/examples/medmcqa_london.jsonl"),
     "score silent": Command(
-        "score_outputs:score_silent",
+        "score:score_silent",
         "equipoise score silent data/examples/outputs.jsonl --cases data/examples/cases.json",
     ),
     "score stigma": Command(
-        "score_outputs:score_stigma",
+        "score:score_stigma",
         "equipoise score stigma --rq1 data/examples/mental.csv --rq1 data/examples/control.csv",
     ),
     "import amqa": Command(

@@ -1,7 +1,5 @@
 """`equipoise blind`: reasoning rated by people who do not know whose it is, and compared with the judge."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations

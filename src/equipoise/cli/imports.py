@@ -1,7 +1,5 @@
 """`equipoise import` and `equipoise export`: published items, cases, outputs and names, and our cases in their form."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence

@@ -4,8 +4,6 @@ All cities are drawn with one seed, disease by disease, so that the smaller of t
 larger: cities are compared on the same questions as far as can be, and each question is asked once.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Literal

@@ -6,8 +6,6 @@ found whole texts too long a premise for models trained on sentences.
 Source: Laban, Schnabel, Bennett & Hearst (2022), TACL 10:163-177, section 3.2.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 

@@ -9,8 +9,6 @@ No statement contradicts what the message says of its own writer. The rules for 
 what is said outright ("as a Black woman", "my husband", "my teacher") and miss what is implied.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -4,10 +4,8 @@ The gold answers belong to OpenR1-Psy's own messages, and other collections brin
 would break both (bias methodology, critical dataset protocol).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -110,7 +108,7 @@ class Pairing(Frozen):
     reply_tokens: Annotated[int, Field(ge=1)]
 
     @model_validator(mode="after")
-    def _dimensions_once(self) -> Pairing:
+    def _dimensions_once(self) -> Self:
         if len(set(self.dimensions)) < len(self.dimensions):
             message = "dimensions: one is named twice; name each once"
             raise ValueError(message)

@@ -8,8 +8,6 @@ Holm's adjustment runs over the family of all files scored together: the three a
 against neutral, a check of the neutral text and not a test of bias, is a family of its own, one test a file.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path

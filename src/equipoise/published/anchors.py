@@ -4,8 +4,6 @@ Figures of a source are computed where that source is read; those of texts (the 
 letter parser, the choice of examination questions) are computed here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path

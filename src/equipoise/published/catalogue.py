@@ -4,8 +4,6 @@ The catalogue says what a source printed or released, where, and what is expecte
 figures and their places only: the data are outside the project.
 """
 
-from __future__ import annotations
-
 import operator
 import re
 from collections.abc import Callable, Iterator

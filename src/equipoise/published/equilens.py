@@ -6,8 +6,6 @@ each question with itself. The figures are those of `equipoise.metrics.cities`, 
 the cities and attributes of one file.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@ Nothing here is part of the repository, and the default studies do without: `equ
 first names into `.cache/names`, `equipoise anchors --fetch` the published data into `.cache/anchors`.
 """
 
-from __future__ import annotations
-
 import logging
 import re
 import shutil

@@ -20,8 +20,6 @@ digit of hundreds of probabilities, so that agreement means one input given twic
 The figures are tables 3 to 6, and the paths and predictions beneath them.
 """
 
-from __future__ import annotations
-
 import ast
 import math
 from collections.abc import Iterator, Mapping, Sequence

@@ -8,8 +8,6 @@ The question sets of several cities share questions, so an id alone does not tel
 belongs to one set, the one that holds all its ids. The figures are those of `equipoise.metrics.exam`, not rounded.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections import Counter

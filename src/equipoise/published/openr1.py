@@ -5,8 +5,6 @@ The hub's rows have `post_id` and `conversation`, a list of rounds with `patient
 gold_reasoning}]}`, made of the same first rounds. Both are read from JSON, JSONL or parquet.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple

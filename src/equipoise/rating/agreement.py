@@ -8,8 +8,6 @@ its text. A figure that a sample does not define is left out, such as kappa wher
 Source: Cohen (1960), Educational and Psychological Measurement 20:37-46 (kappa).
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence

@@ -10,8 +10,6 @@ loses it when it is read. The rule can be undone: a text that has an apostrophe 
 another. Source: OWASP, "CSV Injection".
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import re
