@@ -21,9 +21,8 @@ from equipoise.report.inputs import (
     Declared,
     declaration,
     inputs,
-    judge_inputs,
-    masked_inputs,
     model_inputs,
+    weights_inputs,
 )
 
 if TYPE_CHECKING:
@@ -147,7 +146,7 @@ def test_inputs_of_the_report_are_hashed_and_unique(report: Report) -> None:
     assert len(found) == len(report.provenance.inputs)
     assert found["data/cities.yaml"].sha256 == sha256(ROOT / "data/cities.yaml")
     assert found["judge/weights/model.onnx"].sha256 == sha256(ROOT / "judge/weights/model.onnx")
-    replies = {one.path: one for one in judge_inputs(registry.load_judge_entry("minilm_snli", ROOT))}
+    replies = {one.path: one for one in weights_inputs("Judge", registry.load_judge_entry("minilm_snli", ROOT))}
     assert replies["judge/snli/weights/model.onnx"].licence.startswith("Apache-2.0 (base model), CC BY-SA 4.0")
     assert found["model.onnx"].title == "Model under test: SmolLM2-135M-Instruct"
 
@@ -188,8 +187,8 @@ def test_weights_of_the_hub_are_held_to_a_commit() -> None:
     from equipoise.models.registry import load_masked_entry as load_masked
 
     for (found,) in (
-        judge_inputs(load_judge("deberta_v3_large", ROOT)),
-        masked_inputs(load_masked("roberta_large", ROOT)),
+        weights_inputs("Judge", load_judge("deberta_v3_large", ROOT)),
+        weights_inputs("Masked model", load_masked("roberta_large", ROOT)),
     ):
         assert re.fullmatch(r"huggingface\.co, commit [0-9a-f]{40}", found.source)
         assert found.sha256 is None

@@ -1,7 +1,5 @@
 """The command line: `equipoise --help`. A command's code is imported only when that command is run."""
 
-from __future__ import annotations
-
 from functools import cache
 from importlib import import_module
 from pathlib import Path

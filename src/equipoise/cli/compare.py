@@ -1,7 +1,5 @@
 """`equipoise compare`: what changed between two revisions, paired by item, and gates on it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Annotated
 

@@ -3,8 +3,6 @@
 Nothing here raises: a file that is missing or malformed offers nothing, and the command itself will say what is wrong.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 from collections.abc import Callable, Iterable, Iterator

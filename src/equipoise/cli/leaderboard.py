@@ -1,7 +1,5 @@
 """`equipoise leaderboard`: the headline figures of every model that was run, from DVC's experiments."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -50,8 +48,7 @@ def leaderboard(
     with progress("experiments"):
         runs, notes = read_runs(all_commits=all_commits)
     if not runs:
-        message = "no run has figures yet: run `dvc repro`, or `dvc exp run -S model=NAME`"
-        raise EquipoiseError(message)
+        raise EquipoiseError("no run has figures yet: run `dvc repro`, or `dvc exp run -S model=NAME`")
     reference = next((run for run in runs if run.created is not None), runs[0])
     rows = standings(runs, reference.params)
     if markdown_file is not None:
@@ -81,8 +78,9 @@ def read_runs(*, all_commits: bool = False) -> tuple[list[Run], list[str]]:
             baselines = repo.experiments.show(all_commits=all_commits)
             stale = _stale(repo)
     except (DvcException, SCMError) as error:
-        message = f"experiments cannot be read ({' '.join(str(error).split())}): run this in a clone with Git and DVC"
-        raise EquipoiseError(message) from error
+        raise EquipoiseError(
+            f"experiments cannot be read ({' '.join(str(error).split())}): run this in a clone with Git and DVC"
+        ) from error
     recorded: list[Run] = []
     workspace: list[Run] = []
     notes: list[str] = []

@@ -1,7 +1,5 @@
 """`equipoise models`: the models of the registry, what each needs here, and the commit of its weights."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -132,14 +130,12 @@ def pin_entry(name: str, root: Path, commit: Callable[[str], str]) -> Pinned:
     entry = registry.load_entry(name, root)
     source = getattr(entry, "source", None)
     if not isinstance(source, ModelHubSource):
-        message = f"{path}: the entry names no weights of the hub: nothing to pin"
-        raise EquipoiseError(message)
+        raise EquipoiseError(f"{path}: the entry names no weights of the hub: nothing to pin")
     if source.revision:
         return Pinned(path, source.repo, source.revision, new=False)
     text = read_text(path)
     if len(UNPINNED.findall(text)) != 1:
-        message = f"{path}: no single line `revision: null` to change: write one"
-        raise EquipoiseError(message)
+        raise EquipoiseError(f"{path}: no single line `revision: null` to change: write one")
     revision = commit(source.repo)
     write_text(path, UNPINNED.sub(rf"\g<before>{revision}", text))
     return Pinned(path, source.repo, revision, new=True)
@@ -152,9 +148,9 @@ def _commit(repo: str) -> str:
         found = HfApi().model_info(repo, timeout=30).sha
     except Exception as error:
         kind = type(error).__name__
-        message = f"{repo}: the Hugging Face Hub does not give its commit ({kind}): check the network and HF_TOKEN"
-        raise EquipoiseError(message) from error
+        raise EquipoiseError(
+            f"{repo}: the Hugging Face Hub does not give its commit ({kind}): check the network and HF_TOKEN"
+        ) from error
     if not re.fullmatch(r"[0-9a-f]{40}", found or ""):
-        message = f"{repo}: the Hugging Face Hub names no commit: try again"
-        raise EquipoiseError(message)
+        raise EquipoiseError(f"{repo}: the Hugging Face Hub names no commit: try again")
     return str(found)

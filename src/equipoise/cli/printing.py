@@ -1,7 +1,5 @@
 """What commands print: JSON for programs, a value a line and nothing beside it, and tables for people."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path

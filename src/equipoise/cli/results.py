@@ -1,7 +1,5 @@
 """`equipoise results`: the headline figures of the last run, a table a study."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,8 +22,7 @@ def results(
 ) -> None:
     """Print the headline figures of the last run, each with its interval, its n and its p-value."""
     if unknown := [name for name in studies or () if name not in CATALOGUE]:
-        message = f"no study {unknown[0]!r}: known: {', '.join(CATALOGUE)}"
-        raise EquipoiseError(message)
+        raise EquipoiseError(f"no study {unknown[0]!r}: known: {', '.join(CATALOGUE)}")
     chosen = [name for name in CATALOGUE if name in (studies or params.load().studies)]
     found = {name: find(_effects(data, name)) for name in chosen}
     if as_json:
@@ -38,8 +35,7 @@ def results(
 def _effects(data: Path, study: Study) -> list[Effect]:
     path = data / study / "effects.jsonl"
     if not path.is_file():
-        message = f"{path}: the study has not been run: run `dvc repro measure@{study}`"
-        raise EquipoiseError(message)
+        raise EquipoiseError(f"{path}: the study has not been run: run `dvc repro measure@{study}`")
     return records.read(path, records.Effect)
 
 

@@ -1,7 +1,5 @@
 """`equipoise show`: a pair of vignettes with the model's replies, side by side, and which pairs are worth a look."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -46,8 +44,7 @@ def show(
     neither weighs nor dismisses the patient's features.
     """
     if key is not None and (biased or silent or unsure or dimension is not None):
-        message = f"{key!r} is one pair, which no filter applies to: give a KEY or filters"
-        raise EquipoiseError(message)
+        raise EquipoiseError(f"{key!r} is one pair, which no filter applies to: give a KEY or filters")
     pairs = showing.read_pairs(data)
     thresholds = params.load().section("score", Score).thresholds if key is not None or unsure else None
     if key is not None and thresholds is not None:

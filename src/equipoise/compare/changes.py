@@ -5,8 +5,6 @@ where the change goes beyond the amount and its p-value, Holm-adjusted over the 
 whose figure has no change or no test never fails, and says so.
 """
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Mapping, Sequence
@@ -104,8 +102,7 @@ def estimate(figure: Headline, base: Sequence[Any], head: Sequence[Any], options
             clusters = [(first, condition) for _, first, condition in head]
             return contrast_change([row[0] for row in base], [row[0] for row in head], clusters, options.alpha)
         case None:
-            message = f"revisions are not compared by {figure.name}"
-            raise ValueError(message)
+            raise ValueError(f"revisions are not compared by {figure.name}")
 
 
 def differs_from_record(recorded: float | None, read: float | None) -> bool:
@@ -117,16 +114,14 @@ def parse_gate(text: str, figures: Sequence[str]) -> Gate:
     """Read `FIGURE>AMOUNT` or `FIGURE<AMOUNT`; EquipoiseError on another form or figure, naming the nearest ones."""
     found = FORM.fullmatch(text)
     if found is None:
-        message = (
+        raise EquipoiseError(
             f"--fail-on {text!r}: write FIGURE>AMOUNT for a rise or FIGURE<AMOUNT for a fall by more than AMOUNT, "
             "such as 'questions.race.gap>0.02'"
         )
-        raise EquipoiseError(message)
     name = found["figure"]
     if name not in figures:
         nearest = difflib.get_close_matches(name, figures, NEAREST, 0.0)
-        message = f"--fail-on {text!r}: no such figure; the nearest are {', '.join(nearest)}"
-        raise EquipoiseError(message)
+        raise EquipoiseError(f"--fail-on {text!r}: no such figure; the nearest are {', '.join(nearest)}")
     return Gate(name, ">" if found["operator"] == ">" else "<", float(found["amount"]))
 
 

@@ -14,8 +14,6 @@ Source: Janssen (1997), Statistics & Probability Letters 36:9-21, for studentise
 (2014), Statistics and Computing 24:283-296, for matched pairs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 

@@ -5,8 +5,6 @@ stigma study a sentence, whose condition is the cluster. Definitions are those o
 computed from rows by the current code, so that both revisions are measured alike.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 

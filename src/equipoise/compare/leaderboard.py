@@ -6,8 +6,6 @@ parameters only the newest has a row; parameters other than the model that diffe
 shown.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Mapping, Sequence

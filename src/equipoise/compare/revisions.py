@@ -4,8 +4,6 @@ A revision is any Git revision, the name of a DVC experiment, or `workspace`. Ro
 the default remote where one is set; nothing is checked out.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
@@ -91,11 +89,10 @@ def read_revision(name: str, repository: str | None = None) -> Revision:
         with Repo(repository) as repo, nullcontext() if name == WORKSPACE else repo.switch(name):
             return _read(name, _Files(name, repo))
     except DvcException as error:
-        message = (
+        raise EquipoiseError(
             f"{name}: cannot be read ({' '.join(str(error).split())}): give a Git revision, the name of an experiment "
             f"(`dvc exp show`) or `{WORKSPACE}`, in a clone with Git and DVC"
-        )
-        raise EquipoiseError(message) from error
+        ) from error
 
 
 def changed_parameters(base: str, head: str, repository: str | None = None) -> dict[str, tuple[Any, Any]]:
@@ -107,8 +104,9 @@ def changed_parameters(base: str, head: str, repository: str | None = None) -> d
         with Repo(repository) as repo:
             found = repo.params.diff(base, head).get("diff", {})
     except DvcException as error:
-        message = f"parameters of {base} and {head} cannot be compared ({error}): run `dvc params diff {base} {head}`"
-        raise EquipoiseError(message) from error
+        raise EquipoiseError(
+            f"parameters of {base} and {head} cannot be compared ({error}): run `dvc params diff {base} {head}`"
+        ) from error
     return {
         name if file == "params.yaml" else f"{file}:{name}": (values.get("old"), values.get("new"))
         for file, changed in sorted(found.items())
@@ -160,11 +158,10 @@ class _Files:
                     )
                 except (ValueError, TypeError) as error:
                     wrong = fault(error) if isinstance(error, ValidationError) else str(error)
-                    message = (
+                    raise EquipoiseError(
                         f"{self.revision}: {path}, row {number}: {wrong}: the rows are of another version of "
                         "Equipoise; run `dvc repro` at that revision"
-                    )
-                    raise EquipoiseError(message) from error
+                    ) from error
         return rows
 
     def values(self, path: str) -> Any:  # noqa: ANN401  (any YAML value)
@@ -172,18 +169,18 @@ class _Files:
         try:
             return yaml.safe_load(self.text(path))
         except yaml.YAMLError as error:
-            message = f"{self.revision}: {path}: malformed ({' '.join(str(error).split())}): fix the file"
-            raise EquipoiseError(message) from error
+            raise EquipoiseError(
+                f"{self.revision}: {path}: malformed ({' '.join(str(error).split())}): fix the file"
+            ) from error
 
     def refuse_missing(self) -> None:
         """Raise EquipoiseError where a file of the revision was not in the cache."""
         if self.missing:
             more = f" and {len(self.missing) - SHOWN} more" if len(self.missing) > SHOWN else ""
-            message = (
+            raise EquipoiseError(
                 f"{self.revision}: {', '.join(self.missing[:SHOWN])}{more}: not in DVC's cache; run `dvc fetch "
                 "--all-commits` where a remote has them, else `dvc repro` at that revision"
             )
-            raise EquipoiseError(message)
 
 
 def _read(name: str, files: _Files) -> Revision:
@@ -247,8 +244,7 @@ def _checked(place: str, kind: type[T], values: object) -> T:
     try:
         return TypeAdapter(kind).validate_python(values)
     except ValidationError as error:
-        message = f"{place}: {fault(error)}"
-        raise EquipoiseError(message) from error
+        raise EquipoiseError(f"{place}: {fault(error)}") from error
 
 
 def _differences(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, str]:

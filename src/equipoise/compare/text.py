@@ -1,7 +1,5 @@
 """A comparison as Markdown for a comment, and as JSON values."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """The guards, each with a plain verdict; what was asked and answered, and groups too small to show an effect."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 

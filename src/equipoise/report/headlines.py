@@ -1,7 +1,5 @@
 """The headline figures as cards: the value, its interval, and one sentence on what it means."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

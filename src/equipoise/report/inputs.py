@@ -1,7 +1,5 @@
 """Where a report comes from: model, judge, settings, and every input with its title, licence, source and sha256."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, NamedTuple
@@ -16,7 +14,7 @@ from equipoise.core.tables import json_rows
 from equipoise.core.yamlfile import load_yaml
 from equipoise.exam.subsets import Sample
 from equipoise.models import registry
-from equipoise.models.registry import AnyEntry, HubSource, JudgeEntry, LocalSource, MaskedEntry, ReplayEntry
+from equipoise.models.registry import AnyEntry, JudgeEntry, MaskedEntry, ReplayEntry
 from equipoise.openr1.rows import Comparison, Pairing
 from equipoise.stigma.rows import Filling
 
@@ -102,8 +100,9 @@ def declaration(path: str, declared: dict[str, Declared]) -> Declared:
     for place in (path, *folders):
         if place in declared:
             return declared[place]
-    message = f"{path}: its licence is not declared: add a row with its title, licence and source to {FILE.as_posix()}"
-    raise EquipoiseError(message)
+    raise EquipoiseError(
+        f"{path}: its licence is not declared: add a row with its title, licence and source to {FILE.as_posix()}"
+    )
 
 
 def model_inputs(manifest: Manifest, entry: AnyEntry) -> list[Input]:
@@ -121,27 +120,18 @@ def model_inputs(manifest: Manifest, entry: AnyEntry) -> list[Input]:
     return [Input(name, title, manifest.licence, source, found) for name, found in sorted(manifest.weights.items())]
 
 
-def judge_inputs(entry: JudgeEntry) -> list[Input]:
-    """List a judge's weights: with their hashes where they are in the repository, else with a commit of the hub."""
-    title, source = f"Judge: {entry.title}", entry.source
+def weights_inputs(title: str, entry: JudgeEntry | MaskedEntry) -> list[Input]:
+    """List a model's weights: with their hashes where they are in the repository, else with a commit of the hub."""
+    title, source = f"{title}: {entry.title}", entry.source
     if source.kind == "embedded":
         made = f"trained in this repository: {source.folder}/README.md"
         return [
             Input(f"{source.folder}/{name}", title, entry.licence, made, found)
             for name, found in sorted(source.files.items())
         ]
-    return [_weights(title, entry.licence, source)]
-
-
-def masked_inputs(entry: MaskedEntry) -> list[Input]:
-    """List a masked model's weights, pinned to a commit of the hub."""
-    return [_weights(f"Masked model: {entry.title}", entry.licence, entry.source)]
-
-
-def _weights(title: str, licence: str, source: HubSource | LocalSource) -> Input:
     if source.kind == "hub":
-        return Input(source.repo, title, licence, f"huggingface.co, commit {source.revision}", None)
-    return Input(source.path, title, licence, "a folder of the machine that ran it", None)
+        return [Input(source.repo, title, entry.licence, f"huggingface.co, commit {source.revision}", None)]
+    return [Input(source.path, title, entry.licence, "a folder of the machine that ran it", None)]
 
 
 def _read(path: Path, name: str, declared: dict[str, Declared]) -> Input:
@@ -190,9 +180,9 @@ def every_input(manifest: Manifest, params: Params, root: Path) -> list[Input]:
     """List the files of the project that the run reads, then the weights of its models and judges."""
     found = inputs(params, root) + model_inputs(manifest, registry.load_entry(params.model, root))
     for name in judges(params):
-        found += judge_inputs(registry.load_judge_entry(name, root))
+        found += weights_inputs("Judge", registry.load_judge_entry(name, root))
     if masked := masked_model(params):
-        found += masked_inputs(registry.load_masked_entry(masked, root))
+        found += weights_inputs("Masked model", registry.load_masked_entry(masked, root))
     return found
 
 

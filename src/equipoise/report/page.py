@@ -4,8 +4,6 @@ Texts of vignettes and models are data: the template engine escapes them, and th
 the hashes of the page's own scripts and style, so that nothing else in the file can run.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json
@@ -132,10 +130,9 @@ def inline(element: str, text: str) -> str:
     lines = text.replace("\r\n", "\n").replace("\r", "\n").strip()
     text = f"\n{lines}\n"
     if CLOSING[element] in text.lower() or "<!--" in text:
-        message = (
+        raise EquipoiseError(
             f"the report's {element} has {CLOSING[element]} or <!-- in it, which ends it: install another vl-convert"
         )
-        raise EquipoiseError(message)
     return text
 
 

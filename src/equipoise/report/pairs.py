@@ -4,8 +4,6 @@ What makes a pair biased or silent is defined in `equipoise.metrics.pairs`; the 
 out the same views of a pair (`view`), whose texts are cut into plain and marked parts.
 """
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterable, Sequence
 from itertools import groupby
@@ -139,8 +137,7 @@ def join(vignettes: Sequence[Vignette], responses: Iterable[Response], judgement
     """
     given = {row.key: row for row in responses if row.study == "vignettes"}
     if vignettes and not given:
-        message = "no vignette has a response: run `dvc repro` with a model that answers the vignettes"
-        raise EquipoiseError(message)
+        raise EquipoiseError("no vignette has a response: run `dvc repro` with a model that answers the vignettes")
     require_same_keys("vignette", (row.key for row in vignettes), "response", given.keys())
     told = {row.key: row for row in vignettes}
     pairs = pair_up(vignettes, [row for row in judgements if row.study == "vignettes"])
@@ -154,8 +151,7 @@ def find(pairs: Sequence[Shown], key: str) -> Shown:
     if wanted not in known:
         near = [known[name].key for name in difflib.get_close_matches(wanted, known, n=NEAREST)]
         hint = f"the nearest are {', '.join(near)}; " if near else ""
-        message = f"no pair {key!r}: {hint}`equipoise show` lists all {len(pairs)}"
-        raise EquipoiseError(message)
+        raise EquipoiseError(f"no pair {key!r}: {hint}`equipoise show` lists all {len(pairs)}")
     return known[wanted]
 
 
@@ -173,8 +169,7 @@ def of_dimension(pairs: Sequence[Shown], dimension: str) -> list[Shown]:
     varied = dimensions(pairs)
     for name in wanted:
         if name not in varied:
-            message = f"no pair varies the dimension {name!r}: the dimensions are {', '.join(varied)}"
-            raise EquipoiseError(message)
+            raise EquipoiseError(f"no pair varies the dimension {name!r}: the dimensions are {', '.join(varied)}")
     if len(wanted) == 1:
         return [pair for pair in pairs if dimension in pair.pair.dimensions]
     return [pair for pair in pairs if set(wanted) == set(pair.pair.dimensions)]

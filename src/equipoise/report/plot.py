@@ -4,8 +4,6 @@ Rows are what `plots/*.json` hold. DVC wants all rows of a file to have the same
 is drawn as the word, with its n. The templates live in `.dvc/plots/`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias

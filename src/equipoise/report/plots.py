@@ -1,7 +1,5 @@
 """Every plot of the pipeline by study: how each lays out the effects of its study, and no others, as rows."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import get_args
 

@@ -3,8 +3,6 @@
 All texts of vignettes and models are data: markup in them is printed literally.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from rich.console import Group, RenderableType
