@@ -90,7 +90,7 @@ def test_no_cell_tells_whose_the_reasoning_is(run: Path) -> None:
 
 
 @pytest.mark.usefixtures("run")
-def test_what_was_exported_is_told_as_json() -> None:
+def test_what_was_exported_is_printed_as_json() -> None:
     """With --json standard output is one object: both files with their rows, and what was drawn."""
     told = json.loads(blind("export", "--json").stdout)
 
@@ -180,7 +180,7 @@ def test_a_sheet_of_another_order_is_refused(run: Path) -> None:
     assert "the reasoning differs from the key's" in refused("import", "anna.csv", "--key", "b.jsonl")
 
 
-def test_what_no_csv_is_told(run: Path) -> None:
+def test_what_is_not_csv_is_refused(run: Path) -> None:
     """A workbook or another encoding, a sheet given twice and an empty key are each one line."""
     blind("export")
     rate(run, "anna.csv")

@@ -137,7 +137,7 @@ def test_a_question_of_several_cities_is_asked_once() -> None:
         ),
     ],
 )
-def test_what_cannot_be_sampled_is_told(rows: list[Item], town: City, fault: str) -> None:
+def test_what_cannot_be_sampled_is_refused(rows: list[Item], town: City, fault: str) -> None:
     """Other options than A to D, and nothing to ask, are errors."""
     with pytest.raises(EquipoiseError, match=fault):
         sample_cities(rows, {"x": town}, Sample(items="t"))

@@ -158,7 +158,7 @@ def test_hub_needs_a_commit() -> None:
         amqa.read_items("Showing-KCL/AMQA")
 
 
-def test_hub_out_of_reach_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hub_out_of_reach_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     """A hub that cannot be reached is one clear error."""
 
     def fail(*_: object, **__: object) -> None:

@@ -113,7 +113,7 @@ def test_printed_figures_are_read(text: str, quoted: Quoted) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "about 3", "1.2.3", "3 of 4", "٣"])
-def test_what_is_no_figure_is_refused(text: str) -> None:
+def test_text_that_is_not_a_figure_is_refused(text: str) -> None:
     """Words, lists and digits of other scripts are not a printed figure."""
     with pytest.raises(ValueError, match="is not a printed figure"):
         read_printed(text)
@@ -160,7 +160,7 @@ def test_a_printed_figure_does_not_hide_another() -> None:
     assert verdict(0.16, paper="0.2", reference=Reference(0.17, 0.001), released=True) == "departs"
 
 
-def test_a_bound_is_no_printed_figure() -> None:
+def test_a_bound_is_not_a_printed_figure() -> None:
     """Within its bound a figure is not printed; outside it departs."""
     assert verdict(0.99, limit=">= 0.98") == "not printed"
     assert verdict(0.97, limit=">= 0.98") == "departs"

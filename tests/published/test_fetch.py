@@ -41,7 +41,7 @@ def test_a_file_is_asked_for_at_its_commit(
     ("error", "fault"),
     [(ValueError("hash"), r"checksum mismatch \(expected 111111111111…\)"), (OSError("net"), "go online, or set")],
 )
-def test_a_failed_fetch_is_told(
+def test_a_failed_fetch_is_one_line(
     catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch, error: Exception, fault: str
 ) -> None:
     """Other bytes, and no net, are one line with the address and the fix."""
@@ -91,7 +91,7 @@ def test_the_picked_files_are_downloaded() -> None:
 
 
 @pytest.mark.usefixtures("repository")
-def test_a_data_set_without_the_wanted_files_is_told() -> None:
+def test_a_data_set_without_the_wanted_files_is_refused() -> None:
     """Where nothing is picked the error lists what is there."""
     with pytest.raises(EquipoiseError, match=r"has none of the data files looked for, but a\.csv, b\.parquet"):
         fetch.locate(PINNED, lambda _: [])

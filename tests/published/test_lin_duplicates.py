@@ -78,7 +78,7 @@ def test_different_files_are_not_found(tmp_path: Path, wordings: Wordings) -> No
     assert found(wordings, first, write(tmp_path / "b.csv", [0.11, 0.21, 0.31, 0.4])) == []
 
 
-def test_a_known_copy_is_told_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_known_copy_is_recognised_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A released file with another model's bytes is reported where its name does not say that model."""
     path, right = tmp_path / "roberta_non_result.csv", tmp_path / "mentalroberta_non_result.csv"
     path.write_text("x", encoding="utf-8")
