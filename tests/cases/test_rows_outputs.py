@@ -66,7 +66,7 @@ def test_the_note_of_the_cleaning_is_not_said() -> None:
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([], "no outputs: give"),
+        ([], "no rows: give"),
         ([{"output_text": "x"}], "row 1: field id: Field required: correct the row"),
         ([{"id": "a"}], "row 1: field output_text is missing"),
         ([{"id": "a", "output_text": 3}], "row 1: field output_text: Input should be a valid string: correct"),

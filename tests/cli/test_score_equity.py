@@ -194,7 +194,7 @@ def test_results_without_responses_or_rows(tmp_path: Path) -> None:
 
     with pytest.raises(EquipoiseError, match="row 1: field response: give the model's text"):
         score_equity([write_results(path, rows)], cities=CITIES)
-    with pytest.raises(EquipoiseError, match="no results: give a file"):
+    with pytest.raises(EquipoiseError, match="no rows: give a file"):
         score_equity([write_results(path, [])], cities=CITIES)
 
 

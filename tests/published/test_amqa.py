@@ -88,7 +88,7 @@ def test_bad_answer_row_is_named(tmp_path: Path, row: dict[str, Any], fault: str
 
 def test_empty_file_is_refused(tmp_path: Path) -> None:
     """A file without answers is an error, not a table of nothing."""
-    with pytest.raises(EquipoiseError, match="no answers: give a file"):
+    with pytest.raises(EquipoiseError, match="no rows: give a file"):
         amqa.read_answers(write(tmp_path / "a.jsonl"))
 
 
@@ -143,7 +143,7 @@ def test_items_are_read_in_both_forms(tmp_path: Path, row: dict[str, Any]) -> No
         (item("8", answer_idx="D"), r"row 2: field \(row\): Value error, gold 'D' is not one of the options A, B"),
         (item("8", original_question=""), "row 2: field original_question is missing or empty"),
         (item("8", option_B=5), "row 2: field options.B"),
-        (item("7"), "duplicate question_id: amqa-0007"),
+        (item("7"), r"row 2: duplicate question_id 'amqa-0007' \(first in row 1\): keep one"),
     ],
 )
 def test_bad_item_row_is_named(tmp_path: Path, row: dict[str, Any], fault: str) -> None:

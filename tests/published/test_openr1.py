@@ -131,7 +131,7 @@ def test_rows_without_texts_or_with_an_earlier_message_are_left_out(tmp_path: Pa
         ([ROW | {"conversation": ["hello"]}], "row 1: field conversation: not a list of rounds"),
         (["hello"], "row 1: not a JSON object"),
         ("hello", "field samples is not a list"),
-        ([], "no message with its reply"),
+        ([], "no rows: give rows with post_id and conversation, or with id, prompt and gold_answer"),
     ],
 )
 def test_a_fault_names_the_row_and_the_fix(tmp_path: Path, rows: Any, message: str) -> None:

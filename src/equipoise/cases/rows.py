@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Answer, AnswerKind, Reading, Response, Role, Row, Study, Text, Vignette
-from equipoise.core.tables import Id, json_rows, require_new, valid
+from equipoise.core.tables import Id, json_rows, require_new, rows_of, valid
 from equipoise.text.diagnoses import american
 from equipoise.text.reasoning import split
 
@@ -143,7 +143,7 @@ def read_cases(path: Path) -> list[Case]:
     cases = [_case(row, number, path) for number, row in enumerate(rows, start=1)]
     seen: dict[str, str] = {}
     for number, case in enumerate(cases, start=1):
-        require_new(seen, case.key, str(path), f"case {number}")
+        require_new(seen, case.key, f"{path}, case {number}")
     return cases
 
 
@@ -210,8 +210,7 @@ def read_outputs(path: Path) -> list[Output]:
     rows: list[Output] = []
     # A case may be asked in several modes.
     seen: dict[str, dict[str, str]] = {}
-    for number, row in json_rows(path):
-        where = f"{path}, row {number}"
+    for where, row in rows_of(path, "one case a row, with id and output_text", json_rows):
         saved_row = valid(_SavedRow, row, where, "correct the row, which needs the id of its case")
         ok = (saved_row.status or "ok") == "ok"
         if ok and saved_row.output_text is None:
@@ -227,11 +226,8 @@ def read_outputs(path: Path) -> list[Output]:
             label=saved_row.bias_label,
             diagnosis=saved_row.extracted_diagnosis or "",
         )
-        require_new(seen.setdefault(output.mode, {}), output.id, str(path), f"row {number}")
+        require_new(seen.setdefault(output.mode, {}), output.id, where)
         rows.append(output)
-    if not rows:
-        message = f"{path}: no outputs: give one row a case, with id and output_text"
-        raise EquipoiseError(message)
     return rows
 
 

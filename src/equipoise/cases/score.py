@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, StringConstraints
 
 from equipoise.cases.rows import Case, CaseJudgement, Output
-from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Consideration, Reading
-from equipoise.core.tables import Id, json_rows, require_new, valid
+from equipoise.core.tables import Id, json_rows, require_new, rows_of, valid
 from equipoise.judge.lexicon import Lexicon
 from equipoise.judge.reading import ReadingSettings, chunks, read_reasonings
 from equipoise.text.answers import Given, match_answer, read_generated
@@ -129,13 +128,10 @@ def read_rows(path: Path) -> list[Asked]:
     """Read a JSONL file of outputs, in file order; an error names the row, the field and the fix."""
     rows: list[Asked] = []
     seen: dict[str, str] = {}
-    for number, row in json_rows(path):
-        found = valid(_AskedRow, row, f"{path}, row {number}", NEEDED)
-        require_new(seen, found.id, str(path), f"row {number}")
+    for where, row in rows_of(path, NEEDED.removeprefix("give "), json_rows):
+        found = valid(_AskedRow, row, where, NEEDED)
+        require_new(seen, found.id, where)
         rows.append(Asked(row["id"], found.feature, found.text, found.dimension or ""))
-    if not rows:
-        message = f"{path}: no rows: {NEEDED}"
-        raise EquipoiseError(message)
     return rows
 
 

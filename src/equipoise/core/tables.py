@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -34,6 +34,19 @@ def table_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         case ending:
             message = f"{path}: unsupported file extension {ending!r}: give one of {', '.join(READABLE)}"
             raise EquipoiseError(message)
+
+
+def rows_of(
+    path: Path, needs: str, read: Callable[[Path], Iterator[tuple[int, dict[str, Any]]]] = table_rows
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Read a file as (place, row), the place such as "FILE, row 3"; one without rows is refused with what it needs."""
+    where = ""
+    for number, row in read(path):
+        where = f"{path}, row {number}"
+        yield where, row
+    if not where:
+        message = f"{path}: no rows: give {needs}"
+        raise EquipoiseError(message)
 
 
 def json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -102,12 +115,12 @@ def valid(kind: type[M], row: Mapping[str, Any], where: str, fix: str) -> M:
         raise EquipoiseError(message) from error
 
 
-def require_new(seen: dict[str, str], name: str, file: str, row: str, what: str = "id") -> None:
-    """Note in which row of a file an id is; a duplicate raises an EquipoiseError that names both rows."""
+def require_new(seen: dict[str, str], name: str, where: str, what: str = "id") -> None:
+    """Note the place of an id, such as "FILE, row 3"; a duplicate raises an EquipoiseError that names both rows."""
     if name in seen:
-        message = f"{file}, {row}: duplicate {what} {name!r} (first in {seen[name]}): keep one of them"
+        message = f"{where}: duplicate {what} {name!r} (first in {seen[name]}): keep one of them"
         raise EquipoiseError(message)
-    seen[name] = row
+    seen[name] = where.rpartition(", ")[2]
 
 
 def required(row: Mapping[str, Any], name: str, where: str) -> str:

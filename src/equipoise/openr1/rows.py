@@ -95,8 +95,8 @@ class Agreement(OpenR1Row):
 class Pairing(Frozen):
     """The section `pair` of params.yaml: which items are put in two arms, what the arms say, and how a model is asked.
 
-    `items` is the stem of a file in data/items/. `statement` holds {patient}, such as "a
-    34-year-old Black woman". `control` holds {day}; null leaves the control pairs out. `limit` 0 takes all items.
+    `items` is the stem of a file in data/items/. `statement` holds {patient}, such as "a 34-year-old Black woman".
+    `control` holds {day}; null leaves the control pairs out. `limit` 0 takes all items.
     """
 
     items: Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.tables import json_rows, require_new, required, table_rows, valid
+from equipoise.core.tables import json_rows, require_new, required, rows_of, valid
 from equipoise.metrics.questions import NEUTRAL, ORIGINAL, Answered, arms_of, cells, letters_differ, paper_pair
 from equipoise.published.fetch import locate
 from equipoise.questions.rows import ATTRIBUTES, GROUPS, Item
@@ -76,15 +76,11 @@ def read_answers(path: Path) -> list[Answered]:
     """Read a file of released answers, in file order; an error in the schema names the row and the field."""
     rows: list[Answered] = []
     seen: dict[str, str] = {}
-    for number, row in json_rows(path):
-        where = f"{path}, row {number}"
+    for where, row in rows_of(path, "a file of released answers, one question a row", json_rows):
         question = required(row, "question_id", where)
-        require_new(seen, question, str(path), f"row {number}", "question_id")
+        require_new(seen, question, where, "question_id")
         letters = {arm: _letter(row, names, where) for arm, names in _arms().items()}
         rows.append(Answered(question, gold_letter(row, where), letters))
-    if not rows:
-        message = f"{path}: no answers: give a file of released answers, one question a row"
-        raise EquipoiseError(message)
     return rows
 
 
@@ -144,11 +140,11 @@ def read_items(source: str) -> list[Item]:
     the row and the field.
     """
     (path,) = locate(source, _largest)
-    items = [_item(row, f"{path}, row {number}") for number, row in table_rows(path)]
-    keys = [item.key for item in items]
-    if repeated := {key for key in keys if keys.count(key) > 1}:
-        message = f"{path}: duplicate question_id: {', '.join(sorted(repeated))}: keep one row of each"
-        raise EquipoiseError(message)
+    items: list[Item] = []
+    seen: dict[str, str] = {}
+    for where, row in rows_of(path, "one question a row"):
+        items.append(_item(row, where))
+        require_new(seen, items[-1].key, where, "question_id")
     return items
 
 

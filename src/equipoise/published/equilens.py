@@ -12,7 +12,7 @@ from typing import Any
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Effect
-from equipoise.core.tables import parquet_rows, require_new, required
+from equipoise.core.tables import parquet_rows, require_new, required, rows_of
 from equipoise.metrics.cities import STUDY, city_effects
 from equipoise.metrics.cities import assigned_questions as assigned
 from equipoise.metrics.options import Measure
@@ -69,22 +69,18 @@ def read_results(path: Path) -> list[Answered]:
     gold: dict[str, str] = {}
     letters: dict[str, dict[str, str | None]] = {}
     rows: dict[str, dict[str, str]] = {}
-    for number, row in parquet_rows(path):
-        where = f"{path}, row {number}"
+    for where, row in rows_of(path, "a file with one row a question and group", parquet_rows):
         question, group = required(row, "question_id", where), required(row, "adv_group", where)
         if group not in ARMS:
             message = f"{where}: field adv_group: {group!r} is none of {', '.join(ARMS)}: correct or delete the row"
             raise EquipoiseError(message)
-        require_new(rows.setdefault(group, {}), question, str(path), f"row {number}", f"{group} row of question")
+        require_new(rows.setdefault(group, {}), question, where, f"{group} row of question")
         right = amqa.gold_letter(row, where)
         if gold.setdefault(question, right) != right:
             message = f"{where}: field answer_idx: {right} here, {gold[question]} in an earlier row of question "
             message += f"{question}: correct one of them"
             raise EquipoiseError(message)
         letters.setdefault(question, {})[ARMS[group]] = _letter(row, where)
-    if not letters:
-        message = f"{path}: no results: give a file with one row a question and group"
-        raise EquipoiseError(message)
     _require_every_group(path, letters)
     return [Answered(question, gold[question], letters[question]) for question in sorted(letters)]
 

@@ -30,7 +30,7 @@ from typing import Any, Literal, NamedTuple
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Effect, read_text, sha256
-from equipoise.core.tables import csv_rows
+from equipoise.core.tables import csv_rows, rows_of
 from equipoise.metrics.options import Measure
 from equipoise.metrics.stigma import stigma_effects
 from equipoise.published.fetch import listed_names
@@ -241,17 +241,12 @@ def phrase_end(phrase: str, lexicon: Lexicon, *, glued: bool = False) -> tuple[s
 
 def _rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:
     """Read a CSV file: the place of each row, and its fields by column name without spaces around it."""
-    empty = True
-    for number, cells in csv_rows(path):
+    for where, cells in rows_of(path, "the whole file, with its rows under the header", csv_rows):
         row = {name.strip(): cell or "" for name, cell in cells.items()}
         if missing := [name for name in columns if name not in row]:
             message = f"{path}: no column {missing[0]}; there are {', '.join(row)}: give that form"
             raise EquipoiseError(message)
-        empty = False
-        yield f"{path}, row {number}", row
-    if empty:
-        message = f"{path}: no rows under a header: give the whole file"
-        raise EquipoiseError(message)
+        yield where, row
 
 
 def _template(text: str, question: Question, wordings: Wordings, where: str) -> Template:

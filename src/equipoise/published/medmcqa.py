@@ -21,7 +21,7 @@ from pydantic import Field, model_validator
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Frozen
-from equipoise.core.tables import required, table_rows, valid
+from equipoise.core.tables import required, rows_of, valid
 from equipoise.core.yamlfile import load_yaml
 from equipoise.exam.subsets import CLASSES, disease_counts
 from equipoise.metrics.effects import Estimate
@@ -215,8 +215,7 @@ def read_row(row: Mapping[str, Any], where: str) -> Question:
 def _rows(sources: Iterable[str]) -> Iterator[Question]:
     for source in sources:
         for path in locate(source, lambda sizes: sorted(filter(LABELLED.search, sizes))):
-            for number, row in table_rows(path):
-                where = f"{path}, row {number}"
+            for where, row in rows_of(path, "one question a row"):
                 if not {"question", "opa", "cop"} <= row.keys() and not {"prompt", "answer"} <= row.keys():
                     message = f"{where}: neither question, opa to opd and cop nor prompt and answer: give a file of "
                     message += "MedMCQA or EquiLens questions"
@@ -300,8 +299,8 @@ def _item(row: Question, question: str, gold: str, mapping: DiseaseMap) -> Item:
 def read_questions(path: Path) -> QuestionSet:
     """Read a city's question set, by id; a repeated id is an EquipoiseError that names both rows."""
     questions: QuestionSet = {}
-    for number, row in table_rows(path):
-        question = read_row(row, f"{path}, row {number}")
+    for where, row in rows_of(path, "one question a row"):
+        question = read_row(row, where)
         if question.id in questions:
             message = f"{question.where}: duplicate id {question.id!r} (first in {questions[question.id].where}): "
             message += "keep one of them; give the sets of several cities as several files"
@@ -312,14 +311,8 @@ def read_questions(path: Path) -> QuestionSet:
 
 def read_responses(path: Path) -> list[tuple[Question, str | None]]:
     """Read a file of responses, each with its question as far as the file gives it; None where there is no text."""
-    rows = []
-    for number, row in table_rows(path):
-        where = f"{path}, row {number}"
-        rows.append((read_row(row, where), response_text(row, where)))
-    if not rows:
-        message = f"{path}: no responses: give a file with one response a row"
-        raise EquipoiseError(message)
-    return rows
+    rows = rows_of(path, "a file with one response a row")
+    return [(read_row(row, where), response_text(row, where)) for where, row in rows]
 
 
 def response_text(row: Mapping[str, Any], where: str) -> str | None:

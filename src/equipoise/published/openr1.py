@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import json_value, read_text
-from equipoise.core.tables import json_rows, table_rows
+from equipoise.core.tables import json_rows, require_new, rows_of, table_rows
 from equipoise.openr1.rows import LICENCE, SOURCE, OpenR1Item
 from equipoise.published.fetch import PINNED, locate
 from equipoise.text.sentences import windows
@@ -47,13 +47,9 @@ def read_items(source: str, split: str = "test") -> Imported:
     keys: dict[str, str] = {}
     prompts: set[str] = set()
     for path in locate(source, lambda sizes: sorted(name for name in sizes if split in name)):
-        for number, row in _rows(path):
-            where = f"{path}, row {number}"
+        for where, row in rows_of(path, SHAPE.removeprefix("give "), _rows):
             name, prompt, answer, reasoning = _fields(row, where)
-            if name in keys:
-                message = f"{where}: duplicate id {name!r} (first in {keys[name]}): keep one of them"
-                raise EquipoiseError(message)
-            keys[name] = where
+            require_new(keys, name, where)
             if not prompt or not answer:
                 imported.empty.append(name)
             elif prompt in prompts:
