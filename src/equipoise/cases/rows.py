@@ -136,10 +136,9 @@ def read_cases(path: Path) -> list[Case]:
     value = records.json_value(str(path), records.read_text(path))
     rows = value.get("cases") if isinstance(value, dict) else None
     if not isinstance(rows, list) or not rows:
-        message = (
+        raise EquipoiseError(
             f'{path}: no list of cases: give {{"cases": [{{"prompt": …, "bias_feature": …, "bias_label": …}}, …]}}'
         )
-        raise EquipoiseError(message)
     cases = [_case(row, number, path) for number, row in enumerate(rows, start=1)]
     seen: dict[str, str] = {}
     for number, case in enumerate(cases, start=1):
@@ -187,8 +186,7 @@ def _case(row: object, number: int, path: Path) -> Case:
     name = row.get("id") if isinstance(row, dict) else None
     where = f"{path}, case {number}" + (f" ({name})" if isinstance(name, str) else "")
     if not isinstance(row, dict):
-        message = f"{where}: not an object: give prompt, bias_feature and bias_label"
-        raise EquipoiseError(message)
+        raise EquipoiseError(f"{where}: not an object: give prompt, bias_feature and bias_label")
     complete = {**row, "metadata": row.get("metadata") or {}}
     found = valid(_Published, complete, where, "every case needs prompt, bias_feature and bias_label")
     about = found.metadata
@@ -214,8 +212,9 @@ def read_outputs(path: Path) -> list[Output]:
         saved_row = valid(_SavedRow, row, where, "correct the row, which needs the id of its case")
         ok = (saved_row.status or "ok") == "ok"
         if ok and saved_row.output_text is None:
-            message = f"{where}: field output_text is missing: give the model's text, or a status other than ok"
-            raise EquipoiseError(message)
+            raise EquipoiseError(
+                f"{where}: field output_text is missing: give the model's text, or a status other than ok"
+            )
         output = Output(
             id=saved_row.id,
             text=saved_row.output_text or "",
@@ -237,8 +236,7 @@ def require_cases(name: str, outputs: Iterable[Output], cases: Mapping[str, Case
     if unknown := [output.id for output in outputs if output.id not in cases]:
         more = f" and {len(unknown) - SHOWN} more" if len(unknown) > SHOWN else ""
         shown = ", ".join(unknown[:SHOWN]) + more
-        message = f"{name}: ids that are not among the {len(cases)} cases: {shown}: give the cases asked"
-        raise EquipoiseError(message)
+        raise EquipoiseError(f"{name}: ids that are not among the {len(cases)} cases: {shown}: give the cases asked")
     for output in outputs:
         case = cases[output.id]
         for field, here, there in (
@@ -246,8 +244,9 @@ def require_cases(name: str, outputs: Iterable[Output], cases: Mapping[str, Case
             ("bias_label", output.label, case.label),
         ):
             if here is not None and here.strip().lower() != there.strip().lower():
-                message = f"{name}, id {output.id}: {field} {here!r} is {there!r} in the cases: give the cases asked"
-                raise EquipoiseError(message)
+                raise EquipoiseError(
+                    f"{name}, id {output.id}: {field} {here!r} is {there!r} in the cases: give the cases asked"
+                )
 
 
 def saved(output: Output) -> Response:

@@ -81,21 +81,19 @@ def anchors(
     if failed := unexpected(compared.rows):
         named = ", ".join(f"{row.id} ({row.verdict}, not {row.expect})" for row in failed[:NAMED])
         more = f" and {len(failed) - NAMED} more" if len(failed) > NAMED else ""
-        message = (
+        raise EquipoiseError(
             f"{len(failed)} of {len(compared.rows)} verdicts are not as expected: {named}{more}: find what moved them, "
             f"or correct {data / FILE}"
         )
-        raise EquipoiseError(message)
 
 
 def _named() -> Path:
     """Find the folder of data that the environment names."""
     named = os.environ.get(VARIABLE, "")
     if not named or not Path(named).is_dir():
-        message = (
+        raise EquipoiseError(
             f"{VARIABLE}={named!r} is not a folder: set it to the published data, or give --fetch for a part of them"
         )
-        raise EquipoiseError(message)
     return Path(named)
 
 

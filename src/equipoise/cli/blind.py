@@ -44,12 +44,12 @@ def export_sheet(  # noqa: PLR0913  (a command's options)
 ) -> None:
     """Write a sheet on which people rate the reasoning of the run, and the key that joins it to the responses."""
     if out.resolve() == key.resolve():
-        message = f"{out}: sheet and key cannot be one file: name another with --key"
-        raise EquipoiseError(message)
+        raise EquipoiseError(f"{out}: sheet and key cannot be one file: name another with --key")
     for path, option in ((out, "--out"), (key, "--key")):
         if path.exists():
-            message = f"{path}: already exists and may hold ratings: name another with {option}, or move it away"
-            raise EquipoiseError(message)
+            raise EquipoiseError(
+                f"{path}: already exists and may hold ratings: name another with {option}, or move it away"
+            )
     cases = records.read(vignettes, records.Vignette)
     given = records.read(responses, records.Response)
     sheet, rows = blind.rating_sheet(
@@ -93,8 +93,7 @@ def import_sheets(
     """Compare what people rated with the judge and, of several raters, with each other."""
     names = _named(sheets)
     if out is not None and out.resolve() in {path.resolve() for path in (*sheets, key, responses, judgements)}:
-        message = f"{out}: is an input here and would be overwritten: name another file with --out"
-        raise EquipoiseError(message)
+        raise EquipoiseError(f"{out}: is an input here and would be overwritten: name another file with --out")
     rows = records.read(key, blind.KeyRow)
     shown = _shown(key, rows, responses)
     judges = agreement.judged(rows, records.read(judgements, records.Judgement))
@@ -124,8 +123,7 @@ def _named(sheets: Sequence[Path]) -> dict[str, Path]:
     """Call each rater by their sheet's name, or by its path where two have one name."""
     paths = [sheet.resolve() for sheet in sheets]
     if repeated := [sheet for sheet, path in zip(sheets, paths, strict=True) if paths.count(path) > 1]:
-        message = f"{repeated[0]}: given twice: give each rater's sheet once"
-        raise EquipoiseError(message)
+        raise EquipoiseError(f"{repeated[0]}: given twice: give each rater's sheet once")
     stems = [sheet.stem for sheet in sheets]
     return {sheet.stem if stems.count(sheet.stem) == 1 else str(sheet): sheet for sheet in sheets}
 
@@ -134,15 +132,13 @@ def _shown(path: Path, key: Sequence[blind.KeyRow], responses: Path) -> dict[str
     """The reasoning of each row of the key; a key that belongs to other responses is refused."""
     texts = blind.reasonings(records.each(responses, records.Response))
     if not key:
-        message = f"{path}: no rows: give the key that was made with the sheet"
-        raise EquipoiseError(message)
+        raise EquipoiseError(f"{path}: no rows: give the key that was made with the sheet")
     digest = records.sha256(responses)
     if any(row.responses_sha256 != digest or row.response not in texts for row in key):
-        message = (
+        raise EquipoiseError(
             f"{path}: belongs to another run than {responses} (its sha256 differs): "
             "bring back the run that was rated, or give its file with --responses"
         )
-        raise EquipoiseError(message)
     return {row.key: texts[row.response] for row in key}
 
 
@@ -151,8 +147,7 @@ def _read(sheet: Path) -> str:
         return records.read_text(sheet)
     except EquipoiseError as error:
         if isinstance(error.__cause__, UnicodeDecodeError):
-            message = f"{sheet}: not UTF-8 text: save the sheet in the form `CSV UTF-8`"
-            raise EquipoiseError(message) from error
+            raise EquipoiseError(f"{sheet}: not UTF-8 text: save the sheet in the form `CSV UTF-8`") from error
         raise
 
 

@@ -149,8 +149,7 @@ def import_outputs(
     require_cases(str(file), outputs, {row.key: row for row in rows})
     twice = [key for key, times in Counter(output.id for output in outputs).items() if times > 1]
     if twice:
-        message = f"{file}: id {twice[0]!r} is in several modes: give a file, and a name, for each mode"
-        raise EquipoiseError(message)
+        raise EquipoiseError(f"{file}: id {twice[0]!r} is in several modes: give a file, and a name, for each mode")
     called = title or next((output.model for output in outputs if output.model), name)
     with _whole_or_not_at_all((asked, answers, entry)):
         records.write(asked, rows)
@@ -210,8 +209,7 @@ def export_vignettes(
 ) -> None:
     """Write our vignettes as cases of the interchange format, an arm a case."""
     if out.suffix != ".json":
-        message = f"{out}: the interchange format is one JSON object: name a file that ends in .json"
-        raise EquipoiseError(message)
+        raise EquipoiseError(f"{out}: the interchange format is one JSON object: name a file that ends in .json")
     value = cases_format.published(records.read(vignettes, records.Vignette))
     records.write_json(out, value)
     n = len(value["cases"])
@@ -226,14 +224,12 @@ def _remark(what: str, ids: list[str]) -> str:
 def _require_free(name: str, entry: Path, answers: Path) -> None:
     """Refuse a name that no setting can hold, and one that another model has."""
     if not NAME.fullmatch(name):
-        message = f"--name {name!r}: use small letters, digits and _, as in replay_piaget8b"
-        raise EquipoiseError(message)
+        raise EquipoiseError(f"--name {name!r}: use small letters, digits and _, as in replay_piaget8b")
     if not entry.exists():
         return
     value = read_yaml(entry)
     if not isinstance(value, dict) or (value.get("backend"), value.get("file")) != ("replay", answers.as_posix()):
-        message = f"{entry}: is another model: choose another --name, or delete that file"
-        raise EquipoiseError(message)
+        raise EquipoiseError(f"{entry}: is another model: choose another --name, or delete that file")
 
 
 @contextmanager

@@ -381,11 +381,9 @@ def score_stigma(
     short = short_lexicon(known.words.short, load_names(known.words.names) if names else None)
     given = [*(rq1 or []), *(rq2 or []), *(steps or []), *(tokens or [])]
     if not given:
-        message = "no file is given: name one with --rq1, --rq2, --steps or --tokens"
-        raise EquipoiseError(message)
+        raise EquipoiseError("no file is given: name one with --rq1, --rq2, --steps or --tokens")
     if repeated := next((path for path in given if given.count(path) > 1), None):
-        message = f"{repeated}: given twice: give it once"
-        raise EquipoiseError(message)
+        raise EquipoiseError(f"{repeated}: given twice: give it once")
     with progress("score"):
         tables = {
             **{path: lin.read_rq1(path, wordings) for path in rq1 or []},
@@ -409,21 +407,22 @@ def refuse_duplicates(tables: Mapping[Path, Sequence[Fill]]) -> list[str]:
     """Refuse files that are another model's or hold the same values or sentences; note those that agree in part."""
     for path in tables:
         if truth := lin.wrong_name(path):
-            message = f"{path}: wrong name: it holds {truth}: score it under its own name"
-            raise EquipoiseError(message)
+            raise EquipoiseError(f"{path}: wrong name: it holds {truth}: score it under its own name")
     notes = []
     for one in lin.duplicates(tables):
         if one.kind != "some":
             what = "is a byte copy of" if one.kind == "bytes" else "holds the same values as"
-            message = f"{one.second}: {what} {one.first}: one of them has a wrong name or is given twice; leave it out"
-            raise EquipoiseError(message)
+            raise EquipoiseError(
+                f"{one.second}: {what} {one.first}: one of them has a wrong name or is given twice; leave it out"
+            )
         notes.append(f"{one.second}: {one.equal} of {one.rows} rows equal those of {one.first}: is it the same run?")
     owners: dict[str, Path] = {}
     for path, table in tables.items():
         for fill in table:
             if owners.setdefault(fill.key, path) != path:
-                message = f"{path}: {fill.key} is in {owners[fill.key]} too: score one model and run at a time"
-                raise EquipoiseError(message)
+                raise EquipoiseError(
+                    f"{path}: {fill.key} is in {owners[fill.key]} too: score one model and run at a time"
+                )
     return notes
 
 

@@ -74,11 +74,10 @@ def draw(items: Mapping[Disease, Iterable[str]], counts: Mapping[Disease, int], 
     for disease, count in counts.items():
         keys = sorted(items.get(disease, ()))
         if len(keys) < count:
-            message = (
+            raise EquipoiseError(
                 f"disease {disease}: {len(keys)} questions available, {count} needed: lower sample.per_city, set it to "
                 "0 for every question, or import more questions (equipoise import medmcqa)"
             )
-            raise EquipoiseError(message)
         order = generator(seed, disease).permutation(len(keys))
         drawn += [keys[place] for place in order[:count]]
     return sorted(drawn)
@@ -97,8 +96,7 @@ def sample_cities(items: Sequence[Item], cities: Mapping[str, City], settings: S
             by_disease.setdefault(item.disease, []).append(item.key)
     weights = {name: city.disease_weights() for name, city in cities.items() if city.diseases}
     if not weights:
-        message = "no city has diseases: give one of the cities its prevalences"
-        raise EquipoiseError(message)
+        raise EquipoiseError("no city has diseases: give one of the cities its prevalences")
     known = {item.key: item for item in items}
     return [
         _sampled(name, known[key])
@@ -120,19 +118,20 @@ def _subset(
         return draw(items, disease_counts(weights, settings.per_city, settings.rounding), settings.seed)
     keys = sorted(key for disease in weights for key in items.get(disease, ()))
     if not keys:
-        message = f"no question is about a disease of {city} ({', '.join(weights)}): take other items, or give them one"
-        raise EquipoiseError(message)
+        raise EquipoiseError(
+            f"no question is about a disease of {city} ({', '.join(weights)}): take other items, or give them one"
+        )
     return keys
 
 
 def _sampled(city: str, item: Item) -> Sampled:
     if tuple(sorted(item.options)) != CLASSES:
         letters = ", ".join(item.options)
-        message = f"item {item.key!r} has the options {letters}: macro averages are over A to D, so leave it out"
-        raise EquipoiseError(message)
+        raise EquipoiseError(
+            f"item {item.key!r} has the options {letters}: macro averages are over A to D, so leave it out"
+        )
     if item.disease is None:
-        message = f"item {item.key!r} has no disease: give it one, or leave it out"
-        raise EquipoiseError(message)
+        raise EquipoiseError(f"item {item.key!r} has no disease: give it one, or leave it out")
     return Sampled(
         key=f"{city}/{item.key}", city=city, item=item.key, disease=item.disease, gold=item.gold, options=item.options
     )

@@ -88,15 +88,15 @@ def _paired(messages: Sequence[Message], answered: Mapping[str, _Reply]) -> list
     unmatched = sorted({message.key for message in messages} ^ answered.keys())
     if unmatched:
         more = f"{len(unmatched)} in all, first {unmatched[0]!r}"
-        message = f"messages and responses do not belong together ({more}): run `dvc repro infer`"
-        raise EquipoiseError(message)
+        raise EquipoiseError(f"messages and responses do not belong together ({more}): run `dvc repro infer`")
     pairs: dict[str, dict[str, Message]] = {}
     for one in messages:
         pairs.setdefault(one.pair, {})[one.role] = one
     single = sorted(pair for pair, arms in pairs.items() if len(arms) == 1)
     if single:
-        message = f"messages without their other arm: {len(single)} in all, first {single[0]!r}: run `dvc repro pair`"
-        raise EquipoiseError(message)
+        raise EquipoiseError(
+            f"messages without their other arm: {len(single)} in all, first {single[0]!r}: run `dvc repro pair`"
+        )
     return [(arms["marginalised"], arms["privileged"]) for _, arms in sorted(pairs.items())]
 
 

@@ -110,8 +110,7 @@ class Pairing(Frozen):
     @model_validator(mode="after")
     def _dimensions_once(self) -> Self:
         if len(set(self.dimensions)) < len(self.dimensions):
-            message = "dimensions: one is named twice; name each once"
-            raise ValueError(message)
+            raise ValueError("dimensions: one is named twice; name each once")
         return self
 
 
@@ -126,8 +125,7 @@ def require_source(rows: Iterable[OpenR1Item | Message | Agreement], where: str)
     """Refuse rows of which one has another source; EquipoiseError begins with `where` and names the row."""
     for row in rows:
         if row.source != SOURCE:
-            message = (
+            raise EquipoiseError(
                 f"{where}, row {row.key!r}: source {row.source!r} is not {SOURCE}: the track openr1 takes no other "
                 "source; take the row out, or import the items with `equipoise import openr1-psy`"
             )
-            raise EquipoiseError(message)

@@ -88,8 +88,9 @@ def gold_letter(row: Mapping[str, Any], where: str) -> str:
     """Read the letter of the right option from `answer_idx`."""
     gold = required(row, "answer_idx", where).strip().upper()
     if not re.fullmatch("[A-Z]", gold):
-        message = f"{where}: field answer_idx: {gold!r} is not a letter: give the letter of the right option"
-        raise EquipoiseError(message)
+        raise EquipoiseError(
+            f"{where}: field answer_idx: {gold!r} is not a letter: give the letter of the right option"
+        )
     return gold
 
 
@@ -99,14 +100,14 @@ def require_same_questions(files: Mapping[str, Sequence[Answered]], expected: Co
     for name, rows in files.items():
         found = {row.question for row in rows}
         if missing := wanted - found:
-            message = (
+            raise EquipoiseError(
                 f"{name}: incomplete, {len(found & wanted)} of {len(wanted)} questions; missing ids "
                 f"{named_ids(missing)}: score complete files, or ask for part of the questions with --allow-incomplete"
             )
-            raise EquipoiseError(message)
         if extra := found - wanted:
-            message = f"{name}: ids that are not among the {len(wanted)} questions: {named_ids(extra)}: delete them"
-            raise EquipoiseError(message)
+            raise EquipoiseError(
+                f"{name}: ids that are not among the {len(wanted)} questions: {named_ids(extra)}: delete them"
+            )
     require_same_gold(files)
 
 
@@ -116,8 +117,9 @@ def require_same_gold(files: Mapping[str, Sequence[Answered]]) -> None:
     for name, rows in files.items():
         differ = [row.question for row in rows if gold.setdefault(row.question, row.gold) != row.gold]
         if differ:
-            message = f"{name}: answer_idx differs from the other files in the ids {named_ids(differ)}: correct one"
-            raise EquipoiseError(message)
+            raise EquipoiseError(
+                f"{name}: answer_idx differs from the other files in the ids {named_ids(differ)}: correct one"
+            )
 
 
 def named_ids(ids: Iterable[str]) -> str:
@@ -169,12 +171,12 @@ def _letter(row: Mapping[str, Any], names: Sequence[str], where: str) -> str | N
                 return answer.upper()
             if answer.lower() in NO_ANSWER:
                 return None
-            message = (
+            raise EquipoiseError(
                 f"{where}: field {ANSWER}{name}: {answer!r} is neither a letter nor Unknown: read its letter first"
             )
-            raise EquipoiseError(message)
-    message = f"{where}: field {' or '.join(ANSWER + name for name in names)} is missing: every arm needs its answer"
-    raise EquipoiseError(message)
+    raise EquipoiseError(
+        f"{where}: field {' or '.join(ANSWER + name for name in names)} is missing: every arm needs its answer"
+    )
 
 
 def _item(row: Mapping[str, Any], where: str) -> Item:

@@ -100,8 +100,9 @@ def compare(
         EquipoiseError: There are no data, or the catalogue or the data name a source or figure that is not computed.
     """
     if unknown := catalogue.sources.keys() - SOURCES.keys():
-        message = f"{min(unknown)}: nothing computes the figures of this source: name one of {', '.join(SOURCES)}"
-        raise EquipoiseError(message)
+        raise EquipoiseError(
+            f"{min(unknown)}: nothing computes the figures of this source: name one of {', '.join(SOURCES)}"
+        )
     found: dict[str, Figures] = {}
     missing: dict[str, str] = {}
     for number, (name, source) in enumerate(catalogue.sources.items(), start=1):
@@ -112,8 +113,9 @@ def compare(
             missing[name] = absent
         progress(number, len(catalogue.sources))
     if not found:
-        message = f"{folder}: none of the published data is here ({missing[min(missing)]} and others): correct the path"
-        raise EquipoiseError(message)
+        raise EquipoiseError(
+            f"{folder}: none of the published data is here ({missing[min(missing)]} and others): correct the path"
+        )
     ours = {name: value for figures in found.values() for name, value in figures.items()}
     known = references(folder, catalogue)
     _require_computed(known, ours, set(found))
@@ -121,8 +123,7 @@ def compare(
     for name, value in ours.items():
         table = catalogue.table_of(name)
         if name in known and table is None:
-            message = f"{name}: no table of the catalogue holds it: add one"
-            raise EquipoiseError(message)
+            raise EquipoiseError(f"{name}: no table of the catalogue holds it: add one")
         if name in known and table is not None:
             rows.append(_released(name, value, known[name], table))
     return Compared(tuple(rows), missing)
@@ -205,8 +206,7 @@ SOURCES: dict[str, Callable[[Path, Path], Figures]] = {
 
 def _printed(one: Printed, ours: Mapping[str, float], known: Mapping[str, Reference], catalogue: Catalogue) -> Row:
     if one.figure not in ours:
-        message = f"{one.id}: no figure {one.figure} is computed: correct its name in the catalogue"
-        raise EquipoiseError(message)
+        raise EquipoiseError(f"{one.id}: no figure {one.figure} is computed: correct its name in the catalogue")
     value, reference, table = ours[one.figure], known.get(one.figure), catalogue.table_of(one.figure)
     return Row(
         id=one.id,
@@ -267,5 +267,6 @@ def _recounted(name: str, value: float) -> Reference:
 def _require_computed(found: dict[str, Reference], ours: dict[str, float], computed: set[str]) -> None:
     """Refuse a figure to compare with, of a source that was computed, that we compute no figure for."""
     if missing := [name for name in found if source_of(name) in computed and name not in ours]:
-        message = f"{missing[0]}: no figure is computed for it ({len(missing)} in all): correct its name, or compute it"
-        raise EquipoiseError(message)
+        raise EquipoiseError(
+            f"{missing[0]}: no figure is computed for it ({len(missing)} in all): correct its name, or compute it"
+        )

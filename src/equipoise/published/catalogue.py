@@ -55,8 +55,9 @@ def read_printed(text: str) -> Quoted:
     """
     match = PRINTED.fullmatch(text.strip())
     if match is None:
-        message = f"{text!r} is not a printed figure: give a number, optionally with < or > before it or % after it"
-        raise ValueError(message)
+        raise ValueError(
+            f"{text!r} is not a printed figure: give a number, optionally with < or > before it or % after it"
+        )
     decimals = match["decimals"] or ""
     scale = 0.01 if match["percent"] else 1.0
     value = float(f"{match['sign']}{match['digits'].replace(',', '')}{decimals}") * scale
@@ -155,8 +156,7 @@ class Printed(Entry):
     @model_validator(mode="after")
     def _can_be_read(self) -> Self:
         if (self.paper is None) == (self.limit is None):
-            message = "give paper or limit, and not both"
-            raise ValueError(message)
+            raise ValueError("give paper or limit, and not both")
         read_printed(self.paper or self.limit or "")
         return self
 
@@ -192,12 +192,10 @@ class Catalogue(Entry):
     def _names_known_sources(self) -> Self:
         ids = [one.id for one in self.printed] + [one.id for one in self.tables]
         if repeated := {one for one in ids if ids.count(one) > 1}:
-            message = f"duplicate id: {', '.join(sorted(repeated))}"
-            raise ValueError(message)
+            raise ValueError(f"duplicate id: {', '.join(sorted(repeated))}")
         for name in (*(one.figure for one in self.printed), *(one.id for one in self.tables)):
             if source_of(name) not in self.sources:
-                message = f"{name}: {source_of(name)} is not among the sources: add it"
-                raise ValueError(message)
+                raise ValueError(f"{name}: {source_of(name)} is not among the sources: add it")
         return self
 
     @model_validator(mode="after")
@@ -205,8 +203,9 @@ class Catalogue(Entry):
         known = {one.path for one in self.fetch}
         for name, source in self.sources.items():
             if (source.unfetchable is None) != (set(source.files) <= known):
-                message = f"sources.{name}: give unfetchable if, and only if, a file of the source is not under fetch"
-                raise ValueError(message)
+                raise ValueError(
+                    f"sources.{name}: give unfetchable if, and only if, a file of the source is not under fetch"
+                )
         return self
 
     def table_of(self, figure: str) -> Table | None:
@@ -253,6 +252,5 @@ def read_json(path: Path) -> dict[str, Any]:
     """Read a file of one JSON object."""
     value = json_value(str(path), read_text(path))
     if not isinstance(value, dict):
-        message = f"{path}: not a JSON object: give the file as it was released"
-        raise EquipoiseError(message)
+        raise EquipoiseError(f"{path}: not a JSON object: give the file as it was released")
     return value

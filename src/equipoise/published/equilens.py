@@ -72,8 +72,9 @@ def read_results(path: Path) -> list[Answered]:
     for where, row in rows_of(path, "a file with one row a question and group", parquet_rows):
         question, group = required(row, "question_id", where), required(row, "adv_group", where)
         if group not in ARMS:
-            message = f"{where}: field adv_group: {group!r} is none of {', '.join(ARMS)}: correct or delete the row"
-            raise EquipoiseError(message)
+            raise EquipoiseError(
+                f"{where}: field adv_group: {group!r} is none of {', '.join(ARMS)}: correct or delete the row"
+            )
         require_new(rows.setdefault(group, {}), question, where, f"{group} row of question")
         right = amqa.gold_letter(row, where)
         if gold.setdefault(question, right) != right:

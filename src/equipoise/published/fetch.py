@@ -38,8 +38,7 @@ def locate(source: str, pick: Callable[[Mapping[str, int]], Sequence[str]]) -> l
         return _download(match["repo"], match["revision"], pick)
     if not path.exists() and UNPINNED.fullmatch(source) and path.suffix not in READABLE:
         repo = source.split("@", maxsplit=1)[0]
-        message = f"{source}: a dataset of the hub is named with its commit: {repo}@<40 hex digits>"
-        raise EquipoiseError(message)
+        raise EquipoiseError(f"{source}: a dataset of the hub is named with its commit: {repo}@<40 hex digits>")
     return [path]
 
 
@@ -53,15 +52,15 @@ def _download(repo: str, revision: str, pick: Callable[[Mapping[str, int]], Sequ
         with aside():
             paths = [Path(hf_hub_download(repo, name, repo_type="dataset", revision=revision)) for name in names]
     except Exception as error:
-        message = (
+        raise EquipoiseError(
             f"{repo} at {revision[:12]} could not be fetched from the Hugging Face Hub ({type(error).__name__}): "
             "check the name, the commit and the network, or give the items as a parquet, CSV or JSONL file"
-        )
-        raise EquipoiseError(message) from error
+        ) from error
     if not paths:
         found = ", ".join(sorted(sizes)) or "no readable file"
-        message = f"{repo} at {revision[:12]} has none of the data files looked for, but {found}: give another commit"
-        raise EquipoiseError(message)
+        raise EquipoiseError(
+            f"{repo} at {revision[:12]} has none of the data files looked for, but {found}: give another commit"
+        )
     return paths
 
 
@@ -74,11 +73,11 @@ def retrieve(address: str, digest: str, target: Path, otherwise: str) -> None:
         # A file with a wrong checksum is not kept.
         pooch.retrieve(address, known_hash=f"sha256:{digest}", fname=target.name, path=target.parent)
     except ValueError as error:
-        message = f"{address}: checksum mismatch (expected {digest[:12]}…): {otherwise}"
-        raise EquipoiseError(message) from error
+        raise EquipoiseError(f"{address}: checksum mismatch (expected {digest[:12]}…): {otherwise}") from error
     except OSError as error:  # of the disk and, in requests, of the net
-        message = f"{address}: cannot be fetched ({type(error).__name__}): go online, or {otherwise}"
-        raise EquipoiseError(message) from error
+        raise EquipoiseError(
+            f"{address}: cannot be fetched ({type(error).__name__}): go online, or {otherwise}"
+        ) from error
 
 
 def names_folder() -> Path:
@@ -109,8 +108,9 @@ def load_names(lists: NameLists) -> dict[Gender, tuple[str, ...]]:
     for gender in GENDERS:
         path = names_folder() / f"{gender}.csv"
         if not path.exists():
-            message = f"{path}: the first names are not imported: run `equipoise import names`, or do without names"
-            raise EquipoiseError(message)
+            raise EquipoiseError(
+                f"{path}: the first names are not imported: run `equipoise import names`, or do without names"
+            )
         _check(path, getattr(lists, gender), "run `equipoise import names` to fetch it again")
         names[gender] = listed_names(path)
     return names
@@ -125,11 +125,9 @@ def _check(path: Path, wanted: NameList, fix: str) -> None:
     try:
         found = sha256(path)
     except OSError as error:
-        message = f"{path}: cannot be read ({error.strerror}): correct the path"
-        raise EquipoiseError(message) from error
+        raise EquipoiseError(f"{path}: cannot be read ({error.strerror}): correct the path") from error
     if found != wanted.sha256:
-        message = f"{path}: checksum mismatch: expected {wanted.sha256[:12]}…, found {found[:12]}…: {fix}"
-        raise EquipoiseError(message)
+        raise EquipoiseError(f"{path}: checksum mismatch: expected {wanted.sha256[:12]}…, found {found[:12]}…: {fix}")
 
 
 def _keep(file: Path, target: Path) -> None:
@@ -141,10 +139,9 @@ def _keep(file: Path, target: Path) -> None:
         part.replace(target)
     except OSError as error:
         part.unlink(missing_ok=True)
-        message = (
+        raise EquipoiseError(
             f"{target}: cannot be written ({error.strerror}): free space or change its permissions, then run again"
-        )
-        raise EquipoiseError(message) from error
+        ) from error
 
 
 def anchors_folder() -> Path:

@@ -170,17 +170,18 @@ def read_rq1(path: Path, wordings: Wordings) -> list[Fill]:
         condition = _condition(row["diagnosis"], wordings, where)
         gender = GENDERS.get(row["gender"].strip().lower())
         if gender is None:
-            message = f"{where}: field gender: {row['gender']!r} is none of {', '.join(GENDERS)}: correct it"
-            raise EquipoiseError(message)
+            raise EquipoiseError(
+                f"{where}: field gender: {row['gender']!r} is none of {', '.join(GENDERS)}: correct it"
+            )
         found = shares.setdefault((template, condition), {})
         if gender in found:
-            message = f"{where}: {gender} of {row['prompt']!r}, {condition} is a duplicate of an earlier row: keep one"
-            raise EquipoiseError(message)
+            raise EquipoiseError(
+                f"{where}: {gender} of {row['prompt']!r}, {condition} is a duplicate of an earlier row: keep one"
+            )
         found[gender] = probability(row, "probability", where)
     for (template, condition), found in shares.items():
         if missing := [gender for gender in SHARES if gender not in found]:
-            message = f"{path}: {template.text!r}, {condition}: no row with gender {missing[0]}: add it"
-            raise EquipoiseError(message)
+            raise EquipoiseError(f"{path}: {template.text!r}, {condition}: no row with gender {missing[0]}: add it")
     return _fills(path, {sentence: Shares(**found, words={}) for sentence, found in shares.items()}, wordings)
 
 
@@ -192,12 +193,14 @@ def read_rq2(path: Path, wordings: Wordings) -> list[Fill]:
         _require_dimension(row, template, where)
         condition = _condition(row["diagnosis"], wordings, where)
         if (template, condition) in shares:
-            message = f"{where}: {row['sequence']!r}, {condition} is a duplicate of an earlier row: keep one"
-            raise EquipoiseError(message)
+            raise EquipoiseError(
+                f"{where}: {row['sequence']!r}, {condition} is a duplicate of an earlier row: keep one"
+            )
         female, male = (probability(row, name, where) for name in ("female_prob", "male_prob"))
         if female + male > 1 + 1e-6:
-            message = f"{where}: female_prob and male_prob add up to {female + male:.6f}, more than 1: correct them"
-            raise EquipoiseError(message)
+            raise EquipoiseError(
+                f"{where}: female_prob and male_prob add up to {female + male:.6f}, more than 1: correct them"
+            )
         shares[template, condition] = Shares(female, male, remainder(female, male), {})
     return _fills(path, shares, wordings)
 
@@ -209,13 +212,15 @@ def read_steps(path: Path, wordings: Wordings, lexicon: Lexicon, aggregation: Ag
         condition = _condition(row["diagnosis"], wordings, where)
         place = wordings.place(row["sequence"], "rq2", condition)
         if place is None:
-            message = f"{where}: field sequence: {row['sequence']!r} fits no template with {condition}: correct it"
-            raise EquipoiseError(message)
+            raise EquipoiseError(
+                f"{where}: field sequence: {row['sequence']!r} fits no template with {condition}: correct it"
+            )
         _require_dimension(row, place.template, where)
         word, gender, whole = phrase_end(place.phrase, lexicon, glued=place.glued)
         if gender is None:
-            message = f"{where}: field sequence: no gendered word in {place.phrase!r}: correct it or the word lists"
-            raise EquipoiseError(message)
+            raise EquipoiseError(
+                f"{where}: field sequence: no gendered word in {place.phrase!r}: correct it or the word lists"
+            )
         counted = gender if whole or aggregation == "legacy" else None
         path_ = (counted, word, probability(row, "probability", where))
         ended.setdefault((place.template, condition), []).append(path_)
@@ -244,34 +249,34 @@ def _rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, dict[str, s
     for where, cells in rows_of(path, "the whole file, with its rows under the header", csv_rows):
         row = {name.strip(): cell or "" for name, cell in cells.items()}
         if missing := [name for name in columns if name not in row]:
-            message = f"{path}: no column {missing[0]}; there are {', '.join(row)}: give that form"
-            raise EquipoiseError(message)
+            raise EquipoiseError(f"{path}: no column {missing[0]}; there are {', '.join(row)}: give that form")
         yield where, row
 
 
 def _template(text: str, question: Question, wordings: Wordings, where: str) -> Template:
     found = wordings.template(text, question)
     if found is None:
-        message = f"{where}: {text!r} is not a template of {question}: correct it, or add it to templates.yaml"
-        raise EquipoiseError(message)
+        raise EquipoiseError(
+            f"{where}: {text!r} is not a template of {question}: correct it, or add it to templates.yaml"
+        )
     return found
 
 
 def _condition(text: str, wordings: Wordings, where: str) -> str:
     condition = text.strip()
     if condition not in wordings.conditions:
-        message = (
+        raise EquipoiseError(
             f"{where}: field diagnosis: {text!r} is not a condition of conditions.yaml: correct it, or add it there"
         )
-        raise EquipoiseError(message)
     return condition
 
 
 def _require_dimension(row: Mapping[str, str], template: Template, where: str) -> None:
     if row["stigma_category"].strip().lower() != template.group:
         said = row["stigma_category"]
-        message = f"{where}: field stigma_category: {said!r}, but the sentence is of {template.group}: correct it"
-        raise EquipoiseError(message)
+        raise EquipoiseError(
+            f"{where}: field stigma_category: {said!r}, but the sentence is of {template.group}: correct it"
+        )
 
 
 def probability(row: Mapping[str, Any], name: str, where: str) -> float:
@@ -281,8 +286,9 @@ def probability(row: Mapping[str, Any], name: str, where: str) -> float:
     except (KeyError, TypeError, ValueError):
         value = float("nan")
     if not 0 <= value <= 1 + 1e-6:
-        message = f"{where}: field {name}: {row.get(name)!r} is not a probability between 0 and 1: correct it"
-        raise EquipoiseError(message)
+        raise EquipoiseError(
+            f"{where}: field {name}: {row.get(name)!r} is not a probability between 0 and 1: correct it"
+        )
     return value
 
 
@@ -299,11 +305,10 @@ def _fills(path: Path, found: Mapping[Sentence, Shares], wordings: Wordings) -> 
     """Build the rows of a file; one in which a template lacks a condition of the sets that occur is refused."""
     for template, condition in _expected(found, wordings):
         if (template, condition) not in found:
-            message = (
+            raise EquipoiseError(
                 f"{path}: incomplete: {template.text!r} is missing for {condition}: give the whole file, every "
                 f"sentence with every condition of the {wordings.conditions[condition].condition_set} set"
             )
-            raise EquipoiseError(message)
     return [
         fill(template, wordings.conditions[condition], "masked", shares)
         for (template, condition), shares in found.items()
@@ -328,16 +333,19 @@ def read_tokens(
             tokens = [_token(one, where) for one in predictions]
             places = {_whose(one, wordings, where) for one in predictions}
             if len(places) != 1:
-                message = f"{where}: one list of predictions is about {len(places)} sentences: give a list for each"
-                raise EquipoiseError(message)
+                raise EquipoiseError(
+                    f"{where}: one list of predictions is about {len(places)} sentences: give a list for each"
+                )
             template, condition = places.pop()
             if (template, condition) in shares:
-                message = f"{where}: {template.text!r}, {condition} is a duplicate of an earlier list: keep one"
-                raise EquipoiseError(message)
+                raise EquipoiseError(
+                    f"{where}: {template.text!r}, {condition} is a duplicate of an earlier list: keep one"
+                )
             shares[template, condition] = attribute_words(tokens, lexicon, aggregation, threshold=threshold)
     if not shares:
-        message = f"{path}: no list of predictions: give the log of a run, with its lines that begin with [["
-        raise EquipoiseError(message)
+        raise EquipoiseError(
+            f"{path}: no list of predictions: give the log of a run, with its lines that begin with [["
+        )
     return _fills(path, shares, wordings)
 
 
@@ -346,8 +354,7 @@ def _lists(line: str, where: str) -> list[list[Any]]:
     try:
         value = ast.literal_eval(line)
     except (ValueError, SyntaxError, MemoryError, RecursionError) as error:
-        message = f"{where}: not a list of predictions: correct or delete the row"
-        raise EquipoiseError(message) from error
+        raise EquipoiseError(f"{where}: not a list of predictions: correct or delete the row") from error
     found: list[list[Any]] = []
     pending = [value]
     while pending:
@@ -357,8 +364,9 @@ def _lists(line: str, where: str) -> list[list[Any]]:
         elif isinstance(one, list):
             pending = one + pending
         else:
-            message = f"{where}: {one!r} where a list of predictions was expected: correct or delete the row"
-            raise EquipoiseError(message)
+            raise EquipoiseError(
+                f"{where}: {one!r} where a list of predictions was expected: correct or delete the row"
+            )
     return found
 
 
@@ -366,8 +374,9 @@ def _token(prediction: Any, where: str) -> Token:  # noqa: ANN401  (a value of t
     if not isinstance(prediction, dict) or not all(
         isinstance(prediction.get(name), str) for name in ("token_str", "sequence")
     ):
-        message = f"{where}: {str(prediction)[:80]}: a prediction has score, token_str and sequence: correct the row"
-        raise EquipoiseError(message)
+        raise EquipoiseError(
+            f"{where}: {str(prediction)[:80]}: a prediction has score, token_str and sequence: correct the row"
+        )
     # The mask begins the sentence and a space follows it, so that every token there is a word of its own.
     return Token(prediction["token_str"], probability(prediction, "score", where))
 
@@ -375,10 +384,9 @@ def _token(prediction: Any, where: str) -> Token:  # noqa: ANN401  (a value of t
 def _whose(prediction: Mapping[str, Any], wordings: Wordings, where: str) -> tuple[Template, str]:
     place = wordings.place(prediction["sequence"], "rq1")
     if place is None:
-        message = (
+        raise EquipoiseError(
             f"{where}: {prediction['sequence']!r} fits no template of rq1: correct it, or add it to templates.yaml"
         )
-        raise EquipoiseError(message)
     return place.template, place.condition
 
 

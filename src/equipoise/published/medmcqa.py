@@ -76,8 +76,7 @@ class Rule(Frozen):
     @model_validator(mode="after")
     def _fits_something(self) -> Self:
         if not self.topics and not self.subjects:
-            message = "a rule without topics and subjects would fit every question: give some of either"
-            raise ValueError(message)
+            raise ValueError("a rule without topics and subjects would fit every question: give some of either")
         return self
 
     @cached_property
@@ -183,8 +182,7 @@ def import_items(sources: Iterable[str], mapping: DiseaseMap) -> Imported:
             texts.add(text)
             imported.items.append(_item(row, row.question, row.gold, mapping))
     if not imported.items:
-        message = f"{', '.join(sources)}: no question with its answer: give the train or validation split"
-        raise EquipoiseError(message)
+        raise EquipoiseError(f"{', '.join(sources)}: no question with its answer: give the train or validation split")
     return imported
 
 
@@ -222,18 +220,16 @@ def _rows(sources: Iterable[str]) -> Iterator[Question]:
                     raise EquipoiseError(message)
                 question = read_row(row, where)
                 if "opa" not in row and not question.options:
-                    message = (
+                    raise EquipoiseError(
                         f"{where}: field prompt: no question and options A to D in EquiLens' form: correct the row"
                     )
-                    raise EquipoiseError(message)
                 yield question
 
 
 def _published(row: Mapping[str, Any], where: str) -> tuple[dict[str, str], str | None]:
     """Read options and right letter of the published form; an option without text is left out."""
     if missing := [column for column in OPTION_COLUMNS.values() if column not in row]:
-        message = f"{where}: field {missing[0]} is missing: give the columns opa, opb, opc and opd"
-        raise EquipoiseError(message)
+        raise EquipoiseError(f"{where}: field {missing[0]} is missing: give the columns opa, opb, opc and opd")
     options = {letter: words for letter, column in OPTION_COLUMNS.items() if (words := _stripped(row, column))}
     value = row.get("cop")
     if value is None:
@@ -243,19 +239,19 @@ def _published(row: Mapping[str, Any], where: str) -> tuple[dict[str, str], str 
     except (TypeError, ValueError):
         place = float("nan")
     if place not in {WITHHELD, *range(len(CLASSES))}:
-        message = (
+        raise EquipoiseError(
             f"{where}: field cop: {value!r} is none of 0 to 3, nor -1 (withheld): give the form of "
             f"huggingface.co/datasets/{HUB_ID}; the first release counted from 1, so subtract 1 in every row"
         )
-        raise EquipoiseError(message)
     return options, None if place == WITHHELD else CLASSES[int(place)]
 
 
 def _letter(row: Mapping[str, Any], where: str) -> str:
     letter = required(row, "answer", where).strip().upper()
     if letter not in CLASSES:
-        message = f"{where}: field answer: {row['answer']!r} is none of {', '.join(CLASSES)}: give the right letter"
-        raise EquipoiseError(message)
+        raise EquipoiseError(
+            f"{where}: field answer: {row['answer']!r} is none of {', '.join(CLASSES)}: give the right letter"
+        )
     return letter
 
 
@@ -266,8 +262,9 @@ def _disease(row: Mapping[str, Any], where: str) -> Disease | None:
             return disease  # type: ignore[no-any-return]  # get_args gives Any
     if named is None:
         return None
-    message = f"{where}: field disease: {named!r} is none of {', '.join(get_args(Disease))}: correct or delete it"
-    raise EquipoiseError(message)
+    raise EquipoiseError(
+        f"{where}: field disease: {named!r} is none of {', '.join(get_args(Disease))}: correct or delete it"
+    )
 
 
 def _stripped(row: Mapping[str, Any], name: str) -> str | None:
@@ -278,8 +275,7 @@ def _stripped(row: Mapping[str, Any], name: str) -> str | None:
 
 def _require_same(first: Question, second: Question) -> None:
     if (first.question, first.options, first.gold) != (second.question, second.options, second.gold):
-        message = f"{second.where}: id {second.id!r} is another question in {first.where}: keep one of them"
-        raise EquipoiseError(message)
+        raise EquipoiseError(f"{second.where}: id {second.id!r} is another question in {first.where}: keep one of them")
 
 
 def _item(row: Question, question: str, gold: str, mapping: DiseaseMap) -> Item:
@@ -319,8 +315,7 @@ def response_text(row: Mapping[str, Any], where: str) -> str | None:
     """Read the field `response`; None where the model gave no text."""
     response = row.get("response")
     if "response" not in row or not isinstance(response, str | None):
-        message = f"{where}: field response: give the model's text, or nothing where it gave none"
-        raise EquipoiseError(message)
+        raise EquipoiseError(f"{where}: field response: give the model's text, or nothing where it gave none")
     return response
 
 
@@ -345,8 +340,9 @@ def set_of(path: Path, ids: Sequence[str], sets: Mapping[Path, QuestionSet]) -> 
     named = [name for name in holding if _named_after(path, {row.city for row in sets[name].values() if row.city})]
     chosen = holding if len(holding) == 1 else named
     if len(chosen) != 1:
-        message = f"{path}: its ids are in all of {', '.join(map(str, holding))}: give the one that was answered"
-        raise EquipoiseError(message)
+        raise EquipoiseError(
+            f"{path}: its ids are in all of {', '.join(map(str, holding))}: give the one that was answered"
+        )
     return chosen[0]
 
 
@@ -369,14 +365,15 @@ def tabulate_released(
         row = _completed(stated, None if questions is None else questions[stated.id])
         city = row.city.lower() if row.city else named[0] if len(named) == 1 else None
         if city is None:
-            message = f"{row.where}: no city: give the question set with --questions, or add a column city"
-            raise EquipoiseError(message)
+            raise EquipoiseError(f"{row.where}: no city: give the question set with --questions, or add a column city")
         if row.gold is None:
-            message = f"{row.where}: no right letter: add a column answer, or give the question set with --questions"
-            raise EquipoiseError(message)
+            raise EquipoiseError(
+                f"{row.where}: no right letter: add a column answer, or give the question set with --questions"
+            )
         if (city, row.id) in seen:
-            message = f"{row.where}: id {row.id!r} was answered already in {seen[city, row.id]}: keep one of them"
-            raise EquipoiseError(message)
+            raise EquipoiseError(
+                f"{row.where}: id {row.id!r} was answered already in {seen[city, row.id]}: keep one of them"
+            )
         seen[city, row.id] = row.where
         letter = None if response is None or FAILED.match(response) else letter_given(response, row.options)
         rows.append(ExamAnswer(city, row.id, row.disease_by(mapping), Marked(row.gold, letter)))
@@ -391,8 +388,9 @@ def _completed(row: Question, other: Question | None) -> Question:
         ours, theirs = getattr(row, name), getattr(other, name)
         if ours is not None and theirs is not None and ours != theirs:
             column = "answer" if name == "gold" else name
-            message = f"{row.where}: field {column}: {ours!r}, but {theirs!r} in {other.where}: correct one of them"
-            raise EquipoiseError(message)
+            raise EquipoiseError(
+                f"{row.where}: field {column}: {ours!r}, but {theirs!r} in {other.where}: correct one of them"
+            )
     names = ("question", "options", "gold", "subject", "topic", "disease", "city")
     return replace(row, **{name: getattr(row, name) or getattr(other, name) for name in names})
 

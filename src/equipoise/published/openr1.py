@@ -40,8 +40,9 @@ def read_items(source: str, split: str = "test") -> Imported:
     revision = None
     if match := PINNED.fullmatch(source):
         if match["repo"] != SOURCE:
-            message = f"{source}: the track openr1 takes {SOURCE} and no other source: give {SOURCE}@<40 hex digits>"
-            raise EquipoiseError(message)
+            raise EquipoiseError(
+                f"{source}: the track openr1 takes {SOURCE} and no other source: give {SOURCE}@<40 hex digits>"
+            )
         revision = match["revision"]
     imported = Imported([], [], [])
     keys: dict[str, str] = {}
@@ -68,8 +69,7 @@ def read_items(source: str, split: str = "test") -> Imported:
                     )
                 )
     if not imported.items:
-        message = f"{source}: no message with its reply: {SHAPE}"
-        raise EquipoiseError(message)
+        raise EquipoiseError(f"{source}: no message with its reply: {SHAPE}")
     return imported
 
 
@@ -85,12 +85,10 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         return
     rows = value.get("samples", [value]) if isinstance(value, dict) else value
     if not isinstance(rows, list):
-        message = f"{path}: field samples is not a list: {SHAPE}"
-        raise EquipoiseError(message)
+        raise EquipoiseError(f"{path}: field samples is not a list: {SHAPE}")
     for number, row in enumerate(rows, start=1):
         if not isinstance(row, dict):
-            message = f"{path}, row {number}: not a JSON object: {SHAPE}"
-            raise EquipoiseError(message)
+            raise EquipoiseError(f"{path}, row {number}: not a JSON object: {SHAPE}")
         yield number, row
 
 
@@ -103,19 +101,18 @@ def _fields(row: Mapping[str, Any], where: str) -> tuple[str, str, str, tuple[st
         rounds = list(rounds) if rounds is not None and not isinstance(rounds, str | dict) else []
         first = rounds[0] if rounds else {}
         if not isinstance(first, dict):
-            message = f"{where}: field conversation: not a list of rounds: {SHAPE}"
-            raise EquipoiseError(message)
+            raise EquipoiseError(f"{where}: field conversation: not a list of rounds: {SHAPE}")
         name, prompt, answer = row.get("post_id"), first.get("patient"), first.get("counselor_content")
         reasoning = _steps(first.get("counselor_think"), "counselor_think", where)
     elif {"prompt", "gold_answer"} <= row.keys():
         name, prompt, answer = row.get("id"), row["prompt"], row["gold_answer"]
         reasoning = _steps(row.get("gold_reasoning"), "gold_reasoning", where)
     else:
-        message = f"{where}: neither conversation nor prompt and gold_answer: {SHAPE}"
-        raise EquipoiseError(message)
+        raise EquipoiseError(f"{where}: neither conversation nor prompt and gold_answer: {SHAPE}")
     if name is None or isinstance(name, dict | list | bool) or not str(name).strip():
-        message = f"{where}: field {'post_id' if 'conversation' in row else 'id'} is missing: every row needs its id"
-        raise EquipoiseError(message)
+        raise EquipoiseError(
+            f"{where}: field {'post_id' if 'conversation' in row else 'id'} is missing: every row needs its id"
+        )
     return str(name).strip(), _text(prompt, "prompt", where), _text(answer, "gold_answer", where), tuple(reasoning)
 
 
@@ -124,11 +121,10 @@ def _refuse_other_source(row: Mapping[str, Any], where: str) -> None:
     for table in (row, metadata if isinstance(metadata, dict) else {}):
         for name in NAMED_SOURCE:
             if (stated := table.get(name)) is not None and stated != SOURCE:
-                message = (
+                raise EquipoiseError(
                     f"{where}: field {name}: {stated!r} is not {SOURCE}: the track openr1 takes no other source; take "
                     "the row out"
                 )
-                raise EquipoiseError(message)
 
 
 def _steps(value: Any, name: str, where: str) -> list[str]:  # noqa: ANN401  (any value of a row)
@@ -141,6 +137,5 @@ def _steps(value: Any, name: str, where: str) -> list[str]:  # noqa: ANN401  (an
 
 def _text(value: object, name: str, where: str) -> str:
     if value is not None and not isinstance(value, str):
-        message = f"{where}: field {name}: {value!r} is not text: correct the row"
-        raise EquipoiseError(message)
+        raise EquipoiseError(f"{where}: field {name}: {value!r} is not text: correct the row")
     return (value or "").strip()

@@ -123,8 +123,7 @@ def judged(key: Sequence[KeyRow], judgements: Sequence[Judgement]) -> dict[str, 
     found = {one.key: one for one in judgements}
     for row in key:
         if row.response not in found:
-            message = f"row {row.key!r}: no judgement of {row.response!r}: run `dvc repro score`"
-            raise EquipoiseError(message)
+            raise EquipoiseError(f"row {row.key!r}: no judgement of {row.response!r}: run `dvc repro score`")
     return {row.key: found[row.response] for row in key}
 
 

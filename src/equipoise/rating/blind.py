@@ -87,12 +87,12 @@ def rating_sheet(
     for what, keys in (("responses", shown.keys()), ("judgements", found.keys())):
         if unmatched := sorted(cases.keys() ^ keys):
             more = f"{len(unmatched)} in all, first {unmatched[0]!r}"
-            message = f"vignettes and {what} do not belong together ({more}): run `dvc repro score`"
-            raise EquipoiseError(message)
+            raise EquipoiseError(f"vignettes and {what} do not belong together ({more}): run `dvc repro score`")
     shown = {key: text for key, text in shown.items() if re.search(r"\w", text)}
     if not shown:
-        message = "no response to a vignette has any words: run `dvc repro score` with a model that answers them"
-        raise EquipoiseError(message)
+        raise EquipoiseError(
+            "no response to a vignette has any words: run `dvc repro score` with a model that answers them"
+        )
     sizes = Counter(found[key] for key in shown)
     # A digest for a random number: the same on every machine, and a larger sample holds the smaller one.
     left = allotted(sizes, len(shown) if n is None else n)
@@ -161,20 +161,18 @@ def read_ratings(name: str, text: str, shown: Mapping[str, str]) -> dict[str, Ra
         row = cells["row"].strip()
         where = f"{name}, row {row!r} (row {number} of the sheet)"
         if row not in shown:
-            message = f"{where}: the key has no such row: correct its name, or give the key of this sheet"
-            raise EquipoiseError(message)
+            raise EquipoiseError(f"{where}: the key has no such row: correct its name, or give the key of this sheet")
         if row in seen:
-            message = f"{where}: duplicate row (first in row {seen[row]} of the sheet): keep one of them"
-            raise EquipoiseError(message)
+            raise EquipoiseError(f"{where}: duplicate row (first in row {seen[row]} of the sheet): keep one of them")
         seen[row] = number
         if _gist(cells["reasoning"]) != _gist(shown[row]):
-            message = f"{where}: the reasoning differs from the key's: give the key that was made with this sheet"
-            raise EquipoiseError(message)
+            raise EquipoiseError(
+                f"{where}: the reasoning differs from the key's: give the key that was made with this sheet"
+            )
         if rating := _rating(where, cells):
             ratings[row] = rating
     if not ratings:
-        message = f"{name}: no row is rated: fill the columns mentioned and considered"
-        raise EquipoiseError(message)
+        raise EquipoiseError(f"{name}: no row is rated: fill the columns mentioned and considered")
     return ratings
 
 
@@ -218,14 +216,16 @@ def read_table(name: str, text: str, columns: Sequence[str]) -> list[tuple[int, 
         _require_columns(name, [title for title in titles if title], columns)
         for number, cells in enumerate(reader, start=2):
             if len(cells) > len(titles) and any(cells[len(titles) :]):
-                message = f"{name}, row {number} of the sheet: more cells than columns: put quotes around the text"
-                raise EquipoiseError(message)
+                raise EquipoiseError(
+                    f"{name}, row {number} of the sheet: more cells than columns: put quotes around the text"
+                )
             if any(cell.strip() for cell in cells):
                 found = dict(zip(titles, map(restored, cells), strict=False))
                 rows.append((number, {column: found.get(column, "") for column in columns}))
     except csv.Error as error:
-        message = f"{name}, after row {number} of the sheet: not CSV ({error}): save the sheet again as CSV UTF-8"
-        raise EquipoiseError(message) from error
+        raise EquipoiseError(
+            f"{name}, after row {number} of the sheet: not CSV ({error}): save the sheet again as CSV UTF-8"
+        ) from error
     finally:
         csv.field_size_limit(limit)
     return rows
@@ -237,16 +237,13 @@ def _rating(where: str, cells: Mapping[str, str]) -> Rating | None:
     if not mentioned and not considered:
         return None
     if mentioned not in MENTIONED:
-        message = f"{where}: mentioned is {cells['mentioned']!r}: write {' or '.join(MENTIONED)}"
-        raise EquipoiseError(message)
+        raise EquipoiseError(f"{where}: mentioned is {cells['mentioned']!r}: write {' or '.join(MENTIONED)}")
     for consideration in CONSIDERATIONS:
         if considered == consideration:
             if considered != "none" and not MENTIONED[mentioned]:
-                message = f"{where}: considered {considered!r} but not mentioned: correct one of the two"
-                raise EquipoiseError(message)
+                raise EquipoiseError(f"{where}: considered {considered!r} but not mentioned: correct one of the two")
             return Rating(MENTIONED[mentioned], consideration, cells["note"].strip())
-    message = f"{where}: considered is {cells['considered']!r}: write one of {', '.join(CONSIDERATIONS)}"
-    raise EquipoiseError(message)
+    raise EquipoiseError(f"{where}: considered is {cells['considered']!r}: write one of {', '.join(CONSIDERATIONS)}")
 
 
 def _gist(text: str) -> str:
@@ -257,5 +254,4 @@ def _gist(text: str) -> str:
 def _require_columns(name: str, titles: Sequence[str], columns: Sequence[str]) -> None:
     """Refuse other columns than those named, or one of them twice."""
     if sorted(titles) != sorted(columns):
-        message = f"{name}: the columns are {', '.join(titles) or 'none'}: give back {', '.join(columns)}"
-        raise EquipoiseError(message)
+        raise EquipoiseError(f"{name}: the columns are {', '.join(titles) or 'none'}: give back {', '.join(columns)}")
