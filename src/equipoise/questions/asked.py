@@ -55,8 +55,7 @@ def letter_of(response: Response, options: Mapping[str, str]) -> str | None:
     if response.replies:
         return read_letter(response.replies[-1], options).letter
     if not response.log_likelihood:
-        message = f"response {response.key!r} has neither a reply nor likelihoods: ask the model again"
-        raise EquipoiseError(message)
+        raise EquipoiseError(f"response {response.key!r} has neither a reply nor likelihoods: ask the model again")
     return min(response.log_likelihood, key=lambda letter: (-response.log_likelihood[letter], letter))
 
 

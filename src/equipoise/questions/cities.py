@@ -34,8 +34,7 @@ class Composition(Frozen):
     def _adds_up(self) -> Self:
         total = sum(self.proportions.values())
         if abs(total - 1) > TOLERANCE:
-            message = f"proportions add up to {total:.6g}: make them add up to 1"
-            raise ValueError(message)
+            raise ValueError(f"proportions add up to {total:.6g}: make them add up to 1")
         if self.reference not in self.proportions:
             message = f"reference {self.reference!r} is not one of the groups: give {' or '.join(self.proportions)}"
             raise ValueError(message)
@@ -64,8 +63,7 @@ class City(Frozen):
     @model_validator(mode="after")
     def _groups_are_the_attributes_own(self) -> Self:
         if not self.composition and not self.diseases:
-            message = "a city needs composition or diseases: add one of the two"
-            raise ValueError(message)
+            raise ValueError("a city needs composition or diseases: add one of the two")
         for attribute, composition in self.composition.items():
             wanted = list(GROUPS[attribute].values())
             if composition.proportions.keys() != set(wanted):

@@ -37,8 +37,7 @@ class Choices(Row):
     @model_validator(mode="after")
     def _gold_is_an_option(self) -> Self:
         if self.gold not in self.options:
-            message = f"gold {self.gold!r} is not one of the options {', '.join(self.options)}"
-            raise ValueError(message)
+            raise ValueError(f"gold {self.gold!r} is not one of the options {', '.join(self.options)}")
         return self
 
 

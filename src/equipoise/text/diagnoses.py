@@ -106,8 +106,7 @@ class Diagnoses(Frozen):
                     message = f"kinds, {broader!r}: {name!r} does not begin a group: give a group's first wording"
                     raise ValueError(message)
             if broader in self._below(broader):
-                message = f"kinds, {broader!r}: is below itself: remove it there"
-                raise ValueError(message)
+                raise ValueError(f"kinds, {broader!r}: is below itself: remove it there")
         return self
 
     def meaning(self, text: str) -> Meaning:

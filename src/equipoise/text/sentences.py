@@ -44,8 +44,7 @@ def windows(text: str, *, sentences: int, stride: int, longest: int = LONGEST_SE
         ValueError: `stride` is not within 1 and `sentences`, which would leave sentences unread.
     """
     if not 1 <= stride <= sentences:
-        message = f"stride {stride} must lie between 1 and sentences = {sentences}, or sentences go unread"
-        raise ValueError(message)
+        raise ValueError(f"stride {stride} must lie between 1 and sentences = {sentences}, or sentences go unread")
     spans = sentence_spans(text, longest=longest)
     found: list[str] = []
     for first in range(0, len(spans), stride):

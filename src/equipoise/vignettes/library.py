@@ -153,8 +153,7 @@ def _parse(rows: list[Any], model: type[Frozen], where: str) -> dict[str, Frozen
         try:
             instance = model.model_validate(row)
         except ValidationError as error:
-            message = f"{place}: {_fault(error.errors())}"
-            raise EquipoiseError(message) from error
+            raise EquipoiseError(f"{place}: {_fault(error.errors())}") from error
         if name in parsed:
             _refuse(place, f"field id: the id {name!r} is used twice; give each row an id of its own")
         parsed[str(name)] = instance
@@ -276,5 +275,4 @@ def _expect(where: Path, what: str, found: int, planned: int) -> None:
 
 
 def _refuse(where: Path | str, what: str) -> NoReturn:
-    message = f"{where}: {what}"
-    raise EquipoiseError(message)
+    raise EquipoiseError(f"{where}: {what}")

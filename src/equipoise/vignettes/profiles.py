@@ -61,8 +61,7 @@ def build(library: Library, profile: Profile) -> tuple[Vignette, ...]:
     """
     if profile not in get_args(Profile):
         known = ", ".join(get_args(Profile))
-        message = f"params.yaml: field build.profile: unknown profile {profile!r}; write one of {known}"
-        raise EquipoiseError(message)
+        raise EquipoiseError(f"params.yaml: field build.profile: unknown profile {profile!r}; write one of {known}")
     if profile == "powered":
         planned = plan(library)
     else:
@@ -137,11 +136,10 @@ def _group(
         filled = (_fill(library, case, here, used, texts) for case in sorted(cases, key=case_cost))
         chosen = next((parts for parts in filled if parts), None)
         if chosen is None:
-            message = (
+            raise EquipoiseError(
                 f"data/raw: the library supplies {number} pairs for {'+'.join(dimensions)}, and powered needs {n}; "
                 "add presentations with a stereotype of these dimensions, or contrasts, that fit the personas"
             )
-            raise EquipoiseError(message)
         presentation, persona = chosen.presentation.id, ("persona", chosen.persona.id)
         here.update([presentation, persona, chosen.stereotype, (presentation, chosen.contrasts)])
         here.update(contrast.id for contrast in chosen.contrasts)
@@ -194,8 +192,7 @@ def vignette_prompt(vignette: Vignette, build: Build) -> Prompt:
 def validate(vignettes: Sequence[Vignette]) -> None:
     """Raise EquipoiseError at the first row or pair that is unsound, naming its key and field."""
     if not vignettes:
-        message = "vignettes: no rows; build at least one pair"
-        raise EquipoiseError(message)
+        raise EquipoiseError("vignettes: no rows; build at least one pair")
     pairs: defaultdict[str, list[Vignette]] = defaultdict(list)
     keys: set[str] = set()
     texts: dict[str, str] = {}
@@ -281,5 +278,4 @@ def _check_pair(rows: list[Vignette]) -> None:
 
 
 def _refuse(row: Vignette, field: str, what: str) -> NoReturn:
-    message = f"vignettes: {row.key}: field {field}: {what}"
-    raise EquipoiseError(message)
+    raise EquipoiseError(f"vignettes: {row.key}: field {field}: {what}")

@@ -70,14 +70,11 @@ class Persona(Frozen):
     def _rules(self) -> Self:
         low, high = band_limits(self.age_band)
         if not low <= self.age <= high:
-            message = f"age {self.age} lies outside age_band {self.age_band}; correct one of the two"
-            raise ValueError(message)
+            raise ValueError(f"age {self.age} lies outside age_band {self.age_band}; correct one of the two")
         if self.risk == "high" and self.safety is None:
-            message = "risk is high but safety is missing; add what a safe answer must include"
-            raise ValueError(message)
+            raise ValueError("risk is high but safety is missing; add what a safe answer must include")
         if found := REVEALING.search(self.background):
-            message = f"background states a demographic ({found.group()!r}); write 'the patient' or they"
-            raise ValueError(message)
+            raise ValueError(f"background states a demographic ({found.group()!r}); write 'the patient' or they")
         return self
 
 
@@ -118,10 +115,9 @@ class Presentation(Frozen):
             raise ValueError(message)
         for dimension, stereotype in self.stereotypes.items():
             if shared := shared_name((self.expected, stereotype.answer, *self.distractors)):
-                message = (
+                raise ValueError(
                     f"{shared!r} names two answers (stereotypes.{dimension}); give every answer wordings of its own"
                 )
-                raise ValueError(message)
         return self
 
 
@@ -186,16 +182,13 @@ class Contrast(Frozen):
             raise ValueError(message)
         kind = kinds.pop()
         if (kind == "age") != (self.dimension == "age") or (kind == "noun" and self.dimension != "gender"):
-            message = (
+            raise ValueError(
                 f"a contrast of dimension {self.dimension} cannot set the {kind}; ages belong to age, nouns to gender"
             )
-            raise ValueError(message)
         if getattr(self.marginalised, kind) == getattr(self.privileged, kind):
-            message = f"both arms have the same {kind}; make them differ"
-            raise ValueError(message)
+            raise ValueError(f"both arms have the same {kind}; make them differ")
         if self.marginalised.feature.casefold() == self.privileged.feature.casefold():
-            message = "both arms have the same feature; make them differ"
-            raise ValueError(message)
+            raise ValueError("both arms have the same feature; make them differ")
         return self
 
     def arm(self, role: Role) -> Arm:
@@ -236,25 +229,20 @@ def shared_name(answers: tuple[Answer, ...]) -> str | None:
 
 def _check_ages(ages: Ages) -> None:
     if ages[0] > ages[1]:
-        message = f"ages {list(ages)} run backwards; write [youngest, oldest]"
-        raise ValueError(message)
+        raise ValueError(f"ages {list(ages)} run backwards; write [youngest, oldest]")
 
 
 def _check_text(text: str) -> None:
     body = text.removeprefix("{patient} {setting} ")
     if body == text or "{" in body or "}" in body:
-        message = "text must begin '{patient} {setting} ' and have no other braces; move or remove them"
-        raise ValueError(message)
+        raise ValueError("text must begin '{patient} {setting} ' and have no other braces; move or remove them")
     if "\n" in text:
-        message = "text has a line break; write it as one paragraph (YAML folds lines after '>-')"
-        raise ValueError(message)
+        raise ValueError("text has a line break; write it as one paragraph (YAML folds lines after '>-')")
     if found := REVEALING.search(body):
-        message = f"text states a demographic ({found.group()!r}); write 'the patient' or they"
-        raise ValueError(message)
+        raise ValueError(f"text states a demographic ({found.group()!r}); write 'the patient' or they")
     n_words, n_sentences = len(text.split()), len(sentence_spans(text, longest=len(text) + 1))
     if not WORDS[0] <= n_words <= WORDS[1]:
-        message = f"text has {n_words} words; write {WORDS[0]} to {WORDS[1]}"
-        raise ValueError(message)
+        raise ValueError(f"text has {n_words} words; write {WORDS[0]} to {WORDS[1]}")
     if not SENTENCES[0] <= n_sentences <= SENTENCES[1] or not text.endswith("."):
         message = f"text has {n_sentences} sentences; write {SENTENCES[0]} to {SENTENCES[1]}, ending in a full stop"
         raise ValueError(message)

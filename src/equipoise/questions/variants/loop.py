@@ -115,8 +115,7 @@ def _drafts(tasks: Sequence[Request], generate: Generate, fuse: Fuse) -> list[tu
         if background is not None:
             written.append((task, background))
         elif task.number == 1:
-            message = f"{task.key}: the generator has no background: choose one that covers this arm"
-            raise EquipoiseError(message)
+            raise EquipoiseError(f"{task.key}: the generator has no background: choose one that covers this arm")
     texts = fuse([(task.item, background) for task, background in written]) if written else []
     return [
         (task, _variant(task.item, task.key, text, task.arm, background, task.number))

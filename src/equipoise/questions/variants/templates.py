@@ -31,8 +31,7 @@ class Grammatical(Frozen):
     @model_validator(mode="after")
     def _slots_are_known(self) -> Self:
         if unknown := set(re.findall(r"\{(\w*)\}", self.model_dump_json())) - SLOTS:
-            message = f"no such slot: {{{min(unknown)}}}; use {', '.join(sorted(SLOTS))}"
-            raise ValueError(message)
+            raise ValueError(f"no such slot: {{{min(unknown)}}}; use {', '.join(sorted(SLOTS))}")
         return self
 
 
@@ -71,8 +70,7 @@ class Themes(Grammatical):
     @model_validator(mode="after")
     def _one_theme_fits_all(self) -> Self:
         if all(theme.unless for theme in self.themes.values()):
-            message = "every theme has a guard; leave one without, so that any vignette has a theme"
-            raise ValueError(message)
+            raise ValueError("every theme has a guard; leave one without, so that any vignette has a theme")
         return self
 
 
@@ -88,8 +86,7 @@ class AgentPrompt(Frozen):
     @model_validator(mode="after")
     def _slots_are_there(self) -> Self:
         if set(_SLOT.findall(self.user)) != set(self.slots):
-            message = f"user needs the slots {', '.join(f'{{{slot}}}' for slot in self.slots)}, and no others"
-            raise ValueError(message)
+            raise ValueError(f"user needs the slots {', '.join(f'{{{slot}}}' for slot in self.slots)}, and no others")
         return self
 
 

@@ -249,8 +249,7 @@ class Replay:
         for item, background in pairs:
             if (item.key, background) not in self.texts:
                 fix = f"no stored text has the background {background[:40]!r}: replay the run it is of"
-                message = f"item {item.key}: {fix}"
-                raise EquipoiseError(message)
+                raise EquipoiseError(f"item {item.key}: {fix}")
         return [self.texts[item.key, background] for item, background in pairs]
 
 
