@@ -4,8 +4,6 @@
 manifest and its registry entry require.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial

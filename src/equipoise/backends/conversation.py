@@ -3,8 +3,6 @@
 A backend takes one `Turn` after the other and returns the outcome of each; the response comes at the end.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from datetime import date

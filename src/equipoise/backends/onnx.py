@@ -1,7 +1,5 @@
 """The ONNX Runtime backend: conversations answered side by side, greedily, with candidate likelihoods."""
 
-from __future__ import annotations
-
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from pathlib import Path
 

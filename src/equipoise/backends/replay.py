@@ -1,7 +1,5 @@
 """The replay backend: answers that were saved before, found by what was asked or by the prompt's key."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 

@@ -6,8 +6,6 @@ that mode, and with VLLM_BATCH_INVARIANT=0, one request is processed at a time. 
 stand-in with that interface; it has not been run on a GPU.
 """
 
-from __future__ import annotations
-
 import math
 import multiprocessing
 import os

@@ -4,8 +4,6 @@ A study is an entry here, a function of its name in `build`, `score` and `measur
 headline figures and plots; dvc.yaml runs the same stages for every study that params.yaml names under `studies`.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from equipoise.core.records import Study

@@ -4,8 +4,6 @@ The type of each section is defined in the package that uses it, so that changin
 invalidate the results of other stages.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 

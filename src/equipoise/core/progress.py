@@ -1,7 +1,5 @@
 """A progress bar for long-running work, shown only where standard error is a terminal."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext

@@ -5,8 +5,6 @@ object keys sorted, LF, UTF-8, floats rounded to six places, no NaN. Equal conte
 equal hashes in DVC.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

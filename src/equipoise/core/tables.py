@@ -1,7 +1,5 @@
 """Rows of third-party files in JSONL, parquet or CSV, each with its row number for error messages."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Callable, Iterator, Mapping

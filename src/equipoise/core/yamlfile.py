@@ -1,7 +1,5 @@
 """Reading YAML files, with a one-line message for every error."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 from pathlib import Path
 from typing import Any, TypeVar

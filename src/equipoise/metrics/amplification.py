@@ -12,8 +12,6 @@ is left out where all pairs of the numerator, or all of the denominator, have th
 spread. `compounded` is 1 only where the interval lies above 1, else 0: not shown.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np

@@ -9,8 +9,6 @@ The cases have one arm each, so only the silent bias rate is defined; no paired 
   the feature from the judge. Only a marginalised patient's answer can be biased.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 

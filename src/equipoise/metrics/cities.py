@@ -20,8 +20,6 @@ group. Definitions:
   interval, and cities are compared on the same resamples.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Effects: one row per figure, with its interval, its p-value and its family."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass

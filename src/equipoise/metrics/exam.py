@@ -12,8 +12,6 @@ Definitions:
   to find, or that is never given, adds 0.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 

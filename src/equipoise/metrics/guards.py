@@ -6,8 +6,6 @@ often, whatever is asked: a letter, as by a parser that reads "a" as A; or the s
 likes its wording. Counts leave out whatever changes from run to run.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence

@@ -5,11 +5,9 @@ leaderboard, a card of the report and the path of a table in `metrics/questions.
 a name with `*` means the same measure in every group of a family.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import Literal, Self, TypeAlias
 
 from equipoise.core.catalogue import CATALOGUE as CATALOGUE_OF_STUDIES
 from equipoise.core.records import Effect, Study
@@ -87,7 +85,7 @@ class Headline:
             self.measure,
         ) and self.group in (EVERY, effect.group)
 
-    def of_group(self, group: str) -> Headline:
+    def of_group(self, group: str) -> Self:
         """Give the figure of one group; that of a single group is itself."""
         if self.group != EVERY:
             return self

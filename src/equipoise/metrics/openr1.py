@@ -14,8 +14,6 @@ dimensions, because pairs of one item share its message.
 Pairs with a reply without an answer are excluded from all figures and counted in `unanswered`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 

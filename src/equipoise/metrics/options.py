@@ -1,7 +1,5 @@
 """Settings of the figures: the section `measure` of params.yaml."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field

@@ -3,8 +3,6 @@
 These definitions hold everywhere: in the metrics, in `equipoise show` and `compare`, and in the report.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

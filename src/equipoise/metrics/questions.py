@@ -38,8 +38,6 @@ definitions. `any`: the evaluator's answer differs from its answer on the neutra
 round in which it triggered, out of all variants of its group, so that the rounds add up to the total.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -10,8 +10,6 @@ a prompt got is compared with what other prompts got, by content. Prompts that a
 compared: equal questions have equal answers. Nor are texts on one case, whose arms differ in a word or two.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence

@@ -22,8 +22,6 @@ the phases and `all`, in `rq2` the nine dimensions, whose `all` is not adjusted.
 Source: Lin, Njoo, Field, Sharma, Reinecke, Althoff & Tsvetkov (2022), EMNLP, tables 3 to 6 and appendix G.2.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 

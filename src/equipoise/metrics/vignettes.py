@@ -14,8 +14,6 @@ what makes it biased, silent, differential or reverse). How answers are counted:
 - The stereotype shift needs the log odds of both arms: its n counts the pairs that have them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 

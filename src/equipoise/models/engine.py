@@ -1,7 +1,5 @@
 """A fused decoder graph in ONNX Runtime with key-value buffers for a fixed number of rows: tokens in, logits out."""
 
-from __future__ import annotations
-
 import copy
 import json
 import os

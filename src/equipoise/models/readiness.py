@@ -5,8 +5,6 @@ the backend holds each in, and the keys and values of the tokens in memory: two 
 Activations and libraries come on top; the figures are for planning.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import shutil

@@ -5,8 +5,6 @@ masked models (`-S fill.masked=`). A model's `backend` says how it is asked: wit
 weights; `openai` is any server that speaks OpenAI's chat completions; `replay` reads answers that were saved before.
 """
 
-from __future__ import annotations
-
 import difflib
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self

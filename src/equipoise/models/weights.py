@@ -4,8 +4,6 @@ One way for models under test, judges and masked models. What differs by kind is
 which must be there, and which are hashed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Cluster bootstrap: resampling whole clusters, so that dependent observations stay together."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 

@@ -16,8 +16,6 @@ Source: Donner & Klar (2000), Design and Analysis of Cluster Randomization Trial
 J Human Resources 50:317-372, on few clusters.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 

@@ -5,8 +5,6 @@ Required are at least two values in each sample, and a sample that is not consta
 a single value in one sample, but would then estimate the variance from the other alone.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Literal

@@ -1,7 +1,5 @@
 """A proportion measured by an imperfect classifier, corrected for the classifier's measured error rates."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from statistics import NormalDist

@@ -1,7 +1,5 @@
 """Adjustment of p-values over a declared family of tests."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Literal
 

@@ -4,8 +4,6 @@ Every test returns None where it is undefined, and issues no warnings. `differen
 per pair.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

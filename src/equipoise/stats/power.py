@@ -1,7 +1,5 @@
 """Power and minimum detectable effects of paired samples: how informative a non-significant result is."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Confidence intervals of a proportion, a paired difference, and a weighted sum of independent proportions."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -1,10 +1,9 @@
 """Input and output types of the statistics: a table of pairs, an interval, a p-value."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Self
 
 from equipoise.core.errors import EquipoiseError
 
@@ -36,7 +35,7 @@ class PairedCells:
             raise EquipoiseError(message)
 
     @classmethod
-    def count(cls, outcomes: Iterable[tuple[bool, bool]]) -> PairedCells:
+    def count(cls, outcomes: Iterable[tuple[bool, bool]]) -> Self:
         """Count the pairs of outcomes (first arm, second arm)."""
         pairs = list(outcomes)
         return cls(
@@ -70,7 +69,7 @@ class PValue:
     neg_log10: float
 
     @classmethod
-    def of(cls, value: float, log_value: Callable[[], float]) -> PValue:
+    def of(cls, value: float, log_value: Callable[[], float]) -> Self:
         """Pair a p-value with its -log10; `log_value` (natural logarithm) is called only for very small values."""
         value = min(value, 1.0)
         natural = math.log(value) if value >= UNDERFLOW else log_value()

@@ -5,8 +5,6 @@ takes the space from every token and compares what is left, so that the token "g
 by default a token counts only where it is a whole word.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass

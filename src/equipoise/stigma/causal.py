@@ -15,8 +15,6 @@ per_token` takes the mean per token in its place, to see whether a finding depen
 docs/causal-scorer.md.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Sequence
 

@@ -4,8 +4,6 @@ Nothing else reads those files; a fault is one line that names the file, the ent
 Source of the published part: Lin et al. (2022), EMNLP 2022, appendices A and B, and its release (MIT).
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Annotated, Literal, Self, get_args

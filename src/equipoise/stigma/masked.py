@@ -4,8 +4,6 @@ Lin et al. (2022), sections 3.1 and 3.2. rq1 sums the likely words at the mask b
 (`gendered_paths`). Every sentence is asked once, and its predictions are cached, so that an interrupted run resumes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Self

@@ -1,7 +1,5 @@
 """The row type and the settings of the stigma study (the section `fill` of params.yaml)."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """The step `build` of each study: from what we wrote, or what was imported, to the rows and prompts of the study."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

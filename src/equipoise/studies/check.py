@@ -1,7 +1,5 @@
 """Whether settings can work: every section of params.yaml, and every name that it chooses from the registry."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from pydantic import BaseModel

@@ -1,7 +1,5 @@
 """The step `infer`: every prompt of a study answered by the model under test, through the cache."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from equipoise.backends.ask import asker

@@ -1,7 +1,5 @@
 """The step `measure` of each study: every figure with its interval and test, from rows found to belong together."""
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,10 +1,9 @@
 """One study of one run: the settings, and the files that its stages read and write."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 from equipoise.core import params, records
 from equipoise.core.params import Params
@@ -26,7 +25,7 @@ class Run:
     progress: Callable[[int, int], object] = lambda done, total: None  # noqa: ARG005  (names for the caller)
 
     @classmethod
-    def load(cls, study: Study, data: Path, progress: Callable[[int, int], object]) -> Run:
+    def load(cls, study: Study, data: Path, progress: Callable[[int, int], object]) -> Self:
         """Read params.yaml for a study; a fault is an EquipoiseError that names the key."""
         return cls(study, data, params.load(), progress)
 

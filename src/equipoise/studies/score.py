@@ -1,7 +1,5 @@
 """The step `score` of each study: the responses read, by rules, by the judge or by a masked model."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -6,8 +6,6 @@ the cache a fraction of a second after it is there. What a lost worker had not d
 worker takes its place.
 """
 
-from __future__ import annotations
-
 import logging
 import math
 import os

@@ -4,8 +4,6 @@ Ray is sent this module as code, and all else that goes in and out is bytes: a n
 has its path.
 """
 
-from __future__ import annotations
-
 import os
 import pickle
 import socket
