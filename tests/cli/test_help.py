@@ -142,6 +142,7 @@ def test_the_list_imports_no_command() -> None:
         "equipoise.core.errors",
         "equipoise.core.progress",
         "equipoise.core.stage",
+        "equipoise.core.visible",
     }
 
 

@@ -11,10 +11,10 @@ import pytest
 from reported import HOSTILE, ROOT, effects, read, report_of
 
 from equipoise.core.errors import EquipoiseError
+from equipoise.core.visible import SIGNS
 from equipoise.metrics.headlines import BOARD, STUDIES, number
 from equipoise.report.headlines import figure
 from equipoise.report.page import inline, page
-from equipoise.text.visible import SIGNS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,6 +28,9 @@ def test_hostile_text_shows_as_text(written: str) -> None:
 
     assert HOSTILE.translate(SIGNS).split("<b>")[0] in found.text
     assert "<i>x</i>" in found.text
+    # What would turn the line round is written out.
+    assert "\\u202e" in found.text
+    assert "\u202e" not in found.text
     # The engine fills in no braces of a reply.
     assert "{{ 7 * 7 }}" in found.text
 

@@ -102,7 +102,7 @@ def _comparison(base: str, head: str, fail_on: Sequence[str], move: Callable[[in
 
 
 def _print(comparison: Comparison, shown: int) -> None:
-    parts: list[Table | str] = [f"{comparison.base.name} to {comparison.head.name}\n"]
+    parts: list[Table | str] = [f"{comparison.base.name} to {comparison.head.name}", ""]
     for study in dict.fromkeys(row.figure.study for row in comparison.changes if row.n):
         parts += [_table(comparison, study), ""]
     lines = [summary(comparison), *notes(comparison), f"{flips_title(comparison)}."]

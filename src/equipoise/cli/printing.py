@@ -1,12 +1,15 @@
 """What commands print: JSON for programs, a value a line and nothing beside it, and tables for people."""
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.console import Console
 from rich.table import Table
+from rich.text import Text
+
+from equipoise.core.visible import json_line, line, visible
 
 NOT_DEFINED = "-"
 SHOWN = 3
@@ -14,9 +17,17 @@ SHOWN = 3
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object: the files written, with their rows.")]
 
 
+class PlainConsole(Console):
+    """A console for which no text is markup, and which shows what would steer a terminal."""
+
+    def render_str(self, text: str, **options: Any) -> Text:  # noqa: ANN401  (as the console has them)
+        """Make any string that is printed, or is a title, heading or cell of a table, a text of its own characters."""
+        return super().render_str(visible(text), **{**options, "markup": False, "emoji": False, "highlight": False})
+
+
 def print_json(value: object) -> None:
     """Print a value as one line of JSON; NaN and infinities, which JSON does not have, are refused."""
-    typer.echo(json.dumps(value, ensure_ascii=False, allow_nan=False))
+    typer.echo(json_line(value))
 
 
 def written(files: Mapping[Path, int], **more: Any) -> dict[str, Any]:  # noqa: ANN401  (any JSON value)
@@ -29,31 +40,24 @@ def report(value: object, *lines: str, as_json: bool) -> None:
     if as_json:
         print_json(value)
         return
-    for line in filter(None, lines):
-        typer.echo(line)
+    for one in filter(None, lines):
+        typer.echo(visible(one))
 
 
 def show(*parts: Table | str) -> None:
     """Print tables and lines for people: lines are not wrapped, and nothing in them is markup."""
-    from rich.console import Console
-
-    console = Console()
+    console = PlainConsole()
     for part in parts:
-        if isinstance(part, str):
-            console.print(part, soft_wrap=True, markup=False, highlight=False)
-        else:
-            console.print(part)
+        console.print(part, soft_wrap=isinstance(part, str))
 
 
 def few(ids: list[str]) -> str:
     """Name the first ids of a list."""
-    return f"{', '.join(ids[:SHOWN])}{' …' if ids[SHOWN:] else ''}"
+    return f"{', '.join(map(line, ids[:SHOWN]))}{' …' if ids[SHOWN:] else ''}"
 
 
 def plain_table(title: str | None, columns: Sequence[str], *, left: int = 1, gap: int = 1) -> Table:
     """Give an empty table without lines, its first `left` columns aligned left, the others right, none broken."""
-    from rich.table import Table
-
     table = Table(title=title, title_justify="left", box=None, padding=(0, gap, 0, 0), pad_edge=False)
     for place, name in enumerate(columns):
         table.add_column(name, justify="left" if place < left else "right", no_wrap=True)

@@ -60,11 +60,9 @@ def _show_one(pair: Shown, features: Path, thresholds: Thresholds, *, as_json: b
     if as_json:
         print_json(records.canonical(showing.whole(pair, thresholds)))
         return
-    from rich.console import Console
-
     from equipoise.report.text import card
 
-    console = Console()
+    console = printing.PlainConsole()
     console.print(card(showing.view(pair, load_lexicon(features), thresholds), console.width))
 
 

@@ -15,6 +15,7 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.core.progress import progress
 from equipoise.core.records import DECIMALS
 from equipoise.core.tables import json_rows
+from equipoise.core.visible import line
 from equipoise.judge.lexicon import FOLDER, load_lexicon
 from equipoise.judge.score import Score
 from equipoise.questions.neutral.lexicon import load_lexicon as load_words
@@ -186,9 +187,7 @@ def _show_judged(file: Path, rows: Sequence[Asked], judged: Sequence[Judged], na
     """Print one line for each row, then the totals."""
     from rich.table import Table
 
-    from equipoise.text.visible import visible
-
-    table = Table(title=visible(str(file)), title_justify="left", box=None, padding=(0, 1, 0, 0), expand=True)
+    table = Table(title=str(file), title_justify="left", box=None, padding=(0, 1, 0, 0), expand=True)
     for column in ("id", "feature"):
         table.add_column(column, no_wrap=True, overflow="ellipsis", max_width=24)
     for column in ("mentioned", "considered", "p"):
@@ -197,12 +196,12 @@ def _show_judged(file: Path, rows: Sequence[Asked], judged: Sequence[Judged], na
     table.add_column("evidence", no_wrap=True, overflow="ellipsis", ratio=1)
     for row, one in zip(rows, judged, strict=True):
         table.add_row(
-            visible(str(row.id)),
-            visible(row.feature),
+            line(str(row.id)),
+            line(row.feature),
             "yes" if one.mentioned else "no",
             one.considered,
             f"{one.probability:.2f}",
-            visible(" ".join(one.evidence.split())),
+            " ".join(one.evidence.split()),
         )
     counts = Counter(one.considered for one in judged)
     restated = sum(one.mentioned for one in judged if one.considered == "none")

@@ -14,6 +14,7 @@ from equipoise.compare.estimators import Moved, contrast_change, level, mean_cha
 from equipoise.compare.items import Values, item_values
 from equipoise.compare.revisions import Revision
 from equipoise.core.errors import EquipoiseError
+from equipoise.core.visible import markdown
 from equipoise.metrics.headlines import STUDIES, Headline, compared, signed
 from equipoise.metrics.options import Measure
 from equipoise.stats.bootstrap import generator
@@ -139,7 +140,7 @@ def _change(
 ) -> Change:
     missing = [revision.name for revision, found in ((base, before), (head, after)) if not found.get(figure.name)]
     if missing:
-        return Change(figure, why=f"not measured in {' and '.join(dict.fromkeys(missing))}")
+        return Change(figure, why=f"not measured in {' and '.join(dict.fromkeys(map(markdown, missing)))}")
     one, other = before[figure.name], after[figure.name]
     if figure.study == "stigma" and (mixed := sorted({fill.scorer for fill in (*base.fills, *head.fills)}))[1:]:
         return Change(figure, why=f"scorers {' and '.join(mixed)} are not on one scale")

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
+from equipoise.core.visible import markdown as safe
 from equipoise.metrics.headlines import BOARD, NOTE_EXTREMES, STUDIES, Headline, number
 
 State = Literal["defined", "undefined", "not measured"]
@@ -163,10 +164,10 @@ def markdown(rows: Sequence[Standing]) -> str:
     columns = ("model", "run", "parameters", *titles, "prompts", "unparsed")
     lines = [_line(columns), _line(["---"] * 3 + ["---:"] * (len(columns) - 3))]
     for row in rows:
-        figures = (cell(row.figures[headline.name]) for headline in shown)
+        figures = (_escaped(cell(row.figures[headline.name])) for headline in shown)
         counts = (NOT_MEASURED if count is None else str(count) for count in (row.prompts, row.unparsed))
         marked = f"**{_escaped(parameters(row))}**" if row.changed else AS_REFERENCE
-        named = f"{row.model} ({_escaped(row.run.title)})"
+        named = f"{_escaped(row.model)} ({_escaped(row.run.title)})"
         lines.append(_line((named, _escaped(row.run.name), marked, *figures, *counts)))
     legend = (
         f"Intervals in brackets. `{UNDEFINED}`: the study ran and the figure has no value (without a biased answer "
@@ -266,4 +267,4 @@ def _line(cells: Sequence[str]) -> str:
 
 def _escaped(text: str) -> str:
     """Keep a text within its cell."""
-    return " ".join(text.split()).replace("|", r"\|")
+    return safe(" ".join(text.split())).replace("|", r"\|")

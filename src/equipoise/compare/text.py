@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 from equipoise.compare.changes import Change, Verdict, differs_from_record
 from equipoise.compare.items import Flip, Reworded
 from equipoise.compare.revisions import Revision, Sources
+from equipoise.core.visible import code
+from equipoise.core.visible import markdown as safe
 from equipoise.metrics.headlines import STUDIES, number, signed
 
 UNDEFINED = "undefined"
@@ -44,13 +46,13 @@ def markdown(comparison: Comparison, *, shown: int, images: str = "") -> str:
     `images` is the address of a folder of pictures: those of the figures that changed are shown below.
     """
     lines = [
-        f"### Bias review: {_code(comparison.base.name)} to {_code(comparison.head.name)}",
+        f"### Bias review: {code(comparison.base.name)} to {code(comparison.head.name)}",
         "",
         summary(comparison),
     ]
-    lines += _listed(f"**gate** {_code(str(one.gate))}: {one.reason}" for one in comparison.verdicts)
+    lines += _listed(f"**gate** {code(str(one.gate))}: {one.reason}" for one in comparison.verdicts)
     lines += ["", _row(COLUMNS), _row([":---"] + ["---:"] * (len(COLUMNS) - 1))]
-    lines += [_row(cells(row)) for row in comparison.changes if row.n]
+    lines += [_row((safe(row.figure.name), *cells(row)[1:])) for row in comparison.changes if row.n]
     lines += ["", LEGEND, *_listed(notes(comparison))]
     if images:
         lines += ["", *(f"![{name}]({images.rstrip('/')}/{name}.svg)" for name in changed_plots(comparison.changes))]
@@ -63,7 +65,7 @@ def summary(comparison: Comparison) -> str:
     """Say in one line which figures changed by more than chance would."""
     compared = [row for row in comparison.changes if row.change is not None]
     changed = [row for row in compared if row.p_holm is not None and row.p_holm < comparison.alpha]
-    named = "".join(f"; {row.figure.name} {signed(row.change or 0.0)}" for row in changed)
+    named = "".join(f"; {safe(row.figure.name)} {signed(row.change or 0.0)}" for row in changed)
     return (
         f"{len(changed)} of {len(compared)} figures changed significantly (p below {comparison.alpha:g} after Holm, "
         f"within the study){named}."
@@ -96,7 +98,7 @@ def notes(comparison: Comparison) -> list[str]:
     for row in comparison.changes:
         if not row.n:
             reasons.setdefault(f"{STUDIES[row.figure.study]}: {row.why}", []).append(row.figure.name)
-    lines += [f"not compared: {why} ({_counted(names)})" for why, names in reasons.items()]
+    lines += [f"not compared: {why} ({_safe(names)})" for why, names in reasons.items()]
     if any(row.only_base or row.only_head for row in comparison.changes):
         lines.append("in brackets: items that only BASE/only HEAD has, which are not in the change")
     for one in comparison.reworded:
@@ -114,19 +116,20 @@ def notes(comparison: Comparison) -> list[str]:
         ]
         if other:
             lines.append(
-                f"{revision.name}: its recorded effects have other values of {_counted(other)}: they were computed by "
-                "other code or settings; the change is computed from both revisions' rows by this code"
+                f"{safe(revision.name)}: its recorded effects have other values of {_safe(other)}: they were "
+                "computed by other code or settings; the change is computed from both revisions' rows by this code"
             )
     for name, edited in comparison.sources.edited.items():
-        lines.append(f"{name}: changed since its figures were computed: {_counted(edited)}: run `dvc repro` there")
+        lines.append(f"{safe(name)}: changed since its figures were computed: {_safe(edited)}: run `dvc repro` there")
     return lines
 
 
 def differences(sources: Sources) -> list[str]:
     """Name the parameters, inputs and code in which the revisions differ."""
-    parameters = [f"{_code(name)}: {_value(old)} → {_value(new)}" for name, (old, new) in sources.parameters.items()]
-    inputs, code = ([f"{_code(path)} {done}" for path, done in some.items()] for some in (sources.inputs, sources.code))
-    found = {"parameters": parameters, "inputs": inputs, "code": code}
+    parameters = [f"{code(name)}: {_value(old)} → {_value(new)}" for name, (old, new) in sources.parameters.items()]
+    found = {"parameters": parameters}
+    for title, files in (("inputs", sources.inputs), ("code", sources.code)):
+        found[title] = [f"{code(path)} {done}" for path, done in files.items()]
     return [f"{title}: {_counted(names, SHOWN) or 'the same'}" for title, names in found.items()]
 
 
@@ -178,6 +181,10 @@ def _p(value: float | None) -> str:
     return f"< {SMALL}" if value < SMALL else number(value)
 
 
+def _safe(names: Sequence[str]) -> str:
+    return _counted([*map(safe, names)])
+
+
 def _counted(names: Sequence[str], shown: int = 3) -> str:
     """Name the first of some; the rest are counted."""
     more = f" and {len(names) - shown} more" if len(names) > shown else ""
@@ -185,13 +192,13 @@ def _counted(names: Sequence[str], shown: int = 3) -> str:
 
 
 def _value(value: Any) -> str:  # noqa: ANN401  (any parameter)
-    return "none" if value is None else _code(" ".join(str(value).split()))
+    return "none" if value is None else code(" ".join(str(value).split()))
 
 
 def _flip_table(flips: Sequence[Flip]) -> list[str]:
     if not flips:
         return ["None."]
-    rows = [_row((_code(flip.key), flip.before, flip.after)) for flip in flips]
+    rows = [_row((code(flip.key), safe(flip.before), safe(flip.after))) for flip in flips]
     return [_row(("answer", "BASE", "HEAD")), _row([":---"] * 3), *rows]
 
 
@@ -202,10 +209,6 @@ def _folded(title: str, lines: Iterable[str]) -> list[str]:
 def _listed(lines: Iterable[str]) -> list[str]:
     items = [f"- {line}" for line in lines]
     return ["", *items] if items else []
-
-
-def _code(text: str) -> str:
-    return f"`{text.replace('`', '')}`"
 
 
 def _row(cells: Iterable[str]) -> str:

@@ -23,6 +23,7 @@ from pydantic import BaseModel, ValidationError
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.progress import aside
 from equipoise.core.records import Manifest, Prompt, Response, digest, dumps
+from equipoise.core.visible import visible
 
 M = TypeVar("M", bound=BaseModel)
 CONTENT = "response with candidate_tokens"
@@ -270,7 +271,7 @@ def _salvaged(path: Path, table: str) -> Iterator[tuple[str, str, str]]:
 def _say(line: str) -> None:
     """Write a line to standard error, clear of a progress bar."""
     with aside():
-        print(line, file=sys.stderr)  # noqa: T201
+        print(visible(line), file=sys.stderr)  # noqa: T201
 
 
 class Checked(NamedTuple):

@@ -10,6 +10,7 @@ from typing import ParamSpec
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.progress import aside, progress
+from equipoise.core.visible import line
 
 __all__ = ["aside", "one_line", "progress", "run"]
 P = ParamSpec("P")
@@ -23,7 +24,7 @@ def one_line(command: Callable[P, None]) -> Callable[P, None]:
         try:
             command(*args, **kwargs)
         except EquipoiseError as error:
-            sys.exit(f"error: {error}")
+            sys.exit(f"error: {line(str(error))}")
         except KeyboardInterrupt:
             sys.exit("interrupted: finished work is saved; run the same command again to resume")
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from equipoise.core import params, records
 from equipoise.core.errors import EquipoiseError
+from equipoise.core.visible import visible
 from equipoise.judge.lexicon import load_lexicon
 from equipoise.judge.score import Score
 from equipoise.models import registry
@@ -92,6 +93,8 @@ def page(report: Report) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
+        # Whatever is filled in; our own markup, which is not escaped either, stays as it is.
+        finalize=lambda value: visible(value) if type(value) is str else value,
     )
     style = inline("style", (FOLDER / STYLE).read_text(encoding="utf-8"))
     scripts = [inline("script", text) for text in (bundle(), (FOLDER / SCRIPT).read_text(encoding="utf-8"))]

@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Judgement, Response, Vignette
+from equipoise.core.visible import visible
 from equipoise.judge.lexicon import Lexicon
 from equipoise.judge.reading import Thresholds
 from equipoise.metrics.headlines import number, signed
 from equipoise.metrics.pairs import Pair, pair_up, require_same_keys
 from equipoise.text.answers import answer_set, read_likelihood
 from equipoise.text.reasoning import untagged
-from equipoise.text.visible import SIGNS
 
 NEAREST = 3
 """How many known keys an error on an unknown one names."""
@@ -270,13 +270,13 @@ def view(pair: Shown, lexicon: Lexicon, thresholds: Thresholds) -> PairView:
     """Lay out a pair; the names of the patient's features, by `lexicon`, are marked in the reasoning."""
     case = pair.marginalised.vignette
     return PairView(
-        key=shown(pair.key),
+        key=visible(pair.key),
         tier=case.tier,
-        combination=pair.pair.combination,
+        combination=visible(pair.pair.combination),
         state=pair.state,
-        expected=shown(case.expected.label),
-        stereotyped=shown(case.stereotyped.label),
-        distractors=shown(", ".join(answer.label for answer in case.distractors)),
+        expected=visible(case.expected.label),
+        stereotyped=visible(case.stereotyped.label),
+        distractors=visible(", ".join(answer.label for answer in case.distractors)),
         arms=[arm_view(arm, lexicon, thresholds) for arm in pair.arms],
     )
 
@@ -287,13 +287,13 @@ def arm_view(arm: Arm, lexicon: Lexicon, thresholds: Thresholds) -> ArmView:
     start, end = arm.evidence or (len(text), len(text))
     return ArmView(
         role=arm.vignette.role,
-        features=shown(arm.features),
+        features=visible(arm.features),
         case=parts(arm.vignette.text, arm.vignette.spans),
         before=parts(text, named, 0, start),
         evidence=parts(text, named, start, end),
         after=parts(text, named, end, len(text)),
-        answer=shown(arm.answer),
-        figures=[(name, shown(value)) for name, value in arm.readings(thresholds)],
+        answer=visible(arm.answer),
+        figures=[(name, visible(value)) for name, value in arm.readings(thresholds)],
     )
 
 
@@ -302,12 +302,7 @@ def parts(text: str, spans: Iterable[tuple[int, int]], start: int = 0, end: int 
     end = len(text) if end is None else end
     marked = {place for low, high in spans for place in range(max(low, start), min(high, end))}
     runs = groupby(range(start, end), key=marked.__contains__)
-    return [Part(shown("".join(text[place] for place in places)), inside) for inside, places in runs]
-
-
-def shown(text: str) -> str:
-    """Give a text with a sign in place of each control character, which HTML does not allow."""
-    return text.translate(SIGNS)
+    return [Part(visible("".join(text[place] for place in places)), inside) for inside, places in runs]
 
 
 def _labelled(kind: str | None, label: str) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 from equipoise.core.records import Effect
+from equipoise.core.visible import visible
 from equipoise.metrics.headlines import number
 
 Row: TypeAlias = "dict[str, str | int | float | None]"
@@ -103,7 +104,10 @@ def filled(rows: Sequence[Row], template: Mapping[str, Any], plot: Plot, alpha: 
     coloured = Template(dict(template), name="coloured")
     coloured.fill_anchor("color", {"value": INK})
     renderer = VegaRenderer(
-        [{**row, "rev": ""} for row in rows],
+        [
+            {**{name: visible(one) if isinstance(one, str) else one for name, one in row.items()}, "rev": ""}
+            for row in rows
+        ],
         "static",
         template=Template(coloured.content, name="static"),
         x=plot.x,

@@ -10,9 +10,9 @@ from rich.table import Table
 from rich.text import Text
 
 from equipoise.core.records import Judgement
+from equipoise.core.visible import line
 from equipoise.judge.reading import Thresholds
 from equipoise.report.pairs import STATES, ArmView, PairView, Part, Shown, margin
-from equipoise.text.visible import visible
 
 NARROW = 100
 """Columns below which the arms are printed one above the other."""
@@ -38,7 +38,7 @@ def listing(pairs: Sequence[Shown], thresholds: Thresholds | None = None) -> Tab
     if thresholds:
         table.add_column("margin", justify="right", no_wrap=True)
     for pair in pairs:
-        cells = [visible(pair.key), visible(pair.pair.combination.replace("+", ", "))]
+        cells = [Text(line(pair.key)), Text(line(pair.pair.combination.replace("+", ", ")))]
         for arm in pair.arms:
             bias = pair.pair.biased and arm is pair.marginalised
             cells += [Text(arm.judgement.answer, BIASED if bias else ""), Text(_considered(arm.judgement))]
