@@ -201,6 +201,23 @@ def flipped(content: bytes, number: int) -> bytes:
     return bytes(changed)
 
 
+@pytest.mark.parametrize("page", range(2, 30))
+def test_an_answer_that_was_found_is_not_lost_with_a_damaged_file(page: int, tmp_path: Path) -> None:
+    """Answers found before a damaged page is met, next to it or between two of them, are in the new file too."""
+    path = tmp_path / "responses.sqlite"
+    with ResponseCache(path) as cache:
+        cache.keep({f"question {number:03}": response(reply="long " * number) for number in range(200)})
+    content = bytearray(path.read_bytes())
+    for first in (page, page + 5):
+        content[first * 4096 : (first + 1) * 4096] = bytes(4096)
+    path.write_bytes(content)
+    with ResponseCache(path) as cache:
+        found, again = ([cache.get(f"question {number:03}", PROMPT) for number in range(200)] for _ in range(2))
+
+    assert [(one is None) for one in again] == [(one is None) for one in found]
+    assert sum(one is not None for one in found) > 100
+
+
 def test_no_flipped_bit_and_no_truncation_changes_an_answer(tmp_path: Path) -> None:
     """Whatever happens to the file, a question gets its own answer or none, and a check finds what hides an answer."""
     path = tmp_path / "responses.sqlite"
