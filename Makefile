@@ -7,13 +7,12 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export DVC_NO_ANALYTICS := 1
 export PYTHONPATH :=
 
-.PHONY: repro sweep review test test-slow check docs readme judge validity bench clean
+.PHONY: repro sweep review test test-slow check docs readme judge validity bench faults clean
 
-# One study alone: make repro STUDY=vignettes. Another model, as an experiment: make repro MODEL=phantom_silent
+# One study alone: make repro STUDY=vignettes
 STUDY ?=
-MODEL ?=
 repro: .venv/installed
-	$(if $(MODEL),dvc exp run --set-param model=$(MODEL),dvc repro) $(STUDY:%=plot@%)
+	dvc repro $(STUDY:%=plot@%)
 	@equipoise results $(STUDY)
 	@echo "Figures: metrics/*.json (dvc metrics show). Plots: plots/*/*.svg, or dvc plots show. Cases: data/*/*.jsonl"
 
@@ -86,6 +85,14 @@ bench: .venv/developed
 	pip install --quiet --no-deps --upgrade --target .cache/bench --requirement benchmarks/requirements.txt
 	for part in $(PARTS); do \
 	  PYTHONPATH=src:judge:.cache/bench HF_HUB_OFFLINE=1 python benchmarks/speed.py --only "$$part" || exit 1; done
+
+# Repeat the attack on reliability (killed runs, a full disk, clock jumps, damaged caches, a faulty server, malformed
+# inputs) in clones of the last commit, and write docs/reliability.md (about two hours on two idle cores; a full disk is
+# tried as root alone). PARTS="server inputs" repeats those parts alone, TRIALS=20 makes as many trials of each.
+TRIALS ?= 0
+faults: PARTS = kills disk clock queue caches server inputs
+faults: .venv/developed
+	PYTHONPATH=src HF_HUB_OFFLINE=1 python benchmarks/faults.py $(PARTS) --trials $(TRIALS)
 
 # Modules are compiled as they are imported, not all of them at once.
 PIP = pip install --quiet --no-compile

@@ -1,0 +1,152 @@
+"""Reliability under faults: kills, full disks, clock jumps, runs at once, damaged caches, faulty servers, bad input.
+
+    PYTHONPATH=src python benchmarks/faults.py server inputs --trials 200
+
+runs the named parts, by default all, in temporary clones of the last commit, and writes benchmarks/faults.json and
+docs/reliability.md. A trial's random stream is named after seed, part and number: with `--first 7 --trials 1 --trial`
+the trial 7 of a part is repeated alone, and its outcome is shown and not written. `--render` only writes the page.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from time import perf_counter
+from typing import Annotated, Any, NamedTuple
+
+import typer
+
+sys.path.insert(0, str(Path(__file__).parent))
+from faults_inputs import inputs
+from faults_runs import ROOT, Draws, Outcome, SkippedError, caches, clock, disk, kills, queue
+from faults_server import server
+from speed import machine
+
+from equipoise.core import stage
+from equipoise.core.records import read_text, write_json, write_text
+from equipoise.core.visible import markdown
+
+FIGURES, PAGE = ROOT / "benchmarks/faults.json", ROOT / "docs/reliability.md"
+SEED = 2026
+LONGEST = 400
+"""Characters of a failure's description on the page."""
+
+
+class Part(NamedTuple):
+    """A kind of fault: its trials, and how many there are by default.
+
+    The docstring of `trials` is on the page: it says what is done, and its last paragraph what must hold.
+    """
+
+    trials: Callable[[Path, Draws], Iterator[Outcome]]
+    number: int
+
+
+PARTS = {
+    "kills": Part(kills, 24),
+    "disk": Part(disk, 4),
+    "clock": Part(clock, 4),
+    "queue": Part(queue, 2),
+    "caches": Part(caches, 60),
+    "server": Part(server, 300),
+    "inputs": Part(inputs, 180),
+}
+PREFACE = """# Reliability under faults
+
+What happens to a run when things go wrong around it. `make faults` repeats every trial (`PARTS="server inputs"` some of
+them, `TRIALS=3` fewer); this page is generated from `benchmarks/faults.json`. A trial's random stream is named after
+seed, part and number, and `PYTHONPATH=src python benchmarks/faults.py PART --first NUMBER --trials 1 --trial` repeats
+it alone: all but the machine's speed is fixed by it. Trials show faults, not their absence: if none of 60 failed, the
+95 % upper limit of the failure rate is still 5 %.
+"""
+
+
+def main(
+    parts: Annotated[list[str] | None, typer.Argument()] = None,
+    *,
+    trials: int = 0,
+    first: int = 0,
+    seed: int = SEED,
+    trial: bool = False,
+    render: bool = False,
+) -> None:
+    """Run TRIALS of the PARTS, from number FIRST on, and write figures and page; --trial: only show the outcomes."""
+    figures: dict[str, Any] = json.loads(read_text(FIGURES)) if FIGURES.exists() else {}
+    with tempfile.TemporaryDirectory(prefix="equipoise-faults-") as place:
+        for name in () if render else parts or PARTS:
+            found = figures[name] = begun(seed, first)
+            for number, outcome in tried(name, Path(place), found, trials or PARTS[name].number):
+                typer.echo(f"{name} {number}: {outcome.what}: {'; '.join(outcome.problems) or 'passed'}", err=True)
+                if not trial:
+                    write_json(FIGURES, {one: figures[one] for one in PARTS if one in figures})
+    if not trial:
+        write_json(FIGURES, {one: figures[one] for one in PARTS if one in figures})
+        write_text(PAGE, page_of(figures))
+
+
+def begun(seed: int, first: int) -> dict[str, Any]:
+    """Describe when and on what the trials are made."""
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short=12", "HEAD"],  # noqa: S607  (Git)
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    when = {"date": f"{datetime.now(UTC):%Y-%m-%d}", "commit": commit.stdout.strip(), "machine": machine()}
+    return {**when, "seed": seed, "first": first, "trials": 0, "failures": []}
+
+
+def tried(name: str, place: Path, found: dict[str, Any], trials: int) -> Iterator[tuple[int, Outcome]]:
+    """Make the trials of a part, and note each outcome in its figures."""
+    numbers = range(found["first"], found["first"] + trials)
+    draws = ((number, random.Random(f"{found['seed']}/{name}/{number}")) for number in numbers)  # noqa: S311  (no secret)
+    began = perf_counter()
+    try:
+        for number, outcome in zip(numbers, PARTS[name].trials(place, draws), strict=False):
+            found["trials"] += 1
+            found["seconds"] = round(perf_counter() - began)
+            if outcome.problems:
+                found["failures"].append({"number": number, **outcome._asdict()})
+            yield number, outcome
+    except SkippedError as error:
+        found["skipped"] = str(error)
+
+
+def page_of(figures: Mapping[str, Any]) -> str:
+    """Write the page."""
+    lines = [PREFACE, "## Results\n"]
+    lines += ["| part | what is done | what must hold | seeds | trials | passed |", "|---|---|---|---|---:|---:|"]
+    failures, machines = [], []
+    for name, part in PARTS.items():
+        if not (found := figures.get(name)):
+            continue
+        seeds, passed = "", "skipped"
+        if trials := found["trials"]:
+            seeds = f"`{found['seed']}/{name}/{found['first']}` to `{found['first'] + trials - 1}`"
+            passed = f"{trials - len(found['failures'])}"
+        *done, holds = (" ".join(told.split()) for told in str(part.trials.__doc__).split("\n\n"))
+        lines.append(f"| {name} | {' '.join(done)} | {holds} | {seeds} | {trials} | {passed} |")
+        if "skipped" in found:
+            failures.append(f"- {name} was skipped: {found['skipped']}")
+        for failed in found["failures"]:
+            told = f"{failed['what']}: {'; '.join(failed['problems'])}"
+            failures.append(f"- `{found['seed']}/{name}/{failed['number']}`: {markdown(told[:LONGEST])}")
+        machines.append(f"- {name}: {found['date']}, commit {found['commit']}, {of_machine(found['machine'])}")
+    lines += ["", "## Failures", "", *(failures or ["None."]), "", "## Measured on", "", *machines]
+    return "\n".join(lines) + "\n"
+
+
+def of_machine(found: Mapping[str, Any]) -> str:
+    """Name the class of machine."""
+    return f"{found['cores']} cores of {found['processor']}, Python {found['python']}."
+
+
+if __name__ == "__main__":
+    stage.run(main)
