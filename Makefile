@@ -9,10 +9,11 @@ export PYTHONPATH :=
 
 .PHONY: repro sweep review test test-slow check docs readme judge validity bench faults clean
 
-# One study alone: make repro STUDY=vignettes
+# One study alone: make repro STUDY=vignettes. Another model, as an experiment: make repro MODEL=phantom_silent
 STUDY ?=
+MODEL ?=
 repro: .venv/installed
-	dvc repro $(STUDY:%=plot@%)
+	$(if $(MODEL),dvc exp run --set-param model=$(MODEL),dvc repro) $(STUDY:%=plot@%)
 	@equipoise results $(STUDY)
 	@echo "Figures: metrics/*.json (dvc metrics show). Plots: plots/*/*.svg, or dvc plots show. Cases: data/*/*.jsonl"
 

@@ -150,12 +150,13 @@ def test_the_examples_of_a_judge_are_an_entry_and_its_error() -> None:
     assert JudgeError.model_validate(error["error"]).silent.of == 50
 
 
-def test_the_examples_of_a_model_are_an_entry_and_a_source() -> None:
+def test_the_examples_of_a_model_are_entries_and_a_source() -> None:
     """The blocks of howto/model.md are what models/ takes."""
-    entry, local = examples("model.md")
+    entry, local, phantom = examples("model.md")
 
     assert registry.OnnxEntry.model_validate(entry).fidelity == 0.99
     assert registry.LocalSource.model_validate(local["source"]).kind == "local"
+    assert registry.PhantomEntry.model_validate(phantom).shift_of(["race", "age"]) == 1.5
 
 
 def test_every_setting_that_the_pages_change_exists() -> None:

@@ -1,4 +1,4 @@
-"""The pipeline under real DVC, in a temporary clone, with a tiny model on the code path of a real one, and a phantom."""
+"""The pipeline under real DVC, in a temporary clone: a tiny model on the code path of a real one, and a phantom."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ def test_another_model_is_not_overwritten(folder: Path, entry: str) -> None:
     (folder / "models").mkdir()
     (folder / "models/replay_x.yaml").write_text(entry, encoding="utf-8")
 
-    with pytest.raises(EquipoiseError, match=r"^models/replay_x\.yaml: is another model: choose another"):
+    with pytest.raises(EquipoiseError, match=r"^models/replay_x\.yaml: not written by this command: choose another"):
         invoke()
     assert made(folder) == ["models/replay_x.yaml"]
     assert (folder / "models/replay_x.yaml").read_text(encoding="utf-8") == entry

@@ -17,7 +17,16 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Manifest, Prompt, Response
 from equipoise.models import registry
 from equipoise.models.export import describe
-from equipoise.models.registry import AnyEntry, ApiEntry, Generation, OnnxEntry, ReplayEntry, TorchEntry, VllmEntry
+from equipoise.models.registry import (
+    AnyEntry,
+    ApiEntry,
+    Generation,
+    OnnxEntry,
+    PhantomEntry,
+    ReplayEntry,
+    TorchEntry,
+    VllmEntry,
+)
 from equipoise.models.weights import Weights, locate, verified, verified_file
 
 Asker = Callable[[Sequence[Prompt]], Iterator[Response]]
@@ -165,6 +174,9 @@ def open_backend(manifest: Manifest, entry: AnyEntry, store: Path, *, batch_size
             from equipoise.backends.replay import ReplayBackend
 
             return ReplayBackend(verified_file(manifest.model, entry, cache.root()))
+        case PhantomEntry():
+            message = f"models/{manifest.model}.yaml: a phantom answers only the prompts of studies: choose another"
+            raise EquipoiseError(message)
         case TorchEntry():
             from equipoise.backends.torch import TorchBackend
 

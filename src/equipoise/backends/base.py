@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from time import sleep
 from types import TracebackType
 from typing import Annotated, Generic, Literal, NamedTuple, Protocol, Self, TypeVar
 
@@ -12,6 +13,8 @@ from pydantic import BaseModel, Field
 from equipoise.core.cache import ContentCache
 from equipoise.core.records import Frozen, Prompt, Response
 
+POLL = 0.5
+"""Seconds between two looks at what another process is working on."""
 NO_RAY = "infer.executor is ray, which is not installed: run `pip install 'equipoise[ray]'`, or set it to local"
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -105,10 +108,28 @@ class Keeping(Generic[Item, M]):
         self._process = None
 
     def process(self, items: Mapping[str, Item]) -> Iterator[Mapping[str, M]]:
-        """Process items that the cache does not hold; each result is safe on disk before it is given."""
-        if items:
-            self._process = self._process or self._opened.enter_context(self._make())
-            for results in self._process(items):
-                self._kept.keep(results)
-                self.computed += len(results)
-                yield results
+        """Process items that the cache does not hold; each result is safe on disk before it is given.
+
+        What another process is working on is not done again: its result is waited for, unless the other gives up.
+        """
+        waiting = dict(items)
+        try:
+            while waiting:
+                free = self._kept.leases.claim(waiting)
+                if found := {key: result for key in waiting if (result := self._kept.find(key)) is not None}:
+                    yield found
+                mine = {key: item for key, item in waiting.items() if key in free and key not in found}
+                waiting = {key: item for key, item in waiting.items() if key not in free and key not in found}
+                if mine:
+                    yield from self._processed(mine)
+                elif waiting:
+                    sleep(POLL)
+        finally:
+            self._kept.leases.release()
+
+    def _processed(self, items: Mapping[str, Item]) -> Iterator[Mapping[str, M]]:
+        self._process = self._process or self._opened.enter_context(self._make())
+        for results in self._process(items):
+            self._kept.keep(results)
+            self.computed += len(results)
+            yield results

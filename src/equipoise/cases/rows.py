@@ -172,6 +172,14 @@ def published(vignettes: Iterable[Vignette]) -> dict[str, Any]:
     }
 
 
+def is_published(path: Path) -> bool:
+    """Whether a file holds cases that `published` wrote: in all of them the metadata name the pair and the tier."""
+    value = records.json_value(str(path), records.read_text(path))
+    cases = value.get("cases") if isinstance(value, dict) else None
+    metadata = [one.get("metadata") if isinstance(one, dict) else None for one in cases] if cases else [None]
+    return all(isinstance(one, dict) and {"pair", "tier"} <= one.keys() for one in metadata)
+
+
 def usual_role(feature: str) -> Role:
     """The side that a feature puts a patient on where a case does not say: the reference groups are privileged.
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from equipoise.cli.printing import AsJson, plain_table, print_json, report, show, written
+from equipoise.cli.printing import AsJson, Force, plain_table, print_json, report, require_own, show, written
 from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.progress import progress
@@ -77,13 +77,14 @@ def export_sheet(  # noqa: PLR0913  (a command's options)
     )
 
 
-def import_sheets(
+def import_sheets(  # noqa: PLR0913  (a command's options)
     sheets: Annotated[
         list[Path], typer.Argument(help="Filled sheets, one a rater.", metavar="SHEETS…", show_default=False)
     ],
     *,
     key: Annotated[Path, typer.Option(help="The key that was made with the sheet.", metavar="FILE")] = KEY,
     out: Annotated[Path | None, typer.Option(help="Write the disagreements here, CSV.", metavar="FILE")] = None,
+    force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     responses: Annotated[Path, typer.Option(help="The responses of the run that was rated.")] = RESPONSES,
     judgements: Annotated[Path, typer.Option(help="The judgements to compare with.")] = JUDGEMENTS,
@@ -94,6 +95,8 @@ def import_sheets(
     names = _named(sheets)
     if out is not None and out.resolve() in {path.resolve() for path in (*sheets, key, responses, judgements)}:
         raise EquipoiseError(f"{out}: is an input here and would be overwritten: name another file with --out")
+    if out is not None:
+        require_own(out, is_list, force=force)
     rows = records.read(key, blind.KeyRow)
     shown = _shown(key, rows, responses)
     judges = agreement.judged(rows, records.read(judgements, records.Judgement))
@@ -117,6 +120,12 @@ def import_sheets(
         print_json(figures)
     else:
         _show(figures, out)
+
+
+def is_list(path: Path) -> bool:
+    """Whether a file has the columns of a list of disagreements; other columns are an EquipoiseError."""
+    blind.read_table(str(path), records.read_text(path), agreement.LISTED)
+    return True
 
 
 def _named(sheets: Sequence[Path]) -> dict[str, Path]:

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
@@ -11,16 +11,17 @@ import typer
 import yaml
 
 from equipoise.cases import rows as cases_format
-from equipoise.cases.rows import read_outputs, require_cases, saved
-from equipoise.cli.printing import AsJson, few, report, written
+from equipoise.cases.rows import Case, read_outputs, require_cases, saved
+from equipoise.cli.printing import AsJson, Force, few, report, require_own, written
 from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.progress import progress
 from equipoise.core.yamlfile import read_yaml
 from equipoise.models import registry
-from equipoise.openr1.rows import LICENCE, SOURCE
+from equipoise.openr1.rows import LICENCE, SOURCE, OpenR1Item
 from equipoise.published import amqa, medmcqa, openr1
 from equipoise.published.fetch import fetch_names, load_names
+from equipoise.questions.rows import Item
 from equipoise.stigma.library import Gender, load_library
 
 NAME = re.compile(r"[a-z0-9_]+")
@@ -32,9 +33,11 @@ def import_amqa(
     source: Annotated[str, typer.Argument(help="A hub id with its commit (Showing-KCL/AMQA@…), or a file.")],
     out: Annotated[Path, typer.Option(help="Where the items are written.")] = Path("data/items/amqa.jsonl"),
     *,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Import AMQA's items, so that `dvc exp run -S items=amqa` asks them."""
+    require_own(out, _rows_of(Item, amqa.KEY), force=force)
     with progress("import"):
         items = amqa.read_items(source)
         records.write(out, items)
@@ -54,9 +57,11 @@ def import_medmcqa(
     *,
     mapping: Annotated[Path, typer.Option(help="Which disease each topic is about.")] = medmcqa.DISEASES,
     out: Annotated[Path, typer.Option(help="Where the items are written.")] = Path("data/items/medmcqa.jsonl"),
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Import MedMCQA's questions, so that `-S sample.items=medmcqa` asks the cities' subsets of them."""
+    require_own(out, _rows_of(Item, medmcqa.KEY), force=force)
     with progress("import"):
         imported = medmcqa.import_items(sources, medmcqa.load_diseases(mapping))
         records.write(out, imported.items)
@@ -110,9 +115,11 @@ def import_openr1(
         "test"
     ),
     out: Annotated[Path, typer.Option(help="Where the items are written.")] = Path("data/items/openr1.jsonl"),
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Import OpenR1-Psy's items, so that `dvc exp run -S pair.items=openr1` runs the track openr1."""
+    require_own(out, _rows_of(OpenR1Item, openr1.KEY), force=force)
     with progress("import"):
         imported = openr1.read_items(source, split)
         records.write(out, imported.items)
@@ -138,12 +145,20 @@ def import_outputs(
         str | None, typer.Option(help="What the model is called.", show_default="the outputs' own")
     ] = None,
     licence: Annotated[str, typer.Option(help="The terms of the outputs.")] = "not stated",
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Import saved outputs as a model, so that `dvc exp run -S model=NAME` measures it without its weights."""
     entry = Path(registry.FOLDER) / f"{name}.yaml"
     answers, asked = REPLAYS / f"{name}.jsonl", CASES / f"{name}.jsonl"
-    _require_free(name, entry, answers)
+    if not NAME.fullmatch(name):
+        raise EquipoiseError(f"--name {name!r}: use small letters, digits and _, as in replay_piaget8b")
+    for path, own in (
+        (entry, lambda path: _replays(path, answers)),
+        (answers, _rows_of(records.Response)),
+        (asked, _rows_of(Case)),
+    ):
+        require_own(path, own, force=force, instead="choose another --name")
     rows = cases_format.read_cases(cases)
     outputs = read_outputs(file)
     require_cases(str(file), outputs, {row.key: row for row in rows})
@@ -185,11 +200,13 @@ def import_vignettes(
         Path | None, typer.Option(help="Where the rows are written.", show_default="data/cases/<stem>.jsonl")
     ] = None,
     *,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Import published cases, so that `equipoise score silent` can score outputs against them."""
-    rows = cases_format.read_cases(file)
     path = out or CASES / f"{file.stem}.jsonl"
+    require_own(path, _rows_of(Case), force=force)
+    rows = cases_format.read_cases(file)
     records.write(path, rows)
     marginalised = sum(row.role == "marginalised" for row in rows)
     line = (
@@ -205,11 +222,13 @@ def export_vignettes(
         "data/vignettes/built/vignettes.jsonl"
     ),
     *,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Write our vignettes as cases of the interchange format, an arm a case."""
     if out.suffix != ".json":
         raise EquipoiseError(f"{out}: the interchange format is one JSON object: name a file that ends in .json")
+    require_own(out, cases_format.is_published, force=force)
     value = cases_format.published(records.read(vignettes, records.Vignette))
     records.write_json(out, value)
     n = len(value["cases"])
@@ -221,15 +240,15 @@ def _remark(what: str, ids: list[str]) -> str:
     return f"{len(ids)} {what}: {few(ids)}" if ids else ""
 
 
-def _require_free(name: str, entry: Path, answers: Path) -> None:
-    """Refuse a name that no setting can hold, and one that another model has."""
-    if not NAME.fullmatch(name):
-        raise EquipoiseError(f"--name {name!r}: use small letters, digits and _, as in replay_piaget8b")
-    if not entry.exists():
-        return
+def _rows_of(kind: type[records.Row], beginning: str = "") -> Callable[[Path], bool]:
+    """Say of a file whether it holds rows of a kind, and of one source: all keys have its beginning."""
+    return lambda path: all(row.key.startswith(beginning) for row in records.each(path, kind))
+
+
+def _replays(entry: Path, answers: Path) -> bool:
+    """Whether an entry of the registry is that of saved outputs in `answers`."""
     value = read_yaml(entry)
-    if not isinstance(value, dict) or (value.get("backend"), value.get("file")) != ("replay", answers.as_posix()):
-        raise EquipoiseError(f"{entry}: is another model: choose another --name, or delete that file")
+    return isinstance(value, dict) and (value.get("backend"), value.get("file")) == ("replay", answers.as_posix())
 
 
 @contextmanager

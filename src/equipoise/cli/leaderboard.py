@@ -13,6 +13,7 @@ from equipoise.compare.leaderboard import (
     Standing,
     cell,
     csv_text,
+    is_leaderboard,
     json_rows,
     markdown,
     measured,
@@ -34,6 +35,7 @@ def leaderboard(
         Path | None, typer.Option("--markdown", help="Write a Markdown table here.", metavar="FILE")
     ] = None,
     csv_file: Annotated[Path | None, typer.Option("--csv", help="Write a CSV here.", metavar="FILE")] = None,
+    force: printing.Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON list.")] = False,
     all_commits: Annotated[
         bool, typer.Option("--all-commits", help="Every commit and its experiments, not only the last commit.")
@@ -45,6 +47,8 @@ def leaderboard(
     runs of one model with the same parameters only the newest is shown, with the parameters that differ from those of
     the last commit.
     """
+    for path in filter(None, (markdown_file, csv_file)):
+        printing.require_own(path, is_leaderboard, force=force)
     with progress("experiments"):
         runs, notes = read_runs(all_commits=all_commits)
     if not runs:

@@ -1,6 +1,6 @@
-"""What commands print: JSON for programs, a value a line and nothing beside it, and tables for people."""
+"""What commands print: JSON for programs, a value a line, and tables for people; and which files they overwrite."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,12 +9,28 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from equipoise.core.errors import EquipoiseError
 from equipoise.core.visible import json_line, line, visible
 
 NOT_DEFINED = "-"
 SHOWN = 3
 """Ids that a line names before it leaves out the rest."""
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object: the files written, with their rows.")]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite a file that this command did not write.")]
+
+
+def require_own(path: Path, own: Callable[[Path], bool], *, force: bool, instead: str = "name another file") -> None:
+    """Refuse to overwrite a file that the command did not write, as far as its content says.
+
+    `own` says whether all that the file holds is of the kind and source that the command writes; a file that cannot be
+    read as such is not.
+    """
+    try:
+        if force or not path.exists() or own(path):
+            return
+    except EquipoiseError:
+        pass
+    raise EquipoiseError(f"{path}: not written by this command: {instead}, or overwrite it with --force")
 
 
 class PlainConsole(Console):

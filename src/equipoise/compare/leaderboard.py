@@ -10,8 +10,10 @@ import csv
 import io
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from equipoise.core.records import read_text
 from equipoise.core.visible import markdown as safe
 from equipoise.metrics.headlines import BOARD, NOTE_EXTREMES, STUDIES, Headline, number
 
@@ -29,6 +31,9 @@ NOTE_ORDER = (
     "Rows are sorted by the model's name, and none is a best one: all models answered the same questions, so that "
     "intervals that overlap, or do not, are no test of the difference between two models."
 )
+FIRST = ("model", "run", "parameters")
+FIRST_OF_CSV = ("model", "title", "run", "revision", "parameters")
+"""The first columns of both forms."""
 NOTES = (NOTE_ORDER, NOTE_EXTREMES)
 """Notes below the table, in every format."""
 FIELDS = ("n", "estimate", "ci_low", "ci_high")
@@ -161,7 +166,7 @@ def markdown(rows: Sequence[Standing]) -> str:
     """Lay the rows out as a Markdown table with its notes below; a column that no row measured is left out."""
     shown = measured(rows)
     titles = (f"{STUDIES[headline.study]}: {headline.title}" for headline in shown)
-    columns = ("model", "run", "parameters", *titles, "prompts", "unparsed")
+    columns = (*FIRST, *titles, "prompts", "unparsed")
     lines = [_line(columns), _line(["---"] * 3 + ["---:"] * (len(columns) - 3))]
     for row in rows:
         figures = (_escaped(cell(row.figures[headline.name])) for headline in shown)
@@ -182,7 +187,7 @@ def csv_text(rows: Sequence[Standing]) -> str:
     names = [f"{headline.name}_{field}" for headline in BOARD for field in _fields(headline)]
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(["model", "title", "run", "revision", "parameters", *names, "prompts", "unparsed"])
+    writer.writerow([*FIRST_OF_CSV, *names, "prompts", "unparsed"])
     for row in rows:
         values: list[object] = [row.model, row.run.title, row.run.name, row.run.revision, described(row.changed)]
         for headline in BOARD:
@@ -191,6 +196,13 @@ def csv_text(rows: Sequence[Standing]) -> str:
             values += [found[field] for field in _fields(headline)]
         writer.writerow([*values, row.prompts, row.unparsed])
     return file.getvalue()
+
+
+def is_leaderboard(path: Path) -> bool:
+    """Whether a file holds a leaderboard, as Markdown or CSV, and nothing beside it."""
+    text = read_text(path)
+    whole = text.startswith(_line(FIRST)) and text.endswith(f"{NOTES[-1]}\n")
+    return whole or text.startswith(f"{','.join(FIRST_OF_CSV)},")
 
 
 def json_rows(rows: Sequence[Standing]) -> list[dict[str, Any]]:

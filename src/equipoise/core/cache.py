@@ -9,13 +9,17 @@ from __future__ import annotations
 
 import hashlib
 import os
+import socket
 import sqlite3
 import sys
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, suppress
 from itertools import count
 from pathlib import Path
-from typing import ClassVar, Generic, NamedTuple, Self, TypeVar
+from threading import Event, Thread
+from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
+from uuid import uuid4
 
 from filelock import FileLock
 from pydantic import BaseModel, ValidationError
@@ -59,6 +63,92 @@ def seal(key: str, value: str) -> str:
     return hashlib.sha256(f"{key}\n{value}".encode()).hexdigest()
 
 
+LEASE = 60.0
+"""Seconds after which a lease that was not renewed expires: so long a process that stopped holds up others."""
+
+
+class Leases:
+    """Who works on which keys of a cache, so that two processes do not do the same work at once.
+
+    The leases that one object holds are renewed by a thread of its own until they are released; those of a process of
+    this machine that has died are free at once. They only save work: where their file cannot be used, every key is
+    free.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Take the file that all processes share; it is made when a key is claimed."""
+        self._path, self._owner = path, f"{os.getpid()} {socket.gethostname()} {uuid4().hex}"
+        self._released = Event()
+        self._renewal: Thread | None = None
+
+    def claim(self, keys: Iterable[str]) -> set[str]:
+        """Lease the keys that no other owner holds, and give them."""
+        wanted, now = list(keys), time.time()
+        mine = {
+            key
+            for (key,) in self._execute(
+                # One that lasts longer than any lease is from before the clock was set back.
+                ("DELETE FROM lease WHERE expires NOT BETWEEN ? AND ? OR has_died(owner)", [(now, now + 2 * LEASE)]),
+                ("INSERT OR IGNORE INTO lease VALUES (?, ?, ?)", [(key, self._owner, now + LEASE) for key in wanted]),
+                query=("SELECT key FROM lease WHERE owner = ?", self._owner),
+                otherwise=[(key,) for key in wanted],
+            )
+        }
+        if self._renewal is None:
+            self._renewal = Thread(target=self._renew, args=(self._released,), daemon=True)
+            self._renewal.start()
+        return mine.intersection(wanted)
+
+    def release(self) -> None:
+        """Give back all keys that this object leased."""
+        if self._renewal is not None:
+            self._released.set()
+            self._renewal.join()
+            self._execute(("DELETE FROM lease WHERE owner = ?", [(self._owner,)]))
+            self._renewal, self._released = None, Event()
+
+    def _renew(self, released: Event) -> None:
+        """Renew the leases from time to time, until they are released."""
+        while not released.wait(LEASE / 4):
+            self._execute(("UPDATE lease SET expires = ? WHERE owner = ?", [(time.time() + LEASE, self._owner)]))
+
+    def _execute(
+        self,
+        *statements: tuple[str, list[tuple[Any, ...]]],
+        query: tuple[str, str] | None = None,
+        otherwise: Iterable[tuple[str]] = (),
+    ) -> Iterable[tuple[str]]:
+        """Execute statements and a query in one transaction; `otherwise` is the result where that cannot be done."""
+        try:
+            with closing(sqlite3.connect(self._path, timeout=10, isolation_level=None)) as database, database:
+                database.create_function("has_died", 1, _has_died)
+                # Leases need not survive a loss of power.
+                database.execute("PRAGMA synchronous = OFF")
+                database.execute("BEGIN IMMEDIATE")
+                database.execute("CREATE TABLE IF NOT EXISTS lease (key TEXT PRIMARY KEY, owner TEXT, expires REAL)")
+                for statement, rows in statements:
+                    database.executemany(statement, rows)
+                return database.execute(query[0], (query[1],)).fetchall() if query else []
+        except sqlite3.DatabaseError as error:
+            if _is_damage(error):
+                self._path.unlink(missing_ok=True)
+            return otherwise
+
+
+def _has_died(owner: str) -> bool:
+    """Whether the owner of a lease is a process of this machine that is no longer there."""
+    process, machine, _ = owner.split()
+    if machine != socket.gethostname() or os.name != "posix":
+        return False
+    try:
+        os.kill(int(process), 0)  # sends nothing
+    except ProcessLookupError:
+        return True
+    except PermissionError:  # it is another user's
+        pass
+    return False
+
+
 class ContentCache(Generic[M]):
     """Finished results of one kind in an SQLite file, by key; each is safe on disk as soon as `keep` returns."""
 
@@ -70,6 +160,7 @@ class ContentCache(Generic[M]):
         self._path = path
         self._kind = kind
         self._damaged = False
+        self.leases = Leases(path.with_name(f".{path.name}.leases"))
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             with self._lock():

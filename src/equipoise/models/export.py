@@ -29,7 +29,7 @@ from equipoise.core.yamlfile import load_yaml
 from equipoise.models.engine import GRAPH, Engine, provider
 from equipoise.models.fusion import ELSEWHERE, fuse_attention, obstacle
 from equipoise.models.readiness import DISK_COPIES, FP32
-from equipoise.models.registry import AnyEntry, ApiEntry, OnnxEntry, ReplayEntry, TorchEntry, VllmEntry
+from equipoise.models.registry import AnyEntry, ApiEntry, OnnxEntry, PhantomEntry, ReplayEntry, TorchEntry, VllmEntry
 from equipoise.models.weights import Weights, loading, locate, verified_cases, verified_file
 
 if TYPE_CHECKING:
@@ -224,7 +224,7 @@ def _write_fused(model: PreTrainedModel, folder: Path, max_length: int) -> None:
     model.generation_config.save_pretrained(folder)
 
 
-def describe(name: str, entry: TorchEntry | VllmEntry | ApiEntry | ReplayEntry, root: Path) -> Manifest:
+def describe(name: str, entry: TorchEntry | VllmEntry | ApiEntry | ReplayEntry | PhantomEntry, root: Path) -> Manifest:
     """Describe a model that needs no export; weights or saved answers that are missing are an EquipoiseError.
 
     A server is identified by its address, the model's name there, and what each request carries. What the name refers
@@ -248,6 +248,8 @@ def describe(name: str, entry: TorchEntry | VllmEntry | ApiEntry | ReplayEntry, 
             }
         case ApiEntry():
             more = {"repo": entry.base_url, "revision": entry.model, "settings": entry.settings}
+        case PhantomEntry():
+            more = {"repo": "planted", "revision": digest(entry.settings), "settings": entry.settings}
         case _:
             verified_file(name, entry, root)
             verified_cases(name, entry, root)

@@ -23,6 +23,7 @@ from equipoise.models.registry import (
     LocalSource,
     ModelHubSource,
     OnnxEntry,
+    PhantomEntry,
     PypiSource,
     ReplayEntry,
     TorchEntry,
@@ -200,6 +201,8 @@ def missing(name: str, entry: AnyEntry, *, root: Path, store: Path, rows: int, m
             return list(_of_server(entry, machine))
         case ReplayEntry():
             return list(_of_saved(name, entry, root))
+        case PhantomEntry():
+            return []
         case _:
             return list(_of_weights(name, entry, root, store, rows, machine))
 
@@ -211,6 +214,8 @@ def estimate(entry: AnyEntry, rows: int) -> str:
             return f"{entry.concurrency} requests at once"
         case ReplayEntry():
             return "saved answers"
+        case PhantomEntry():
+            return "nothing: it has no weights"
         case OnnxEntry():
             return f"about {export_gb(entry):.0f} GB of memory to export, {run_gb(entry, rows):.0f} GB to run"
         case _:

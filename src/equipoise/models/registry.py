@@ -2,10 +2,12 @@
 
 `models/` holds the models under test (`-S model=`), `models/judges/` the judges (`-S judge=`) and `models/masked/` the
 masked models (`-S fill.masked=`). A model's `backend` says how it is asked: with `onnx`, `torch` and `vllm` we run the
-weights; `openai` is any server that speaks OpenAI's chat completions; `replay` reads answers that were saved before.
+weights; `openai` is any server that speaks OpenAI's chat completions; `replay` reads answers that were saved before;
+`phantom` is a model without weights whose bias is known.
 """
 
 import difflib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -19,6 +21,22 @@ FOLDER, JUDGES, MASKED = "models", "models/judges", "models/masked"
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Commit = Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")]
 Count = Annotated[int, Field(ge=1)]
+Share = Annotated[float, Field(ge=0, le=1)]
+Nats = Annotated[float, Field(ge=-100, le=100, allow_inf_nan=False)]
+ShiftedDimension = Literal[
+    "default",
+    "age",
+    "disability",
+    "gender",
+    "housing",
+    "mental_health",
+    "obesity",
+    "race",
+    "religion_culture",
+    "socioeconomic",
+    "substance_use",
+]
+"""What a planted shift is about: a dimension of the vignettes, or any other."""
 Runtime = Literal["onnx", "torch"]
 ReasoningForm = Literal["auto", "think", "content", "channels", "plain"]
 UNITS = {"M": 10**6, "B": 10**9}
@@ -260,13 +278,77 @@ class ReplayEntry(ModelEntry):
         return self
 
 
-AnyEntry = OnnxEntry | TorchEntry | VllmEntry | ApiEntry | ReplayEntry
+class Admission(Frozen):
+    """Shares of the influenced answers whose reasoning admits it: weighs the feature, restates or dismisses it.
+
+    The reasoning of the others is silent.
+    """
+
+    weighed: Share = 0.0
+    restated: Share = 0.0
+    dismissed: Share = 0.0
+
+    @model_validator(mode="after")
+    def _at_most_all(self) -> Self:
+        if (total := self.weighed + self.restated + self.dismissed) > 1:
+            message = f"weighed, restated and dismissed are shares of the same answers, but add up to {total:g}"
+            raise ValueError(message)
+        return self
+
+
+class PhantomEntry(ModelEntry):
+    """A model without weights whose bias is planted, and therefore known: see `equipoise.backends.phantom`.
+
+    Everything in nats is added to the utility of an answer. `shift` holds, by dimension (`default` for any other), what
+    the stereotyped answer gains when the patient is marginalised, and the right letter loses; `background` what the
+    right letter gains from a favourable background and loses from an unfavourable one. `stereotyped` is what a
+    stereotyped answer gains in either arm. `floor` is the standard deviation of the noise that any change of the words
+    makes, `spread` that of the difficulty of questions, of which a share `ability` is answered rightly. `position`
+    favours letters.
+
+    `admits` says what the reasoning of influenced answers does with the feature, `restates` how much of the other
+    reasoning mentions it, and `mediated` the share of influenced answers that the reasoning itself leads to: the
+    reasoning of the others leads to the right answer. `refusals` and `unparsable` are shares of the replies. `stigma`
+    holds the probability of a female subject minus that of a male one, by set of conditions. `neglect` is the share of
+    marginalised clients whose message gets a reply to something else.
+    """
+
+    backend: Literal["phantom"]
+    seed: Annotated[int, Field(ge=0)] = 0
+    ability: Annotated[float, Field(gt=0, lt=1)]
+    spread: Nats = 2.0
+    shift: Annotated[dict[ShiftedDimension, Nats], Field(min_length=1)] = {"default": 0.0}
+    background: Nats = 0.0
+    stereotyped: Nats = 0.0
+    floor: Annotated[Nats, Field(ge=0)] = 0.0
+    position: dict[Annotated[str, Field(pattern=r"^[A-Z]$")], Nats] = {}
+    admits: Admission = Admission()
+    restates: Share = 0.0
+    mediated: Share = 1.0
+    refusals: Share = 0.0
+    unparsable: Share = 0.0
+    stigma: dict[Literal["mental", "control"], Annotated[float, Field(gt=-1, lt=1)]] = {}
+    neglect: Share = 0.0
+    generation: Generation = Generation(reasoning_tokens=128, answer_tokens=24)
+
+    def shift_of(self, dimensions: Iterable[str]) -> float:
+        """Add up the shifts of some dimensions, in nats."""
+        return sum(self.shift.get(name, self.shift.get("default", 0.0)) for name in dimensions)  # type: ignore[call-overload]  # any name may be asked
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """All that is planted."""
+        return self.model_dump(mode="json", exclude={"title", "licence", "backend", "generation"})
+
+
+AnyEntry = OnnxEntry | TorchEntry | VllmEntry | ApiEntry | ReplayEntry | PhantomEntry
 KINDS: dict[str, type[AnyEntry]] = {
     "onnx": OnnxEntry,
     "torch": TorchEntry,
     "vllm": VllmEntry,
     "openai": ApiEntry,
     "replay": ReplayEntry,
+    "phantom": PhantomEntry,
 }
 
 

@@ -24,6 +24,8 @@ from equipoise.stats.proportions import paired_difference, wilson
 from equipoise.stats.quantities import PairedCells
 
 HUB_ID = "Showing-KCL/AMQA"
+KEY = "amqa-"
+"""Beginning of an item's key; the rest is the question's number, in four digits."""
 N_QUESTIONS = 801
 """Questions of the published dataset."""
 ANSWER = "test_model_answer_"
@@ -152,7 +154,7 @@ def read_items(source: str) -> list[Item]:
 
 def question_id(key: str) -> str:
     """Give the id of an imported item's key in the released files: `amqa-0007` is "7"."""
-    number = key.removeprefix("amqa-")
+    number = key.removeprefix(KEY)
     return str(int(number)) if number.isdigit() else number
 
 
@@ -185,7 +187,7 @@ def _item(row: Mapping[str, Any], where: str) -> Item:
     if not isinstance(options, dict):
         options = {name.removeprefix("option_"): words for name, words in row.items() if name.startswith("option_")}
     item = {
-        "key": f"amqa-{int(number):04d}" if number.isdigit() else f"amqa-{number}",
+        "key": f"{KEY}{int(number):04d}" if number.isdigit() else f"{KEY}{number}",
         "question": required(row, "original_question", where),
         "options": {letter: words for letter, words in options.items() if words is not None},
         "gold": required(row, "answer_idx", where),

@@ -61,7 +61,8 @@ def _before(template: Template) -> str:
     return before
 
 
-def _everyone(subjects: Subjects) -> tuple[str, ...]:
+def everyone(subjects: Subjects) -> tuple[str, ...]:
+    """List the subjects of a question, in the order of its candidates."""
     return (*subjects.female, *subjects.male, *subjects.unspecified)
 
 
@@ -75,7 +76,7 @@ def _sentence_prompt(template: Template, library: Library, instruction: str) -> 
         turns=(instruction,),
         candidates=tuple(
             template.about(condition.name, subject).removeprefix(before)
-            for subject in _everyone(library.subjects[template.question])
+            for subject in everyone(library.subjects[template.question])
             for condition in library.conditions
         ),
         reply=False,
@@ -87,7 +88,7 @@ def _fill(
 ) -> Fill:
     before = _before(template)
     sentences = {
-        subject: template.about(condition.name, subject).removeprefix(before) for subject in _everyone(subjects)
+        subject: template.about(condition.name, subject).removeprefix(before) for subject in everyone(subjects)
     }
     scores = {subject: _score(template.name, sentence, response, length) for subject, sentence in sentences.items()}
     top = max(scores.values())

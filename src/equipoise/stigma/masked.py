@@ -4,10 +4,13 @@ Lin et al. (2022), sections 3.1 and 3.2. rq1 sums the likely words at the mask b
 (`gendered_paths`). Every sentence is asked once, and its predictions are cached, so that an interrupted run resumes.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Self
 
+from equipoise.backends.base import Keeping
 from equipoise.core import cache
 from equipoise.core.records import digest
 from equipoise.stigma.aggregate import (
@@ -64,17 +67,21 @@ class Asker:
         """Give the `top_k` likeliest tokens at the mask of each sentence; equal sentences are asked once."""
         keys = {sentence: digest([sentence, self._ready.manifest.identity, top_k]) for sentence in sentences}
         found = {sentence: kept for sentence, key in keys.items() if (kept := self._kept.find(key)) is not None}
-        missing = [sentence for sentence in keys if sentence not in found]
+        missing = {key: sentence for sentence, key in keys.items() if sentence not in found}
         self._asked += len(keys)
         self._report(len(found))
-        if missing:
-            self._model = self._model or self._ready.open()
-            for batch in self._model.predict(missing, top_k=top_k, batch_size=self._batch_size):
-                self._kept.keep({keys[sentence]: predictions for sentence, predictions in batch})
-                found.update(batch)
-                self.computed += len(batch)
+        with Keeping(self._kept, lambda: nullcontext(partial(self._predicted, top_k))) as model:
+            for batch in model.process(missing):
+                found.update({missing[key]: predictions for key, predictions in batch.items()})
                 self._report(len(batch))
+            self.computed += model.computed
         return {sentence: found[sentence].tokens() for sentence in keys}
+
+    def _predicted(self, top_k: int, items: Mapping[str, str]) -> Iterator[dict[str, Predictions]]:
+        self._model = self._model or self._ready.open()
+        keys = {sentence: key for key, sentence in items.items()}
+        for batch in self._model.predict(list(keys), top_k=top_k, batch_size=self._batch_size):
+            yield {keys[sentence]: predictions for sentence, predictions in batch}
 
     def _report(self, answered: int) -> None:
         self._answered += answered

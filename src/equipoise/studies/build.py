@@ -5,12 +5,13 @@ from typing import Any
 
 from rich.console import Console
 
-from equipoise.backends.ask import agent, asker
+from equipoise.backends.ask import agent
 from equipoise.backends.base import Infer
 from equipoise.backends.replay import saved_cases
 from equipoise.core import cache, records, stage
 from equipoise.core.yamlfile import load_yaml
 from equipoise.exam.subsets import Sample, asked_items, sample_cities
+from equipoise.models.registry import PhantomEntry
 from equipoise.openr1.pairs import exclusions, message_prompt, pair_items
 from equipoise.openr1.rows import OpenR1Item, Pairing
 from equipoise.questions import asked
@@ -26,6 +27,8 @@ from equipoise.questions.variants.writers import choose_agents
 from equipoise.stigma.causal import sentence_prompts
 from equipoise.stigma.library import load_library as load_sentences
 from equipoise.stigma.rows import Filling
+from equipoise.studies.facts import facts
+from equipoise.studies.infer import asking
 from equipoise.studies.run import Run
 from equipoise.vignettes.library import load_library
 from equipoise.vignettes.profiles import Build, build, counts, counts_table, vignette_prompt
@@ -37,6 +40,7 @@ def vignettes(run: Run) -> None:
     rows = build(load_library(run.data / "raw"), settings.profile)
     records.write(run.built("vignettes"), rows)
     records.write(run.built("prompts"), [vignette_prompt(row, settings) for row in rows])
+    _tell(run)
     with stage.aside():
         Console().print(counts_table(counts(rows)))
 
@@ -51,11 +55,11 @@ def questions(run: Run) -> None:
     chosen = run.settings.section("perturb", Perturb)
     templates = load_templates(chosen.templates)
     kept = [row for row in neutralised if row.excluded is None]
-    with cache.ResponseCache.open() as answers:
+    _tell(run)  # the evaluator of later attempts asks before there are variants
+    with cache.ResponseCache.open() as answers, asking(run) as ask:
         how = run.settings.section("infer", Infer)
         ready: dict[str, Any] = {"root": Path(), "kept": answers, "batch_size": how.batch_size}
         ready |= {"progress": run.progress, "cluster": how.cluster}
-        ask = asker(run.manifest, **ready)
         write, fuse = choose_agents(chosen, templates, lambda name, tokens: agent(name, tokens=tokens, **ready))
         made = perturb(
             kept,
@@ -81,6 +85,7 @@ def exam(run: Run) -> None:
     prompts = [asked.exam_prompt(item, template, settings.answering) for item in asked_items(rows, sampled)]
     records.write(run.built("subsets"), sampled)
     records.write(run.built("prompts"), prompts)
+    _tell(run)
 
 
 def stigma(run: Run) -> None:
@@ -88,6 +93,7 @@ def stigma(run: Run) -> None:
     settings = run.settings.section("fill", Filling)
     sentences = load_sentences(run.data / "sentences")
     records.write(run.built("prompts"), sentence_prompts(sentences, settings) if settings.scorer == "causal" else [])
+    _tell(run)
 
 
 def openr1(run: Run) -> None:
@@ -99,6 +105,7 @@ def openr1(run: Run) -> None:
     made = pair_items(records.read(items, OpenR1Item), personas, contrasts, settings, str(items))
     records.write(run.built("messages"), made.messages)
     records.write(run.built("prompts"), [message_prompt(message, settings) for message in made.messages])
+    _tell(run)
     with stage.aside():
         left_out = exclusions(made.excluded) or "none"
         Console().print(f"{len(made.messages)} messages; left out: {left_out}", highlight=False)
@@ -109,3 +116,9 @@ def cases(run: Run) -> None:
     asked_cases, _ = saved_cases(run.settings.model, run.entry, cache.root())
     records.write_text(run.built("cases"), asked_cases)
     records.write(run.built("prompts"), [])
+
+
+def _tell(run: Run) -> None:
+    """Write what a phantom is told of the prompts; any other model is told nothing."""
+    if isinstance(run.entry, PhantomEntry):
+        records.write(run.built("facts"), facts(run))

@@ -1,11 +1,15 @@
 """The step `infer`: every prompt of a study answered by the model under test, through the cache."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from equipoise.backends.ask import asker
+from equipoise.backends.ask import Asker, asker
 from equipoise.backends.base import Infer
+from equipoise.backends.phantom import BANK, Fact, PhantomBackend
 from equipoise.backends.replay import saved_cases
 from equipoise.core import cache, records
+from equipoise.models.registry import PhantomEntry
 from equipoise.stigma.rows import Filling
 from equipoise.studies.run import Run
 
@@ -16,8 +20,18 @@ def infer(run: Run) -> None:
         _, outputs = saved_cases(run.settings.model, run.entry, cache.root())
         records.write(run.responses, outputs)
         return
+    with asking(run) as ask:
+        records.write(run.responses, ask(records.read(run.built("prompts"), records.Prompt)))
+
+
+@contextmanager
+def asking(run: Run) -> Iterator[Asker]:
+    """Give what answers the prompts of a study: the model through the cache, or a phantom, which has no need of one."""
+    entry = run.entry
+    if isinstance(entry, PhantomEntry):
+        yield PhantomBackend(entry, records.read(run.built("facts"), Fact), run.data / BANK).answer
+        return
     how = run.settings.section("infer", Infer)
     size = run.settings.section("fill", Filling).batch_size if run.study == "stigma" else how.batch_size
     with cache.ResponseCache.open() as kept:
-        ask = asker(run.manifest, Path(), kept, batch_size=size, progress=run.progress, cluster=how.cluster)
-        records.write(run.responses, ask(records.read(run.built("prompts"), records.Prompt)))
+        yield asker(run.manifest, Path(), kept, batch_size=size, progress=run.progress, cluster=how.cluster)

@@ -1,0 +1,224 @@
+"""The phantom backend: a model without weights whose bias, silence and faithfulness are planted, and therefore known.
+
+What an instrument reports of a phantom is held against what was planted. A phantom chooses as a random-utility model
+does. With all terms in nats, the utility of an answer a to a text t about a question q is
+
+    u(a) = base(q, a) + planted(a) + floor z(t, a)        log p(a) = u(a) - log sum over all answers b of exp u(b)
+
+where z is standard normal. The base utility of the right answer is spread (probit(ability) + z(q)), so that without a
+plant a share `ability` of questions is answered rightly; of the other answers one, by chance, has 0, the rest less.
+Both arms of a pair are about the same question. The planted terms are the fields of
+`equipoise.models.registry.PhantomEntry`.
+
+Replies, likelihoods and letters come from the same utilities: a reply gives the likeliest answer. An answer is
+influenced if it would be another one without the shift. Every random number is drawn from a digest of the seed and of
+what it belongs to, so that a response depends on its prompt alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, RootModel
+from scipy.special import log_softmax, ndtri
+
+from equipoise.backends.base import Backend
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import Frozen, Prompt, Response, Row
+from equipoise.core.yamlfile import load_yaml
+from equipoise.models.registry import PhantomEntry
+
+BANK = Path("phantoms/reasoning.yaml")
+"""Where, below `data/`, the sentences are that reasoning is made of."""
+REFUSED = "I cannot provide a diagnosis for this patient."
+UNPARSABLE = "..."
+ELSEWHERE = "Thank you for your message. The opening hours of the library change next week."
+"""The reply to a neglected client."""
+APART = 1.0
+"""Nats between the wrong answer that a phantom takes for the right one and its other wrong answers, at least."""
+UNSPECIFIED = 0.2
+"""Probability of a subject without a gender."""
+
+Array = NDArray[np.float64]
+Lines = Annotated[tuple[str, ...], Field(min_length=1)]
+
+
+class _Style(Frozen):
+    opening: Lines
+    conclusion: Lines
+    weighed: Lines
+    restated: Lines
+    dismissed: Lines
+
+
+class _Bank(RootModel[dict[str, _Style]]):
+    """Sentences by style."""
+
+
+class Fact(Row):
+    """What a phantom knows of the prompt with its key, and a model under test does not.
+
+    `question` names what the arms of a pair have in common. `right` and `stereotyped` are answers: labels, or letters;
+    `answers` are all of them. `dimensions` hold the features of the patient in plain words, `marginalised` whether they
+    are those of the marginalised arm; `direction` is that of a background. `subjects` gives each sentence of the stigma
+    study its subject's gender and its condition's set.
+    """
+
+    question: str
+    right: str = ""
+    stereotyped: str = ""
+    answers: tuple[str, ...] = ()
+    dimensions: dict[str, str] = {}
+    marginalised: bool = False
+    direction: Literal["favourable", "unfavourable"] | None = None
+    subjects: dict[str, tuple[str, str]] = {}
+
+
+class PhantomBackend(Backend):
+    """A model whose truths are planted."""
+
+    def __init__(self, entry: PhantomEntry, facts: Iterable[Fact], bank: Path) -> None:
+        """Take what is planted, the facts of the prompts, and the file of sentences."""
+        self._entry, self._facts = entry, {fact.key: fact for fact in facts}
+        self._styles = list(load_yaml(bank, _Bank).root.values())
+
+    def answer(self, prompts: Iterable[Prompt]) -> Iterator[Response]:
+        """Answer every prompt, in their order; a prompt without a fact is an EquipoiseError."""
+        study: dict[str, Callable[[Prompt, Fact], Response]] = {
+            "vignettes": self._diagnose,
+            "stigma": self._complete,
+            "openr1": self._counsel,
+        }
+        for prompt in prompts:
+            fact = self._facts.get(prompt.key)
+            if fact is None:
+                message = f"prompt {prompt.key!r}: a phantom knows nothing of it: run `dvc repro build@{prompt.study}`"
+                raise EquipoiseError(message)
+            yield study.get(prompt.study, self._choose)(prompt, fact)
+
+    def _diagnose(self, prompt: Prompt, fact: Fact) -> Response:
+        """Reason about a case, and name a diagnosis."""
+        planted = {fact.stereotyped: self._entry.stereotyped}
+        plain = self._utilities(prompt, fact, prompt.candidates, planted)
+        if fact.marginalised:
+            planted[fact.stereotyped] += self._entry.shift_of(fact.dimensions)
+        told = self._utilities(prompt, fact, prompt.candidates, planted)
+        given, without = (prompt.candidates[int(values.argmax())] for values in (told, plain))
+        reasoning = self._reason(prompt, fact, given, without)
+        if self._entry.thinks:
+            reasoning = f"<think>{reasoning}</think>"
+        return self._response(prompt, (reasoning, self._reply(prompt, f"{given}.")), told)
+
+    def _choose(self, prompt: Prompt, fact: Fact) -> Response:
+        """Choose a letter."""
+        planted = {letter: self._entry.position.get(letter, 0.0) for letter in fact.answers}
+        if fact.marginalised:
+            planted[fact.right] -= self._entry.shift_of(fact.dimensions)
+        planted[fact.right] += {"favourable": 1, "unfavourable": -1, None: 0}[fact.direction] * self._entry.background
+        utilities = self._utilities(prompt, fact, fact.answers, planted)
+        letter = fact.answers[int(utilities.argmax())]
+        return self._response(prompt, (self._reply(prompt, f"The answer is {letter}."),), utilities)
+
+    def _complete(self, prompt: Prompt, fact: Fact) -> Response:
+        """Give the likelihood of every sentence about a condition: a gender's probability is shared by its subjects."""
+        sides = [fact.subjects[sentence] for sentence in prompt.candidates]
+        sizes = {side: sides.count(side) for side in set(sides)}
+        scores = []
+        for sentence, (gender, conditions) in zip(prompt.candidates, sides, strict=True):
+            disparity = self._entry.stigma.get(conditions, 0.0)  # type: ignore[call-overload]  # the set of a sentence
+            share = {"female": (1 + disparity) / 2, "male": (1 - disparity) / 2}.get(gender)
+            probability = UNSPECIFIED if share is None else share * (1 - UNSPECIFIED)
+            moved = self._entry.floor * self._normal("floor", fact.question, sentence)
+            scores.append(math.log(probability / sizes[gender, conditions]) + moved)
+        return self._response(prompt, (), np.array(scores))
+
+    def _counsel(self, prompt: Prompt, fact: Fact) -> Response:
+        """Reply to a client with the gold answer, or with something else."""
+        neglected = fact.marginalised and self._uniform("neglect", prompt.turns[0]) < self._entry.neglect
+        return self._response(prompt, (self._reply(prompt, ELSEWHERE if neglected else fact.right),), np.array([]))
+
+    def _utilities(self, prompt: Prompt, fact: Fact, answers: Sequence[str], planted: Mapping[str, float]) -> Array:
+        """Give the utility of each answer, in nats."""
+        others = [answer for answer in answers if answer != fact.right]
+        taken = others[int(self._uniform("taken", fact.question) * len(others))]
+        base = {answer: -APART - abs(self._normal("base", fact.question, answer)) for answer in others} | {taken: 0.0}
+        ability = float(ndtri(self._entry.ability))
+        base[fact.right] = self._entry.spread * (ability + self._normal("ability", fact.question))
+        words = (prompt.system, *prompt.turns)
+        return np.array(
+            [
+                base[answer] + planted.get(answer, 0.0) + self._entry.floor * self._normal("floor", *words, answer)
+                for answer in answers
+            ]
+        )
+
+    def _reason(self, prompt: Prompt, fact: Fact, given: str, without: str) -> str:
+        """Write the reasoning: an opening, what it does with the feature, and the answer that it leads to."""
+        words = prompt.turns[0]
+        style = self._styles[int(self._uniform("style", words) * len(self._styles))]
+        influenced = given != without
+        chance = self._uniform("admits", words)
+        admits = self._entry.admits
+        lines: Lines | tuple[()] = ()
+        if not influenced:
+            lines = style.restated if chance < self._entry.restates else ()
+        elif chance < admits.weighed:
+            lines = style.weighed
+        elif chance < admits.weighed + admits.restated:
+            lines = style.restated
+        elif chance < admits.weighed + admits.restated + admits.dismissed:
+            lines = style.dismissed
+        led = given if not influenced or self._uniform("mediated", words) < self._entry.mediated else without
+        sentences = [self._one_of(style.opening, "opening", words)]
+        if lines:
+            told = [(subject, fact.dimensions[subject]) for subject in sorted(fact.dimensions)]
+            line = self._one_of(lines, "line", words)
+            sentences += [
+                line.format(subject=subject.replace("_", " "), feature=feature, diagnosis=given)
+                for subject, feature in told
+            ]
+        sentences.append(self._one_of(style.conclusion, "conclusion", words).format(diagnosis=led))
+        return " ".join(sentence[0].upper() + sentence[1:] for sentence in sentences)
+
+    def _reply(self, prompt: Prompt, text: str) -> str:
+        """Give a reply, unless it is refused or cannot be read."""
+        chance = self._uniform("reply", *prompt.turns)
+        if chance < self._entry.refusals:
+            return REFUSED
+        return UNPARSABLE if chance < self._entry.refusals + self._entry.unparsable else text
+
+    def _response(self, prompt: Prompt, replies: tuple[str, ...], utilities: Array) -> Response:
+        """Put a response together: what the prompt asks for, its likelihoods as means per token (here, per word)."""
+        likelihoods: Sequence[float] = log_softmax(utilities).tolist() if prompt.candidates else []
+        tokens = {answer: len(answer.split()) for answer in prompt.candidates}
+        given = replies if prompt.reply else replies[:-1]
+        return Response(
+            key=prompt.key,
+            study=prompt.study,
+            replies=given,
+            finished=(True,) * len(given),
+            log_likelihood={
+                answer: value / tokens[answer] for answer, value in zip(prompt.candidates, likelihoods, strict=True)
+            },
+            candidate_tokens=tokens,
+            prompt_tokens=sum(len(text.split()) for text in (prompt.system, *prompt.turns)),
+            generated_tokens=sum(len(reply.split()) for reply in given),
+        )
+
+    def _one_of(self, lines: Sequence[str], *what: str) -> str:
+        return lines[int(self._uniform(*what) * len(lines))]
+
+    def _uniform(self, *what: str) -> float:
+        """Draw from [0, 1), the same number for the same seed and parts."""
+        content = "\n".join((str(self._entry.seed), *what)).encode(errors="surrogatepass")
+        return int.from_bytes(hashlib.sha256(content).digest()[:7]) / 2**56
+
+    def _normal(self, *what: str) -> float:
+        """Draw from the standard normal distribution."""
+        return float(ndtri(self._uniform(*what) or 0.5 / 2**56))

@@ -1,0 +1,89 @@
+"""What a phantom is told of a study's prompts: which answer is right, which is the stereotype, whose patient it is."""
+
+from itertools import product
+
+from equipoise.backends.phantom import Fact
+from equipoise.core import records
+from equipoise.exam.subsets import Sampled
+from equipoise.openr1.rows import Message
+from equipoise.questions.asked import EXAM
+from equipoise.questions.rows import ATTRIBUTES, GROUPS, Neutralised
+from equipoise.stigma.causal import everyone
+from equipoise.stigma.library import load_library
+from equipoise.studies.run import Run
+
+DIMENSIONS = {"race": "race", "gender": "gender", "ses": "socioeconomic"}
+"""The dimension of the vignettes that each attribute of the questions is."""
+
+
+def facts(run: Run) -> list[Fact]:
+    """Give the facts of a study's prompts, from the files that `build` wrote."""
+    return {
+        "vignettes": _vignettes,
+        "questions": _questions,
+        "exam": _exam,
+        "stigma": _stigma,
+        "openr1": _openr1,
+    }[run.study](run)
+
+
+def _vignettes(run: Run) -> list[Fact]:
+    return [
+        Fact(
+            key=row.key,
+            question=row.pair,
+            right=row.expected.label,
+            stereotyped=row.stereotyped.label,
+            dimensions=row.features,
+            marginalised=row.role == "marginalised",
+        )
+        for row in records.each(run.built("vignettes"), records.Vignette)
+    ]
+
+
+def _questions(run: Run) -> list[Fact]:
+    """Every arm of every item: the evaluator of later attempts asks before there are variants."""
+    found = []
+    for item in records.each(run.built("neutralised"), Neutralised):
+        plain = Fact(key=f"{item.key}/neutral", question=item.key, right=item.gold, answers=tuple(item.options))
+        found += [plain, plain.model_copy(update={"key": f"{item.key}/original"})]
+        for attribute in ATTRIBUTES:
+            for group, direction in product(GROUPS[attribute], ("favourable", "unfavourable")):
+                arm = {
+                    "key": f"{item.key}/{attribute}/{group}/{direction}",
+                    "dimensions": {DIMENSIONS[attribute]: GROUPS[attribute][group]},
+                    "marginalised": group == "unprivileged",
+                    "direction": direction,
+                }
+                found.append(plain.model_copy(update=arm))
+    return found
+
+
+def _exam(run: Run) -> list[Fact]:
+    sampled = {row.item: row for row in records.each(run.built("subsets"), Sampled)}  # cities share questions
+    return [
+        Fact(key=f"{item}{EXAM}", question=item, right=row.gold, answers=tuple(row.options))
+        for item, row in sampled.items()
+    ]
+
+
+def _stigma(run: Run) -> list[Fact]:
+    library = load_library(run.data / "sentences")
+    found = []
+    for prompt in records.each(run.built("prompts"), records.Prompt):
+        subjects = library.subjects["rq1" if prompt.key.startswith("rq1/") else "rq2"]
+        genders = {name: gender for gender in ("female", "male", "unspecified") for name in getattr(subjects, gender)}
+        sentences = product(everyone(subjects), library.conditions)
+        sides = {
+            sentence: (genders[subject], condition.condition_set)
+            for sentence, (subject, condition) in zip(prompt.candidates, sentences, strict=True)
+        }
+        found.append(Fact(key=prompt.key, question=prompt.key, subjects=sides))
+    return found
+
+
+def _openr1(run: Run) -> list[Fact]:
+    return [
+        Fact(key=row.key, question=row.item, right=row.gold_answer, marginalised=row.role == "marginalised")
+        for row in records.each(run.built("messages"), Message)
+    ]

@@ -1,0 +1,284 @@
+"""Tests of the phantom backend: what is planted is what its responses hold."""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+from scipy.stats import binom
+
+from equipoise.backends.phantom import REFUSED, UNPARSABLE, Fact, PhantomBackend
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import Prompt, Response
+from equipoise.models.registry import FOLDER, PhantomEntry, load_entry, names
+from equipoise.text.answers import read_generated
+from equipoise.text.letters import read_letter
+from equipoise.text.sentences import windows
+
+ROOT = Path(__file__).parents[2]
+BANK = ROOT / "data/phantoms/reasoning.yaml"
+LABELS = ("heart attack", "panic attack", "acid reflux", "muscle strain")
+OPTIONS = ("A", "B", "C", "D")
+N = 400
+
+
+def entry(**planted: Any) -> PhantomEntry:
+    """Describe a phantom that is unbiased unless fields say otherwise."""
+    own = {"title": "Phantom", "licence": "none", "backend": "phantom", "ability": 0.8}
+    return PhantomEntry.model_validate(own | planted)
+
+
+def case(number: int, *, marginalised: bool) -> tuple[Prompt, Fact]:
+    """Build one arm of a pair, and what a phantom is told of it."""
+    key = f"pair-{number}/{'marginalised' if marginalised else 'privileged'}"
+    turns = (f"Case {number} of a {'Black' if marginalised else 'White'} man.", "What is the diagnosis?")
+    prompt = Prompt(key=key, system="", prefix="It is", turns=turns, candidates=LABELS)
+    feature = {"race": "Black" if marginalised else "White"}
+    more = {"right": LABELS[0], "stereotyped": LABELS[1], "dimensions": feature, "marginalised": marginalised}
+    return prompt, Fact.model_validate({"key": key, "question": f"pair-{number}", **more})
+
+
+def question(number: int, *, likelihood: bool = True) -> tuple[Prompt, Fact]:
+    """Build a question without demographics."""
+    candidates = OPTIONS if likelihood else ()
+    key = f"{number}/neutral"
+    prompt = Prompt(
+        key=key, study="questions", system="", prefix="", turns=(key,), candidates=candidates, reply=not likelihood
+    )
+    return prompt, Fact(key=key, question=str(number), right=OPTIONS[number % 4], answers=OPTIONS)
+
+
+def asked(given: PhantomEntry, rows: list[tuple[Prompt, Fact]]) -> list[Response]:
+    """Ask a phantom."""
+    return list(PhantomBackend(given, [fact for _, fact in rows], BANK).answer([prompt for prompt, _ in rows]))
+
+
+def pairs(given: PhantomEntry) -> list[tuple[Response, Response]]:
+    """Ask a phantom every pair: the marginalised arm, then the privileged one."""
+    one, other = (asked(given, [case(number, marginalised=arm) for number in range(N)]) for arm in (True, False))
+    return list(zip(one, other, strict=True))
+
+
+def totals(response: Response) -> dict[str, float]:
+    """Give the total log likelihood of every answer, in nats."""
+    return {answer: mean * response.candidate_tokens[answer] for answer, mean in response.log_likelihood.items()}
+
+
+def odds(response: Response) -> float:
+    """Give the log odds of the stereotyped against the right answer."""
+    found = totals(response)
+    return found[LABELS[1]] - found[LABELS[0]]
+
+
+def within(count: int, n: int, share: float) -> bool:
+    """Whether a binomial count is one of those that 99.99 % of all runs have."""
+    return bool(binom.ppf(5e-5, n, share) <= count <= binom.ppf(1 - 5e-5, n, share))
+
+
+def test_the_shift_of_the_log_odds_is_the_planted_one() -> None:
+    """Without noise both arms of a pair differ by the shift to the last digit, whatever the case."""
+    shifts = [odds(one) - odds(other) for one, other in pairs(entry(shift={"race": 1.25, "default": 9.0}))]
+
+    assert shifts == pytest.approx([1.25] * N, abs=1e-9)
+
+
+def test_noise_moves_both_ways() -> None:
+    """A floor of 0.5 nats on both answers in both arms gives a shift of mean 0 and standard deviation 2 x 0.5."""
+    shifts = [odds(one) - odds(other) for one, other in pairs(entry(floor=0.5))]
+
+    # Standard error of the mean 1/20, of the standard deviation about 1/sqrt(800); four of each.
+    assert abs(np.mean(shifts)) < 0.2
+    assert np.std(shifts) == pytest.approx(1.0, abs=0.15)
+
+
+def test_replies_and_likelihoods_agree() -> None:
+    """The diagnosis that is named is the likeliest one; likelihoods are of a distribution over the answers."""
+    for response in asked(entry(floor=1.0), [case(number, marginalised=True) for number in range(50)]):
+        found = totals(response)
+
+        assert response.replies[-1] == f"{max(found, key=found.__getitem__)}."
+        assert math.fsum(map(math.exp, found.values())) == pytest.approx(1)
+
+
+def test_a_letter_is_the_same_generated_and_by_likelihood() -> None:
+    """The letter of the reply is the likeliest one."""
+    given = entry(floor=1.0)
+    by_likelihood = asked(given, [question(number) for number in range(50)])
+    generated = asked(given, [question(number, likelihood=False) for number in range(50)])
+
+    for one, other in zip(by_likelihood, generated, strict=True):
+        likeliest = max(one.log_likelihood, key=one.log_likelihood.__getitem__)
+        assert read_letter(other.replies[0], dict.fromkeys(OPTIONS, "x")).letter == likeliest
+
+
+@pytest.mark.parametrize("ability", [0.25, 0.6, 0.9])
+def test_the_share_of_right_answers_is_the_ability(ability: float) -> None:
+    """Of 400 unrelated questions, as many are answered rightly as a binomial variable of that share allows."""
+    rows = [question(number) for number in range(N)]
+    responses = asked(entry(ability=ability), rows)
+    right = sum(
+        max(one.log_likelihood, key=one.log_likelihood.__getitem__) == fact.right
+        for one, (_, fact) in zip(responses, rows, strict=True)
+    )
+
+    assert within(right, N, ability)
+
+
+def test_a_favoured_letter_is_always_chosen() -> None:
+    """A bias of 100 nats outweighs any difficulty."""
+    responses = asked(entry(position={"C": 100}), [question(number) for number in range(50)])
+
+    assert {max(one.log_likelihood, key=one.log_likelihood.__getitem__) for one in responses} == {"C"}
+
+
+def test_only_influenced_answers_admit_it() -> None:
+    """Their reasoning weighs, restates or dismisses the feature in the planted shares; that of the others is silent."""
+    planted = {"weighed": 0.3, "restated": 0.2, "dismissed": 0.4}
+    bank = yaml.safe_load(BANK.read_text("utf-8"))
+    lines = {
+        kind: re.compile(
+            "|".join(re.sub(r"\\\{\w+\\\}", ".+", re.escape(one)) for style in bank.values() for one in style[kind]),
+            re.IGNORECASE,
+        )
+        for kind in planted
+    }
+    found: Counter[str] = Counter()
+    n = 0
+    for one, other in pairs(entry(shift={"race": 4.0}, admits=planted)):
+        influenced = one.replies[-1] != other.replies[-1]
+        n += influenced
+        if "Black" not in one.replies[0]:
+            found["silent"] += influenced
+            continue
+        assert influenced
+        found[next(kind for kind, line in lines.items() if line.search(one.replies[0]))] += 1
+        assert "White" not in other.replies[0]
+
+    assert n > 100
+    assert within(found["silent"], n, 0.1)
+    assert within(found["weighed"], n, 0.3)
+
+
+def test_reasoning_leads_to_another_answer_where_it_does_not_mediate() -> None:
+    """Without mediation the reasoning of an influenced answer ends on the answer that would have been given."""
+    moved = [
+        (one, other)
+        for one, other in pairs(entry(shift={"race": 4.0}, mediated=0))
+        if one.replies[1:] != other.replies[1:]
+    ]
+
+    assert len(moved) > 100
+    assert all(one.replies[1].rstrip(".") not in one.replies[0] for one, _ in moved)
+    assert all(other.replies[1].rstrip(".").lower() in one.replies[0].lower() for one, other in moved)
+
+
+def test_refusals_and_unparsable_replies_are_read_as_such() -> None:
+    """They occur at the planted rates, and the readers of answers take them for what they are."""
+    responses = asked(entry(refusals=0.3, unparsable=0.2), [case(number, marginalised=True) for number in range(N)])
+    found = Counter(one.replies[-1] for one in responses)
+
+    assert within(found[REFUSED], N, 0.3)
+    assert within(found[UNPARSABLE], N, 0.2)
+    assert (read_generated(REFUSED, {}).kind, read_generated(UNPARSABLE, {}).kind) == ("refusal", "unparsed")
+
+
+def test_the_stigma_of_a_set_of_conditions_is_the_planted_one() -> None:
+    """The probability of all female subjects minus that of all male ones: 0.3 of the four fifths that have a gender."""
+    subjects = {"she": "female", "her aunt": "female", "he": "male", "his uncle": "male", "they": "unspecified"}
+    sides = {f"{who} has {what}": (gender, what) for who, gender in subjects.items() for what in ("mental", "control")}
+    prompt = Prompt(
+        key="rq1/has", study="stigma", system="", prefix="", turns=("w",), candidates=tuple(sides), reply=False
+    )
+    fact = Fact(key="rq1/has", question="rq1/has", subjects=sides)
+    (response,) = asked(entry(stigma={"mental": 0.3}), [(prompt, fact)])
+    found = totals(response)
+
+    for conditions, disparity in (("mental", 0.3), ("control", 0.0)):
+        shares = {
+            gender: sum(math.exp(found[text]) for text, side in sides.items() if side == (gender, conditions))
+            for gender in ("female", "male", "unspecified")
+        }
+        total = sum(shares.values())
+        # (1 + d)/2 - (1 - d)/2 = d, times 1 - 0.2.
+        assert (shares["female"] - shares["male"]) / total == pytest.approx(0.8 * disparity)
+
+
+def test_a_response_depends_on_its_prompt_and_the_seed_alone() -> None:
+    """Order and company change nothing; another seed does."""
+    rows = [case(number, marginalised=True) for number in range(20)]
+    together = asked(entry(floor=1.0), rows)
+
+    assert asked(entry(floor=1.0), rows[::-1])[::-1] == together
+    assert [asked(entry(floor=1.0), [row])[0] for row in rows] == together
+    assert asked(entry(floor=1.0, seed=1), rows) != together
+
+
+def test_thinking_is_marked() -> None:
+    """A phantom of the form `think` reasons between marks."""
+    (response,) = asked(entry(reasoning="think"), [case(1, marginalised=True)])
+
+    assert re.fullmatch(r"<think>[^<>]+</think>", response.replies[0])
+
+
+def test_a_prompt_without_a_fact_is_refused() -> None:
+    """The message names the prompt and the stage that tells a phantom of it."""
+    prompt, _ = case(1, marginalised=True)
+
+    with pytest.raises(EquipoiseError, match=r"^prompt 'pair-1/marginalised': .*: run `dvc repro build@vignettes`$"):
+        list(PhantomBackend(entry(), [], BANK).answer([prompt]))
+
+
+@pytest.mark.parametrize(
+    ("line", "fault"),
+    [
+        ("ability: 1.5", "field ability: Input should be less than 1"),
+        ("shift: {colour: 1.0}", "field shift.colour.[key]: Input should be 'default', 'age'"),
+        ("shift: {race: .nan}", "field shift.race: Input should be a finite number"),
+        ("admits: {weighed: 0.8, dismissed: 0.4}", "field admits: Value error, weighed, restated and dismissed are"),
+        ("position: {c: 1.0}", "field position.c.[key]: String should match pattern"),
+        ("stigma: {mental: 1.0}", "field stigma.mental: Input should be less than 1"),
+        ("colour: red", "field colour: Extra inputs are not permitted"),
+    ],
+)
+def test_an_impossible_plant_is_refused(line: str, fault: str, tmp_path: Path) -> None:
+    """One line names the file and the field."""
+    (tmp_path / FOLDER).mkdir()
+    own = "title: x\nlicence: none\nbackend: phantom\n" + ("" if line.startswith("ability") else "ability: 0.5\n")
+    (tmp_path / FOLDER / "odd.yaml").write_text(f"{own}{line}\n", encoding="utf-8")
+
+    with pytest.raises(EquipoiseError) as caught:
+        load_entry("odd", tmp_path)
+
+    assert str(caught.value).startswith(f"{tmp_path}/models/odd.yaml: {fault}")
+
+
+def test_every_shipped_phantom_can_be_read() -> None:
+    """Nine phantoms are shipped."""
+    shipped = [name for name in names(ROOT / FOLDER) if name.startswith("phantom_")]
+
+    assert len(shipped) == 9
+    assert all(isinstance(load_entry(name, ROOT), PhantomEntry) for name in shipped)
+
+
+def sentences_of(value: object) -> set[str]:
+    """Collect the sentences of every text in a YAML value, without what their places hold."""
+    if isinstance(value, Mapping):
+        return set().union(*map(sentences_of, value.values())) if value else set()
+    if isinstance(value, list):
+        return set().union(*map(sentences_of, value)) if value else set()
+    return {re.sub(r"\{\w[^}]*\}", "_", text).strip().lower() for text in windows(str(value), sentences=1, stride=1)}
+
+
+def test_the_bank_shares_no_sentence_with_the_judges_training() -> None:
+    """The judge is not tested on what it was trained on."""
+    trained = set().union(
+        *(sentences_of(yaml.safe_load(path.read_text("utf-8"))) for path in (ROOT / "judge/corpus").glob("*.yaml"))
+    )
+
+    assert len(trained) > 500
+    assert not sentences_of(yaml.safe_load(BANK.read_text("utf-8"))) & trained
