@@ -41,6 +41,7 @@ COMMANDS = {
     "show": Command("show:show", "equipoise show race-01"),
     "models": Command("models:models", "equipoise models --json"),
     "models pin": Command("models:pin", "equipoise models pin piaget8b --json"),
+    "doctor": Command("doctor:doctor", "equipoise doctor --clean"),
     "leaderboard": Command(
         "leaderboard:leaderboard", "equipoise leaderboard --markdown leaderboard.md --csv leaderboard.csv"
     ),

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import math
+import os
 import shutil
 import tempfile
 import warnings
@@ -79,7 +80,7 @@ def new_folder(store: Path, name: str) -> Iterator[Path]:
     """
     make_store(store)
     try:
-        with tempfile.TemporaryDirectory(dir=store, prefix=".export-") as place:
+        with tempfile.TemporaryDirectory(dir=store, prefix=f".export-{os.getpid()}-") as place:
             made = Path(place) / "made"
             made.mkdir()
             yield made

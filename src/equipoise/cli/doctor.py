@@ -1,0 +1,309 @@
+"""`equipoise doctor`: caches, weights, exports, environment and the state of DVC checked, each fault with its fix."""
+
+import json
+import os
+import re
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator
+from importlib import metadata
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple
+
+import typer
+
+from equipoise.cli import printing
+from equipoise.core import cache, params, records
+from equipoise.core.errors import EquipoiseError, one_line
+from equipoise.core.progress import progress
+from equipoise.models import registry
+from equipoise.models.readiness import Machine, missing
+from equipoise.models.registry import EmbeddedSource, ModelHubSource, WeightsEntry
+from equipoise.models.weights import locate
+
+State = Literal["ok", "note", "wrong"]
+CONSTRAINTS = Path("requirements/constraints.txt")
+TESTED = ((3, 11), (3, 13))
+"""The oldest and the newest Python that the tests run on."""
+LEAST_DISK = 1.0
+"""Free disk in GB below which a run may not finish."""
+IDLE = 600.0
+"""Seconds after which a temporary file without the number of a process belongs to none."""
+SHOWN = 3
+TEMPORARY = re.compile(r"\.[^/]+\.(?:[0-9a-f]{16}|(?P<process>\d+))|\.export-(?:(?P<exporter>\d+)-)?\w+")
+"""Names of what is written before it gets its name: files, caches and exports, the last two by process."""
+WRITTEN = ("", "data", "metrics", "models", "plots", "report", ".cache")
+"""Folders in which temporary files are left by a kill."""
+
+
+class Finding(NamedTuple):
+    """What one check found: the area, the thing that was checked, and what holds of it, with the fix of a fault."""
+
+    area: str
+    state: State
+    message: str
+
+
+class Leftover(NamedTuple):
+    """A temporary file or folder; `live` where the process that writes it may still run."""
+
+    path: Path
+    live: bool
+
+
+def doctor(
+    *,
+    clean: Annotated[bool, typer.Option("--clean", help="Remove what killed runs left behind.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object: every finding.")] = False,
+) -> None:
+    """Check caches, weights, exports, environment and DVC's state, and name the fix of what is wrong.
+
+    Exit code 1 where something is wrong. A note is no fault: what is not here yet, or differs from what was tested.
+    """
+    with progress("doctor") as move:
+        found: list[Finding] = []
+        for done, check in enumerate(CHECKS):
+            move(done, len(CHECKS))
+            found += _guarded(check, clean=clean)
+    wrong = sum(one.state == "wrong" for one in found)
+    lines = (f"{one.state:<5}  {one.area}: {one.message}" for one in found)
+    total = f"{len(found)} findings, {wrong} wrong"
+    printing.report({"findings": [one._asdict() for one in found], "wrong": wrong}, *lines, total, as_json=as_json)
+    if wrong:
+        raise typer.Exit(1)
+
+
+def _guarded(check: Callable[..., Iterator[Finding]], *, clean: bool) -> Iterator[Finding]:
+    """Run one check; what keeps it from its end is a finding too, and the other checks go on."""
+    area = check.__name__
+    try:
+        yield from check(Path(), clean=clean)
+    except EquipoiseError as error:
+        yield Finding(area, "wrong", str(error))
+    except OSError as error:
+        yield Finding(area, "wrong", f"{one_line(error)}: fix the permissions, then run again")
+
+
+def environment(root: Path, **_: bool) -> Iterator[Finding]:
+    """Check Python, the packages that we name, and the machine."""
+    version = sys.version_info[:2]
+    python = f"Python {'.'.join(map(str, sys.version_info[:3]))}"
+    low, high = (".".join(map(str, one)) for one in TESTED)
+    tested = TESTED[0] <= version <= TESTED[1]
+    fix = "" if tested else f": tested are {low} to {high}: make the environment with one of these"
+    yield Finding("environment", "ok" if tested else "note", f"{python}{fix}")
+    yield from packages(root / CONSTRAINTS, metadata.requires("equipoise") or [])
+    machine = Machine()
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    memory = machine.memory()
+    size = "unknown" if memory is None else f"{memory:.1f} GB"
+    yield Finding("environment", "ok", f"{cores} cores, memory: {size}")
+    free = machine.disk(cache.folder())
+    short = free < LEAST_DISK
+    fix = f": a run needs {LEAST_DISK:g} GB: free space" if short else ""
+    yield Finding("environment", "wrong" if short else "ok", f"{free:.1f} GB of disk free{fix}")
+
+
+def packages(constraints: Path, required: list[str]) -> Iterator[Finding]:
+    """Compare the packages that are required with the versions that were tested together."""
+    text = records.read_text(constraints) if constraints.is_file() else ""
+    pinned = {_normal(name): version for name, version in re.findall(r"^([\w.-]+)==([^\s;\\]+)", text, re.MULTILINE)}
+    others = []
+    for requirement in required:
+        found = re.match(r"[\w.-]+", requirement)
+        if found is None or "extra ==" in requirement:
+            continue
+        try:
+            version = metadata.version(found[0]).partition("+")[0]
+        except metadata.PackageNotFoundError:
+            # One with a condition may belong to another platform.
+            if ";" not in requirement:
+                fix = f"run `pip install --constraint {CONSTRAINTS} --editable .`"
+                yield Finding("environment", "wrong", f"the package {found[0]} is not installed: {fix}")
+            continue
+        expected = pinned.get(_normal(found[0]), version)
+        if version != expected:
+            others.append(f"{found[0]} {version} (tested: {expected})")
+    if not pinned:
+        yield Finding("environment", "note", f"{constraints}: no tested versions to compare with")
+    elif others:
+        message = f"other versions than those tested: {', '.join(others)}: figures may differ in their last digits"
+        yield Finding("environment", "note", message)
+    else:
+        yield Finding("environment", "ok", "packages as tested")
+
+
+def weights(root: Path, **_: bool) -> Iterator[Finding]:
+    """Check the weights of the chosen model, and of every judge that ships, against the registry's sha256."""
+    settings = params.load(root / params.FILE)
+    entry = registry.load_entry(settings.model, root)
+    machine = Machine()
+    store = cache.folder() / "models"
+    faults = missing(settings.model, entry, root=cache.root(), store=store, rows=1, machine=machine)
+    if isinstance(entry, WeightsEntry) and not faults:
+        source = entry.source
+        here = not isinstance(source, ModelHubSource) or machine.has_fetched(source.repo, str(source.revision))
+        faults = _faults(entry, root) if here else []
+    yield from _judged("weights", f"models/{settings.model}.yaml", faults)
+    for name in registry.names(root / registry.JUDGES):
+        judge = registry.load_judge_entry(name, root)
+        if isinstance(judge.source, EmbeddedSource):
+            yield from _judged("weights", f"models/judges/{name}.yaml", _faults(judge, root))
+
+
+def exports(root: Path, **_: bool) -> Iterator[Finding]:
+    """Check every exported file against the hashes that were taken when it was exported."""
+    store = cache.folder() / "models"
+    folders: dict[Path, tuple[dict[str, str], str]] = {}
+    for path in sorted((*store.glob("*.json"), root / "data" / "manifest.json")):
+        if path.is_file() and (manifest := records.read_one(path, records.Manifest)).folder:
+            folders[store / manifest.folder] = (manifest.files, "run `dvc repro --force export`")
+    for path in sorted(cache.folder().glob("*/*/manifest.json")):
+        files = records.json_value(str(path), records.read_text(path)).get("files", {})
+        folders[path.parent] = (files, f"remove {path.parent}; the next run makes it again")
+    for folder, (files, fix) in folders.items():
+        faults = [
+            f"{folder / name}: {'checksum mismatch' if (folder / name).is_file() else 'missing'}: {fix}"
+            for name, expected in files.items()
+            if not (folder / name).is_file() or records.sha256(folder / name) != expected
+        ]
+        yield from _judged("exports", str(folder), faults)
+
+
+def caches(_root: Path, **_: bool) -> Iterator[Finding]:
+    """Check the digest of every cached value, and the structure of the files."""
+    for path in sorted(cache.folder().glob("*.sqlite")):
+        checked = cache.check_file(path)
+        faults = []
+        if checked.fault:
+            faults.append(f"{path}: damaged ({checked.fault}): the next run sets it aside, and keeps what is intact")
+        if checked.damaged:
+            keys = printing.few([key[:12] for key in checked.damaged])
+            n = len(checked.damaged)
+            faults.append(f"{path}: {n} of {checked.values} values damaged ({keys}): the next run asks them again")
+        yield from _judged("caches", f"{path}, {checked.values} values", faults)
+    for path in sorted(cache.folder().glob("*.damaged-*")):
+        yield Finding("caches", "note", f"{path}: a damaged file that was set aside: remove it when it is not needed")
+
+
+def leftovers(root: Path, *, clean: bool = False) -> Iterator[Finding]:
+    """Find what killed runs left behind; with `clean`, remove it."""
+    found = list(temporary(root))
+    for path, live in found:
+        if not path.exists():
+            continue  # it was within a folder that is removed
+        if live:
+            yield Finding("leftovers", "note", f"{path}: a run may still be writing it")
+        elif clean:
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+            yield Finding("leftovers", "ok", f"{path}: removed")
+        else:
+            yield Finding("leftovers", "wrong", f"{path}: left by a killed run: run `equipoise doctor --clean`")
+    if not found:
+        yield Finding("leftovers", "ok", "none")
+
+
+def temporary(root: Path) -> Iterator[Leftover]:
+    """List temporary files and folders, in order."""
+    places = [root / name for name in WRITTEN if name != ".cache"] + [cache.folder()]
+    seen = {path for place in places for path in (place.rglob(".*") if place != root else place.glob(".*"))}
+    for path in sorted(seen):
+        if found := TEMPORARY.fullmatch(path.name):
+            process = found["process"] or found["exporter"]
+            yield Leftover(path, _runs(int(process)) if process else time.time() - path.lstat().st_mtime < IDLE)
+
+
+def dvc(root: Path, *, clean: bool = False) -> Iterator[Finding]:
+    """Check that the pipeline is read, that its outputs are those that its stages wrote, and that no lock is stale."""
+    from dvc.exceptions import DvcException
+    from dvc.repo import Repo
+
+    if not (root / "dvc.yaml").is_file():
+        raise EquipoiseError("no dvc.yaml here: run this in the root of a clone")
+    if not (root / ".dvc").is_dir():
+        raise EquipoiseError("no folder .dvc here: run `git checkout -- .dvc`, or `dvc init` in a new project")
+    yield from _locks(root / ".dvc" / "tmp" / "rwlock", clean=clean)
+    try:
+        with Repo(str(root)) as repo:
+            stages = len(repo.index.stages)
+            changed = repo.status()
+    except DvcException as error:
+        fix = "fix the file, or run `git checkout -- dvc.yaml dvc.lock`"
+        raise EquipoiseError(f"the pipeline cannot be read ({' '.join(str(error).split())}): {fix}") from error
+    stale = []
+    for stage, changes in changed.items():
+        kinds = {kind for change in changes if isinstance(change, dict) for kind in change}
+        outs = {path: what for change in changes if isinstance(change, dict) for path, what in _outs(change)}
+        altered = [path for path, what in outs.items() if what == "modified"]
+        if altered and kinds == {"changed outs"}:
+            for path in altered:
+                fix = f"run `dvc checkout --force {path}`, or `dvc repro`"
+                yield Finding("dvc", "wrong", f"{path}: not what the stage {stage} wrote: {fix}")
+        else:
+            stale.append(stage)
+    yield Finding("dvc", "ok", f"dvc.yaml and dvc.lock are read: {stages} stages, {stages - len(stale)} up to date")
+    if stale:
+        more = f" and {len(stale) - SHOWN} more" if stale[SHOWN:] else ""
+        yield Finding("dvc", "note", f"not up to date: {', '.join(stale[:SHOWN])}{more}: run `dvc repro`")
+
+
+def _outs(change: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    yield from change.get("changed outs", {}).items()
+
+
+def _locks(path: Path, *, clean: bool) -> Iterator[Finding]:
+    """Find locks on outputs whose process is gone; with `clean`, release them, and leave those of others."""
+    if not path.is_file():
+        return
+    gone: set[str] = set()
+    try:
+        held = json.loads(path.read_text(encoding="utf-8"))
+        kept: dict[str, dict[str, Any]] = {"read": {}, "write": {}}
+        for kind, places in held.items():
+            for place, info in places.items():
+                infos = [info] if isinstance(info, dict) else info
+                gone |= {f"{one['cmd']} (process {one['pid']})" for one in infos if not _runs(int(one["pid"]))}
+                if live := [one for one in infos if _runs(int(one["pid"]))]:
+                    kept[kind][place] = live[0] if isinstance(info, dict) else live
+    except (ValueError, AttributeError, KeyError, TypeError):
+        gone, kept = {"a command that left the file malformed"}, {}
+    if gone and clean:
+        path.write_text(json.dumps(kept), encoding="utf-8")
+        yield Finding("dvc", "ok", f"{path}: released the locks of {printing.few(sorted(gone))}")
+    elif gone:
+        fix = "run `equipoise doctor --clean`"
+        yield Finding("dvc", "wrong", f"{path}: locks of {printing.few(sorted(gone))}, which was killed: {fix}")
+
+
+def _judged(area: str, subject: str, faults: list[str]) -> Iterator[Finding]:
+    yield from (Finding(area, "wrong", fault) for fault in faults)
+    if not faults:
+        yield Finding(area, "ok", subject)
+
+
+def _faults(entry: Any, root: Path) -> list[str]:  # noqa: ANN401  (an entry of any kind that has weights)
+    try:
+        locate(entry, root)
+    except EquipoiseError as error:
+        return [str(error)]
+    return []
+
+
+def _runs(process: int) -> bool:
+    """Whether a process of this number runs on this machine."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        return True
+    return True
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+CHECKS = (environment, weights, exports, caches, leftovers, dvc)
+"""Every check, by its area, in the order in which findings are shown."""

@@ -1,0 +1,234 @@
+"""Tests of `equipoise doctor`: each check on what is sound and on what is damaged."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from typer.testing import CliRunner
+
+from builders import response
+from equipoise.cli import doctor
+from equipoise.cli.app import app
+from equipoise.core import records
+from equipoise.core.cache import ResponseCache
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from click.testing import Result
+
+ROOT = Path(__file__).parents[2]
+GONE = 2**22 - 3
+"""The number of a process that does not run: the largest that Linux gives is 2 ** 22."""
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("DVC_ROOT", raising=False)
+    return tmp_path
+
+
+def found(check: Callable[..., object], *, clean: bool = False) -> list[tuple[str, str]]:
+    """Give the state and the message of every finding of a check."""
+    return [(one.state, one.message) for one in doctor._guarded(check, clean=clean)]  # type: ignore[arg-type]
+
+
+def run(*arguments: str) -> Result:
+    """Run the command."""
+    return CliRunner().invoke(app, ["doctor", *arguments])
+
+
+def test_a_damaged_value_of_a_cache_is_found(project: Path) -> None:
+    """A value that does not match its digest is counted, with its key, and the file stays as it is."""
+    path = project / ".cache" / "responses.sqlite"
+    with ResponseCache(path) as cache:
+        cache.keep({f"key-{n}": response(f"x{n}") for n in range(3)})
+    sound = found(doctor.caches)
+    with sqlite3.connect(path) as database:
+        database.execute("UPDATE response SET value = value || ' ' WHERE key = 'key-1'")
+    database.close()
+
+    assert sound == [("ok", ".cache/responses.sqlite, 3 values")]
+    assert found(doctor.caches) == [
+        ("wrong", ".cache/responses.sqlite: 1 of 3 values damaged (key-1): the next run asks them again")
+    ]
+
+
+def test_a_truncated_cache_is_found(project: Path) -> None:
+    """A file of no bytes is a damaged cache, not an empty one; one that was set aside is noted."""
+    (project / ".cache").mkdir()
+    (project / ".cache" / "responses.sqlite").write_bytes(b"")
+    (project / ".cache" / "responses.sqlite.damaged-1").write_bytes(b"x")
+
+    (wrong, truncated), (note, aside) = found(doctor.caches)
+
+    assert (wrong, note) == ("wrong", "note")
+    assert truncated == (
+        ".cache/responses.sqlite: damaged (it holds no table): the next run sets it aside, and keeps what is intact"
+    )
+    assert aside.startswith(".cache/responses.sqlite.damaged-1: a damaged file that was set aside: remove it")
+
+
+def test_an_altered_export_is_found(project: Path) -> None:
+    """Each file of an export is compared with the hash that was taken of it."""
+    folder = project / ".cache" / "models" / "tiny-1"
+    folder.mkdir(parents=True)
+    (folder / "model.onnx").write_bytes(b"graph")
+    files = {"model.onnx": records.sha256(folder / "model.onnx"), "config.json": "0" * 64}
+    manifest = records.Manifest(model="tiny", repo="r", revision="a", licence="MIT", folder="tiny-1", files=files)
+    records.write_json(folder.parent / "tiny.json", manifest.written())
+    judge = project / ".cache" / "judges" / "nli-1"
+    judge.mkdir(parents=True)
+    (judge / "model.onnx").write_bytes(b"graph")
+    records.write_json(judge / "manifest.json", {"files": {"model.onnx": records.sha256(judge / "model.onnx")}})
+    missing = found(doctor.exports)
+    (folder / "config.json").write_bytes(b"{}")
+
+    assert missing[0] == ("wrong", ".cache/models/tiny-1/config.json: missing: run `dvc repro --force export`")
+    assert found(doctor.exports) == [
+        ("wrong", ".cache/models/tiny-1/config.json: checksum mismatch: run `dvc repro --force export`"),
+        ("ok", ".cache/judges/nli-1"),
+    ]
+
+
+def test_what_a_killed_export_leaves_is_removed(project: Path) -> None:
+    """A kill leaves a folder that no later run removes; doctor does, once its process is gone and it is asked to."""
+    script = (
+        "import sys; from pathlib import Path; from equipoise.models.export import new_folder\n"
+        "with new_folder(Path('.cache/models'), 'tiny') as made:\n"
+        "    (made / 'half').write_bytes(b'x'); print('begun', flush=True); sys.stdin.read()"
+    )
+    with subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as export:
+        assert export.stdout is not None
+        assert export.stdout.readline() == b"begun\n"
+        running = found(doctor.leftovers, clean=True)
+        export.send_signal(signal.SIGKILL)
+    (left,) = (project / ".cache" / "models").iterdir()
+    name = left.relative_to(project)
+
+    assert running == [("note", f"{name}: a run may still be writing it")]
+    assert found(doctor.leftovers) == [("wrong", f"{name}: left by a killed run: run `equipoise doctor --clean`")]
+    assert found(doctor.leftovers, clean=True) == [("ok", f"{name}: removed")]
+    assert not list((project / ".cache" / "models").iterdir())
+    assert found(doctor.leftovers) == [("ok", "none")]
+
+
+def test_temporary_files_are_removed_once_nobody_writes_them(project: Path) -> None:
+    """Those of data files have no process in their name, and are kept for ten minutes; other hidden files stay."""
+    (project / "data").mkdir()
+    (project / ".cache").mkdir()
+    old, new = project / "data" / f".rows.jsonl.{'0' * 16}", project / "data" / f".rows.jsonl.{'1' * 16}"
+    cache, kept = project / ".cache" / f".responses.sqlite.{GONE}", project / ".cache" / ".responses.sqlite.lock"
+    for path in (old, new, cache, kept):
+        path.write_bytes(b"")
+    os.utime(old, (0, 0))
+
+    assert [message.rpartition(": ")[2] for _, message in found(doctor.leftovers, clean=True)] == [
+        "removed",
+        "removed",
+        "a run may still be writing it",
+    ]
+    assert (old.exists(), cache.exists(), new.exists(), kept.exists()) == (False, False, True, True)
+
+
+def test_other_versions_than_those_tested_are_noted(project: Path) -> None:
+    """A package of another version is a note, one that is missing is wrong, one of another platform neither."""
+    constraints = project / "constraints.txt"
+    constraints.write_text("pydantic==0.1 \\\n    --hash=sha256:00\nnumpy==0.2\n", encoding="utf-8")
+    states = [
+        (one.state, one.message)
+        for one in doctor.packages(constraints, ["pydantic>=2", "nothing-of-this-name", "elsewhere; os_name == 'x'"])
+    ]
+
+    assert states[0][0] == "wrong"
+    assert states[0][1].startswith("the package nothing-of-this-name is not installed: run `pip install")
+    assert states[1][0] == "note"
+    assert "(tested: 0.1): figures may differ in their last digits" in states[1][1]
+
+
+def test_altered_weights_are_found(project: Path) -> None:
+    """The weights of a judge that ships are compared with the registry."""
+    for folder in ("models", "judge/weights"):
+        shutil.copytree(ROOT / folder, project / folder)
+    shutil.copy(ROOT / "params.yaml", project)
+    (weights,) = (path for path in (project / "judge/weights").rglob("config.json"))
+    weights.write_bytes(b"{}")
+    states = found(doctor.weights)
+
+    assert any(state == "wrong" and "checksum mismatch" in message for state, message in states)
+    assert any("run `git checkout -- judge/weights" in message for _, message in states)
+
+
+@pytest.fixture
+def pipeline(project: Path) -> Path:
+    """Run a pipeline of one stage."""
+    (project / "raw").write_text("1\n", encoding="utf-8")
+    stage = {"cmd": "cp raw made", "deps": ["raw"], "outs": ["made"]}
+    (project / "dvc.yaml").write_text(json.dumps({"stages": {"make": stage}}), encoding="utf-8")
+    for words in (["init", "--no-scm", "--quiet"], ["repro", "--quiet"]):
+        subprocess.run([sys.executable, "-m", "dvc", *words], check=True, cwd=project)
+    return project
+
+
+def test_outputs_that_no_stage_wrote_are_found(pipeline: Path) -> None:
+    """A sound pipeline is up to date; an altered output is wrong, a changed input a note."""
+    sound = found(doctor.dvc)
+    (pipeline / "made").unlink()
+    (pipeline / "made").write_text("2\n", encoding="utf-8")
+    altered = found(doctor.dvc)
+    (pipeline / "raw").write_text("3\n", encoding="utf-8")
+
+    assert sound == [("ok", "dvc.yaml and dvc.lock are read: 1 stages, 1 up to date")]
+    assert altered[0] == (
+        "wrong",
+        "made: not what the stage make wrote: run `dvc checkout --force made`, or `dvc repro`",
+    )
+    assert found(doctor.dvc)[1:] == [("note", "not up to date: make: run `dvc repro`")]
+
+
+def test_a_malformed_lock_file_is_found(pipeline: Path) -> None:
+    """The line says which file cannot be read, and the fix."""
+    (pipeline / "dvc.lock").write_text("<<<<<<< ours\n", encoding="utf-8")
+    ((state, message),) = found(doctor.dvc)
+
+    assert state == "wrong"
+    assert message.startswith("the pipeline cannot be read (")
+    assert "dvc.lock" in message
+    assert message.endswith("fix the file, or run `git checkout -- dvc.yaml dvc.lock`")
+
+
+def test_locks_of_a_killed_command_are_released(pipeline: Path) -> None:
+    """DVC's lock on an output names its process; one that is gone holds nothing."""
+    lock = pipeline / ".dvc" / "tmp" / "rwlock"
+    held = {"write": {"made": {"pid": GONE, "cmd": "dvc repro"}}, "read": {"raw": [{"pid": os.getpid(), "cmd": "x"}]}}
+    lock.write_text(json.dumps(held), encoding="utf-8")
+
+    assert found(doctor.dvc)[0] == (
+        "wrong",
+        f".dvc/tmp/rwlock: locks of dvc repro (process {GONE}), which was killed: run `equipoise doctor --clean`",
+    )
+    assert found(doctor.dvc, clean=True)[0][0] == "ok"
+    assert str(GONE) not in lock.read_text(encoding="utf-8")
+
+
+@pytest.mark.usefixtures("project")
+def test_the_command_exits_with_1_where_something_is_wrong() -> None:
+    """Outside of a project each check says what is missing; with --json all findings are one object."""
+    shown, printed = run(), run("--json")
+    findings = json.loads(printed.stdout)
+
+    assert (shown.exit_code, printed.exit_code) == (1, 1)
+    assert "wrong  dvc: no dvc.yaml here: run this in the root of a clone" in shown.stdout
+    assert f"{len(findings['findings'])} findings, {findings['wrong']} wrong" in shown.stdout
+    assert {one["area"] for one in findings["findings"]} >= {"environment", "weights", "leftovers", "dvc"}
