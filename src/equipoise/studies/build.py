@@ -9,6 +9,7 @@ from equipoise.backends.ask import agent
 from equipoise.backends.base import Infer
 from equipoise.backends.replay import saved_cases
 from equipoise.core import cache, records, stage
+from equipoise.core.errors import EquipoiseError
 from equipoise.core.yamlfile import load_yaml
 from equipoise.exam.subsets import Sample, asked_items, sample_cities
 from equipoise.models.registry import PhantomEntry
@@ -48,7 +49,7 @@ def vignettes(run: Run) -> None:
 def questions(run: Run) -> None:
     """Neutralise the questions, and give each its variants by the Generation, Fusion and Evaluation agents."""
     limit = run.settings.section("neutralize", Neutralize).limit
-    items = records.read(run.data / "items" / f"{run.settings.items}.jsonl", Item)
+    items = _items(run, run.settings.items)
     lexicon = load_lexicon(run.data / "lexicon")
     neutralised = neutralise_items(items[:limit] if limit else items, lexicon, run.progress)
     records.write(run.built("neutralised"), neutralised)
@@ -79,7 +80,7 @@ def questions(run: Run) -> None:
 def exam(run: Run) -> None:
     """Draw each city's exam: questions in the proportions of its diseases, each asked once as written."""
     settings = run.settings.section("sample", Sample)
-    rows = records.read(run.data / "items" / f"{settings.items}.jsonl", Item)
+    rows = _items(run, settings.items)
     sampled = sample_cities(rows, load_cities(run.data / "cities.yaml"), settings)
     template = load_yaml(run.data / "templates" / "evaluation.yaml", EvaluationPrompt)
     prompts = [asked.exam_prompt(item, template, settings.answering) for item in asked_items(rows, sampled)]
@@ -116,6 +117,16 @@ def cases(run: Run) -> None:
     asked_cases, _ = saved_cases(run.settings.model, run.entry, cache.root())
     records.write_text(run.built("cases"), asked_cases)
     records.write(run.built("prompts"), [])
+
+
+def _items(run: Run, name: str) -> list[Item]:
+    """Read the questions of a study; a file without any is an EquipoiseError."""
+    path = run.data / "items" / f"{name}.jsonl"
+    rows = records.read(path, Item)
+    if not rows:
+        message = f"{path}: no rows: import the items again (`equipoise import --help`), or name items: authored"
+        raise EquipoiseError(message)
+    return rows
 
 
 def _tell(run: Run) -> None:
