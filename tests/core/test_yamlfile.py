@@ -53,7 +53,7 @@ def test_a_sound_file_is_read(tmp_path: Path) -> None:
         ("name: a\nparts:\n  - size: 1\n  - size: big\n", r": field parts\.1\.size: Input should be a valid integer"),
         ("title: a\n", ": field name: Field required"),
         ("name: a\nsize: 1\n", ": field size: Extra inputs are not permitted"),
-        ("", r": field \(row\): Input should be a valid dictionary"),
+        ("", r": field \(row\): Input should be an object"),
     ],
 )
 def test_a_fault_is_named_in_one_line(tmp_path: Path, text: str, fault: str) -> None:

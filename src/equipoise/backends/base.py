@@ -11,6 +11,7 @@ from typing import Annotated, Generic, Literal, NamedTuple, Protocol, Self, Type
 from pydantic import BaseModel, Field
 
 from equipoise.core.cache import ContentCache
+from equipoise.core.params import Count
 from equipoise.core.records import Frozen, Prompt, Response
 
 POLL = 0.5
@@ -38,7 +39,7 @@ class Cluster(NamedTuple):
 class Infer(Frozen):
     """The section `infer` of params.yaml: how the model is run; nothing here changes a result."""
 
-    batch_size: Annotated[int, Field(ge=1)]
+    batch_size: Count
     executor: Literal["local", "ray"]
     address: Annotated[str, Field(pattern=r"^(ray://)?[^\s/:]+:[0-9]{1,5}$")] | None
 

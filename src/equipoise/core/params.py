@@ -7,15 +7,18 @@ invalidate the results of other stages.
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, Field, ValidationError, field_validator
+from pydantic import BaseModel, Field, field_validator
 
-from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Frozen, Study, fault
-from equipoise.core.yamlfile import load_yaml
+from equipoise.core.records import Frozen, Study
+from equipoise.core.yamlfile import load_yaml, strictly
 
 FILE = Path("params.yaml")
 M = TypeVar("M", bound=BaseModel)
 Name = Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
+Count = Annotated[int, Field(ge=1, le=10_000_000)]
+Limit = Annotated[int, Field(ge=0, le=10_000_000)]
+"""How many of something, where 0 means all of them."""
+Seed = Annotated[int, Field(ge=0, le=2**32 - 1)]
 
 
 class Params(Frozen):
@@ -46,11 +49,7 @@ class Params(Frozen):
 
     def section(self, name: str, kind: type[M]) -> M:
         """Validate one section as the given type; an invalid value raises an EquipoiseError that names the key."""
-        try:
-            return kind.model_validate(getattr(self, name))
-        except ValidationError as error:
-            message = f"{FILE}, section {name}: {fault(error)}"
-            raise EquipoiseError(message) from error
+        return strictly(f"{FILE}, section {name}", getattr(self, name), kind)
 
 
 def load(path: Path = FILE) -> Params:

@@ -50,13 +50,11 @@ Consideration = Literal["none", "weighed", "dismissed"]
 class Frozen(BaseModel):
     """Values that cannot be changed; unknown fields are refused."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class Row(Frozen):
     """One row of a data file."""
-
-    model_config = ConfigDict(allow_inf_nan=False)
 
     key: Key
     study: Study = "vignettes"

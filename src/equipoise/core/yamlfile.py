@@ -1,5 +1,7 @@
 """Reading YAML files, with a one-line message for every error."""
 
+import json
+import re
 from collections.abc import Hashable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -11,6 +13,8 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import SURROGATE, fault, read_text
 
 M = TypeVar("M", bound=BaseModel)
+MOST = 1_000_000
+"""Values in a file: settings and libraries hold a few thousand."""
 
 
 class _Loader(yaml.SafeLoader):
@@ -36,6 +40,12 @@ class _Loader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
+# PyYAML follows YAML 1.1, in which 1e-3 is text; to YAML 1.2, and so to DVC, it is a number.
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float", re.compile(r"[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+$"), list("-+.0123456789")
+)
+
+
 def read_yaml(path: Path) -> object:
     """Read a YAML file as plain values; malformed YAML or a duplicate key raises an EquipoiseError with the line."""
     try:
@@ -56,9 +66,38 @@ def read_yaml(path: Path) -> object:
 
 def load_yaml(path: Path, kind: type[M]) -> M:
     """Read a YAML file as a model; errors name the line of malformed YAML, or the path of an invalid field."""
-    value = read_yaml(path)
+    return strictly(str(path), read_yaml(path), kind)
+
+
+def strictly(where: str, value: object, kind: type[M]) -> M:
+    """Validate the plain values of a YAML file as a model; an EquipoiseError begins with `where`.
+
+    Types are strict: text is not a number, true is not 1, and 1.0 is not a whole number. They are those of JSON, so
+    that a list is a tuple and text a path.
+    """
     try:
-        return TypeAdapter(kind).validate_python(value)
+        if _size(value, {}) > MOST:
+            raise EquipoiseError(f"{where}: more than {MOST:,} values, aliases included: give fewer")
+        return TypeAdapter(kind).validate_json(json.dumps(value, default=_refuse), strict=True)
+    except TypeError as error:  # a date, a set or a binary value
+        raise EquipoiseError(f"{where}: {error}: write it as text, in quotes") from error
+    except RecursionError:
+        raise EquipoiseError(f"{where}: nested too deeply: give flatter values") from None
     except ValidationError as error:
-        message = f"{path}: {fault(error)}"
-        raise EquipoiseError(message) from error
+        raise EquipoiseError(f"{where}: {fault(error)}") from error
+
+
+def _refuse(value: object) -> None:
+    raise TypeError(f"{value} is not text, a number, true or false")
+
+
+def _size(value: object, known: dict[int, int]) -> int:
+    """Count the values of a tree, those of an alias as often as it is used, and of one within itself as too many."""
+    if not isinstance(value, dict | list):
+        return 1
+    if isinstance(value, dict) and (names := [name for name in value if not isinstance(name, str)]):
+        raise TypeError(f"the key {names[0]!r} is not text")
+    if id(value) not in known:
+        known[id(value)] = MOST
+        known[id(value)] = 1 + sum(_size(one, known) for one in (value.values() if isinstance(value, dict) else value))
+    return known[id(value)]

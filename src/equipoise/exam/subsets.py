@@ -6,12 +6,10 @@ larger: cities are compared on the same questions as far as can be, and each que
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Literal
-
-from pydantic import Field
+from typing import Literal
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.params import Name
+from equipoise.core.params import Limit, Name, Seed
 from equipoise.core.records import Frozen, Text
 from equipoise.questions.cities import City
 from equipoise.questions.rows import Choices, Disease, Item
@@ -42,9 +40,9 @@ class Sample(Frozen):
     """
 
     items: Name
-    per_city: Annotated[int, Field(ge=0)] = 0
+    per_city: Limit = 0
     rounding: Rounding = "plain"
-    seed: Annotated[int, Field(ge=0)] = 0
+    seed: Seed = 0
     answering: Literal["likelihood", "generate"] = "likelihood"
 
 

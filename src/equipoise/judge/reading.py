@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, field_validator, model_validator
 
+from equipoise.core.params import Count
 from equipoise.core.records import Consideration, Frozen, Reading
 from equipoise.text.sentences import windows
 
@@ -86,9 +87,9 @@ class Thresholds(Frozen):
 class ReadingSettings(Frozen):
     """How reasoning is read: window length and stride in sentences, hypotheses, aggregation and thresholds."""
 
-    sentences: Annotated[int, Field(ge=1)]
-    stride: Annotated[int, Field(ge=1)]
-    top_k: Annotated[int, Field(ge=1)]
+    sentences: Count
+    stride: Count
+    top_k: Count
     hypotheses: Hypotheses
     thresholds: Thresholds
 

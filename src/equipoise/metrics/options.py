@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from equipoise.core.params import Count, Seed
 from equipoise.core.records import Frozen
 
 
@@ -18,9 +19,9 @@ class Measure(Frozen):
 
     alpha: Annotated[float, Field(gt=0, lt=1)] = 0.05
     power: Annotated[float, Field(gt=0, lt=1)] = 0.8
-    seed: Annotated[int, Field(ge=0)] = 0
+    seed: Seed = 0
     n_bootstrap: Annotated[int, Field(ge=100, le=1_000_000)] = 10_000
-    min_pairs: Annotated[int, Field(ge=1)] = 15
-    min_pairs_combination: Annotated[int, Field(ge=1)] = 5
+    min_pairs: Count = 15
+    min_pairs_combination: Count = 5
     partition: Literal["expected", "seeded"] = "expected"
-    partition_seed: Annotated[int, Field(ge=0)] = 42
+    partition_seed: Seed = 42

@@ -7,22 +7,23 @@ weights; `openai` is any server that speaks OpenAI's chat completions; `replay` 
 """
 
 import difflib
+import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from equipoise.core.errors import EquipoiseError
+from equipoise.core.params import Count, Limit, Seed
 from equipoise.core.records import Frozen, Study, Text
 from equipoise.core.yamlfile import load_yaml, read_yaml
 
 FOLDER, JUDGES, MASKED = "models", "models/judges", "models/masked"
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Commit = Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")]
-Count = Annotated[int, Field(ge=1)]
 Share = Annotated[float, Field(ge=0, le=1)]
-Nats = Annotated[float, Field(ge=-100, le=100, allow_inf_nan=False)]
+Nats = Annotated[float, Field(ge=-100, le=100)]
 ShiftedDimension = Literal[
     "default",
     "age",
@@ -93,7 +94,7 @@ class EmbeddedSource(Frozen):
 class Generation(Frozen):
     """Greedy generation as this model needs it."""
 
-    repetition_penalty: Annotated[float, Field(ge=1.0)] = 1.0
+    repetition_penalty: Annotated[float, Field(ge=1.0, le=10.0)] = 1.0
     reasoning_tokens: Count
     answer_tokens: Count
 
@@ -140,11 +141,11 @@ class WeightsEntry(ModelEntry):
     the chat template that switch thinking on or off. `attention` serves the estimate of memory.
     """
 
-    parameters: Annotated[str, Field(pattern=r"^\d+(\.\d+)?[MB]$")]
-    bytes_per_parameter: Annotated[float, Field(gt=0)] = 2.0
+    parameters: Annotated[str, Field(pattern=r"^\d{1,6}(\.\d{1,6})?[MB]$")]
+    bytes_per_parameter: Annotated[float, Field(gt=0, le=16)] = 2.0
     source: Annotated[PypiSource | ModelHubSource | LocalSource, Field(discriminator="kind")]
     context: Count | None = None
-    max_length: Annotated[int, Field(ge=64)]
+    max_length: Annotated[int, Field(ge=64, le=10_000_000)]
     thinking: dict[str, bool | str] = {}
     attention: Attention | None = None
 
@@ -215,10 +216,10 @@ class ApiEntry(ModelEntry):
     model: Annotated[str, Field(min_length=1)]
     key_env: Annotated[str, Field(pattern=r"^[A-Z][A-Z0-9_]*$")] | None
     concurrency: Count = 8
-    timeout: Annotated[float, Field(gt=0)] = 300.0
+    timeout: Annotated[float, Field(gt=0, le=86_400)] = 300.0
     attempts: Count = 8
-    temperature: Annotated[float, Field(ge=0)] | None = 0.0
-    seed: int | None = 0
+    temperature: Annotated[float, Field(ge=0, le=10)] | None = 0.0
+    seed: Seed | None = 0
     limit: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     stream: bool = False
     prefix: Annotated[str, Field(pattern=r"\{prefix\}")] | None = "Begin your reply with these words: {prefix}"
@@ -233,6 +234,12 @@ class ApiEntry(ModelEntry):
     def settings(self) -> dict[str, Any]:
         """Everything that determines an answer beside the conversation, the limits and the server's model."""
         return self.model_dump(mode="json", include={"temperature", "seed", "prefix", "extra_body"})
+
+    @field_validator("extra_body")
+    @classmethod
+    def _can_be_sent(cls, body: dict[str, Any]) -> dict[str, Any]:
+        json.dumps(body, allow_nan=False)  # else a ValueError, which pydantic reports with the field
+        return body
 
     @model_validator(mode="after")
     def _penalty_is_the_servers(self) -> Self:
@@ -355,7 +362,7 @@ KINDS: dict[str, type[AnyEntry]] = {
 class Agreement(Frozen):
     """How many of `of` labelled texts a judge reads as they are labelled."""
 
-    right: Annotated[int, Field(ge=0)]
+    right: Limit
     of: Count
 
     @model_validator(mode="after")
@@ -377,7 +384,7 @@ class JudgeEntry(_Named):
     """One judge: where its weights come from, how many tokens it reads and, where measured, how often it errs."""
 
     source: Annotated[EmbeddedSource | HubSource | LocalSource, Field(discriminator="kind")]
-    max_tokens: Annotated[int, Field(ge=16)]
+    max_tokens: Annotated[int, Field(ge=16, le=10_000_000)]
     error: JudgeError | None = None
 
 
@@ -392,7 +399,7 @@ class MaskedEntry(_Named):
     weights: Literal["model.safetensors", "pytorch_model.bin"] = "model.safetensors"
     gated: bool = False
     runtime: Runtime
-    max_tokens: Annotated[int, Field(ge=16)]
+    max_tokens: Annotated[int, Field(ge=16, le=10_000_000)]
 
 
 def answers(entry: AnyEntry, study: Study) -> bool:

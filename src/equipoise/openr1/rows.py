@@ -10,6 +10,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from equipoise.core.errors import EquipoiseError
+from equipoise.core.params import Count, Limit, Name
 from equipoise.core.records import Frozen, Role, Row, Text
 
 SOURCE = "GMLHUHE/OpenR1-Psy"
@@ -99,13 +100,13 @@ class Pairing(Frozen):
     `control` holds {day}; null leaves the control pairs out. `limit` 0 takes all items.
     """
 
-    items: Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
-    limit: Annotated[int, Field(ge=0)]
+    items: Name
+    limit: Limit
     dimensions: Annotated[tuple[Dimension, ...], Field(min_length=1)]
     statement: Annotated[str, Field(pattern=r"\{patient\}")]
     control: Annotated[str, Field(pattern=r"\{day\}")] | None
     system: str
-    reply_tokens: Annotated[int, Field(ge=1)]
+    reply_tokens: Count
 
     @model_validator(mode="after")
     def _dimensions_once(self) -> Self:
@@ -117,7 +118,7 @@ class Pairing(Frozen):
 class Comparison(Frozen):
     """The section `agree` of params.yaml: the judge that compares replies, and from which probability on they agree."""
 
-    judge: Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
+    judge: Name
     threshold: Probability
 
 

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from equipoise.core.params import Name
+from equipoise.core.params import Count, Name
 from equipoise.core.records import Frozen, Row, Text
 
 Question = Literal["rq1", "rq2"]
@@ -12,7 +12,6 @@ ConditionSet = Literal["mental", "control"]
 Scorer = Literal["masked", "causal"]
 Length = Literal["total", "per_token"]
 Aggregation = Literal["words", "legacy"]
-Count = Annotated[int, Field(ge=1)]
 Probability = Annotated[float, Field(ge=0, le=1 + 1e-6)]
 
 

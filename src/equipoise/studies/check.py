@@ -8,13 +8,13 @@ from equipoise.backends.base import NO_RAY, Infer
 from equipoise.core import cache
 from equipoise.core.catalogue import CATALOGUE
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.params import Params
+from equipoise.core.params import FILE, Params
 from equipoise.core.records import Study
 from equipoise.exam.subsets import Sample
 from equipoise.judge.score import Score
 from equipoise.metrics.options import Measure
 from equipoise.models import registry
-from equipoise.models.readiness import Machine, require_ready
+from equipoise.models.readiness import GB, Machine, require_ready
 from equipoise.models.registry import AnyEntry, load_judge_entry, load_masked_entry
 from equipoise.openr1.rows import Comparison, Pairing
 from equipoise.questions import cities
@@ -38,6 +38,9 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "measure": Measure,
 }
 """The type of each stage's section of params.yaml."""
+BYTES_OF_ONE = {"measure.n_bootstrap": 2_000, "fill.batch_size": 10_000_000}
+"""Memory that one resample of the widest figure takes (measured: a city's macro averages over six diseases), and one
+sequence of a sentence's length in a large masked model (24 layers of 1,024 numbers, and the layers between them)."""
 
 
 def require_sound(settings: Params, root: Path, machine: Machine | None = None) -> None:
@@ -65,6 +68,7 @@ def require_sound(settings: Params, root: Path, machine: Machine | None = None) 
             raise EquipoiseError(message)
     _require_answered(settings, entry)
     _require_likelihoods(settings, entry)
+    _require_memory(settings, machine)
     require_ready(
         settings.model,
         entry,
@@ -73,6 +77,21 @@ def require_sound(settings: Params, root: Path, machine: Machine | None = None) 
         rows=infer.batch_size,
         machine=machine,
     )
+
+
+def _require_memory(settings: Params, machine: Machine) -> None:
+    """Refuse a number of resamples, or of sequences processed at once, that this machine's memory does not hold."""
+    memory = machine.memory()
+    for name, size in BYTES_OF_ONE.items():
+        section, field = name.split(".")
+        if section == "fill" and "stigma" not in settings.studies:
+            continue
+        count = getattr(settings.section(section, SECTIONS[section]), field)
+        if memory is not None and memory < (needed := count * size / GB):
+            raise EquipoiseError(
+                f"{FILE}: {name} {count:,} needs about {needed:.0f} GB of memory, {memory:.1f} GB is here: lower it to "
+                f"at most {int(memory * GB / size):,}"
+            )
 
 
 def _items(settings: Params) -> dict[Study, str]:

@@ -1,10 +1,9 @@
 """The neutral form of a question, and which questions can have one."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
-from pydantic import Field
-
+from equipoise.core.params import Limit
 from equipoise.core.records import Frozen
 from equipoise.questions.neutral.lexicon import (
     ARTICLES,
@@ -32,7 +31,7 @@ LOOK_AHEAD = 80
 class Neutralize(Frozen):
     """The section `neutralize` of params.yaml: how many items are taken, from the first; 0 takes all."""
 
-    limit: Annotated[int, Field(ge=0)] = 0
+    limit: Limit = 0
 
 
 def neutralise_items(
