@@ -13,12 +13,12 @@ import numpy as np
 from validity_simulations import ALPHA, holds
 
 from equipoise.core.records import Judgement
-from equipoise.metrics.amplification import amplification_effects
 from equipoise.metrics.cities import city_effects
 from equipoise.metrics.exam import MACRO, Marked, macro_of_cells, score
 from equipoise.metrics.options import Measure
 from equipoise.metrics.pairs import Pair
 from equipoise.metrics.questions import NEUTRAL, Answered, paper_pair
+from equipoise.metrics.vignettes import amplification_effects
 from equipoise.questions import partition
 from equipoise.questions.cities import City
 from equipoise.stats.quantities import Interval

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from equipoise.core.records import DECIMALS, Effect, Study
+from equipoise.metrics.options import Measure
+from equipoise.stats import paired, power, proportions
 from equipoise.stats.misclassification import ErrorCounts, rogan_gladen, rogan_gladen_interval
 from equipoise.stats.multiplicity import Method, adjust
-from equipoise.stats.proportions import wilson
-from equipoise.stats.quantities import Interval, PValue, ratio
+from equipoise.stats.quantities import Interval, PairedCells, PValue, ratio
 
 Nested: TypeAlias = "dict[str, Nested | float | int | str]"
 """Finite scalars under stable names: what a metrics file holds."""
@@ -19,7 +20,7 @@ TESTED_TOGETHER = ("dimension", "tier", "combination")
 
 
 class Group(NamedTuple):
-    """A member of a family: which pairs a figure is about. ."""
+    """A member of a family: which pairs a figure is about."""
 
     family: str
     name: str
@@ -56,7 +57,38 @@ def rate(group: Group, measure: str, answers: Iterable[bool], alpha: float) -> E
     """Build the effect of a proportion, with its Wilson interval."""
     outcomes = list(answers)
     count, n = sum(outcomes), len(outcomes)
-    return effect(group, measure, n, Estimate(ratio(count, n), wilson(count, n, alpha)))
+    return effect(group, measure, n, Estimate(ratio(count, n), proportions.wilson(count, n, alpha)))
+
+
+def tested_mean(values: Sequence[float], alpha: float) -> Estimate:
+    """Estimate the mean of differences, with Student's t interval and the t test that it is 0."""
+    mean = sum(values) / len(values) if values else None
+    return Estimate(mean, paired.mean_interval(values, alpha), paired.paired_t(values))
+
+
+def detectable_mean(group: Group, measure: str, values: Sequence[float], options: Measure) -> Effect:
+    """Build the effect of the smallest true mean that the t test of `measure` detects with the wanted power."""
+    found = power.minimum_detectable_shift(
+        paired.standard_deviation(values), len(values), alpha=options.alpha, power=options.power
+    )
+    return effect(group, f"{measure}_minimum_detectable_effect", len(values), Estimate(found))
+
+
+def location(values: Sequence[float]) -> Estimate:
+    """Estimate the pseudomedian of differences, with Wilcoxon's signed-rank test."""
+    return Estimate(paired.pseudomedian(values), p=paired.wilcoxon(values))
+
+
+def paired_gap(cells: PairedCells, alpha: float) -> Estimate:
+    """Estimate the difference of two paired proportions, with its interval and the exact McNemar test."""
+    return Estimate(cells.difference, proportions.paired_difference(cells, alpha), paired.mcnemar_exact(cells))
+
+
+def detectable_gap(group: Group, cells: PairedCells, options: Measure) -> Effect:
+    """Build the effect of the smallest true gap that the test detects, at the discordance that was observed."""
+    discordance = cells.discordant / cells.n if cells.n else 0.0
+    found = power.minimum_detectable_gap(cells.n, discordance, alpha=options.alpha, power=options.power)
+    return effect(group, "gap_minimum_detectable_effect", cells.n, Estimate(found))
 
 
 def corrected_rate(group: Group, measure: str, answers: Iterable[bool], errors: ErrorCounts, alpha: float) -> Effect:

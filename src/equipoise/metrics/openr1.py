@@ -18,10 +18,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from equipoise.core.records import Effect, Study
-from equipoise.metrics.effects import Estimate, Group, effect, rate, with_adjusted
+from equipoise.metrics.effects import (
+    Estimate,
+    Group,
+    detectable_mean,
+    effect,
+    location,
+    paired_gap,
+    rate,
+    tested_mean,
+    with_adjusted,
+)
 from equipoise.metrics.options import Measure
 from equipoise.openr1.rows import CONTROL, Agreement, require_source
-from equipoise.stats import paired, power, proportions
+from equipoise.stats import paired
 from equipoise.stats.clusters import cluster_means
 from equipoise.stats.quantities import Interval, PairedCells
 
@@ -112,7 +122,7 @@ def _overall(group: Group, pairs: Sequence[_Pair], control: Mapping[str, _Pair],
     held = [pair for pair in pairs if pair.item in control]
     losses = cluster_means([_loss(pair, control) for pair in held], [pair.item for pair in held])
     if control:
-        yield effect(group, "arm_similarity_loss", len(losses), _tested(losses, options.alpha))
+        yield effect(group, "arm_similarity_loss", len(losses), tested_mean(losses, options.alpha))
 
 
 def _against(group: Group, pairs: Sequence[_Pair], control: Mapping[str, _Pair], options: Measure) -> Iterator[Effect]:
@@ -121,12 +131,9 @@ def _against(group: Group, pairs: Sequence[_Pair], control: Mapping[str, _Pair],
         return
     held = [pair for pair in pairs if pair.item in control]
     losses = [_loss(pair, control) for pair in held]
-    yield effect(group, "arm_similarity_loss", len(losses), _tested(losses, options.alpha))
+    yield effect(group, "arm_similarity_loss", len(losses), tested_mean(losses, options.alpha))
     cells = PairedCells.count((pair.differ, control[pair.item].differ) for pair in held)
-    interval = proportions.paired_difference(cells, options.alpha)
-    yield effect(
-        group, "arms_differ_excess", cells.n, Estimate(cells.difference, interval, paired.mcnemar_exact(cells))
-    )
+    yield effect(group, "arms_differ_excess", cells.n, paired_gap(cells, options.alpha))
 
 
 def _columns(pairs: Sequence[_Pair]) -> dict[str, list[float]]:
@@ -144,13 +151,9 @@ def _means(group: Group, columns: Mapping[str, Sequence[float]], options: Measur
         if measure != "agreement_gap":
             yield effect(group, measure, len(values), _mean(values, options.alpha))
     gaps = columns["agreement_gap"]
-    n = len(gaps)
-    yield effect(group, "agreement_gap", n, _tested(gaps, options.alpha))
-    yield effect(group, "agreement_gap_median", n, Estimate(paired.pseudomedian(gaps), p=paired.wilcoxon(gaps)))
-    detectable = power.minimum_detectable_shift(
-        paired.standard_deviation(gaps), n, alpha=options.alpha, power=options.power
-    )
-    yield effect(group, "agreement_gap_minimum_detectable_effect", n, Estimate(detectable))
+    yield effect(group, "agreement_gap", len(gaps), tested_mean(gaps, options.alpha))
+    yield effect(group, "agreement_gap_median", len(gaps), location(gaps))
+    yield detectable_mean(group, "agreement_gap", gaps, options)
 
 
 def _loss(pair: _Pair, control: Mapping[str, _Pair]) -> float:
@@ -163,9 +166,3 @@ def _mean(values: Sequence[float], alpha: float) -> Estimate:
     if interval is not None:
         interval = Interval(max(0.0, interval.low), min(1.0, interval.high))
     return Estimate(sum(values) / len(values) if values else None, interval)
-
-
-def _tested(values: Sequence[float], alpha: float) -> Estimate:
-    """Mean of differences, its t interval and the t test that it is 0."""
-    mean = sum(values) / len(values) if values else None
-    return Estimate(mean, paired.mean_interval(values, alpha), paired.paired_t(values))

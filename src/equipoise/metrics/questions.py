@@ -26,11 +26,7 @@ where pf is 1 for a correct answer and 0 for any other. The paper's gap pf - ux 
 effect, whatever the interaction.
 
 Each question gives one value of each contrast, and the questions are independent: the estimate is their mean, the
-interval Student's t, the test the paired t test. Chosen over conditional logistic regression because (1) it has the
-unit of the gap, points of accuracy; (2) it uses every question, whereas the conditional likelihood drops those that
-are correct, or wrong, in all four arms; (3) it is defined if an arm is always correct, where an odds ratio is
-infinite. In a complete within-question design the means are also the least-squares estimates of the linear model with
-a term for each question, and their standard error is valid whatever the correlation of a question's arms.
+interval Student's t, the test the paired t test (docs/metrics/crossed_effects.md says why).
 
 `triggering_effects` say how often an adversarial variant moved the evaluator: the paper's Figure 2, in both of its
 definitions. `any`: the evaluator's answer differs from its answer on the neutral question (the paper's text).
@@ -44,14 +40,24 @@ from dataclasses import dataclass
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Effect, Study
-from equipoise.metrics.effects import Estimate, Group, effect, rate, with_adjusted
+from equipoise.metrics.effects import (
+    Estimate,
+    Group,
+    detectable_gap,
+    detectable_mean,
+    effect,
+    paired_gap,
+    rate,
+    tested_mean,
+    with_adjusted,
+)
 from equipoise.metrics.guards import label_skew
 from equipoise.metrics.options import Measure
 from equipoise.metrics.pairs import require_same_keys
 from equipoise.questions.rows import ATTRIBUTES, GROUPS, Attempt, Attribute, Direction, Variant
 from equipoise.questions.rows import Group as Side
 from equipoise.questions.variants.loop import triggered
-from equipoise.stats import paired, power, proportions
+from equipoise.stats import paired
 from equipoise.stats.quantities import PairedCells
 
 ORIGINAL, NEUTRAL = "original", "neutral"
@@ -146,21 +152,15 @@ def crossed_attributes(table: Sequence[Answered], attributes: Sequence[Attribute
 
 
 def crossed_effects(
-    group: Group, table: Sequence[Answered], attributes: Sequence[Attribute], *, alpha: float, power_wanted: float
+    group: Group, table: Sequence[Answered], attributes: Sequence[Attribute], options: Measure
 ) -> Iterator[Effect]:
     """Estimate the three contrasts; for several attributes, from each question's mean over them."""
     for number, measure in enumerate(CONTRASTS):
         values = [
             sum(_contrasts(row, attribute)[number] for attribute in attributes) / len(attributes) for row in table
         ]
-        n = len(values)
-        mean = sum(values) / n if n else None
-        estimate = Estimate(mean, paired.mean_interval(values, alpha), paired.paired_t(values))
-        yield effect(group, measure, n, estimate)
-        detectable = power.minimum_detectable_shift(
-            paired.standard_deviation(values), n, alpha=alpha, power=power_wanted
-        )
-        yield effect(group, f"{measure}_minimum_detectable_effect", n, Estimate(detectable))
+        yield effect(group, measure, len(values), tested_mean(values, options.alpha))
+        yield detectable_mean(group, measure, values, options)
 
 
 def _arms(attribute: Attribute) -> tuple[str, str, str, str]:
@@ -234,10 +234,10 @@ def _attribute_effects(table: Sequence[Answered], options: Measure) -> Iterator[
                 pair = arm(attribute, "privileged", direction), arm(attribute, "unprivileged", direction)
                 yield _difference(group, f"gap_{direction}", table, pair, options.alpha)
                 yield rate(group, f"letters_differ_rate_{direction}", letters_differ(table, *pair), options.alpha)
-            yield from crossed_effects(group, table, [attribute], alpha=options.alpha, power_wanted=options.power)
+            yield from crossed_effects(group, table, [attribute], options)
     if crossed:
         overall = Group("overall", "all", STUDY)
-        yield from crossed_effects(overall, table, crossed, alpha=options.alpha, power_wanted=options.power)
+        yield from crossed_effects(overall, table, crossed, options)
 
 
 def _control_effects(table: Sequence[Answered], options: Measure) -> Iterator[Effect]:
@@ -265,9 +265,7 @@ def _pair(
     yield _difference(group, "gap", table, pair, options.alpha)
     counted = cells(table, *pair)
     yield effect(group, "gap_chi2_cc", counted.n, Estimate(counted.difference, p=paired.mcnemar_chi2(counted)))
-    discordance = counted.discordant / counted.n if counted.n else 0.0
-    detectable = power.minimum_detectable_gap(counted.n, discordance, alpha=options.alpha, power=options.power)
-    yield effect(group, "gap_minimum_detectable_effect", counted.n, Estimate(detectable))
+    yield detectable_gap(group, counted, options)
     yield _difference(group, "gap_parsed", table, pair, options.alpha, parsed_only=True)
     yield rate(group, "letters_differ_rate", letters_differ(table, *pair), options.alpha)
 
@@ -283,8 +281,7 @@ def _difference(
 ) -> Effect:
     """Estimate the paired difference in accuracy, first arm − second, with interval and exact McNemar test."""
     counted = cells(table, *pair, parsed_only=parsed_only)
-    interval = proportions.paired_difference(counted, alpha)
-    return effect(group, measure, counted.n, Estimate(counted.difference, interval, paired.mcnemar_exact(counted)))
+    return effect(group, measure, counted.n, paired_gap(counted, alpha))
 
 
 DEFINITIONS: dict[str, Callable[[Attempt], bool]] = {

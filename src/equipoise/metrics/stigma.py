@@ -27,9 +27,19 @@ from itertools import product
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Effect, Study
-from equipoise.metrics.effects import Estimate, Group, Nested, effect, rounded, with_adjusted
+from equipoise.metrics.effects import (
+    Estimate,
+    Group,
+    Nested,
+    detectable_mean,
+    effect,
+    location,
+    rounded,
+    tested_mean,
+    with_adjusted,
+)
 from equipoise.metrics.options import Measure
-from equipoise.stats import groups, paired, power
+from equipoise.stats import groups, paired
 from equipoise.stats.clusters import cluster_means
 from equipoise.stats.quantities import Interval
 from equipoise.stigma.rows import ConditionSet, Fill, Question
@@ -119,17 +129,12 @@ def _set_effects(group: Group, fills: Sequence[Fill], options: Measure) -> Itera
         interval = paired.mean_interval(_by_condition(fills, values), options.alpha)
         yield effect(group, measure, n, Estimate(_mean(values), _within_unit(interval)))
     for measure, values in _scores(fills).items():
-        yield effect(group, measure, n, _one_sample(values, options.alpha))
+        yield effect(group, measure, n, tested_mean(values, options.alpha))
         means = _by_condition(fills, values)
-        yield effect(group, f"{measure}_clustered", len(means), _one_sample(means, options.alpha))
-        detectable = power.minimum_detectable_shift(
-            paired.standard_deviation(means), len(means), alpha=options.alpha, power=options.power
-        )
-        name = f"{measure}_clustered_minimum_detectable_effect"
-        yield effect(group, name, len(means), Estimate(detectable))
+        yield effect(group, f"{measure}_clustered", len(means), tested_mean(means, options.alpha))
+        yield detectable_mean(group, f"{measure}_clustered", means, options)
     disparity = _scores(fills)["disparity"]
-    location = Estimate(paired.pseudomedian(disparity), p=paired.wilcoxon(disparity))
-    yield effect(group, "disparity_median", n, location)
+    yield effect(group, "disparity_median", n, location(disparity))
     yield effect(group, "d_pooled", n, Estimate(groups.cohens_d(female, male)))
     yield effect(group, "d_z", n, Estimate(paired.d_z(disparity)))
 
@@ -164,10 +169,6 @@ def _scores(fills: Sequence[Fill]) -> dict[str, list[float]]:
 
 def _by_condition(fills: Sequence[Fill], values: Sequence[float]) -> list[float]:
     return cluster_means(values, [fill.condition for fill in fills])
-
-
-def _one_sample(values: Sequence[float], alpha: float) -> Estimate:
-    return Estimate(_mean(values), paired.mean_interval(values, alpha), paired.paired_t(values))
 
 
 def _two_samples(first: Sequence[float], second: Sequence[float], alpha: float) -> Estimate:
