@@ -158,3 +158,25 @@ def test_outside_a_project_there_is_one_line(tmp_path: Path, monkeypatch: pytest
     run(tmp_path, "dvc", "init", "--quiet")
     with pytest.raises(EquipoiseError, match="no run has figures yet: run `dvc repro`"):
         leaderboard()
+
+
+@pytest.mark.parametrize("text", ["", "[1, 2]", '{"stereotype_shift": []}', '{"a": ' * 5000 + "1" + "}" * 5000])
+def test_malformed_metrics_are_one_line(
+    text: str, tmp_path: Path, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A metrics file that is empty, a list, or nested is left out with its name; it is no traceback."""
+    folder = tmp_path / "clone"
+    run(tmp_path, "git", "clone", "--quiet", str(project), str(folder))
+    (folder / "metrics/vignettes.json").write_text(text, encoding="utf-8")
+    commit(folder)
+    monkeypatch.chdir(folder)
+    done = CliRunner().invoke(app, [])
+
+    assert done.exit_code == 1
+    assert isinstance(done.exception, EquipoiseError)
+    assert str(done.exception).startswith("no run has figures yet")
+    assert "\n" not in str(done.exception)
+    if "[" not in text:  # DVC reads a list as no figures
+        assert "whose metrics/vignettes.json is not a table of figures: run `dvc repro --force` there" in str(
+            done.exception
+        )

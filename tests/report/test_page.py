@@ -8,13 +8,14 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
-from reported import HOSTILE, ROOT, effects, read, report_of
+from reported import HOSTILE, ROOT, effect, effects, read, report_of
 
+from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.visible import SIGNS
 from equipoise.metrics.headlines import BOARD, STUDIES, number
 from equipoise.report.headlines import figure
-from equipoise.report.page import inline, page
+from equipoise.report.page import inline, page, read_report
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -116,3 +117,36 @@ def test_a_script_that_would_end_its_element_is_refused() -> None:
     """A bundle that holds a closing tag would let what follows it be read as markup."""
     with pytest.raises(EquipoiseError, match="which ends it: install another vl-convert"):
         inline("script", "x = '</SCRIPT>'")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "effects.jsonl: no figure of the study: run `dvc repro --force measure@vignettes`"),
+        ("[]\n", "effects.jsonl, row 1: "),
+        ("[" * 100_000 + "\n", "effects.jsonl, row 1: nested too deeply"),
+        ('{"key": ' * 50_000 + "1" + "}" * 50_000, "effects.jsonl, row 1: nested too deeply"),
+        ('{"key": "a", "n": ' + "1" * 5000 + "}\n", "effects.jsonl, row 1: "),
+    ],
+    ids=["empty", "list", "deep list", "deep object", "long number"],
+)
+def test_malformed_figures_are_one_line(tmp_path: Path, text: str, said: str) -> None:
+    """Figures that are empty, a list, or nested deeply name the file and the fix."""
+    report_of(tmp_path)
+    (tmp_path / "vignettes/effects.jsonl").write_text(text, encoding="utf-8")
+
+    with pytest.raises(EquipoiseError) as caught:
+        read_report(tmp_path, ROOT / ".dvc/plots", ROOT)
+
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_guard_without_its_figures_is_one_line(tmp_path: Path) -> None:
+    """Rows of figures that belong together and are cut off name the study to measure again."""
+    report_of(tmp_path)
+    guard = effect("vignettes/guard/answers_cut_off/count", 9, 1.0)
+    records.write(tmp_path / "vignettes/effects.jsonl", [guard])
+
+    with pytest.raises(EquipoiseError, match="the guard answers_cut_off has no triggered: run `dvc repro --force"):
+        read_report(tmp_path, ROOT / ".dvc/plots", ROOT)

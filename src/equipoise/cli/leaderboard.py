@@ -13,6 +13,7 @@ from equipoise.compare.leaderboard import (
     Standing,
     cell,
     csv_text,
+    is_figures,
     is_leaderboard,
     json_rows,
     markdown,
@@ -52,7 +53,8 @@ def leaderboard(
     with progress("experiments"):
         runs, notes = read_runs(all_commits=all_commits)
     if not runs:
-        raise EquipoiseError("no run has figures yet: run `dvc repro`, or `dvc exp run -S model=NAME`")
+        why = "".join(f" ({note})" for note in notes)
+        raise EquipoiseError(f"no run has figures yet{why}: run `dvc repro`, or `dvc exp run -S model=NAME`")
     reference = next((run for run in runs if run.created is not None), runs[0])
     rows = standings(runs, reference.params)
     if markdown_file is not None:
@@ -89,7 +91,7 @@ def read_runs(*, all_commits: bool = False) -> tuple[list[Run], list[str]]:
     workspace: list[Run] = []
     notes: list[str] = []
     for baseline in baselines:
-        run = _run(baseline.name or baseline.rev[:7], baseline)
+        run = _run(baseline.rev if baseline.rev == WORKSPACE else baseline.name or baseline.rev[:7], baseline, notes)
         if baseline.rev != WORKSPACE:
             recorded += [run] if run else []
         elif stale:
@@ -102,23 +104,32 @@ def read_runs(*, all_commits: bool = False) -> tuple[list[Run], list[str]]:
             if state != "success":
                 fix = f": read `dvc queue logs {name}`" if state == FAILED else ""
                 notes.append(f"left out: experiment {name}, {state}{fix}")
-            elif run := _run(name, experiment.revs[0]):
+            elif run := _run(name, experiment.revs[0], notes):
                 recorded.append(run)
     return recorded + workspace, notes
 
 
-def _run(name: str, state: Any) -> Run | None:  # noqa: ANN401  (DVC has no types)
-    """Give a state of the repository as a run; None where it has no model or no figures."""
+def _run(name: str, state: Any, notes: list[str]) -> Run | None:  # noqa: ANN401  (DVC has no types)
+    """Give a state of the repository as a run; None where it has no model or no figures, or malformed ones (noted)."""
     if state.data is None:
         return None
     files = {path: found.get("data") for path, found in state.data.params.items()}
     params = files.get("params.yaml") or {}
-    metrics = {Path(path).stem: found["data"] for path, found in state.data.metrics.items() if found.get("data")}
+    found = {path: one for path, one in state.data.metrics.items() if not _is_missing(one.get("error"))}
+    if broken := [path for path, one in found.items() if not is_figures(one.get("data"))]:
+        notes.append(f"left out: {name}, whose {min(broken)} is not a table of figures: run `dvc repro --force` there")
+        return None
+    metrics = {Path(path).stem: one["data"] for path, one in found.items() if one["data"]}
     if "model" not in params or not metrics:
         return None
     entry = files.get(f"models/{params['model']}.yaml") or {}
     created = state.data.timestamp
     return Run(name, state.rev, created, params, str(entry.get("title", params["model"])), metrics)
+
+
+def _is_missing(error: object) -> bool:
+    """Whether the error on a file is that there is none; DVC keeps some errors by the name of their type."""
+    return getattr(error, "type", type(error).__name__) == FileNotFoundError.__name__
 
 
 def _stale(repo: Any) -> str:  # noqa: ANN401  (DVC has no types)

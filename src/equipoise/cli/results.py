@@ -7,11 +7,12 @@ import typer
 from rich.table import Table
 
 from equipoise.cli import printing
-from equipoise.core import params, records
+from equipoise.core import params
 from equipoise.core.catalogue import CATALOGUE
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Effect, Study
 from equipoise.metrics.headlines import Headline, find
+from equipoise.report.headlines import read_effects
 
 
 def results(
@@ -24,19 +25,12 @@ def results(
     if unknown := [name for name in studies or () if name not in CATALOGUE]:
         raise EquipoiseError(f"no study {unknown[0]!r}: known: {', '.join(CATALOGUE)}")
     chosen = [name for name in CATALOGUE if name in (studies or params.load().studies)]
-    found = {name: find(_effects(data, name)) for name in chosen}
+    found = {name: find(read_effects(data, name)) for name in chosen}
     if as_json:
         printing.print_json([_row(headline, row) for rows in found.values() for headline, row in rows])
         return
     interval = f"{100 * (1 - float(params.load().measure['alpha'])):g} % interval"
     printing.show(*(part for name, rows in found.items() for part in (_table(name, rows, interval), "")))
-
-
-def _effects(data: Path, study: Study) -> list[Effect]:
-    path = data / study / "effects.jsonl"
-    if not path.is_file():
-        raise EquipoiseError(f"{path}: the study has not been run: run `dvc repro measure@{study}`")
-    return records.read(path, records.Effect)
 
 
 def _table(study: Study, rows: list[tuple[Headline, Effect]], interval: str) -> Table:

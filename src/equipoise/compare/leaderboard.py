@@ -36,6 +36,8 @@ FIRST_OF_CSV = ("model", "title", "run", "revision", "parameters")
 """The first columns of both forms."""
 NOTES = (NOTE_ORDER, NOTE_EXTREMES)
 """Notes below the table, in every format."""
+LEVELS = 4
+"""Levels of tables in a metrics file: study, city, attribute, figure."""
 FIELDS = ("n", "estimate", "ci_low", "ci_high")
 
 
@@ -123,6 +125,14 @@ def flattened(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 def described(changed: Mapping[str, Any]) -> str:
     """Name parameters with their values: `measure.alpha=0.1, score.top_k=2`."""
     return ", ".join(f"{name}={value}" for name, value in sorted(changed.items()))
+
+
+def is_figures(value: object, depth: int = LEVELS) -> bool:
+    """Whether a value is a table of numbers and of such tables, as a metrics file is, of few levels."""
+    return isinstance(value, Mapping) and all(
+        one is None or isinstance(one, int | float) or (depth > 1 and is_figures(one, depth - 1))
+        for one in value.values()
+    )
 
 
 def figure(headline: Headline, metrics: Mapping[str, Mapping[str, Any]]) -> Figure:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Effect
 from equipoise.metrics.guards import ALPHA, MINIMUM, THRESHOLDS
 from equipoise.metrics.headlines import number
@@ -14,6 +15,8 @@ FAULTS = ("duplicate", "incomplete", "violation")
 RUN, GUARD = "run", "guard"
 """Families of the effects that count what was asked, and of the guards' (whose groups are the guards)."""
 WARNS, PASSED, NOTHING = "warns", "passed", "nothing to check"
+COUNTED, SKEWED = ("count", "triggered"), ("share_given", "share_expected", "n_wrong")
+"""Measures of every guard that had something to look at, and more of `stereotype_skew`."""
 VERDICTS = (WARNS, PASSED, NOTHING)
 """In the order in which guards are shown."""
 MEANINGS = {
@@ -128,6 +131,13 @@ def _verdict(name: str, rows: Sequence[Effect]) -> Verdict:
     for row in rows:
         if row.n:
             studies.setdefault(row.study, {})[row.measure] = row
+    for study, table in studies.items():
+        needed = (*COUNTED, *(SKEWED if name == "stereotype_skew" else ()))
+        if missing := [measure for measure in needed if measure not in table]:
+            raise EquipoiseError(
+                f"data/{study}/effects.jsonl: the guard {name} has no {missing[0]}: run `dvc repro --force "
+                f"measure@{study}`"
+            )
     warns = any(table["triggered"].estimate for table in studies.values())
     return Verdict(
         name=words(name),

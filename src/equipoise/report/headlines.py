@@ -1,13 +1,27 @@
 """The headline figures as cards: the value, its interval, and one sentence on what it means."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
-from equipoise.core.records import Effect
+from equipoise.core import records
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import Effect, Study
 from equipoise.metrics.headlines import BOARD, NOTE_EXTREMES, STUDIES, Headline, number
 
 ATTRIBUTES = {"race": "ethnicity", "ses": "income"}
 """Readers' words for an attribute where they are not its name."""
+
+
+def read_effects(data: Path, study: Study) -> list[Effect]:
+    """Read the figures of a study's last run; a file that is missing, or has none of them, is an EquipoiseError."""
+    path = data / study / "effects.jsonl"
+    if not path.is_file():
+        raise EquipoiseError(f"{path}: the study has not been run: run `dvc repro measure@{study}`")
+    rows = records.read(path, Effect)
+    if not any(row.study == study for row in rows):
+        raise EquipoiseError(f"{path}: no figure of the study: run `dvc repro --force measure@{study}`")
+    return rows
 
 
 class Card(NamedTuple):

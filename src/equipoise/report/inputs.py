@@ -19,7 +19,7 @@ from equipoise.openr1.rows import Comparison, Pairing
 from equipoise.stigma.rows import Filling
 
 FILE = Path("data/inputs.yaml")
-ALWAYS = ("inputs.yaml", "raw/probes.yaml")
+ALWAYS = ("inputs.yaml", "phantoms", "raw/probes.yaml")
 """What every run reads, below `data`."""
 READ: dict[Study, tuple[str, ...]] = {
     "vignettes": ("features", "raw"),

@@ -18,7 +18,7 @@ from equipoise.judge.lexicon import load_lexicon
 from equipoise.judge.score import Score
 from equipoise.models import registry
 from equipoise.report.guards import NOTHING, PASSED, WARNS, Guards, guards
-from equipoise.report.headlines import Card, absent, cards
+from equipoise.report.headlines import Card, absent, cards, read_effects
 from equipoise.report.inputs import Provenance, provenance
 from equipoise.report.pairs import STATES, PairView, dimensions, read_pairs, view
 from equipoise.report.plot import Picture
@@ -58,7 +58,7 @@ def read_report(data: Path, templates: Path, root: Path) -> Report:
     missing or rows do not match.
     """
     settings = params.load(root / params.FILE)
-    by_study = {name: records.read(data / name / "effects.jsonl", records.Effect) for name in settings.studies}
+    by_study = {name: read_effects(data, name) for name in settings.studies}
     effects = [row for rows in by_study.values() for row in rows]
     thresholds, alpha = settings.section("score", Score).thresholds, float(settings.measure["alpha"])
     lexicon = load_lexicon(data / "features")

@@ -144,10 +144,9 @@ def disease_rows(effects: Sequence[Effect]) -> list[Row]:
 def gender_rows(effects: Sequence[Effect]) -> list[Row]:
     """Bars of the mean probability of each gender by phase of seeking care, for both sets of conditions."""
     rows: list[Row] = [
-        {**figure(row), "group": words(row.group), "series": gender, "panel": SETS[name]}
+        {**figure(row), "group": words(row.group), "series": row.measure, "panel": SETS[name]}
         for name in ("mental", "control")
-        for rows_of_phase in zip(*(_of(effects, f"rq1_{name}", gender) for gender in GENDERS), strict=True)
-        for gender, row in zip(GENDERS, rows_of_phase, strict=True)
+        for row in sorted((row for gender in GENDERS for row in _of(effects, f"rq1_{name}", gender)), key=_place)
     ]
     return rows or [undefined_row(group=ALL_SENTENCES, series=gender, panel=SETS["mental"]) for gender in GENDERS]
 
@@ -278,9 +277,13 @@ ALL: dict[Study, dict[str, Plot]] = {
 def _of(effects: Sequence[Effect], family: str, measure: str) -> list[Effect]:
     """Select a measure's effects in the groups of a family: attributes and phases in order, others by key, all last."""
     chosen = [row for row in effects if (row.family, row.measure) == (family, measure)]
-    order = ATTRIBUTES if family == "attribute" else PHASES
+    return sorted(chosen, key=lambda row: (*_place(row), row.key))
+
+
+def _place(row: Effect) -> tuple[bool, int, str]:
+    order = ATTRIBUTES if row.family == "attribute" else PHASES
     places = {group: place for place, group in enumerate(order)}
-    return sorted(chosen, key=lambda row: (row.group == ALL_SENTENCES, places.get(row.group, len(places)), row.key))
+    return row.group == ALL_SENTENCES, places.get(row.group, len(places)), row.group
 
 
 def _cell(column: str, line: str, measure: str) -> Row:
