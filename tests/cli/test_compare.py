@@ -277,9 +277,32 @@ def test_rows_that_are_not_at_hand_get_one_line(project: Path, tmp_path: Path, m
         compare("first", "edited")
     assert str(caught.value) == (
         "first: data/vignettes/built/vignettes.jsonl, data/vignettes/judgements.jsonl, "
-        "data/questions/built/variants.jsonl and 3 more: not in DVC's cache; run "
-        "`dvc fetch --all-commits` where a remote has them, else `dvc repro` at that revision"
+        "data/questions/built/variants.jsonl and 3 more: not in DVC's cache: run "
+        "`dvc fetch --all-commits` where a remote has them, else run `git switch --detach first`, `dvc repro` and "
+        "`git commit --all --message here`, and compare with that commit; `dvc metrics diff first` compares recorded "
+        "figures without the rows"
     )
+
+
+def test_the_fix_for_missing_rows_works(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that writes other bytes than the committed ones compares what it made itself at that revision."""
+    run(tmp_path, "git", "clone", "--quiet", str(project), "clone")
+    monkeypatch.chdir(clone := tmp_path / "clone")
+    measured = clone / "stages/measure.py"
+    # What another processor writes: the same rows in other bytes.
+    other = "for path in pathlib.Path('data').rglob('*.jsonl'):\n    path.write_text(path.read_text() + '\\n')\n"
+    run(clone, "git", "switch", "--quiet", "--detach", "edited")
+    measured.write_text(f"{MEASURE}import pathlib\n{other}", encoding="utf-8")
+    run(clone, "dvc", "repro", "--quiet")
+    with pytest.raises(
+        EquipoiseError, match=r"edited: .* not in DVC's cache: run `dvc fetch --all-commits` .* else run"
+    ):
+        compare("edited")
+    run(clone, "git", "add", "--all")
+    author = ("-c", "user.name=Tester", "-c", "user.email=tester@example.org")
+    run(clone, "git", *author, "commit", "--quiet", "--all", "--message", "here")
+
+    assert value("HEAD", "workspace")["flips"] == []
 
 
 def test_rows_of_another_version_get_one_line(project: Path) -> None:

@@ -177,9 +177,15 @@ class _Files:
         """Raise EquipoiseError where a file of the revision was not in the cache."""
         if self.missing:
             more = f" and {len(self.missing) - SHOWN} more" if len(self.missing) > SHOWN else ""
+            # A run at that revision on another processor may write other bytes: its own lock has to be committed.
+            name = self.revision
+            fix = (
+                f"else run `git switch --detach {name}`, `dvc repro` and `git commit --all --message here`, and compare "
+                f"with that commit; `dvc metrics diff {name}` compares recorded figures without the rows"
+            )
             raise EquipoiseError(
-                f"{self.revision}: {', '.join(self.missing[:SHOWN])}{more}: not in DVC's cache; run `dvc fetch "
-                "--all-commits` where a remote has them, else `dvc repro` at that revision"
+                f"{name}: {', '.join(self.missing[:SHOWN])}{more}: not in DVC's cache: run `dvc fetch "
+                f"--all-commits` where a remote has them, {'else `dvc repro`' if name == WORKSPACE else fix}"
             )
 
 
