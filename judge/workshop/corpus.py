@@ -83,6 +83,9 @@ class Sentence(_Entry):
     @model_validator(mode="before")
     @classmethod
     def _plain(cls, value: object) -> object:
+        if isinstance(value, dict) and isinstance(value.get("features"), list):
+            # A value that passed through a validator is Python's, where a list is strictly not a tuple.
+            return {**value, "features": tuple(value["features"])}
         return {"text": value} if isinstance(value, str) else value
 
     def fits(self, name: str, words: Wordings) -> bool:

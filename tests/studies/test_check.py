@@ -138,8 +138,8 @@ def changed(section: str, **fields: object) -> params.Params:
         (
             "build",
             "profile",
-            "2020-01-01",
-            "2020-01-01 is not text, a number, true or false: write it",
+            "!!binary 2020",
+            "b'\\xdbM\\xb4' is not text, a number, true or false: write it as text, in quotes",
         ),
         ("pair", "dimensions", "race", "Input should be a valid array"),
     ],
@@ -152,7 +152,7 @@ def test_settings_are_strict(tmp_path: Path, section: str, field: str, text: str
 
     with pytest.raises(EquipoiseError) as caught:
         require_sound(changed(section, **{field: value["value"]}), ROOT, MadeMachine())
-    where = "" if "2020" in fault else f"field {field}: "
+    where = "" if fault.startswith("b'") else f"field {field}: "
     assert str(caught.value).startswith(f"params.yaml, section {section}: {where}{fault}")
 
 

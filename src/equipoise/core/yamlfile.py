@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Hashable
+from datetime import date
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -78,8 +79,8 @@ def strictly(where: str, value: object, kind: type[M]) -> M:
     try:
         if _size(value, {}) > MOST:
             raise EquipoiseError(f"{where}: more than {MOST:,} values, aliases included: give fewer")
-        return TypeAdapter(kind).validate_json(json.dumps(value, default=_refuse), strict=True)
-    except TypeError as error:  # a date, a set or a binary value
+        return TypeAdapter(kind).validate_json(json.dumps(value, default=_as_text), strict=True)
+    except TypeError as error:  # a set or a binary value
         raise EquipoiseError(f"{where}: {error}: write it as text, in quotes") from error
     except RecursionError:
         raise EquipoiseError(f"{where}: nested too deeply: give flatter values") from None
@@ -87,7 +88,9 @@ def strictly(where: str, value: object, kind: type[M]) -> M:
         raise EquipoiseError(f"{where}: {fault(error)}") from error
 
 
-def _refuse(value: object) -> None:
+def _as_text(value: object) -> str:
+    if isinstance(value, date):
+        return value.isoformat()
     raise TypeError(f"{value} is not text, a number, true or false")
 
 

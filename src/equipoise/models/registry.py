@@ -321,7 +321,7 @@ class PhantomEntry(ModelEntry):
     """
 
     backend: Literal["phantom"]
-    seed: Annotated[int, Field(ge=0)] = 0
+    seed: Seed = 0
     ability: Annotated[float, Field(gt=0, lt=1)]
     spread: Nats = 2.0
     shift: Annotated[dict[ShiftedDimension, Nats], Field(min_length=1)] = {"default": 0.0}
