@@ -153,9 +153,9 @@ class MadeMachine(Machine):
         """The version of a package."""
         return self.packages.get(name)
 
-    def is_set(self, variable: str) -> bool:
-        """Whether a variable is set."""
-        return variable in self.variables
+    def variable(self, name: str) -> str:
+        """The value of a variable."""
+        return "the-value-of-a-key" if name in self.variables else ""
 
     def has_token(self) -> bool:
         """Whether there is a token."""

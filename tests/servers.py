@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import threading
 from collections import Counter, defaultdict
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from socketserver import StreamRequestHandler, ThreadingTCPServer
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from equipoise.backends.ask import answer_all
@@ -18,7 +20,8 @@ from equipoise.models.export import describe
 from equipoise.models.registry import ApiEntry, Generation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    import ssl
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from equipoise.core.records import Prompt, Response
@@ -248,9 +251,11 @@ class Waits:
         await asyncio.sleep(0)
 
 
-def ask(model: ApiEntry, prompts: Sequence[Prompt], pause: Waits | None = None) -> dict[str, Response]:
+def ask(
+    model: ApiEntry, prompts: Sequence[Prompt], pause: Waits | None = None, turns: Path | None = None
+) -> dict[str, Response]:
     """Answer prompts, without waiting between attempts."""
-    with ApiBackend("some", model, pause or Waits()) as backend:
+    with ApiBackend("some", model, turns, pause or Waits()) as backend:
         return {response.key: response for response in backend.answer(prompts)}
 
 
@@ -264,7 +269,71 @@ def run(model: ApiEntry, prompts: Sequence[Prompt], path: Path) -> list[Response
                 manifest=manifest,
                 generation=model.generation,
                 cache=cache,
-                make=partial(answering, lambda: ApiBackend("some", model, Waits())),
+                make=partial(answering, lambda: ApiBackend("some", model, path.with_name("turns"), Waits())),
                 progress=lambda *_: None,
             )
         )
+
+
+class RawServer:
+    """A server that answers every request with the bytes that it is given, whatever they are, and then hangs up."""
+
+    def __init__(self, answer: bytes | Iterable[bytes] = b"", context: ssl.SSLContext | None = None) -> None:
+        """Hold the answer, which may be endless, and the TLS that is spoken."""
+        self.answer, self._context = answer, context
+        self.requests: list[bytes] = []
+        self.sent = 0
+
+    def __enter__(self) -> Self:
+        """Listen on a free port."""
+        outer = self
+
+        class Handler(StreamRequestHandler):
+            """One connection."""
+
+            def handle(self) -> None:
+                """Read one request, and answer."""
+                head = b"".join(iter(self.rfile.readline, b"\r\n"))
+                length = int(re.search(rb"(?i)content-length: (\d+)", head)[1])  # type: ignore[index]
+                outer.requests.append(head + self.rfile.read(length))
+                for part in [outer.answer] if isinstance(outer.answer, bytes) else outer.answer:
+                    self.wfile.write(part)
+                    outer.sent += len(part)
+
+        class Server(ThreadingTCPServer):
+            """A server whose clients may hang up, or refuse its certificate."""
+
+            daemon_threads = True
+
+            def handle_error(self, *_: object) -> None:
+                """Say nothing."""
+
+        self._server = Server(("127.0.0.1", 0), Handler)
+        if self._context:
+            self._server.socket = self._context.wrap_socket(self._server.socket, server_side=True)
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05})
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop."""
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+    @property
+    def url(self) -> str:
+        """The address, as a registry entry has it."""
+        return f"http{'s' if self._context else ''}://127.0.0.1:{self._server.server_address[1]}/v1"
+
+
+def raw(content: bytes, status: str = "200 OK", headers: Mapping[str, str] | None = None) -> bytes:
+    """Put together the bytes of a response."""
+    fields = {"Content-Type": "application/json", "Connection": "close", **(headers or {})}
+    lines = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
+    return f"HTTP/1.1 {status}\r\n{lines}\r\n".encode() + content
+
+
+def completion(message: dict[str, Any], finish_reason: str = "stop", **more: Any) -> bytes:
+    """Put together the bytes of a completion."""
+    return raw(json.dumps({"choices": [{"message": message, "finish_reason": finish_reason}], **more}).encode())

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import signal
@@ -20,15 +19,19 @@ from hypothesis import strategies as st
 from builders import prompt
 from equipoise.backends import openai as server
 from equipoise.backends.ask import open_backend
-from equipoise.backends.openai import ApiBackend, heard, whole_text, without_prefix
+from equipoise.backends.openai import ApiBackend, whole_text, without_prefix
 from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Response
 from equipoise.models.export import describe
-from servers import KEY, Fault, FaultyServer, Waits, ask, entry, run
+from servers import KEY, Fault, FaultyServer, ask, entry, run
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+
+    from equipoise.core.records import Prompt
+
+    Child = subprocess.Popen[str]
 
 ROOT = Path(__file__).parents[2]
 
@@ -64,6 +67,8 @@ def test_a_conversation_is_held_turn_by_turn() -> None:
         # The server counts 7 and 3 for either turn.
         prompt_tokens=14,
         generated_tokens=6,
+        endings=("stop", "stop"),
+        models=("", ""),
     )
 
 
@@ -193,38 +198,6 @@ def test_the_manifest_of_another_backend_is_refused() -> None:
         open_backend(manifest, entry("http://x/v1"), ROOT, batch_size=1)
 
 
-def test_what_is_finished_at_an_interruption_is_given_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl-C that comes while an answer is being kept does not lose another that is there already."""
-    begin = ApiBackend._advance
-
-    async def all_done(self: ApiBackend, waiting: Any, under_way: set[asyncio.Task[Response]], *more: Any) -> None:
-        await begin(self, waiting, under_way, *more)
-        await asyncio.wait(under_way)
-
-    monkeypatch.setattr(ApiBackend, "_advance", all_done)
-    handler = signal.getsignal(signal.SIGINT)
-    with FaultyServer() as api, ApiBackend("some", entry(api.url, concurrency=2), Waits()) as backend:
-        answers = backend.answer([prompt(key) for key in "abc"])
-        given = {next(answers).key}
-        signal.raise_signal(signal.SIGINT)
-        given.add(next(answers).key)
-        with pytest.raises(KeyboardInterrupt):
-            next(answers)
-
-    assert given == {"a", "b"}
-    assert api.answered.total() == 2
-    assert signal.getsignal(signal.SIGINT) is handler
-
-
-def test_a_second_interruption_is_obeyed_on_the_spot() -> None:
-    """Whoever presses Ctrl-C twice does not want to wait."""
-    with heard(lambda: None) as wished:
-        signal.raise_signal(signal.SIGINT)
-        assert wished.is_set()
-        with pytest.raises(KeyboardInterrupt):
-            signal.raise_signal(signal.SIGINT)
-
-
 def test_another_thread_answers_too() -> None:
     """There Ctrl-C is the main thread's affair."""
     found: list[str] = []
@@ -247,7 +220,6 @@ from equipoise.core import records
 from equipoise.models import registry
 from equipoise.core import stage
 from equipoise.models.export import describe
-from equipoise.backends.openai import heard
 from equipoise.backends.ask import open_backend
 from equipoise.backends.ask import answer_all
 from equipoise.backends.base import answering
@@ -262,7 +234,7 @@ def main() -> None:
             manifest=manifest,
             generation=entry.generation,
             cache=kept,
-            make=partial(answering, lambda: open_backend(manifest, entry, Path(), batch_size=1)),
+            make=partial(answering, lambda: open_backend(manifest, entry, Path(), batch_size=1, turns=Path('turns'))),
             progress=lambda done, total: Path("done").write_text(str(done)),
         )
         records.write(Path("responses.jsonl"), rows)
@@ -272,44 +244,72 @@ stage.run(main)
 '''
 
 
+def child(folder: Path, api: FaultyServer, prompts: Sequence[Prompt], **change: Any) -> Callable[[], Child]:
+    """Lay out a project in a folder, and give what starts its run."""
+    (folder / "models").mkdir()
+    written = entry(api.url, **change).model_dump(mode="json")
+    (folder / "models" / "some.yaml").write_text(json.dumps(written), encoding="utf-8")
+    (folder / "child.py").write_text(CHILD, encoding="utf-8")
+    records.write(folder / "prompts.jsonl", prompts)
+    environment = {name: value for name, value in os.environ.items() if name != "DVC_ROOT"}
+    return partial(
+        subprocess.Popen,
+        [sys.executable, "child.py"],
+        cwd=folder,
+        env=environment | {"PYTHONPATH": str(ROOT / "src")},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
 def test_a_run_that_is_interrupted_goes_on_where_it_was(tmp_path: Path) -> None:
     """Ctrl-C in the middle leaves one line, exit code 1 and the finished answers; the next run asks the rest, once."""
     with FaultyServer({"c": ["hangs"], "e": ["hangs"]}) as api:
-        (tmp_path / "models").mkdir()
-        written = entry(api.url, concurrency=2).model_dump(mode="json")
-        (tmp_path / "models" / "some.yaml").write_text(json.dumps(written), encoding="utf-8")
-        (tmp_path / "child.py").write_text(CHILD, encoding="utf-8")
-        records.write(tmp_path / "prompts.jsonl", [prompt(key) for key in "abcdef"])
-        environment = {name: value for name, value in os.environ.items() if name != "DVC_ROOT"}
-        start = partial(
-            subprocess.Popen,
-            [sys.executable, "child.py"],
-            cwd=tmp_path,
-            env=environment | {"PYTHONPATH": str(ROOT / "src")},
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        with start() as child:
+        start = child(tmp_path, api, [prompt(key) for key in "abcdef"], concurrency=2)
+        with start() as run:
             # Two requests hang, so no more than a, b and d are answered.
             while not (tmp_path / "done").exists() or (tmp_path / "done").read_text(encoding="utf-8") != "3":
-                assert child.poll() is None
+                assert run.poll() is None
                 time.sleep(0.01)
-            child.send_signal(signal.SIGINT)
-            _, errors = child.communicate()
-        assert (child.returncode, errors) == (
+            run.send_signal(signal.SIGINT)
+            _, errors = run.communicate()
+        assert (run.returncode, errors) == (
             1,
             "interrupted: finished work is saved; run the same command again to resume\n",
         )
         assert not (tmp_path / "responses.jsonl").exists()
         api.released.set()
         asked = len(api.requests)
-        with start() as child:
-            assert (child.communicate()[1], child.returncode) == ("", 0)
+        with start() as run:
+            assert (run.communicate()[1], run.returncode) == ("", 0)
 
     assert sorted(api.turns()[asked:]) == ["c", "e", "f"]
     assert set(api.answered.values()) == {1}
     found = records.read(tmp_path / "responses.jsonl", Response)
     assert [row.replies for row in found] == [(key,) for key in "ABCDEF"]
+
+
+def test_a_run_that_is_killed_asks_no_turn_again(tmp_path: Path) -> None:
+    """Killed in the middle of conversations, it goes on at once with the turns that were not answered."""
+    hanging: dict[str, Sequence[Fault]] = {f"{turn}?": ["hangs"] for turn in ("What 2", "What 3", "Why 5", "Why 6")}
+    with FaultyServer(hanging) as api:
+        start = child(tmp_path, api, [prompt(str(number), f"Why {number}?", f"What {number}?") for number in range(9)])
+        with start() as run:
+            # All four requests that are sent at once hang: every answer before them was kept.
+            while not hanging.keys() <= set(api.turns()):
+                assert run.poll() is None
+                time.sleep(0.01)
+            run.kill()
+        api.released.set()
+        asked = api.turns()
+        with start() as run:
+            assert (run.communicate()[1], run.returncode) == ("", 0)
+
+    assert run.returncode == 0
+    assert set(api.answered.values()) == {1}
+    assert len(api.answered) == 18
+    # Of the turns that the second run asked, only those that hung were asked before.
+    assert set(asked).intersection(api.turns()[len(asked) :]) == hanging.keys()
 
 
 def test_the_words_that_a_reply_begins_with_are_taken_off() -> None:
@@ -319,4 +319,4 @@ def test_the_words_that_a_reply_begins_with_are_taken_off() -> None:
         without_prefix("Pneumonia. The diagnosis is sure.", "The diagnosis is") == "Pneumonia. The diagnosis is sure."
     )
     assert without_prefix("Pneumonia.", "") == "Pneumonia."
-    assert whole_text(server.Reply(" Pneumonia.\n", finished=True)) == "Pneumonia."
+    assert whole_text(server.Reply(text=" Pneumonia.\n")) == "Pneumonia."

@@ -152,13 +152,14 @@ def test_only_what_the_server_accepts_is_sent() -> None:
         ({"content": "The patient"}, "length", "The patient", False),
         ({"content": "The patient"}, "content_filter", "The patient", False),
         ({"refusal": "I cannot say."}, "stop", "I cannot say.", True),
-        ({}, "stop", "", True),
+        ({"content": ""}, "stop", "", False),
+        ({}, "stop", "", False),
     ],
 )
 def test_a_reply_that_the_model_did_not_end_is_unfinished(
     message: dict[str, str], finish_reason: str, reply: str, *, finished: bool, stream: bool
 ) -> None:
-    """The length limit or a filter cut it; a refusal is a reply, and so is silence."""
+    """The length limit or a filter cut it; a refusal is a reply, and silence is none."""
     with FaultyServer(say=lambda _: message, finish_reason=finish_reason, usage=False) as api:
         found = ask(entry(api.url, stream=stream), [prompt("a")])["a"]
 

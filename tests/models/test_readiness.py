@@ -309,13 +309,13 @@ def test_a_containers_memory_is_what_it_may_use(
     assert Machine().memory() == gigabytes
 
 
-def test_a_variable_without_a_value_is_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_variable_that_is_not_set_is_empty(monkeypatch: pytest.MonkeyPatch) -> None:
     """An empty key is none."""
-    monkeypatch.setenv("SOME_KEY", "")
-    before = Machine().is_set("SOME_KEY")
+    monkeypatch.delenv("SOME_KEY", raising=False)
+    before = Machine().variable("SOME_KEY")
     monkeypatch.setenv("SOME_KEY", "x")
 
-    assert (before, Machine().is_set("SOME_KEY")) == (False, True)
+    assert (before, Machine().variable("SOME_KEY")) == ("", "x")
 
 
 def test_a_server_listens_or_does_not() -> None:

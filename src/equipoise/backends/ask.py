@@ -48,8 +48,10 @@ def asker(
     """Make the function that answers prompts through the cache with an exported model, here or on a Ray cluster."""
     entry = registry.load_entry(manifest.model, root)
     store = (cache.folder() / "models").resolve()
+    # Not on a cluster, whose nodes need not share a disk.
+    turns = None if cluster else cache.folder() / "turns.sqlite"
     make: Opening[Prompt, Response] = partial(
-        answering, partial(open_backend, manifest, entry, store, batch_size=batch_size)
+        answering, partial(open_backend, manifest, entry, store, batch_size=batch_size, turns=turns)
     )
     if cluster is not None:
         size = {"gpus": gpus_of(manifest, entry), "least": batch_size}
@@ -152,8 +154,12 @@ def _unanswered(prompt: Prompt) -> EquipoiseError:
     return EquipoiseError(f"prompt {prompt.key!r} was asked and not answered: run again; finished answers are kept")
 
 
-def open_backend(manifest: Manifest, entry: AnyEntry, store: Path, *, batch_size: int) -> Backend:
+def open_backend(
+    manifest: Manifest, entry: AnyEntry, store: Path, *, batch_size: int, turns: Path | None = None
+) -> Backend:
     """Open the model that `export` described; exported weights lie in a folder under `store`.
+
+    `turns` is the file in which the replies of a server are kept one by one.
 
     Raises:
         EquipoiseError: The entry's backend is not the manifest's, or a file is missing or altered.
@@ -169,7 +175,7 @@ def open_backend(manifest: Manifest, entry: AnyEntry, store: Path, *, batch_size
         case ApiEntry():
             from equipoise.backends.openai import ApiBackend
 
-            return ApiBackend(manifest.model, entry)
+            return ApiBackend(manifest.model, entry, turns)
         case ReplayEntry():
             from equipoise.backends.replay import ReplayBackend
 

@@ -1,34 +1,39 @@
 """The backend of servers that speak OpenAI's chat completions: concurrent conversations, greedy where they can be.
 
-The key is read from the environment when the backend is opened, and sent to the server alone. The client library
-retries only until a response begins. A stream that breaks off, a truncated body and one that is not a completion are
-faults of the same kind, so all of them are retried here, from one budget of attempts.
+The key is read from the environment when the backend is opened, and sent to the server alone: it is taken out of every
+message and every reply. Each reply is kept as soon as it is there, so that no request that was answered is sent again.
+The client library retries only until a response begins. A stream that breaks off, a truncated body and one that is not
+a completion are faults of the same kind, so all of them are retried here, from one budget of attempts.
 """
 
 from __future__ import annotations
 
 import asyncio
 import email.utils
-import json
 import os
 import random
 import re
-import signal
-import threading
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from math import isfinite
+from pathlib import Path
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from equipoise.backends.base import Backend
-from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Prompt, Response, fault
+from equipoise.core.cache import ContentCache
+from equipoise.core.errors import EquipoiseError, one_line
+from equipoise.core.records import Frozen, Prompt, Response, digest, fault
+from equipoise.models.readiness import NO_CLIENT, key_fault
 from equipoise.models.registry import ApiEntry
 
-if TYPE_CHECKING:
-    from openai import APIStatusError, AsyncOpenAI
+try:
+    import httpx2
+    import openai
+except ImportError:
+    raise EquipoiseError(NO_CLIENT) from None
 
 _Task = asyncio.Task[Response]
 NO_KEY = "none"
@@ -40,24 +45,43 @@ LONGEST_WAIT = 60.0
 """Seconds before the second attempt, doubled with each further one, and their bound."""
 PATIENCE = 600.0
 """The longest wait that a server may ask for, in seconds."""
+LARGEST = 16 * 2**20
+"""Bytes of the largest reply that is read."""
 TRANSIENT = frozenset({408, 409, 425, 429})
 """Statuses below 500 that may pass."""
 NO_CREDIT = "insufficient_quota"
 """The code of a 429 that does not pass by waiting."""
 FILTERED = frozenset({"content_filter", "content_policy_violation"})
 """Codes of a 400 that refuses the conversation for what it is about."""
+SNAPSHOT = re.compile(r"[-@:_](\d[\d.-]*|latest|main)")
+"""What a server may add to the name of a model that it was asked for: the date or the version that it runs."""
 LONGEST_QUOTE = 200
 KEPT = "finished answers are kept"
 
 
-class Reply(NamedTuple):
-    """One reply of a server. `finished` says whether the model ended it by itself; tokens are 0 where not counted."""
+class Reply(Frozen):
+    """One reply of a server, from the model that it names; tokens are 0 where it does not count them.
+
+    `ending` is why the reply ended: "stop" where the model ended it by itself, else the server's own reason (such as
+    "length", "content_filter" or "tool_calls"), or "empty" where it gives no content and no such reason.
+    """
 
     text: str
-    finished: bool
+    ending: str = "stop"
+    model: str = ""
     reasoning: str = ""
     prompt_tokens: int = 0
     generated_tokens: int = 0
+
+
+TURN = "turn with ending and model"
+"""What a kept reply holds. A reply that comes to hold more gets a new name here, so that it is asked again."""
+
+
+class TurnCache(ContentCache[Reply]):
+    """Replies of servers, each kept before the next turn of its conversation is asked."""
+
+    _noun = "turn"
 
 
 class UnansweredError(EquipoiseError):
@@ -83,12 +107,13 @@ class _Choice(_Read):
 
 
 class _Usage(_Read):
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
+    prompt_tokens: Annotated[int, Field(ge=0, lt=2**53)] = 0
+    completion_tokens: Annotated[int, Field(ge=0, lt=2**53)] = 0
 
 
 class _Completion(_Read):
     choices: tuple[_Choice, ...]
+    model: str | None = None
     usage: _Usage | None = None
 
 
@@ -99,6 +124,7 @@ class _PieceChoice(_Read):
 
 class _Piece(_Read):
     choices: tuple[_PieceChoice, ...] = ()
+    model: str | None = None
     usage: _Usage | None = None
 
 
@@ -106,34 +132,85 @@ class _MalformedError(Exception):
     """The reply is not a completion."""
 
 
+class _Bounded(httpx2.AsyncByteStream):
+    """A body of at most `LARGEST` bytes."""
+
+    def __init__(self, body: httpx2.AsyncByteStream) -> None:
+        self._body = body
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        length = 0
+        async for part in self._body:
+            length += len(part)
+            if length > LARGEST:
+                raise UnansweredError(f"the reply is longer than {LARGEST >> 20} MiB: check the server")
+            yield part
+
+    async def aclose(self) -> None:
+        await self._body.aclose()
+
+
 class Server:
     """A server, as a registry entry addresses it."""
 
-    def __init__(
-        self, name: str, entry: ApiEntry, client: AsyncOpenAI, key: str, pause: Callable[[float], Awaitable[None]]
-    ) -> None:
-        """Hold the client, the key to keep out of messages, and the function that waits some seconds."""
-        self._name, self._entry, self._client, self._key, self._pause = name, entry, client, key, pause
+    def __init__(self, name: str, entry: ApiEntry, pause: Callable[[float], Awaitable[None]]) -> None:
+        """Read the key and make the client; `pause` waits some seconds.
+
+        Raises:
+            EquipoiseError: There is no key in the environment, or none that can be sent.
+        """
+        self._entry, self._pause = entry, pause
+        self._where = f"models/{name}.yaml: {entry.base_url}"
+        self._key = os.environ.get(entry.key_env, "") if entry.key_env else ""
+        if entry.key_env and (problem := key_fault(entry.key_env, self._key)):
+            raise EquipoiseError(f"models/{name}.yaml: {problem}")
+        self._client = openai.AsyncOpenAI(
+            base_url=entry.base_url,
+            api_key=self._key or NO_KEY,
+            timeout=entry.timeout,
+            max_retries=0,
+            # A compressed reply could be of any length once it is read.
+            default_headers={"Accept-Encoding": "identity"},
+            http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False, event_hooks={"response": [self._admit]}),
+        )
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.close()
+
+    async def _admit(self, response: httpx2.Response) -> None:
+        """Refuse a response that leads elsewhere or is compressed, and bound the body of any other."""
+        if response.is_redirect:
+            target = self._quoted(response.headers.get("location", "another address"))
+            raise EquipoiseError(
+                f"{self._where}: the server redirects to {target}, which is not followed: "
+                "if you trust that address, set the field base_url to it"
+            )
+        if response.headers.get("content-encoding", "identity") != "identity":
+            raise _MalformedError("the reply is compressed, although that was not asked for")
+        if isinstance(response.stream, httpx2.AsyncByteStream):
+            response.stream = _Bounded(response.stream)
 
     async def reply(self, messages: list[Message], limit: int) -> Reply:
         """Ask for the next message of a conversation, of at most `limit` tokens.
 
         Raises:
-            UnansweredError: Every attempt met a fault that may pass.
-            EquipoiseError: The server refuses the request, and would again.
+            UnansweredError: Every attempt met a fault that may pass, or the reply is too long.
+            EquipoiseError: The server refuses the request, and would again, or is not the one that was meant.
         """
-        import httpx2
-        import openai
-
         reason = ""
         for attempt in range(self._entry.attempts):
             wait = min(FIRST_WAIT * 2.0**attempt, LONGEST_WAIT) * random.uniform(1, 1.25)  # noqa: S311  (no secret)
             try:
                 async with asyncio.timeout(self._entry.timeout):
-                    return await self._attempt(messages, limit)
+                    return self._read(*await self._attempt(messages, limit))
+            except UnansweredError as error:
+                raise UnansweredError(f"{self._where}: {error}") from None
+            except EquipoiseError:
+                raise
             except openai.APIStatusError as error:
                 if error.status_code == 400 and error.code in FILTERED:  # noqa: PLR2004
-                    return Reply("", finished=False)
+                    return Reply(text="", ending="content_filter")
                 reason = self._described(error)
                 self._require_transient(error, reason)
                 wait = max(wait, asked_wait(error.response.headers) or 0.0)
@@ -142,13 +219,15 @@ class Server:
                     raise EquipoiseError(message) from None
             except TimeoutError:
                 reason = f"no reply within {self._entry.timeout:g} s"
-            except (openai.APIError, httpx2.HTTPError, json.JSONDecodeError, _MalformedError) as error:
-                reason = self._quoted(error)
+            except Exception as error:  # noqa: BLE001  (whatever the client and its transport raise may hold the key)
+                reason = self._failure(error)
             if attempt + 1 < self._entry.attempts:
                 await self._pause(wait)
-        raise UnansweredError(f"{self._where}: {self._entry.attempts} attempts, the last of them met: {reason}")
+        message = f"{self._where}: {self._entry.attempts} attempts, the last of them met: {reason}"
+        raise UnansweredError(message)
 
-    async def _attempt(self, messages: list[Message], limit: int) -> Reply:
+    async def _attempt(self, messages: list[Message], limit: int) -> tuple[_Message, str, str | None, _Usage | None]:
+        """Send a request; give the message, why it ended, the model that the server names, and its count of tokens."""
         request: dict[str, Any] = {"model": self._entry.model, "messages": messages, self._entry.limit: limit}
         for option in ("temperature", "seed"):
             if (value := getattr(self._entry, option)) is not None:
@@ -165,12 +244,12 @@ class Server:
         if not completion.choices:
             raise _MalformedError("the reply has no choices")
         choice = completion.choices[0]
-        return _reply(choice.message, choice.finish_reason, completion.usage)
+        return choice.message, choice.finish_reason, completion.model, completion.usage
 
-    async def _streamed(self, request: dict[str, Any]) -> Reply:
+    async def _streamed(self, request: dict[str, Any]) -> tuple[_Message, str, str | None, _Usage | None]:
         """Put together a reply that comes in pieces; one that ends without its reason broke off."""
         whole = _Message(content="", refusal="", reasoning_content="", reasoning="")
-        finish_reason, usage = None, None
+        finish_reason, model, usage = None, None, None
         stream = await self._client.chat.completions.create(
             **request, stream=True, stream_options={"include_usage": True}
         )
@@ -180,33 +259,67 @@ class Server:
                     piece = _Piece.model_validate(chunk)
                 except ValidationError as error:
                     raise _MalformedError(f"a chunk of the reply is not a completion chunk: {fault(error)}") from None
-                usage = piece.usage or usage
+                usage, model = piece.usage or usage, piece.model or model
                 for choice in piece.choices[:1]:
                     finish_reason = choice.finish_reason or finish_reason
                     found = {name: text for name, text in choice.delta if text}
                     whole = whole.model_copy(update={name: getattr(whole, name) + text for name, text in found.items()})
         if finish_reason is None:
             raise _MalformedError("the reply broke off")
-        return _reply(whole, finish_reason, usage)
+        return whole, finish_reason, model, usage
 
-    @property
-    def _where(self) -> str:
-        return f"models/{self._name}.yaml: {self._entry.base_url}"
+    def _read(self, message: _Message, finish_reason: str, model: str | None, usage: _Usage | None) -> Reply:
+        """Make a reply of what the server sent, without the key; one of another model is refused."""
+        if model and not is_the_model(self._entry.model, model) and model != self._entry.served_as:
+            raise EquipoiseError(
+                f"{self._where}: the server answered as {self._quoted(model)!r}, not as {self._entry.model!r}: correct "
+                "the field model, or set the field served_as to that name if it is the same model"
+            )
+        said = message.content or message.refusal or ""
+        reasoning = message.reasoning_content or message.reasoning or ""
+        counted = usage or _Usage()
+        return Reply(
+            text=self._without_key(said),
+            ending="empty" if finish_reason == "stop" and not said else self._without_key(finish_reason),
+            model=self._without_key(model or ""),
+            reasoning=self._without_key(reasoning),
+            prompt_tokens=counted.prompt_tokens,
+            generated_tokens=counted.completion_tokens,
+        )
 
-    def _described(self, error: APIStatusError) -> str:
+    def _described(self, error: openai.APIStatusError) -> str:
         """Put what the server said in one line: its status, and its message if it has one."""
         body = error.body
         said = body.get("message") if isinstance(body, dict) else body
         return f"{error.status_code} {self._quoted(said or error.response.reason_phrase)}".strip()
 
+    def _failure(self, error: Exception) -> str:
+        """Put what the client met in one line, with its cause; a certificate that is refused will be again.
+
+        Raises:
+            EquipoiseError: The server's certificate is not trusted, or it does not speak TLS.
+        """
+        causes: list[BaseException] = [error]
+        while (cause := causes[-1].__cause__ or causes[-1].__context__) and cause not in causes:
+            causes.append(cause)
+        if tls := next((one for one in causes if isinstance(one, ssl.SSLError)), None):
+            failure = f"TLS failure ({self._quoted(one_line(tls))})"
+            if isinstance(tls, ssl.SSLEOFError | ssl.SSLZeroReturnError):  # the connection broke
+                return failure
+            fix = "check the field base_url, or name the authority's certificate in SSL_CERT_FILE"
+            raise EquipoiseError(f"{self._where}: {failure}: {fix}") from None
+        known = isinstance(error, openai.APIConnectionError) and len(causes) > 1
+        return self._quoted(f"{error} ({one_line(causes[-1])})" if known else str(error) or type(error).__name__)
+
     def _quoted(self, said: object) -> str:
-        """Put words of others in one line, cut to a length, without the key."""
-        text = " ".join(str(said).split())
-        if self._key:
-            text = text.replace(self._key, "[key]")
+        """Put words of others in one line, without the key, cut to a length."""
+        text = " ".join(self._without_key(str(said)).split())
         return text if len(text) <= LONGEST_QUOTE else f"{text[:LONGEST_QUOTE]}…"
 
-    def _require_transient(self, error: APIStatusError, reason: str) -> None:
+    def _without_key(self, text: str) -> str:
+        return text.replace(self._key, "[key]") if self._key else text
+
+    def _require_transient(self, error: openai.APIStatusError, reason: str) -> None:
         status = error.status_code
         if (status in TRANSIENT or status >= 500) and error.code != NO_CREDIT:  # noqa: PLR2004
             return
@@ -223,96 +336,93 @@ class Server:
         raise EquipoiseError(f"{self._where}: the request is refused ({reason}): {fix}") from None
 
 
+def is_the_model(asked: str, named: str) -> bool:
+    """Whether a server that names a model means the one that was asked for: the same name, perhaps with a version.
+
+    Case and what precedes the last slash, such as the organisation, make no difference.
+    """
+    asked, named = (name.casefold().rpartition("/")[2] for name in (asked, named))
+    return named == asked or (named.startswith(asked) and bool(SNAPSHOT.fullmatch(named[len(asked) :])))
+
+
 def asked_wait(headers: Mapping[str, str]) -> float | None:
     """Read the seconds that a response asks to wait: of `retry-after-ms`, else `Retry-After` (RFC 9110, 10.2.3)."""
     for header, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
         try:
-            return max(0.0, float(headers[header]) / unit)
+            seconds = float(headers[header]) / unit
         except (KeyError, ValueError):
             continue
+        if isfinite(seconds):
+            return max(0.0, seconds)
     try:
         until = email.utils.parsedate_to_datetime(headers["retry-after"])
-    except (KeyError, ValueError):
+        # -0000 says that the time is UTC, of a place that is not told, and is read as a time without a zone.
+        return max(0.0, (until.replace(tzinfo=until.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
+    except (KeyError, ValueError, TypeError, IndexError, OverflowError):
         return None
-    return max(0.0, (until - datetime.now(UTC)).total_seconds())
-
-
-def _reply(message: _Message, finish_reason: str, usage: _Usage | None) -> Reply:
-    counted = usage or _Usage()
-    return Reply(
-        text=message.content or message.refusal or "",
-        finished=finish_reason == "stop",
-        reasoning=message.reasoning_content or message.reasoning or "",
-        prompt_tokens=counted.prompt_tokens,
-        generated_tokens=counted.completion_tokens,
-    )
 
 
 class ApiBackend(Backend):
     """A server of a registry entry, asked by up to `concurrency` requests at once."""
 
-    def __init__(self, name: str, entry: ApiEntry, pause: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
-        """Read the key and make the client; `pause` waits some seconds between attempts."""
-        try:
-            from openai import AsyncOpenAI
-        except ImportError:
-            message = "the client of OpenAI-compatible servers is not installed: run `pip install 'equipoise[api]'`"
-            raise EquipoiseError(message) from None
+    def __init__(
+        self,
+        name: str,
+        entry: ApiEntry,
+        turns: Path | None = None,
+        pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        """Make the client, and open the cache of turns, if there is one; `pause` waits between attempts."""
         self._name, self._entry = name, entry
-        key = os.environ.get(entry.key_env, "") if entry.key_env else NO_KEY
-        if not key:
-            message = f"models/{name}.yaml: the environment variable {entry.key_env} is not set: export it with the key"
-            raise EquipoiseError(message)
-        self._client = AsyncOpenAI(base_url=entry.base_url, api_key=key, timeout=entry.timeout, max_retries=0)
-        self._server = Server(name, entry, self._client, key if entry.key_env else "", pause)
+        self._server = Server(name, entry, pause)
+        self._turns = TurnCache(turns, Reply) if turns else None
         self._runner = asyncio.Runner()
+
+    def __enter__(self) -> Self:
+        """Give the backend."""
+        # A request's failure is told with its prompt; what is left of one that was interrupted is nobody's.
+        self._runner.get_loop().set_exception_handler(lambda *_: None)
+        return self
 
     def __exit__(self, *_: object) -> None:
         """End what is in progress, and close the connections."""
         with self._runner:
             self._runner.run(self._close())
+        if self._turns:
+            self._turns.__exit__()
 
     async def _close(self) -> None:
         others = asyncio.all_tasks() - {asyncio.current_task()}
         for task in others:
             task.cancel()
         await asyncio.gather(*others, return_exceptions=True)
-        await self._client.close()
+        await self._server.close()
 
     def answer(self, prompts: Iterable[Prompt]) -> Iterator[Response]:
         """Answer every prompt, each as soon as its last reply is there. See `Backend.answer`.
 
         A prompt without an answer is left for the end, where the first of them is raised. A refusal, or as many
-        failures in a row as there are requests at once, ends the asking sooner. What is in progress is awaited,
-        unless the user interrupts; what is finished is given in any case.
+        failures in a row as there are requests at once, ends the asking sooner; what is in progress is awaited, and
+        what is finished is given. An interruption loses only requests in progress: the replies are in the cache.
         """
         waiting = iter(prompts)
         pending: set[_Task] = set()
         tally = _Tally(self._entry.concurrency)
-        loop = self._runner.get_loop()
-        stop = loop.create_future()
-        with heard(lambda: loop.call_soon_threadsafe(stop.cancel)) as interrupted:
-            while not tally.ended or pending:
-                self._runner.run(self._advance(waiting, pending, tally, stop))
-                if not pending:
-                    break
-                done = {task for task in pending if task.done()}
-                pending -= done
-                yield from tally.responses(done)
-                if interrupted.is_set():
-                    yield from tally.responses(pending)
-                    raise KeyboardInterrupt
+        while not tally.ended or pending:
+            self._runner.run(self._advance(waiting, pending, tally))
+            if not pending:
+                break
+            done = {task for task in pending if task.done()}
+            pending -= done
+            yield from tally.responses(done)
         tally.require_all_answered()
 
-    async def _advance(
-        self, waiting: Iterator[Prompt], pending: set[_Task], tally: _Tally, stop: asyncio.Future[None]
-    ) -> None:
-        """Begin conversations as far as there is room, and wait until one is done, or for `stop`."""
+    async def _advance(self, waiting: Iterator[Prompt], pending: set[_Task], tally: _Tally) -> None:
+        """Begin conversations as far as there is room, and wait until one is done."""
         while not tally.ended and len(pending) < self._entry.concurrency and (prompt := next(waiting, None)):
             pending.add(asyncio.create_task(self._converse(prompt), name=prompt.key))
-        awaited: set[asyncio.Future[Any]] = {*pending, stop}
         if pending:
-            await asyncio.wait(awaited, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
 
     async def _converse(self, prompt: Prompt) -> Response:
         """Hold one conversation."""
@@ -326,20 +436,34 @@ class ApiBackend(Backend):
         replies: list[Reply] = []
         for content in prompt.turns[:-1]:
             messages.append({"role": "user", "content": content})
-            replies.append(await self._server.reply(messages, generation.reasoning_tokens))
+            replies.append(await self._reply(prompt, messages, generation.reasoning_tokens))
             messages.append({"role": "assistant", "content": replies[-1].text})
         messages.append({"role": "user", "content": self._last_turn(prompt)})
-        last = await self._server.reply(messages, prompt.limit or generation.answer_tokens)
-        replies.append(last._replace(text=without_prefix(last.text, prompt.prefix)))
+        last = await self._reply(prompt, messages, prompt.limit or generation.answer_tokens)
+        replies.append(last.model_copy(update={"text": without_prefix(last.text, prompt.prefix)}))
         return Response(
             key=prompt.key,
             study=prompt.study,
             replies=tuple(map(whole_text, replies)),
-            finished=tuple(reply.finished for reply in replies),
+            finished=tuple(reply.ending == "stop" for reply in replies),
+            endings=tuple(reply.ending for reply in replies),
+            models=tuple(reply.model for reply in replies),
             log_likelihood={},
             prompt_tokens=sum(reply.prompt_tokens for reply in replies),
             generated_tokens=sum(reply.generated_tokens for reply in replies),
         )
+
+    async def _reply(self, prompt: Prompt, messages: list[Message], limit: int) -> Reply:
+        """Ask for the next message of a prompt's conversation, unless the cache holds it from an interrupted run."""
+        if self._turns is None:
+            return await self._server.reply(messages, limit)
+        asked = prompt.model_dump(mode="json", exclude={"key", "study"})
+        server = [self._entry.base_url, self._entry.model, self._entry.settings]
+        key = digest([TURN, server, asked, messages, limit])
+        if (reply := self._turns.find(key)) is None:
+            reply = await self._server.reply(messages, limit)
+            self._turns.keep({key: reply})
+        return reply
 
     def _last_turn(self, prompt: Prompt) -> str:
         if not prompt.prefix or self._entry.prefix is None:
@@ -363,10 +487,8 @@ class _Tally:
         return self._refusal is not None or self._in_a_row >= self._bound
 
     def responses(self, tasks: Iterable[_Task]) -> Iterator[Response]:
-        """Give the responses of conversations that are done, and count the others; those not done are left alone."""
+        """Give the responses of conversations that are done, and count the others."""
         for task in tasks:
-            if not task.done():
-                continue
             try:
                 response = task.result()
             except UnansweredError as error:
@@ -396,28 +518,3 @@ def whole_text(reply: Reply) -> str:
     """Join a reply with the reasoning that the server kept apart, in the form `think`."""
     text = reply.text.strip()
     return f"<think>\n{reply.reasoning.strip()}\n</think>\n\n{text}" if reply.reasoning.strip() else text
-
-
-@contextmanager
-def heard(wake: Callable[[], object]) -> Iterator[threading.Event]:
-    """Hold back Ctrl-C and give the event that it sets; `wake` is called then, to end a wait.
-
-    A second Ctrl-C is a KeyboardInterrupt on the spot. Outside the main thread, which alone gets signals, nothing is
-    held back.
-    """
-    requested = threading.Event()
-
-    def hear(*_: object) -> None:
-        if requested.is_set():
-            raise KeyboardInterrupt
-        requested.set()
-        wake()
-
-    if threading.current_thread() is not threading.main_thread():
-        yield requested
-        return
-    before = signal.signal(signal.SIGINT, hear)
-    try:
-        yield requested
-    finally:
-        signal.signal(signal.SIGINT, before)

@@ -18,7 +18,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Annotated, Any, Literal, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    model_serializer,
+)
 
 from equipoise.core.errors import EquipoiseError
 
@@ -124,7 +132,9 @@ class Response(Row):
     `replies` holds one text for each turn the model replied to; `finished` says whether each ended with an
     end-of-sequence token (otherwise it was truncated at the token limit). `log_likelihood` is the mean log probability
     per token of each candidate after the last turn, in nats, and `candidate_tokens` the number of tokens in that mean;
-    both are empty where the backend returns no likelihoods.
+    both are empty where the backend returns no likelihoods. Of a server, `endings` and `models` hold for each reply why
+    it ended, in the server's words ("stop", "length", "content_filter", "tool_calls", or "empty" where it gave no
+    content), and the model that it says replied.
     """
 
     replies: tuple[str, ...]
@@ -133,6 +143,14 @@ class Response(Row):
     candidate_tokens: dict[str, int] = {}
     prompt_tokens: int
     generated_tokens: int
+    endings: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+
+    @model_serializer(mode="wrap")
+    def _without_empty(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out what only servers give, where it is empty."""
+        row: dict[str, Any] = serialise(self)
+        return {name: value for name, value in row.items() if value or name not in ("endings", "models")}
 
 
 class Reading(Frozen):

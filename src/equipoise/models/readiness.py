@@ -51,6 +51,9 @@ CGROUP = Path("/sys/fs/cgroup/memory.max")
 PATIENCE = 10.0
 """Seconds to wait for the hub."""
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+SHORTEST_KEY = 8
+"""Characters of the shortest key of a server."""
+NO_CLIENT = "the client of OpenAI-compatible servers is not installed: run `pip install 'equipoise[api]'`"
 ELSEWHERE = "serve it on another machine, and name it in an entry with backend openai"
 
 
@@ -128,9 +131,9 @@ class Machine:
         except metadata.PackageNotFoundError:
             return None
 
-    def is_set(self, variable: str) -> bool:
-        """Whether an environment variable has a value."""
-        return bool(os.environ.get(variable))
+    def variable(self, name: str) -> str:
+        """The value of an environment variable, empty where it has none."""
+        return os.environ.get(name, "")
 
     def has_token(self) -> bool:
         """Whether there is a token for the hub."""
@@ -247,13 +250,33 @@ def _named(entry: WeightsEntry) -> tuple[str, str | None]:
 
 def _of_server(entry: ApiEntry, machine: Machine) -> Iterator[str]:
     if not machine.has_module("openai"):
-        yield "the client of OpenAI-compatible servers is not installed: run `pip install 'equipoise[api]'`"
-    if entry.key_env and not machine.is_set(entry.key_env):
-        yield f"the environment variable {entry.key_env} is not set: export it with the server's key"
+        yield NO_CLIENT
+    if entry.key_env and (problem := key_fault(entry.key_env, machine.variable(entry.key_env))):
+        yield problem
     address = urlsplit(entry.base_url)
     port = address.port or (443 if address.scheme == "https" else 80)
     if address.hostname in LOOPBACK and not machine.listens(address.hostname, port):
         yield f"nothing listens at {entry.base_url}: start the server"
+
+
+def key_fault(variable: str, key: str) -> str | None:
+    """Say why a server's key cannot be used, without a word of it; None where it can.
+
+    Fewer than `SHORTEST_KEY` characters could not be told apart from the words of a reply, in which a key is hidden.
+    """
+    if not key:
+        return f"the environment variable {variable} is not set: export it with the server's key"
+    if not (key.isascii() and key.isprintable()) or " " in key:
+        return (
+            f"the environment variable {variable} holds a space, a line break or another character that no key has: "
+            "export it again with the key alone"
+        )
+    if len(key) < SHORTEST_KEY:
+        return (
+            f"the environment variable {variable} holds fewer than {SHORTEST_KEY} characters, too few for a key: "
+            "export it with the server's key, or set the field key_env to null where the server needs none"
+        )
+    return None
 
 
 def _of_saved(name: str, entry: ReplayEntry, root: Path) -> Iterator[str]:

@@ -208,12 +208,14 @@ class ApiEntry(ModelEntry):
     requests are sent at once; each may take `timeout` seconds, and is tried `attempts` times. `temperature` and `seed`
     are sent unless null, the length limit as `limit`. `stream` asks for a streamed reply, which some servers require. A
     server cannot be made to begin its reply with a prompt's prefix: `prefix` asks for it at the end of the last turn,
-    null leaves it out. `extra_body` is sent unchanged. Likelihoods are not read from servers yet.
+    null leaves it out. `extra_body` is sent unchanged. `served_as` is the name that the server itself gives the model,
+    where that is not `model`; a reply of any other is refused. Likelihoods are not read from servers yet.
     """
 
     backend: Literal["openai"]
     base_url: Annotated[str, Field(pattern=r"^https?://[^\s/?#@]+(/[^\s?#@]*)?$")]
     model: Annotated[str, Field(min_length=1)]
+    served_as: str | None = None
     key_env: Annotated[str, Field(pattern=r"^[A-Z][A-Z0-9_]*$")] | None
     concurrency: Count = 8
     timeout: Annotated[float, Field(gt=0, le=86_400)] = 300.0
