@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import warnings
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,6 +17,7 @@ from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Manifest
 from equipoise.models import export
+from equipoise.models.export import leftovers, new_folder
 from equipoise.models.registry import ApiEntry, Generation, LocalSource
 
 if TYPE_CHECKING:
@@ -75,6 +77,7 @@ from pathlib import Path
 from equipoise.core import records
 from equipoise.models import registry
 from equipoise.models import export
+from equipoise.models.export import leftovers, new_folder
 root, store, manifest, *probes = sys.argv[1:]
 made = export.export("tiny", registry.load_entry("tiny", Path(root)), Path(root), Path(store), probes)
 records.write_json(Path(manifest), made.model_dump(mode="json"))
@@ -234,3 +237,26 @@ def test_a_server_is_described_and_not_exported(tmp_path: Path) -> None:
         "settings": entry.settings,
     }
     assert not (tmp_path / "store").exists()
+
+
+def test_what_a_killed_export_left_is_removed_at_the_next(tmp_path: Path) -> None:
+    """The folder of a process that was killed goes; that of one that still exports stays, and so do finished ones."""
+    code = "import time; from pathlib import Path; from equipoise.models.export import new_folder"
+    work = (
+        f"{code}\nwith new_folder(Path(), 'one') as made:\n    print(made.parent.name, flush=True)\n    time.sleep(600)"
+    )
+    start = partial(subprocess.Popen, [sys.executable, "-c", work], cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+    with start() as killed, start() as running:
+        assert killed.stdout is not None
+        assert running.stdout is not None
+        dead, live = (tmp_path / child.stdout.readline().strip() for child in (killed, running))
+        killed.kill()
+        killed.wait()
+        found = leftovers(tmp_path)
+        with new_folder(tmp_path, "finished"):
+            pass
+        left = sorted(path.name for path in tmp_path.iterdir())
+        running.kill()
+
+    assert found == [dead]
+    assert left == sorted([live.name, "finished"])

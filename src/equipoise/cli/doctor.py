@@ -211,7 +211,9 @@ def temporary(root: Path) -> Iterator[Leftover]:
     for path in sorted(seen):
         if found := TEMPORARY.fullmatch(path.name):
             process = found["process"] or found["exporter"]
-            yield Leftover(path, _runs(int(process)) if process else time.time() - path.lstat().st_mtime < IDLE)
+            yield Leftover(
+                path, cache.is_running(int(process)) if process else time.time() - path.lstat().st_mtime < IDLE
+            )
 
 
 def dvc(root: Path, *, clean: bool = False) -> Iterator[Finding]:
@@ -263,8 +265,10 @@ def _locks(path: Path, *, clean: bool) -> Iterator[Finding]:
         for kind, places in held.items():
             for place, info in places.items():
                 infos = [info] if isinstance(info, dict) else info
-                gone |= {f"{one['cmd']} (process {one['pid']})" for one in infos if not _runs(int(one["pid"]))}
-                if live := [one for one in infos if _runs(int(one["pid"]))]:
+                gone |= {
+                    f"{one['cmd']} (process {one['pid']})" for one in infos if not cache.is_running(int(one["pid"]))
+                }
+                if live := [one for one in infos if cache.is_running(int(one["pid"]))]:
                     kept[kind][place] = live[0] if isinstance(info, dict) else live
     except (ValueError, AttributeError, KeyError, TypeError):
         gone, kept = {"a command that left the file malformed"}, {}
@@ -288,17 +292,6 @@ def _faults(entry: Any, root: Path) -> list[str]:  # noqa: ANN401  (an entry of 
     except EquipoiseError as error:
         return [str(error)]
     return []
-
-
-def _runs(process: int) -> bool:
-    """Whether a process of this number runs on this machine."""
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except (PermissionError, OverflowError):
-        return True
-    return True
 
 
 def _normal(name: str) -> str:

@@ -138,15 +138,20 @@ class Leases:
 def _has_died(owner: str) -> bool:
     """Whether the owner of a lease is a process of this machine that is no longer there."""
     process, machine, _ = owner.split()
-    if machine != socket.gethostname() or os.name != "posix":
-        return False
-    try:
-        os.kill(int(process), 0)  # sends nothing
-    except ProcessLookupError:
+    return machine == socket.gethostname() and not is_running(int(process))
+
+
+def is_running(process: int) -> bool:
+    """Whether a process of this number runs on this machine; true where that cannot be told."""
+    if os.name != "posix":
         return True
-    except PermissionError:  # it is another user's
-        pass
-    return False
+    try:
+        os.kill(process, 0)  # sends nothing
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):  # another user's, or no number of a process
+        return True
+    return True
 
 
 class ContentCache(Generic[M]):

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from equipoise.core import cache
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import DECIMALS, Fidelity, Frozen, Manifest, digest, read_one, sha256, write_json
 from equipoise.core.yamlfile import load_yaml
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 OPSET = 18
+UNFINISHED = ".export-"
+"""How the name of a folder begins that is being filled; the number of the process that fills it follows."""
 MANIFEST = "manifest.json"
 LIBRARIES = ("onnx", "optimum", "optimum-onnx", "torch", "transformers", "onnxruntime")
 """Libraries that determine an export."""
@@ -77,10 +80,13 @@ def new_folder(store: Path, name: str) -> Iterator[Path]:
     """Give an empty folder to fill; without a fault it becomes `name` under `store`, else nothing is left of it.
 
     It is filled under a name of its own and then renamed, so that no process needs a lock and none sees half of it.
+    What processes that were killed left unfinished is removed.
     """
     make_store(store)
+    for path in leftovers(store):
+        shutil.rmtree(path, ignore_errors=True)
     try:
-        with tempfile.TemporaryDirectory(dir=store, prefix=f".export-{os.getpid()}-") as place:
+        with tempfile.TemporaryDirectory(dir=store, prefix=f"{UNFINISHED}{os.getpid()}-") as place:
             made = Path(place) / "made"
             made.mkdir()
             yield made
@@ -89,6 +95,12 @@ def new_folder(store: Path, name: str) -> Iterator[Path]:
     except OSError as error:
         message = f"{store}: the export cannot be written ({error.strerror or error}): free space and run again"
         raise EquipoiseError(message) from error
+
+
+def leftovers(store: Path) -> list[Path]:
+    """List the exports under a store that are unfinished, and whose processes run no more."""
+    found = [(path, path.name.removeprefix(UNFINISHED).partition("-")[0]) for path in store.glob(f"{UNFINISHED}*")]
+    return [path for path, process in found if not (process.isdecimal() and cache.is_running(int(process)))]
 
 
 def make_store(store: Path, needed: float = 0.0) -> None:
