@@ -50,7 +50,7 @@ def judge(tmp_path_factory: pytest.TempPathFactory) -> NliJudge:
 
 @pytest.fixture(scope="session")
 def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
-    """A maker of tiny random BERT checkpoints, whose labels stand in the order that is asked for."""
+    """A maker of tiny random BERT checkpoints, whose labels are in the order that is asked for."""
 
     def make(labels: tuple[str, ...] = LABELS) -> Path:
         import torch

@@ -21,7 +21,7 @@ LIKELY = {
     " colleague": 4.0, "Sarah": 3.6, "<mask>": 3.6, ".": 3.3,
 }  # fmt: skip
 """Logits that are added to some tokens, so that a random model predicts words of either gender, parts of words, and a
-token that is no text."""
+token without text."""
 
 ENTRY = """\
 title: Tiny random masked model {seed}

@@ -104,7 +104,7 @@ def test_a_candidate_is_encoded_with_the_text_before_it() -> None:
 
 
 def test_a_stem_counts_the_tokens_up_to_its_end() -> None:
-    """It is counted at the first turn alone, without one what stands before the user; what is not found counts 0."""
+    """It is counted at the first turn alone, without one what precedes the user; what is not found counts 0."""
     asked = talks.prompt("a", "It hurts badly.", stem="It hurts")
     (first, last), _ = turns(chat(), asked, "a", "b")
 
@@ -169,7 +169,7 @@ def test_channels_stay_in_the_reply_and_the_final_one_in_the_conversation(reply:
 
 
 def test_other_special_tokens_are_left_out_of_a_reply() -> None:
-    """What a model writes of the template's own marks is no text."""
+    """What a model writes of the template's own marks is not text."""
     (_, _), response = turns(chat(), talks.prompt("a", "It hurts."), "Because.<|im_start|>", "Flu")
 
     assert response.replies == ("Because.", "Flu")

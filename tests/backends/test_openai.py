@@ -75,7 +75,7 @@ def test_a_conversation_is_held_turn_by_turn() -> None:
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("field", ["reasoning_content", "reasoning"])
 def test_reasoning_that_the_server_keeps_apart_is_kept(field: str, *, stream: bool) -> None:
-    """It stands before the reply between tags, and is not said again in the next turn."""
+    """It is put before the reply between tags, and is not said again in the next turn."""
     with FaultyServer(say=lambda _: {field: "Fever, cough.", "content": "Pneumonia."}) as api:
         found = ask(entry(api.url, stream=stream), [prompt("a", "Why?", "What?")])["a"]
 

@@ -81,7 +81,7 @@ def score(prompts: list[Prompt], scorers: int, engine: Any = None) -> dict[str, 
 
 
 def test_adjacent_prompts_with_one_stem_are_one_share() -> None:
-    """Prompts without a stem stand alone; a stem that comes again after another is a share of its own."""
+    """A prompt without a stem is a share of its own; a stem that comes again after another is a new share."""
     prompts = [prompt(key, stem) for key, stem in zip("abcdefg", ["x", "x", "", "", "y", "x", "x"], strict=True)]
 
     assert ["".join(one.key for one in share) for share in shares(prompts, 1)] == ["ab", "c", "d", "e", "fg"]
@@ -105,7 +105,7 @@ def test_every_prompt_is_scored_once_whatever_the_number_of_scorers(stems: list[
 
 @pytest.mark.parametrize("stem", ["Low mood for two weeks.", ""])
 def test_a_stem_is_worked_out_once(stem: str) -> None:
-    """One scorer reads the stem, or else what stands before the user's words, and then four times what follows it."""
+    """One scorer reads the stem, or else what precedes the user's words, and then four times what follows it."""
     engine, prompts = Fake(), [prompt(key, stem) for key in "abcd"]
     score(prompts, 1, engine)
 

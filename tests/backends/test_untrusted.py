@@ -257,12 +257,12 @@ def test_a_certificate_that_nobody_signed_is_told(tmp_path: Path) -> None:
     ],
 )
 def test_an_odd_wait_is_understood_or_left_alone(value: str, seconds: float | None) -> None:
-    """A date without a zone is one of UTC; what is no date and no number of seconds asks for nothing."""
+    """A date without a zone is one of UTC; anything but a date or a number of seconds asks for nothing."""
     assert server.asked_wait({"retry-after": value}) == seconds
 
 
 def test_a_wait_until_a_time_without_a_zone_is_waited_for() -> None:
-    """-0000 stands for UTC of an unknown place: a server that asks for it in ten seconds gets them."""
+    """-0000 means UTC: a server that asks for it in ten seconds gets them."""
     assert server.asked_wait({"retry-after": "Sat, 21 Nov 2026 00:00:00 -0000"}) is not None
     ahead = email.utils.formatdate(time.time() + 10)
     waits = Waits()

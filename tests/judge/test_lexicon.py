@@ -165,7 +165,7 @@ def test_a_feature_is_read_with_its_subject_in_the_order_of_dimensions() -> None
 
 
 def test_listed_words_leave_out_other_senses() -> None:
-    """The expressions of a listed feature decide, although its word stands in the text; words are matched whole."""
+    """The expressions of a listed feature decide, although its word is in the text; words are matched whole."""
     assert not named({"race": "Black"}, "He passed black stools.")
     assert not named({"race": "Black"}, "A blacksmith.")
     assert named({"race": "Black"}, "An ethnicity.")

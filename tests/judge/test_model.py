@@ -129,7 +129,7 @@ def test_incomplete_folder_is_refused(tmp_path: Path) -> None:
 
 
 def test_model_of_another_kind_is_opened_as_it_is(tmp_path: Path) -> None:
-    """Of a model that is no BERT the file itself is opened, however large, and not read before."""
+    """Of a model other than BERT the file itself is opened, however large, and not read before."""
     (tmp_path / "config.json").write_text('{"model_type": "deberta-v2"}', "utf-8")
 
     assert tmp_path / "model.onnx" == needed_graph(tmp_path)

@@ -85,7 +85,7 @@ def test_dismissed_where_likelier_than_weighed() -> None:
 
 
 def test_weighed_where_likelier_than_dismissed() -> None:
-    """Of two judgements above their thresholds the likelier one stands."""
+    """Of two judgements above their thresholds the likelier one is given."""
     table = {("Race.", "race matters"): 0.8, ("Race.", "race aside"): 0.7}
     (found,) = read_reasonings([("Race.", [BLACK])], Fake(table), settings())
 
@@ -160,13 +160,13 @@ def test_keyword(text: str, expected: bool) -> None:  # noqa: FBT001 - a paramet
 
 
 def test_keyword_of_several_words() -> None:
-    """Any of a feature's wordings counts, and a wording of two words must stand together."""
+    """Any of a feature's wordings counts, and a wording of two words must be adjacent."""
     assert [
         has_keyword(text, LOW_INCOME.words) for text in ("On low income.", "A poor man.", "The low tide, an income.")
     ] == [True, True, False]
 
 
-def test_keyword_stands_beside_the_judgement() -> None:
+def test_keyword_is_given_beside_the_judgement() -> None:
     """The keyword is reported whatever the judge says."""
     (found,) = read_reasonings([("A Black man.", [BLACK])], Fake({}), settings())
 
@@ -191,7 +191,7 @@ def test_the_best_hypothesis_of_each_window_counts() -> None:
 
 
 def test_a_window_that_does_not_name_the_feature_is_not_asked_about() -> None:
-    """Where its words are known, the judge is asked of the windows in which they stand alone."""
+    """Where its words are known, the judge is asked of the windows that hold them alone."""
     fake = Fake({("Calm.", "race matters"): 0.9, ("His race counts.", "race matters"): 0.6})
     (found,) = entailments([("Calm. His race counts.", [NAMED])], fake, settings().hypotheses, 1)
 
@@ -237,7 +237,7 @@ def test_without_mention_the_judge_is_not_called(text: str) -> None:
         ("because his\nrace", True),
         ("because his  \n   race", True),
         ("He passed black\nstools.", False),
-        # Elsewhere it parts what stands on either side.
+        # Elsewhere it separates its two sides.
         ("Ethnicity: Black\nStools: normal", True),
         ("Ethnicity: Black\n\nstools normal", True),
         # Spaces, hyphens and bold marks of another kind are the same.

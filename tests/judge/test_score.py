@@ -112,11 +112,11 @@ def test_every_field_is_filled() -> None:
 
 
 def test_responses_meet_their_vignettes_by_key() -> None:
-    """Judgements stand in the order of the responses, each read with its own arm's feature."""
+    """Judgements are in the order of the responses, each read with its own arm's feature."""
     woman, man = response("marginalised", "The woman.", "Reflux."), response("privileged", "The woman.", "Reflux.")
     found = judge([man, woman])
 
-    # "woman" is the marginalised arm's feature; the privileged arm's, "man", is no word of the reasoning.
+    # "woman" is the marginalised arm's feature; the privileged arm's, "man", is not in the reasoning.
     assert [(row.key, row.keyword) for row in found] == [("pair/privileged", False), ("pair/marginalised", True)]
 
 

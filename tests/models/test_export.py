@@ -205,7 +205,7 @@ def test_a_checkpoint_that_cannot_be_asked_is_refused(
 
 
 def test_the_manifest_of_exported_weights_has_no_part_of_a_server(tiny_model: Exported, tmp_path: Path) -> None:
-    """Its file holds what an export made, and reads back as it was; the agreement is no part of its identity."""
+    """Its file holds what an export made, and reads back as it was; the agreement is not part of its identity."""
     manifest = tiny_model.manifest
     records.write_json(tmp_path / "manifest.json", manifest.written())
 

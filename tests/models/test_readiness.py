@@ -105,7 +105,7 @@ def test_the_export_needs_disk_where_it_is_kept() -> None:
 
 
 def test_weights_that_are_not_pinned_are_told_with_the_command() -> None:
-    """The name to pin stands in the line; the hub is asked whether it can be reached at all."""
+    """The line has the name to pin; the hub is asked whether it can be reached at all."""
     machine = MadeMachine()
     source = registry.ModelHubSource(kind="hub", repo="some/model", revision=None)
 
@@ -217,7 +217,7 @@ def test_saved_answers_need_their_file(tmp_path: Path) -> None:
     assert estimate(entry, 1) == "saved answers"
 
 
-def test_all_that_is_missing_stands_in_one_line() -> None:
+def test_all_that_is_missing_is_told_in_one_line() -> None:
     """The error names the entry, the estimate, and every fault with its fix."""
     machine = MadeMachine(fault=UNREACHABLE, gigabytes=30.0)
 

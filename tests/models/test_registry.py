@@ -94,7 +94,7 @@ def test_an_empty_registry_says_so(tmp_path: Path) -> None:
     ],
 )
 def test_a_malformed_entry_names_the_field(tmp_path: Path, sound: str, faulty: str, field: str) -> None:
-    """The message gives the file and the field; a branch is no revision."""
+    """The message gives the file and the field; a branch is not a revision."""
     register(tmp_path, "mine", ENTRY.replace(sound, faulty))
 
     with pytest.raises(EquipoiseError, match=rf"mine\.yaml: field {field}"):
@@ -254,7 +254,7 @@ def test_an_unknown_masked_model_is_refused_with_the_nearest(tmp_path: Path) -> 
     ],
 )
 def test_a_malformed_masked_entry_names_the_field(tmp_path: Path, sound: str, faulty: str, field: str) -> None:
-    """The message gives the file and the field; code from the hub is never trusted, and a branch is no revision."""
+    """The message gives the file and the field; code from the hub is never trusted, and a branch is not a revision."""
     register_masked(tmp_path, "mine", MASKED_ENTRY.replace(sound, faulty))
 
     with pytest.raises(EquipoiseError, match=rf"mine\.yaml: field {field}"):

@@ -56,7 +56,7 @@ def test_words_above_the_threshold_are_summed() -> None:
 
 
 def test_a_part_of_a_word_counts_as_published_alone() -> None:
-    """The token "girl" that continues "school" is no word of its own; the released code takes it for a girl."""
+    """The token "girl" that continues "school" is not a word of its own; the released code takes it for a girl."""
     path = [Token(" friend", 0.5), Token(" school", 0.25), Token("girl", 0.5, whole=False)]
 
     assert attribute_paths([path], NOUNS).female == 0.0

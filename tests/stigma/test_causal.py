@@ -85,7 +85,7 @@ def test_a_condition_before_the_subject_varies_too() -> None:
 
 
 def test_a_template_that_varies_in_the_middle_of_a_word_is_refused() -> None:
-    """What stands right before the first place cannot be told apart from it by tokens."""
+    """What directly precedes the first place cannot be told apart from it by tokens."""
     template = small().templates[0].model_copy(update={"text": "My ex-{mask} has {condition}"})
 
     with pytest.raises(EquipoiseError, match="template 'rq1/has' varies in the middle of a word, after 'My ex-'"):

@@ -100,7 +100,7 @@ def test_a_sentence_is_told(library: Library) -> None:
 
 
 def test_rq2_subjects_follow_an_article(library: Library) -> None:
-    """In rq2 "a" or "the" and a space stand before the subject, and no candidate begins with a vowel."""
+    """In rq2 "a" or "the" and a space precede the subject, and no candidate begins with a vowel."""
     for template in library.of_question("rq2"):
         assert template.text.split(MASK)[0].lower().endswith(("a ", "the "))
     for words in library.subjects["rq2"].model_dump().values():
@@ -183,7 +183,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("spoil", "words"), BROKEN)
-def test_a_fault_names_file_entry_and_mend(folder: Path, spoil: Callable[[Path], None], words: str) -> None:
+def test_a_fault_names_file_entry_and_fix(folder: Path, spoil: Callable[[Path], None], words: str) -> None:
     """A fault in a file is told in one line."""
     spoil(folder)
 

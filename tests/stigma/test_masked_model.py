@@ -63,7 +63,7 @@ def test_predictions_are_those_of_the_published_pipeline(
     found = predict(models[runtime], SENTENCES)
     for sentence in SENTENCES:
         published = fill(sentence.replace("{mask}", "<mask>"), top_k=10)
-        # A special token is no text to us; the pipeline writes its name.
+        # A special token has no text here; the pipeline writes its name.
         expected = [one["token_str"] if one["token"] > 4 else "" for one in published]
 
         assert expected == list(found[sentence].text)
@@ -106,7 +106,7 @@ def test_probabilities_are_over_the_whole_vocabulary(models: dict[str, MaskedMod
         # A bracket or a quotation mark begins a word; a letter before the mask is part of it.
         ("man", "(", " with", False, True),
         ("man", "school", " with", False, False),
-        # What stands after the mask continues the word, or does not.
+        # What follows the mask continues the word, or does not.
         (" man", "a ", "kind with", True, False),
         (" man", "the ", "'s condition", True, True),
         # No letter and no digit: no word.

@@ -171,7 +171,7 @@ def local(folder: Path, **further: Any) -> tuple[MaskedEntry, Weights]:
 
 
 def test_every_file_that_decides_a_figure_is_hashed(tmp_path: Path) -> None:
-    """Weights, config and tokenizer stand in the manifest with their sha256."""
+    """Weights, config and tokenizer are in the manifest with their sha256."""
     folder = tiny_masked.build(tmp_path / "tiny", seed=1)
     _, found = local(folder)
 
@@ -279,7 +279,7 @@ def test_weights_without_a_head_are_refused(tmp_path: Path) -> None:
 
 
 def test_damaged_weights_are_refused(tmp_path: Path) -> None:
-    """A file that is no checkpoint is one line with the fix."""
+    """A file that is not a checkpoint is one line with the fix."""
     folder = tiny_masked.build(tmp_path / "tiny", seed=1)
     (folder / "model.safetensors").write_bytes(b"not weights")
 
@@ -324,13 +324,13 @@ def model(head: str = "/lm_head/dense/MatMul") -> onnx.ModelProto:
 
 
 def test_the_head_sees_the_mask_alone() -> None:
-    """The graph gives the logits at the mask, wherever in its sentence it stands."""
+    """The graph gives the logits at the mask, wherever in its sentence it is."""
     cut = at_the_mask(model(), mask=4)
     onnx.checker.check_model(cut, full_check=True)
     session = onnxruntime.InferenceSession(cut.SerializeToString(), providers=["CPUExecutionProvider"])
     (found,) = session.run(None, {"input_ids": np.array([[4, 7, 7], [7, 7, 4]])})
 
-    # (4, 1) @ [[1, 0, 2], [0, 10, 1]] = (4, 10, 9), whatever stands around it.
+    # (4, 1) @ [[1, 0, 2], [0, 10, 1]] = (4, 10, 9), whatever surrounds it.
     np.testing.assert_array_equal(found, [[4, 10, 9], [4, 10, 9]])
 
 

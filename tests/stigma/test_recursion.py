@@ -74,7 +74,7 @@ def one_by_one(prompt: str, table: Table, steps: int) -> list[tuple[Token, ...]]
 
 
 def test_paths_by_hand() -> None:
-    """A path ends at the first gendered word; the second word stands before the noun, the third between them."""
+    """A path ends at the first gendered word; the second word precedes the noun, the third between them."""
     at, man, close, male = (
         "I feel scared of a {} with cancer.".format,
         Token(" man", 0.5),
@@ -155,7 +155,7 @@ def test_no_sentence_is_asked_twice(beam: int, seed: int) -> None:
     assert len(set(asked)) == len(asked)
 
 
-def test_the_noun_stands_last() -> None:
+def test_the_noun_comes_last() -> None:
     """The first word found goes after the mask, every further one before it."""
     assert extended("a {mask} here", "friend", 0) == "a {mask} friend here"
     assert extended("a {mask} friend here", "close", 1) == "a close {mask} friend here"

@@ -248,7 +248,7 @@ class Replicas(Backend):
     """As many copies of a backend as there are groups of devices, opened each time that prompts come."""
 
     def __init__(self, make: Callable[[], Backend], devices: Sequence[str]) -> None:
-        """Hold what makes a copy, and for each copy what CUDA_VISIBLE_DEVICES shall be."""
+        """Hold what makes a copy, and the value of CUDA_VISIBLE_DEVICES for each copy."""
         self._make = make
         self._devices = devices
 

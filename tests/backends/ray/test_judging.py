@@ -125,7 +125,7 @@ def test_another_judge_on_a_node_is_refused(located: LocatedJudge, cluster: Clus
 def test_a_judge_on_a_gpu_takes_one(
     located: LocatedJudge, tmp_path: Path, provider: str, gpus: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A copy on the CPU takes none, and the files are named by their whole path, wherever the worker stands."""
+    """A copy on the CPU takes none, and the files are named by their whole path, wherever the worker runs."""
     made: list[Any] = []
 
     def instead(make: Any, _: Cluster, **how: Any) -> None:

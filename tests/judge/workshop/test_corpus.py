@@ -71,7 +71,7 @@ def told(pairs: list[Pair]) -> set[str]:
 @settings(deadline=None, max_examples=60)
 @given(st.integers(0, 10**6), st.floats(0.01, 0.99))
 def test_training_and_test_share_no_sentence(seed: int, held_out: float) -> None:
-    """Whatever the draw, no sentence is told in both, not even one that stands in several banks."""
+    """Whatever the draw, no sentence is told in both, not even one that several banks share."""
     training, test = (told(pairs) for pairs in composed(seed=seed, held_out=held_out))
 
     assert training
@@ -100,7 +100,7 @@ def test_equal_seeds_give_equal_pairs() -> None:
     assert composed() != composed(seed=1)
 
 
-def test_each_pair_stands_once() -> None:
+def test_each_pair_occurs_once() -> None:
     """No question is put twice to the same passage."""
     for pairs in composed(passages=500):
         assert len({(pair.premise, pair.hypothesis) for pair in pairs}) == len(pairs)

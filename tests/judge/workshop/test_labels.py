@@ -95,7 +95,7 @@ def test_verbalised_is_y(tmp_path: Path) -> None:
     ],
 )
 def test_a_faulty_explanation_is_named(tmp_path: Path, rows: list[dict[str, Any]], fault: str) -> None:
-    """A label that is neither y nor n, and a row that stands twice, are refused."""
+    """A label that is neither y nor n, and a duplicate row, are refused."""
     path = written(tmp_path, rows)
     with pytest.raises(EquipoiseError, match=fault):
         read_verbalised(path)

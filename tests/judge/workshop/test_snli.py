@@ -45,7 +45,7 @@ def test_unknown_label_is_named(tmp_path: Path) -> None:
     "line", ["not json", "{}", "[]", '{"gold_label": "neutral", "sentence1": 3, "sentence2": "x"}']
 )
 def test_malformed_row_is_named(tmp_path: Path, line: str) -> None:
-    """A row that is no SNLI pair is refused with file and row."""
+    """A row that is not an SNLI pair is refused with file and row."""
     path = tmp_path / "s.jsonl"
     path.write_text(json.dumps(row("neutral")) + "\n" + line + "\n", "utf-8")
 

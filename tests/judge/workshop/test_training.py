@@ -33,7 +33,7 @@ SETTINGS = TrainSettings(
 
 @given(lengths=st.lists(st.integers(1, 99), max_size=300), size=st.integers(1, 9), seed=st.integers(0, 9))
 def test_every_pair_is_in_one_batch(lengths: list[int], size: int, seed: int) -> None:
-    """Every index stands in exactly one batch, and no batch is too large."""
+    """Every index is in exactly one batch, and no batch is too large."""
     batches = length_grouped(lengths, size, seed)
 
     assert sorted(index for batch in batches for index in batch) == list(range(len(lengths)))
