@@ -33,7 +33,7 @@ with ResponseCache(pathlib.Path("responses.sqlite")) as cache:
     missing = {f"key {n}": Response(key="p", replies=("long " * n,), finished=(True,), log_likelihood={},
                prompt_tokens=1, generated_tokens=n) for n in range(200) if found[n] is None}
     for key, value in missing.items():
-        cache.put(key, value)
+        cache.keep({key: value})
     rows = [cache.get(f"key {n}", prompt).model_dump_json() for n in range(200)]
 pathlib.Path("out.jsonl").write_text("\\n".join(rows))
 """
@@ -131,7 +131,7 @@ def test_silence_about_a_damaged_row_and_another_output_are_failures(tmp_path: P
     """A stage that says nothing, and writes something else, fails a trial in which rows were exchanged."""
     with ResponseCache(tmp_path / "responses.sqlite") as cache:
         for n in range(3):
-            cache.put(f"key {n}", response("p", f"Reply {n}."))
+            cache.keep({f"key {n}": response("p", f"Reply {n}.")})
         assert cache.get("key 1", prompt("p")) is not None
     output = tmp_path / "out.jsonl"
     output.touch()

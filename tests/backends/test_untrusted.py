@@ -364,7 +364,9 @@ ODD = st.fixed_dictionaries({}, optional=dict.fromkeys(NAMES, VALUES))
 CHOICES = st.lists(st.fixed_dictionaries({"message": ODD, "delta": ODD, "finish_reason": VALUES}), max_size=2)
 BODIES = st.binary(max_size=64) | st.builds(
     lambda value, end: json.dumps(value).encode()[:end],
-    VALUES | st.fixed_dictionaries({"choices": CHOICES | VALUES, "usage": ODD | VALUES, "model": VALUES}),
+    VALUES
+    | st.fixed_dictionaries({"error": ODD})
+    | st.fixed_dictionaries({"choices": CHOICES | VALUES, "usage": ODD | VALUES, "model": VALUES}),
     st.just(None) | st.integers(0, 40),
 )
 EVENTS = st.lists(BODIES, max_size=3).map(lambda parts: b"".join(b"data: " + part + b"\n\n" for part in parts))

@@ -41,7 +41,7 @@ def test_what_was_put_is_found_again(tmp_path: Path) -> None:
     """A response survives the process that made it; a question that was never put has none."""
     path = tmp_path / "new" / "responses.sqlite"
     with ResponseCache(path) as cache:
-        cache.put("question", response())
+        cache.keep({"question": response()})
     with ResponseCache(path) as cache:
         found, nothing = cache.get("question", PROMPT), cache.get("another", PROMPT)
 
@@ -51,8 +51,8 @@ def test_what_was_put_is_found_again(tmp_path: Path) -> None:
 def test_a_second_answer_takes_the_place_of_the_first(tmp_path: Path) -> None:
     """A question has one answer."""
     with ResponseCache(tmp_path / "responses.sqlite") as cache:
-        cache.put("question", response(reply="First."))
-        cache.put("question", response(reply="Second."))
+        cache.keep({"question": response(reply="First.")})
+        cache.keep({"question": response(reply="Second.")})
 
         assert cache.get("question", PROMPT) == response(reply="Second.")
 
@@ -60,7 +60,7 @@ def test_a_second_answer_takes_the_place_of_the_first(tmp_path: Path) -> None:
 def test_numbers_are_kept_as_they_are_written(tmp_path: Path) -> None:
     """A fresh response and a kept one give the same bytes: both are rounded to six places."""
     with ResponseCache(tmp_path / "responses.sqlite") as cache:
-        cache.put("question", response().model_copy(update={"log_likelihood": {"x": -1 / 3}}))
+        cache.keep({"question": response().model_copy(update={"log_likelihood": {"x": -1 / 3}})})
         found = cache.get("question", PROMPT)
 
     # -1/3 to six places.
@@ -71,7 +71,7 @@ def test_numbers_are_kept_as_they_are_written(tmp_path: Path) -> None:
 def test_an_answer_takes_the_key_of_the_prompt_that_asks(tmp_path: Path) -> None:
     """A response found for another case has that case's key and study."""
     with ResponseCache(tmp_path / "responses.sqlite") as cache:
-        cache.put("question", response("a"))
+        cache.keep({"question": response("a")})
         found = cache.get("question", PROMPT.model_copy(update={"key": "b", "study": "questions"}))
 
     assert found is not None
@@ -136,7 +136,7 @@ def test_a_damaged_file_is_set_aside(content: bytes, tmp_path: Path, capsys: pyt
     path.write_bytes(content)
     with ResponseCache(path) as cache:
         assert cache.get("question", PROMPT) is None
-        cache.put("question", response())
+        cache.keep({"question": response()})
     with ResponseCache(path) as cache:
         assert cache.get("question", PROMPT) == response()
 
@@ -170,14 +170,14 @@ def test_a_damaged_answer_is_asked_again(change: str, tmp_path: Path, capsys: py
     """An answer that does not match its digest counts as missing, and is reported in one line."""
     path = tmp_path / "responses.sqlite"
     with ResponseCache(path) as cache:
-        cache.put("question", response())
-        cache.put("another", response())
+        cache.keep({"question": response()})
+        cache.keep({"another": response()})
         with closing(sqlite3.connect(path)) as other, other:
             other.execute(f"UPDATE response SET {change}")  # noqa: S608  (the test's own)
 
         assert (cache.get("question", PROMPT), cache.get("another", PROMPT)) == (None, None)
         assert check_file(path) == Checked(2, ("question", "another"))
-        cache.put("question", response())
+        cache.keep({"question": response()})
         assert cache.get("question", PROMPT) == response()
     (line,) = capsys.readouterr().err.splitlines()
     assert line.endswith("response question is damaged (checksum mismatch): any damaged response is asked again")
@@ -187,7 +187,7 @@ def test_exchanged_answers_are_asked_again(tmp_path: Path) -> None:
     """The digest covers the key: the intact answer to another question is not an answer."""
     path = tmp_path / "responses.sqlite"
     with ResponseCache(path) as cache:
-        cache.put("question", response())
+        cache.keep({"question": response()})
         with closing(sqlite3.connect(path)) as other, other:
             other.execute("UPDATE response SET key = 'another'")
 
@@ -250,7 +250,7 @@ def test_an_intact_file_has_no_damage(tmp_path: Path) -> None:
     """A check counts the values of an intact file, and names what is wrong with one that is no cache."""
     path = tmp_path / "responses.sqlite"
     with ResponseCache(path) as cache:
-        cache.put("question", response())
+        cache.keep({"question": response()})
     (tmp_path / "other.sqlite").write_bytes(b"not a database " * 100)
 
     assert check_file(path) == Checked(1, ())
@@ -261,12 +261,12 @@ def test_a_full_disk_loses_nothing(tmp_path: Path) -> None:
     """When the disk is full the message says so, and what was kept before is still there."""
     path = tmp_path / "responses.sqlite"
     with ResponseCache(path) as cache:
-        cache.put("first", response())
+        cache.keep({"first": response()})
         # SQLite itself reports a full disk at this many pages: those there are.
         (pages,) = cache._database.execute("PRAGMA page_count").fetchone()
         cache._database.execute(f"PRAGMA max_page_count = {pages}")
         with pytest.raises(EquipoiseError, match=r"cannot be kept \(database or disk is full\): free space, then run"):
-            cache.put("second", response(reply="long " * 10_000))
+            cache.keep({"second": response(reply="long " * 10_000)})
     with ResponseCache(path) as cache:
         assert (response(), None) == (cache.get("first", PROMPT), cache.get("second", PROMPT))
 
@@ -275,7 +275,7 @@ def test_two_runs_share_the_cache(tmp_path: Path) -> None:
     """What one run keeps another sees at once."""
     path = tmp_path / "responses.sqlite"
     with ResponseCache(path) as one, ResponseCache(path) as two:
-        one.put("question", response())
+        one.keep({"question": response()})
 
         assert response() == two.get("question", PROMPT)
 

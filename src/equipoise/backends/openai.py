@@ -209,7 +209,7 @@ class Server:
             except EquipoiseError:
                 raise
             except openai.APIStatusError as error:
-                if error.status_code == 400 and error.code in FILTERED:  # noqa: PLR2004
+                if error.status_code == 400 and str(error.code) in FILTERED:  # noqa: PLR2004
                     return Reply(text="", ending="content_filter")
                 reason = self._described(error)
                 self._require_transient(error, reason)
@@ -280,8 +280,8 @@ class Server:
         counted = usage or _Usage()
         return Reply(
             text=self._without_key(said),
-            ending="empty" if finish_reason == "stop" and not said else self._without_key(finish_reason),
-            model=self._without_key(model or ""),
+            ending="empty" if finish_reason == "stop" and not said else self._quoted(finish_reason),
+            model=self._quoted(model or ""),
             reasoning=self._without_key(reasoning),
             prompt_tokens=counted.prompt_tokens,
             generated_tokens=counted.completion_tokens,

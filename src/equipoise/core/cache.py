@@ -323,10 +323,6 @@ class ResponseCache(ContentCache[Response]):
         kept = self.find(key)
         return kept and kept.model_copy(update={"key": prompt.key, "study": prompt.study})
 
-    def put(self, key: str, response: Response) -> None:
-        """Keep a finished response; a full disk is an EquipoiseError, and what was kept before stays."""
-        self.keep({key: response})
-
     def _text(self, result: Response) -> str:
         """Write a response as data files are written, so that a fresh and a kept one give the same bytes."""
         return dumps(result.model_dump(mode="json"))
