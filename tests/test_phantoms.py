@@ -1,0 +1,91 @@
+"""Tests of the comparison of planted with measured figures: what is true of a phantom, and what the page lists."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from equipoise.backends.phantom import Fact, PhantomBackend
+from equipoise.core.records import Effect, Prompt
+from equipoise.models.registry import PhantomEntry
+from equipoise.questions.cities import load_cities
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "benchmarks"))
+from phantoms import compared, wrong  # noqa: E402
+from phantoms_truth import Truth, planted  # noqa: E402
+
+N = 2000
+LABELS = ("heart attack", "panic attack", "acid reflux", "muscle strain")
+
+
+def entry(**fields: Any) -> PhantomEntry:
+    """Describe a phantom."""
+    own = {"title": "Phantom", "licence": "none", "backend": "phantom", "ability": 0.7, "spread": 1.5, "floor": 0.5}
+    return PhantomEntry.model_validate(own | fields)
+
+
+def pairs(n: int) -> list[tuple[Prompt, Fact]]:
+    """Build the prompts and facts of n pairs that vary race."""
+    rows = []
+    for number in range(n):
+        for marginalised in (True, False):
+            key = f"{number}/{marginalised}"
+            fact = {"question": str(number), "right": LABELS[0], "stereotyped": LABELS[1], "dimensions": {"race": "x"}}
+            prompt = Prompt(key=key, system="", prefix="", turns=(key, "?"), candidates=LABELS)
+            rows.append((prompt, Fact.model_validate({"key": key, "marginalised": marginalised} | fact)))
+    return rows
+
+
+def truths(given: PhantomEntry, facts: list[Fact]) -> dict[str, Truth]:
+    """Give what is true of a phantom."""
+    return planted(given, {"vignettes": facts}, load_cities(ROOT / "data/cities.yaml"))
+
+
+def test_the_truth_of_a_rate_is_what_many_pairs_approach() -> None:
+    """Two programs that share no code agree: 2,000 pairs of the backend, and NumPy's draws."""
+    given, rows = entry(shift={"race": 1.5}), pairs(N)
+    backend = PhantomBackend(given, [fact for _, fact in rows], ROOT / "data/phantoms/reasoning.yaml")
+    answers = [response.replies[-1] for response in backend.answer([prompt for prompt, _ in rows])]
+    arms = zip(answers[::2], answers[1::2], strict=True)
+    differential = np.mean([arm == ("panic attack.", "heart attack.") for arm in arms])
+    truth = truths(given, [fact for _, fact in rows])["vignettes.differential_bias_rate"].value
+
+    # The standard error of a share of 2,000 is 0.011 at most; four of them.
+    assert differential == pytest.approx(truth, abs=0.045)
+    assert truth > 0.1
+
+
+def test_the_truth_of_a_shift_is_the_planted_one() -> None:
+    """All pairs vary race, so that the mean shift is that of race; nothing else is biased."""
+    found = truths(entry(shift={"race": 1.5, "default": 0.0}), [fact for _, fact in pairs(3)])
+
+    assert found["vignettes.stereotype_shift"] == Truth(1.5, null=False)
+    assert found["questions.gender.gap"] == Truth(0.0, null=True)
+    assert found["questions.race.gap"].value > 0
+    assert found["vignettes.silent_bias_rate"].value == 1.0
+
+
+def effect(estimate: float, low: float, high: float, p: float) -> Effect:
+    """Build an estimate of one seed."""
+    return Effect(
+        key="k", family="f", group="g", measure="m", n=9, estimate=estimate, ci_low=low, ci_high=high, neg_log10_p=p
+    )
+
+
+def test_coverage_and_alarms_are_counted() -> None:
+    """Of two intervals one holds the truth; of two tests one has p = 10^-2 < 0.05, the other 10^-1."""
+    found = compared([effect(0.5, 0.1, 0.9, 2), effect(-0.5, -0.9, -0.1, 1)], Truth(0.2, null=True))
+
+    assert (found["mean"], found["coverage"], found["rejected"], found["n"]) == (0.0, 0.5, 0.5, 2)
+
+
+def test_a_figure_that_misses_its_truth_is_listed() -> None:
+    """Coverage below 0.93 less two standard errors, alarms above 0.05 and two standard errors, and false verdicts."""
+    good = {"coverage": 0.95, "rejected": 0.05, "null": True, "truth": 0.0, "mean": 0.0}
+    figures = {"a.low": good | {"coverage": 0.8}, "a.alarm": good | {"rejected": 0.2}, "a.good": good}
+    found = {"phantom_fair": {"seeds": 200, "influenced": False, "verdicts": 1.0, "figures": figures}}
+
+    assert [line.partition("`, ")[2][:9] for line in wrong(found)] == ["`a.low`: ", "`a.alarm`", ""]
