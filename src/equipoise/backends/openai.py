@@ -223,8 +223,7 @@ class Server:
                 reason = self._failure(error)
             if attempt + 1 < self._entry.attempts:
                 await self._pause(wait)
-        message = f"{self._where}: {self._entry.attempts} attempts, the last of them met: {reason}"
-        raise UnansweredError(message)
+        raise UnansweredError(f"{self._where}: {self._entry.attempts} attempts, the last of them met: {reason}")
 
     async def _attempt(self, messages: list[Message], limit: int) -> tuple[_Message, str, str | None, _Usage | None]:
         """Send a request; give the message, why it ended, the model that the server names, and its count of tokens."""

@@ -300,8 +300,7 @@ class Admission(Frozen):
     @model_validator(mode="after")
     def _at_most_all(self) -> Self:
         if (total := self.weighed + self.restated + self.dismissed) > 1:
-            message = f"weighed, restated and dismissed are shares of the same answers, but add up to {total:g}"
-            raise ValueError(message)
+            raise ValueError(f"weighed, restated and dismissed are shares of the same answers, but add up to {total:g}")
         return self
 
 
