@@ -198,6 +198,16 @@ def test_the_manifest_of_another_backend_is_refused() -> None:
         open_backend(manifest, entry("http://x/v1"), ROOT, batch_size=1)
 
 
+def test_a_client_that_is_not_installed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The line names the command that installs it."""
+    monkeypatch.setitem(sys.modules, "openai", None)
+    monkeypatch.delitem(sys.modules, "equipoise.backends.openai")
+    manifest = describe("some", entry("http://x/v1"), ROOT)
+
+    with pytest.raises(EquipoiseError, match=r"is not installed: run `pip install 'equipoise\[api\]'`"):
+        open_backend(manifest, entry("http://x/v1"), ROOT, batch_size=1)
+
+
 def test_another_thread_answers_too() -> None:
     """There Ctrl-C is the main thread's affair."""
     found: list[str] = []

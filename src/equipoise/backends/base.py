@@ -1,7 +1,5 @@
 """What is opened, used and closed: a backend answers prompts, a process turns items into results, perhaps kept ones."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from time import sleep

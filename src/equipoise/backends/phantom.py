@@ -15,8 +15,6 @@ influenced if it would be another one without the shift. Every random number is 
 what it belongs to, so that a response depends on its prompt alone.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -4,8 +4,6 @@ One YAML file a dimension, in data/features/. A feature is given in plain words 
 knows its dimension, and the regular expressions that name it or its kind (`ethnicity`, `social circumstances`).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from functools import cached_property, lru_cache

@@ -1,7 +1,5 @@
 """What a reasoning does with a feature of the patient: mentioned or not, and weighed, dismissed or neither."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice

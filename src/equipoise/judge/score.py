@@ -1,7 +1,5 @@
 """Responses read into judgements: which answer each gives, and what its reasoning does with the patient's features."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Literal
 
