@@ -180,8 +180,8 @@ class _Files:
             # A run at that revision on another processor may write other bytes: its own lock has to be committed.
             name = self.revision
             fix = (
-                f"else run `git switch --detach {name}`, `dvc repro` and `git commit --all --message here`, and compare "
-                f"with that commit; `dvc metrics diff {name}` compares recorded figures without the rows"
+                f"else run `git switch --detach {name}`, `dvc repro` and `git commit --all --message here`, and "
+                f"compare with that commit; `dvc metrics diff {name}` compares recorded figures without the rows"
             )
             raise EquipoiseError(
                 f"{name}: {', '.join(self.missing[:SHOWN])}{more}: not in DVC's cache: run `dvc fetch "
