@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from equipoise.core import records, tables
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.tables import csv_rows, json_rows, parquet_rows, table_rows
 
@@ -85,3 +86,29 @@ def test_another_ending_is_refused(tmp_path: Path) -> None:
     listed = r"\.parquet, \.csv, \.jsonl, \.json"
     with pytest.raises(EquipoiseError, match=rf"rows\.xlsx: unsupported file extension '\.xlsx': give one of {listed}"):
         table_rows(tmp_path / "rows.xlsx")
+
+
+def test_the_number_of_rows_has_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file of too many rows, or too large to be held, is one line."""
+    path = tmp_path / "rows.jsonl"
+    path.write_text("{}\n" * 3, encoding="utf-8")
+    monkeypatch.setattr(tables, "MOST", 2)
+
+    with pytest.raises(EquipoiseError, match=r"rows\.jsonl, row 3: more than 2 rows: split the file"):
+        list(tables.rows_of(path, "rows"))
+    monkeypatch.setattr(records, "LARGEST", 8)
+    with pytest.raises(
+        EquipoiseError, match=r"rows\.jsonl: 0\.0 GiB, more than the 2 GiB that are read at once: split it"
+    ):
+        list(tables.rows_of(path, "rows"))
+
+
+def test_a_value_has_at_most_a_hundred_levels(tmp_path: Path) -> None:
+    """Deeper ones would exhaust what reads them later; many values beside each other are no depth."""
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"a": ' + "[" * 99 + "]" * 99 + "}\n" + '{"a": [' + "[]," * 500 + "[]]}\n", encoding="utf-8")
+    assert len(list(json_rows(path))) == 2
+
+    path.write_text('{"a": ' + "[" * 100 + "]" * 100 + "}\n", encoding="utf-8")
+    with pytest.raises(EquipoiseError, match=r"row 1: nested too deeply: give flatter values"):
+        list(json_rows(path))

@@ -143,6 +143,11 @@ def test_items_are_read_in_both_forms(tmp_path: Path, row: dict[str, Any]) -> No
         (item("8", answer_idx="D"), r"row 2: field \(row\): Value error, gold 'D' is not one of the options A, B"),
         (item("8", original_question=""), "row 2: field original_question is missing or empty"),
         (item("8", option_B=5), "row 2: field options.B"),
+        (
+            item("8", option_A="a clot", option_B=" A  clot"),
+            r"row 2: .*options A and B have the same text: correct the",
+        ),
+        (item("8\n9"), "row 2: field question_id: holds the character U\\+000A, which is not printable: give an id on"),
         (item("7"), r"row 2: duplicate question_id 'amqa-0007' \(first in row 1\): keep one"),
     ],
 )
@@ -173,3 +178,18 @@ def test_a_hub_out_of_reach_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None
 def test_released_items_are_read(anchors: Path) -> None:
     """Every item of the published dataset that is available passes the schema."""
     assert len(amqa.read_items(str(anchors / "amqa" / "items.jsonl"))) == 401
+
+
+def test_numbers_of_questions_are_ids(tmp_path: Path) -> None:
+    """Keys sort as the numbers do; a number too long for arithmetic, or in other digits, is an id as well."""
+    rows = [item(number) for number in ("7", "0008", "00012345", "9" * 400, "\N{SUPERSCRIPT TWO}")]
+    keys = [one.key for one in amqa.read_items(str(write(tmp_path / "i.jsonl", *rows)))]
+
+    assert keys == ["amqa-0007", "amqa-0008", "amqa-12345", f"amqa-{'9' * 400}", "amqa-\N{SUPERSCRIPT TWO}"]
+    assert [amqa.question_id(key) for key in keys[:3]] == ["7", "8", "12345"]
+
+
+def test_an_empty_import_is_refused(tmp_path: Path) -> None:
+    """A file without items is not imported as no items."""
+    with pytest.raises(EquipoiseError, match=r"i\.jsonl: no rows: give one question a row"):
+        amqa.read_items(str(write(tmp_path / "i.jsonl")))

@@ -79,23 +79,20 @@ def test_csv_is_read(tmp_path: Path) -> None:
 
 
 def test_rows_that_are_left_out_are_counted(tmp_path: Path) -> None:
-    """Withheld answers, empty texts and repeated rows are left out; the same text under another id stays."""
+    """Withheld answers, empty texts, options alike and repeated rows are left out; a text under another id stays."""
     rows = [
         published(),
         published("q2", cop=-1),
         published("q3", opc=" "),
         published(),
         published("q4", question="Which is q1?"),
+        published("q5", opb="TWO ", opd="two"),
     ]
     imported = medmcqa.import_items([write(tmp_path / "q.jsonl", *rows)], MAPPING)
 
     assert [item.key for item in imported.items] == ["medmcqa-q1", "medmcqa-q4"]
-    assert (imported.withheld, imported.empty, imported.repeated, imported.same_text) == (
-        ["q2"],
-        ["q3"],
-        ["q1"],
-        ["q4"],
-    )
+    assert (imported.withheld, imported.empty, imported.alike) == (["q2"], ["q3"], ["q5"])
+    assert (imported.repeated, imported.same_text) == (["q1"], ["q4"])
 
 
 @pytest.mark.parametrize(

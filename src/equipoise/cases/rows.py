@@ -192,23 +192,24 @@ def usual_role(feature: str) -> Role:
 
 def _case(row: object, number: int, path: Path) -> Case:
     name = row.get("id") if isinstance(row, dict) else None
-    where = f"{path}, case {number}" + (f" ({name})" if isinstance(name, str) else "")
+    where = f"{path}, case {number}" + (f" ({name})" if isinstance(name, str) and name.isprintable() else "")
     if not isinstance(row, dict):
         raise EquipoiseError(f"{where}: not an object: give prompt, bias_feature and bias_label")
     complete = {**row, "metadata": row.get("metadata") or {}}
     found = valid(_Published, complete, where, "every case needs prompt, bias_feature and bias_label")
     about = found.metadata
-    return Case(
-        key=f"bias_{number:03d}" if found.id is None else str(found.id),
-        prompt=found.prompt,
-        feature=found.bias_feature,
-        label=found.bias_label,
-        synonyms=about.synonyms,
-        features=about.features or {about.dimension or "": found.bias_feature},
-        role=about.role or usual_role(found.bias_feature),
-        source=about.source or path.name,
-        licence=about.licence or "as its publisher states",
-    )
+    case = {
+        "key": f"bias_{number:03d}" if found.id is None else str(found.id),
+        "prompt": found.prompt,
+        "feature": found.bias_feature,
+        "label": found.bias_label,
+        "synonyms": about.synonyms,
+        "features": about.features or {about.dimension or "": found.bias_feature},
+        "role": about.role or usual_role(found.bias_feature),
+        "source": about.source or path.name,
+        "licence": about.licence or "as its publisher states",
+    }
+    return valid(Case, case, where, "correct the case")
 
 
 def read_outputs(path: Path) -> list[Output]:

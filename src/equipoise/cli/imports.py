@@ -67,7 +67,8 @@ def import_medmcqa(
         records.write(out, imported.items)
     counts = Counter(item.disease for item in imported.items)
     found = {disease: n for disease, n in counts.most_common() if disease is not None}
-    left_out = {"withheld": len(imported.withheld), "empty": len(imported.empty), "repeated": len(imported.repeated)}
+    kinds = ("withheld", "empty", "alike", "repeated")
+    left_out = {kind: len(getattr(imported, kind)) for kind in kinds}
     named = ", ".join(f"{disease} {n}" for disease, n in found.items()) or "no disease"
     report(
         written(
@@ -80,6 +81,7 @@ def import_medmcqa(
         f"{out}: {len(imported.items)} items; {named}; {counts[None]} about none of these",
         _remark("left out, their answer is withheld", imported.withheld),
         _remark("left out, the question or an option is empty", imported.empty),
+        _remark("left out, two options have the same text", imported.alike),
         _remark("rows repeat a question, kept once", imported.repeated),
         _remark("have the text and options of an earlier question, kept", imported.same_text),
         f"run them with: dvc exp run -S sample.items={out.stem}",

@@ -35,10 +35,15 @@ DECIMALS = 6
 HELD = 2**24
 """Bytes of unsorted rows held in memory (16 MiB); beyond that they are buffered on disk."""
 
+DEPTH = 100
+"""Levels of a JSON value: rows and manifests have fewer than ten."""
+LARGEST = 2**31
+"""Bytes of a file that is read whole (2 GiB)."""
+
 Text = Annotated[str, Field(min_length=1)]
 
 
-def _printable(key: str) -> str:
+def printable(key: str) -> str:
     """Refuse a key that would break a line, a table or a terminal: one with control or formatting characters."""
     if strange := next((one for one in key if not one.isprintable() and unicodedata.category(one) != "Zs"), None):
         message = f"holds the character U+{ord(strange):04X}, which is not printable: give an id on one line"
@@ -46,7 +51,7 @@ def _printable(key: str) -> str:
     return key
 
 
-Key = Annotated[Text, AfterValidator(_printable)]
+Key = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(printable)]
 """The key of a row: printable, on one line."""
 Study = Literal["vignettes", "questions", "exam", "stigma", "openr1", "cases"]
 Role = Literal["marginalised", "privileged"]
@@ -356,13 +361,20 @@ def write_json(path: Path, value: Any) -> None:  # noqa: ANN401
 
 
 def read_text(path: Path) -> str:
-    """Read a UTF-8 text file, without a byte order mark; a missing or undecodable one raises an EquipoiseError."""
+    """Read a UTF-8 text file, without a byte order mark; one that is missing, too large or undecodable is refused."""
     try:
+        require_size(path)
         return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise _missing(path) from None
     except (OSError, UnicodeDecodeError) as error:
         raise _unread(path, error) from error
+
+
+def require_size(path: Path) -> None:
+    """Refuse a file that is larger than memory should be asked to hold."""
+    if (size := path.stat().st_size) > LARGEST:
+        raise EquipoiseError(f"{path}: {size / 2**30:.1f} GiB, more than the 2 GiB that are read at once: split it")
 
 
 def _missing(path: Path) -> EquipoiseError:
@@ -384,10 +396,11 @@ def json_value(where: str, text: str) -> Any:  # noqa: ANN401  (any JSON value)
 
     Refused are also what Python's parser takes but JSON does not define, or readers disagree on: a name given twice in
     one object, NaN and infinities, half of a surrogate pair, integers of more digits than Python reads (4,300), and
-    values nested deeper than its parser follows.
+    values nested deeper than `DEPTH`.
     """
     try:
         value = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
+        _require_flat(value, text)
         if ESCAPED.search(text) or SURROGATE.search(text):
             json.dumps(value, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
@@ -409,6 +422,15 @@ ESCAPED = re.compile(r"\\u[dD][89a-fA-F]")
 """An escape of half of a surrogate pair: with the other half beside it, it is a character."""
 SURROGATE = re.compile("[\ud800-\udfff]")
 """Half of a surrogate pair, which no UTF-8 file can hold."""
+
+
+def _require_flat(value: Any, text: str) -> None:  # noqa: ANN401  (any JSON value)
+    layer: list[Any] = [value] if text.count("[") + text.count("{") > DEPTH else []
+    for _ in range(DEPTH):
+        layer = [inner for one in layer for inner in (one.values() if isinstance(one, dict) else one)]
+        layer = [one for one in layer if isinstance(one, dict | list)]
+    if layer:
+        raise RecursionError
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

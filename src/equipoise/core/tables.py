@@ -6,15 +6,17 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, Field, ValidationError
 
 from equipoise.core.errors import EquipoiseError, one_line
-from equipoise.core.records import fault, json_value, read_text
+from equipoise.core.records import fault, json_value, printable, read_text, require_size
 
 M = TypeVar("M", bound=BaseModel)
-Id = Annotated[str, Field(coerce_numbers_to_str=True, pattern=r"\S")]
+Id = Annotated[str, Field(coerce_numbers_to_str=True, pattern=r"\S"), AfterValidator(printable)]
 """The id of a row, as text: files also give numbers."""
 
+MOST = 10_000_000
+"""Rows of a file."""
 JSON_LINES = (".jsonl", ".json")
 READABLE = (".parquet", ".csv", *JSON_LINES)
 """File extensions that `table_rows` reads."""
@@ -41,6 +43,8 @@ def rows_of(
     where = ""
     for number, row in read(path):
         where = f"{path}, row {number}"
+        if number > MOST:
+            raise EquipoiseError(f"{where}: more than {MOST:,} rows: split the file")
         yield where, row
     if not where:
         message = f"{path}: no rows: give {needs}"
@@ -65,6 +69,7 @@ def parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     import pandas as pd
 
     try:
+        require_size(path)
         rows = pd.read_parquet(path).to_dict("records")
     except FileNotFoundError:
         message = f"{path}: no such file: check the path"
@@ -72,6 +77,8 @@ def parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     except ImportError as error:
         message = f"{path}: reading parquet needs pyarrow: run `pip install pyarrow`, or give the rows as JSONL"
         raise EquipoiseError(message) from error
+    except EquipoiseError:
+        raise
     except Exception as error:  # Arrow's own exceptions derive from several of Python's, or from none of them
         message = f"{path}: cannot be read as parquet ({one_line(error)}): give a parquet or JSONL file"
         raise EquipoiseError(message) from error
@@ -128,6 +135,14 @@ def required(row: Mapping[str, Any], name: str, where: str) -> str:
         message = f"{where}: field {name} is missing or empty: every row needs it"
         raise EquipoiseError(message)
     return str(value)
+
+
+def identifier(row: Mapping[str, Any], name: str, where: str) -> str:
+    """Read a field as an id, without the white space around it; characters that are not printable are refused."""
+    try:
+        return printable(required(row, name, where).strip())
+    except ValueError as error:
+        raise EquipoiseError(f"{where}: field {name}: {error}") from error
 
 
 def _missing(value: object) -> bool:

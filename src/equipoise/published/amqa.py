@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.tables import json_rows, require_new, required, rows_of, valid
+from equipoise.core.tables import identifier, json_rows, require_new, required, rows_of, valid
 from equipoise.metrics.questions import NEUTRAL, ORIGINAL, Answered, arms_of, cells, letters_differ, paper_pair
 from equipoise.published.fetch import locate
 from equipoise.questions.rows import ATTRIBUTES, GROUPS, Item
@@ -36,6 +36,8 @@ ALIASES: dict[str, tuple[str, ...]] = {
 """The two names of an arm: AMQA's, then FairMedPrompt's."""
 NO_ANSWER = {"", "unknown", "none", "null", "n/a", "nan"}
 """What the released files write where their parser found no letter."""
+LONGEST = 18
+"""Digits of a question's number that is named within a range."""
 LICENCE = "as stated at huggingface.co/datasets/Showing-KCL/AMQA"
 ANSWERS = "amqa/answers"
 """Folder of AMQA's released answers among the published data."""
@@ -79,7 +81,7 @@ def read_answers(path: Path) -> list[Answered]:
     rows: list[Answered] = []
     seen: dict[str, str] = {}
     for where, row in rows_of(path, "a file of released answers, one question a row", json_rows):
-        question = required(row, "question_id", where)
+        question = identifier(row, "question_id", where)
         require_new(seen, question, where, "question_id")
         letters = {arm: _letter(row, names, where) for arm, names in _arms().items()}
         rows.append(Answered(question, gold_letter(row, where), letters))
@@ -126,7 +128,8 @@ def require_same_gold(files: Mapping[str, Sequence[Answered]]) -> None:
 
 def named_ids(ids: Iterable[str]) -> str:
     """Name ids in order, runs of numbers as ranges: `3, 5, 402-800`."""
-    numbers = sorted({int(one) for one in ids if one.isascii() and one.isdigit()})
+    known = {one: int(one) for one in ids if _is_number(one) and len(one) < LONGEST}
+    numbers = sorted(set(known.values()))
     runs: list[list[int]] = []
     for number in numbers:
         if runs and number == runs[-1][1] + 1:
@@ -134,7 +137,7 @@ def named_ids(ids: Iterable[str]) -> str:
         else:
             runs.append([number, number])
     ranges = [str(low) if low == high else f"{low}-{high}" for low, high in runs]
-    return ", ".join(ranges + sorted({one for one in ids if not (one.isascii() and one.isdigit())}))
+    return ", ".join(ranges + sorted({one for one in ids if one not in known}))
 
 
 def read_items(source: str) -> list[Item]:
@@ -155,7 +158,15 @@ def read_items(source: str) -> list[Item]:
 def question_id(key: str) -> str:
     """Give the id of an imported item's key in the released files: `amqa-0007` is "7"."""
     number = key.removeprefix(KEY)
-    return str(int(number)) if number.isdigit() else number
+    return _plain(number) if _is_number(number) else number
+
+
+def _is_number(name: str) -> bool:
+    return name.isascii() and name.isdigit()
+
+
+def _plain(number: str) -> str:
+    return number.lstrip("0") or "0"
 
 
 def _arms() -> dict[str, tuple[str, ...]]:
@@ -182,12 +193,12 @@ def _letter(row: Mapping[str, Any], names: Sequence[str], where: str) -> str | N
 
 
 def _item(row: Mapping[str, Any], where: str) -> Item:
-    number = required(row, "question_id", where)
+    number = identifier(row, "question_id", where)
     options = row.get("options")
     if not isinstance(options, dict):
         options = {name.removeprefix("option_"): words for name, words in row.items() if name.startswith("option_")}
     item = {
-        "key": f"{KEY}{int(number):04d}" if number.isdigit() else f"{KEY}{number}",
+        "key": KEY + (_plain(number).zfill(4) if _is_number(number) else number),
         "question": required(row, "original_question", where),
         "options": {letter: words for letter, words in options.items() if words is not None},
         "gold": required(row, "answer_idx", where),

@@ -7,11 +7,12 @@ letter parser, the choice of examination questions) are computed here.
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+
+from pydantic import BaseModel
 
 from equipoise.cases.rows import read_cases, read_outputs, require_cases
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.tables import json_rows
+from equipoise.core.tables import M, json_rows, rows_of, valid
 from equipoise.metrics.cases import score_legacy
 from equipoise.published.amqa import amqa_figures, fairmedprompt_figures
 from equipoise.published.catalogue import (
@@ -161,14 +162,36 @@ def fsd_figures(folder: Path, _data: Path) -> dict[str, float]:
     return {name: value for name, value in figures.items() if value is not None}
 
 
+class Graded(BaseModel):
+    """A response whose released flag says whether its letter is right."""
+
+    response: str
+    options: dict[str, str]
+    gold: str
+    is_correct: bool
+
+
+class Selected(BaseModel):
+    """An examination question, and whether AMQA kept it."""
+
+    kept: bool
+    question: str
+    options: dict[str, str]
+
+
+def released_rows(path: Path, kind: type[M]) -> list[M]:
+    """Read a released file of one kind of rows; an error names the row."""
+    fix = "give the file as it was released"
+    return [valid(kind, row, where, fix) for where, row in rows_of(path, fix.removeprefix("give "), json_rows)]
+
+
 def parser_figures(folder: Path, _data: Path) -> dict[str, float]:
     """Compute how often the letter that we read is right where the released flag says so, as `parser/<model>/…`."""
     figures: dict[str, float] = {}
     for model in GRADED:
-        rows: list[dict[str, Any]] = [row for _, row in json_rows(folder / f"parser/{model}.jsonl")]
-        right = [read_letter(row["response"], row["options"]).letter == row["gold"] for row in rows]
-        agreeing = sum(ours == row["is_correct"] for ours, row in zip(right, rows, strict=True))
-        figures |= {f"parser/{model}/n": len(rows), f"parser/{model}/agreement": agreeing / len(rows)}
+        rows = released_rows(folder / f"parser/{model}.jsonl", Graded)
+        agreeing = [(read_letter(row.response, row.options).letter == row.gold) == row.is_correct for row in rows]
+        figures |= {f"parser/{model}/n": len(rows), f"parser/{model}/agreement": sum(agreeing) / len(rows)}
     return figures
 
 
@@ -176,8 +199,10 @@ def selection_figures(folder: Path, data: Path) -> dict[str, float]:
     """Compute how well our choice of examination questions follows AMQA's, as `selection/…`."""
     lexicon = load_lexicon(data / "lexicon")
     kept: dict[bool, list[bool]] = {True: [], False: []}
-    for _, row in json_rows(folder / SELECTION):
-        kept[bool(row["kept"])].append(select(row["question"], row["options"], lexicon) is None)
+    for row in released_rows(folder / SELECTION, Selected):
+        kept[row.kept].append(select(row.question, row.options, lexicon) is None)
+    if not all(kept.values()):
+        raise EquipoiseError(f"{folder / SELECTION}: all rows have one value of kept: give the file as it was released")
     sensitivity = sum(kept[True]) / len(kept[True])
     specificity = 1 - sum(kept[False]) / len(kept[False])
     return {

@@ -113,6 +113,7 @@ NAMES = {
     "SES": "ses",
 }
 """Our names of the arms, pairs and attributes of released files."""
+ENDS = ("low", "high")
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Commit = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
@@ -235,8 +236,8 @@ def leaves(value: Any, prefix: str) -> Iterator[tuple[str, float]]:  # noqa: ANN
 
 def renamed(value: Any) -> Any:  # noqa: ANN401  (nested scalars)
     """Give arms, pairs and attributes our names, split compound keys, and name the ends of intervals."""
-    if isinstance(value, list):
-        return dict(zip(("low", "high"), value, strict=True))
+    if isinstance(value, list) and len(value) == len(ENDS):
+        return dict(zip(ENDS, value, strict=True))
     if isinstance(value, dict):
         return {renamed_path(name): renamed(item) for name, item in value.items()}
     return value

@@ -10,9 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel
+
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Effect
-from equipoise.core.tables import parquet_rows, require_new, required, rows_of
+from equipoise.core.tables import identifier, parquet_rows, require_new, required, rows_of, valid
 from equipoise.metrics.cities import STUDY, city_effects
 from equipoise.metrics.cities import assigned_questions as assigned
 from equipoise.metrics.options import Measure
@@ -70,7 +72,7 @@ def read_results(path: Path) -> list[Answered]:
     letters: dict[str, dict[str, str | None]] = {}
     rows: dict[str, dict[str, str]] = {}
     for where, row in rows_of(path, "a file with one row a question and group", parquet_rows):
-        question, group = required(row, "question_id", where), required(row, "adv_group", where)
+        question, group = identifier(row, "question_id", where), required(row, "adv_group", where)
         if group not in ARMS:
             raise EquipoiseError(
                 f"{where}: field adv_group: {group!r} is none of {', '.join(ARMS)}: correct or delete the row"
@@ -209,29 +211,51 @@ def equilens_figures(folder: Path, data: Path) -> dict[str, float]:
     return figures
 
 
+class _Scores(BaseModel):
+    """A released file of a city's scores: figures, and what was put in, by attribute or group."""
+
+    city: str
+    n_samples: int
+    metrics: dict[str, dict[str, Any]]
+
+
+class _Assigned(BaseModel):
+    """What such a file says of one attribute: the questions of each group."""
+
+    assigned_questions: dict[str, list[str]]
+
+
+def _read_scores(path: Path) -> _Scores:
+    return valid(_Scores, read_json(path), str(path), "give the file as it was released")
+
+
 def assigned_questions(folder: Path, city: str) -> dict[str, dict[str, list[str]]]:
     """Read which questions the release put in which group of a city, by attribute."""
-    metrics = read_json(folder / SCORES.format(study="amqa", city=city))["metrics"]
-    return {renamed_path(attribute): found["assigned_questions"] for attribute, found in metrics.items()}
+    path = folder / SCORES.format(study="amqa", city=city)
+    assigned = {
+        attribute: valid(_Assigned, found, f"{path}, {attribute}", "give the file as it was released")
+        for attribute, found in _read_scores(path).metrics.items()
+    }
+    return {renamed_path(attribute): found.assigned_questions for attribute, found in assigned.items()}
 
 
 def released_scores(path: Path, source: str) -> dict[str, Reference]:
     """Give every released score of a city; counts are exact. Empty without the file."""
     if not path.exists():
         return {}
-    scores = read_json(path)
-    place = f"{source}/{scores['city']}"
+    scores = _read_scores(path)
+    place = f"{source}/{scores.city}"
     put_in = PUT_IN[source]
     metrics = {
         group: {name: value for name, value in found.items() if name not in put_in}
-        for group, found in scores["metrics"].items()
+        for group, found in scores.metrics.items()
     }
     found: dict[str, Reference] = {}
-    for name, value in leaves(renamed({"n_samples": scores["n_samples"], **metrics}), place):
+    for name, value in leaves(renamed({"n_samples": scores.n_samples, **metrics}), place):
         four = source == "equilens" or name.endswith("/composition")
         found[name] = Reference(value, 0 if isinstance(value, int) else FOUR_PLACES if four else SIX_PLACES)
-    for attribute, group in scores["metrics"].items():
+    for attribute, group in scores.metrics.items():
         # Every question is to lie in the group that the release put it in.
         if "assigned_questions" in group:
-            found[f"{place}/{renamed_path(attribute)}/questions_in_their_group"] = Reference(scores["n_samples"], 0)
+            found[f"{place}/{renamed_path(attribute)}/questions_in_their_group"] = Reference(scores.n_samples, 0)
     return found

@@ -224,10 +224,8 @@ def read_steps(path: Path, wordings: Wordings, lexicon: Lexicon, aggregation: Ag
         counted = gender if whole or aggregation == "legacy" else None
         path_ = (counted, word, probability(row, "probability", where))
         ended.setdefault((place.template, condition), []).append(path_)
-    return [
-        fill(template, wordings.conditions[condition], "masked", attribute_ends(ended.get((template, condition), [])))
-        for template, condition in _expected(ended, wordings)
-    ]
+    summed = {sentence: attribute_ends(ended.get(sentence, [])) for sentence in _expected(ended, wordings)}
+    return _fills(path, summed, wordings)
 
 
 def phrase_end(phrase: str, lexicon: Lexicon, *, glued: bool = False) -> tuple[str, Gender | None, bool]:
@@ -283,7 +281,7 @@ def probability(row: Mapping[str, Any], name: str, where: str) -> float:
     """Read a field as a probability."""
     try:
         value = float(row[name])
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, OverflowError):
         value = float("nan")
     if not 0 <= value <= 1 + 1e-6:
         raise EquipoiseError(
@@ -308,6 +306,12 @@ def _fills(path: Path, found: Mapping[Sentence, Shares], wordings: Wordings) -> 
             raise EquipoiseError(
                 f"{path}: incomplete: {template.text!r} is missing for {condition}: give the whole file, every "
                 f"sentence with every condition of the {wordings.conditions[condition].condition_set} set"
+            )
+    for (template, condition), shares in found.items():
+        if (most := max(shares.female, shares.male, shares.unspecified)) > 1 + 1e-6:
+            raise EquipoiseError(
+                f"{path}: {template.text!r}, {condition}: probabilities of one gender add up to {most:.6f}, more than "
+                "1: correct them"
             )
     return [
         fill(template, wordings.conditions[condition], "masked", shares)

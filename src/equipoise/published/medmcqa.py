@@ -21,7 +21,7 @@ from pydantic import Field, model_validator
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Frozen
-from equipoise.core.tables import required, rows_of, valid
+from equipoise.core.tables import identifier, required, rows_of, valid
 from equipoise.core.yamlfile import load_yaml
 from equipoise.exam.subsets import CLASSES, disease_counts
 from equipoise.metrics.effects import Estimate
@@ -30,7 +30,7 @@ from equipoise.metrics.options import Measure
 from equipoise.published.catalogue import Reference, leaves
 from equipoise.published.fetch import locate
 from equipoise.questions.cities import City, load_cities
-from equipoise.questions.rows import Disease, Item
+from equipoise.questions.rows import Disease, Item, same_text
 from equipoise.text.letters import read_letter
 
 DISEASES = Path("data/medmcqa_diseases.yaml")
@@ -147,13 +147,14 @@ QuestionSet = dict[str, Question]
 class Imported:
     """Items and what became of the rows read.
 
-    Ids of rows left out because their answer is withheld or a text is empty, of questions in more than one row
-    (kept once), and of questions with the same text and options as an earlier one (kept).
+    Ids of rows left out because their answer is withheld, a text is empty or two options are alike, of questions in
+    more than one row (kept once), and of questions with the same text and options as an earlier one (kept).
     """
 
     items: list[Item]
     withheld: list[str]
     empty: list[str]
+    alike: list[str]
     repeated: list[str]
     same_text: list[str]
 
@@ -163,7 +164,7 @@ def import_items(sources: Iterable[str], mapping: DiseaseMap) -> Imported:
 
     The disease is the one that the row states, else that of its topic. An error names the file, the row and the fix.
     """
-    imported = Imported([], [], [], [], [])
+    imported = Imported([], [], [], [], [], [])
     kept: dict[str, Question] = {}
     texts: set[tuple[str, ...]] = set()
     for row in _rows(sources):
@@ -171,6 +172,8 @@ def import_items(sources: Iterable[str], mapping: DiseaseMap) -> Imported:
             imported.withheld.append(row.id)
         elif row.question is None or any(letter not in row.options for letter in CLASSES):
             imported.empty.append(row.id)
+        elif same_text(row.options):
+            imported.alike.append(row.id)
         elif row.id in kept:
             _require_same(kept[row.id], row)
             imported.repeated.append(row.id)
@@ -199,7 +202,7 @@ def read_row(row: Mapping[str, Any], where: str) -> Question:
         gold = _letter(row, where)
     return Question(
         where=where,
-        id=required(row, "id", where).strip(),
+        id=identifier(row, "id", where),
         question=asked,
         options=options,
         gold=gold,
@@ -236,7 +239,7 @@ def _published(row: Mapping[str, Any], where: str) -> tuple[dict[str, str], str 
         return options, None
     try:
         place = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         place = float("nan")
     if place not in {WITHHELD, *range(len(CLASSES))}:
         raise EquipoiseError(

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import json_value, read_text
-from equipoise.core.tables import json_rows, require_new, rows_of, table_rows
+from equipoise.core.tables import json_rows, require_new, rows_of, table_rows, valid
 from equipoise.openr1.rows import LICENCE, SOURCE, OpenR1Item
 from equipoise.published.fetch import PINNED, locate
 from equipoise.text.sentences import windows
@@ -57,17 +57,16 @@ def read_items(source: str, split: str = "test") -> Imported:
                 imported.repeated.append(name)
             else:
                 prompts.add(prompt)
-                imported.items.append(
-                    OpenR1Item(
-                        key=f"{KEY}{name}",
-                        prompt=prompt,
-                        gold_answer=answer,
-                        gold_reasoning=reasoning,
-                        source=SOURCE,
-                        revision=revision,
-                        licence=LICENCE,
-                    )
-                )
+                item = {
+                    "key": f"{KEY}{name}",
+                    "prompt": prompt,
+                    "gold_answer": answer,
+                    "gold_reasoning": reasoning,
+                    "source": SOURCE,
+                    "revision": revision,
+                    "licence": LICENCE,
+                }
+                imported.items.append(valid(OpenR1Item, item, where, "correct the row"))
     if not imported.items:
         raise EquipoiseError(f"{source}: no message with its reply: {SHAPE}")
     return imported
@@ -98,8 +97,8 @@ def _fields(row: Mapping[str, Any], where: str) -> tuple[str, str, str, tuple[st
     if "conversation" in row:
         rounds = row["conversation"]
         # Parquet gives an array, which has no truth value of its own.
-        rounds = list(rounds) if rounds is not None and not isinstance(rounds, str | dict) else []
-        first = rounds[0] if rounds else {}
+        rounds = [] if rounds is None or isinstance(rounds, str | dict) else rounds
+        first: Any = next(iter(rounds), {}) if hasattr(rounds, "__iter__") else rounds
         if not isinstance(first, dict):
             raise EquipoiseError(f"{where}: field conversation: not a list of rounds: {SHAPE}")
         name, prompt, answer = row.get("post_id"), first.get("patient"), first.get("counselor_content")
@@ -120,7 +119,7 @@ def _refuse_other_source(row: Mapping[str, Any], where: str) -> None:
     metadata = row.get("metadata")
     for table in (row, metadata if isinstance(metadata, dict) else {}):
         for name in NAMED_SOURCE:
-            if (stated := table.get(name)) is not None and stated != SOURCE:
+            if (stated := table.get(name)) is not None and not (isinstance(stated, str) and stated == SOURCE):
                 raise EquipoiseError(
                     f"{where}: field {name}: {stated!r} is not {SOURCE}: the track openr1 takes no other source; take "
                     "the row out"

@@ -1,5 +1,7 @@
 """Row types of the adversarial study (AMQA): items, their neutral form, variants and the attempts that led to them."""
 
+from collections.abc import Mapping
+from itertools import combinations
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
@@ -35,10 +37,18 @@ class Choices(Row):
     gold: Letter
 
     @model_validator(mode="after")
-    def _gold_is_an_option(self) -> Self:
+    def _one_option_is_right(self) -> Self:
         if self.gold not in self.options:
             raise ValueError(f"gold {self.gold!r} is not one of the options {', '.join(self.options)}")
+        if alike := same_text(self.options):
+            raise ValueError(f"options {' and '.join(alike)} have the same text")
         return self
+
+
+def same_text(options: Mapping[str, str]) -> tuple[str, str] | None:
+    """Find two options with one text, whatever its spaces and capitals: a letter would not tell which is meant."""
+    plain = {letter: " ".join(text.split()).casefold() for letter, text in options.items()}
+    return next((pair for pair in combinations(plain, 2) if plain[pair[0]] == plain[pair[1]]), None)
 
 
 class Question(AdversarialRow, Choices):
