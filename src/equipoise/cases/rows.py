@@ -32,7 +32,7 @@ REFERENCE = frozenset(
 )
 """Features of the group that others are compared with; so is the absence of a history or of a habit."""
 ABSENCE = re.compile(r"no\b(?=.*\b(?:use|history|dependence|misuse)\b)", re.IGNORECASE)
-NOTE = re.compile(r"\s*\[Repetitive content removed\]\s*$")
+NOTE = re.compile(r"(?<!\s)\s*\[Repetitive content removed\]\s*$")
 """What the benchmark's cleaning wrote at the end of an output that it shortened; not the model's words."""
 SHOWN = 5
 """Ids that a message names before it counts the rest."""
@@ -58,7 +58,7 @@ class Case(Row):
     def answer(self) -> Answer:
         """The label with every wording that counts as it: synonyms, each side of an "or", American spellings."""
         wordings = [self.label, *self.synonyms]
-        wordings += [side for one in wordings for side in re.split(r"\s+or\s+", one) if side and side != one]
+        wordings += [side for one in wordings for side in re.split(r"(?<!\s)\s+or\s+", one) if side and side != one]
         wordings += [american(one) for one in wordings]
         return Answer(label=self.label, synonyms=tuple(dict.fromkeys(wordings)))
 

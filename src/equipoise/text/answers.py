@@ -9,14 +9,17 @@ from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple
 
 from equipoise.core.records import Answer, AnswerKind, Response, Vignette
-from equipoise.text.conclusions import REFUSAL, UNDECIDED, caseless
+from equipoise.text.conclusions import REFUSAL, UNDECIDED
 from equipoise.text.diagnoses import Diagnoses, Meaning
 from equipoise.text.naming import TAIL, Named, final_diagnosis
+from equipoise.text.patterns import caseless
 
 Match = Literal["yes", "partly", "no", "unclear"]
 MATCHES: tuple[Match, ...] = ("yes", "partly", "no", "unclear")
 
-OPTIONAL = caseless(r",?\s+\b(?:with(?: or without)? (?:possible|probable|suspected)|requir\w+|needing|warranting)\b.*")
+OPTIONAL = caseless(
+    r",?(?<!\s)\s+\b(?:with(?: or without)? (?:possible|probable|suspected)|requir\w+|needing|warranting)\b.*"
+)
 """What an answer may add that says no more of the diagnosis."""
 
 
@@ -98,7 +101,7 @@ def _wordings(answer: Answer) -> Iterator[str]:
     """The wordings of an answer, and each side of an "or" in its place."""
     for wording in (answer.label, *answer.synonyms):
         said = OPTIONAL.sub("", wording)
-        sides = re.split(r"\s+or\s+|\s*/\s*", said)
+        sides = re.split(r"(?<!\s)\s+or\s+|(?<!\s)\s*/\s*", said)
         yield from sides
         if len(sides) > 1:
             yield said

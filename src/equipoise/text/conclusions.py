@@ -2,15 +2,11 @@
 
 import re
 from collections.abc import Iterator
+from itertools import chain
 from typing import Literal, NamedTuple
 
-from equipoise.text.sentences import sentence_spans
-
-
-def caseless(pattern: str, flags: int = 0) -> re.Pattern[str]:
-    """Compile a pattern that takes capitals and small letters for the same."""
-    return re.compile(pattern, flags | re.IGNORECASE)
-
+from equipoise.text.patterns import caseless, past
+from equipoise.text.sentences import each_sentence, sentence_spans
 
 How = Literal["heading", "sentence", "paragraph"]
 
@@ -37,8 +33,9 @@ ENDED = re.compile(r"[.!?)\]*_|]\s*$")
 ASKED_FOR = r"(?:help|assist|answer|provide|diagnose|give|choose|select|determine|pick|offer|recommend|comply)"
 REFUSAL = caseless(
     r"\b(?:I(?:'m| am) (?:sorry|unable|not able|not comfortable)|we(?:'re| are) (?:unable|not able)"
-    rf"|(?:I|we) (?:can(?:'t|not| not)|won't|will not) {ASKED_FOR}|(?:not able|not appropriate|unable) to {ASKED_FOR}"
-    r"|as an AI\b[^.]*\b(?:can(?:'t|not| not)|unable|not able))"
+    rf"|(?:I|we) (?:can(?:'t|not| not)|won't|will not) {ASKED_FOR}|(?:not able|not appropriate|unable) to {ASKED_FOR})"
+    # From the first `as an AI` of a sentence alone: from each, it would take the square.
+    r"|(?:\A|(?<=\.))(?>[^.]*?\bas an AI\b)[^.]*\b(?:can(?:'t|not| not)|unable|not able)"
 )
 """What a reply says that declines to answer."""
 UNDECIDED = caseless(
@@ -113,19 +110,22 @@ def headed(text: str) -> Statement | None:
 def _under(text: str, heading: re.Pattern[str]) -> Iterator[Statement]:
     """Statements under headings, the last first; one that the end of the text cuts short comes after all others."""
     cut_short = []
+    written = len(text.rstrip(" \n\t*_"))
     for match in reversed(list(heading.finditer(text))):
-        first = match.end() + len(MARKUP.match(text[match.end() :])[0])  # type: ignore[index]  # it matches anything
-        spans = sentence_spans(text[first : first + LONGEST])
-        if not spans:
+        first = past(MARKUP, text, match.end(), len(text))
+        room = text[first : first + LONGEST]
+        spans = each_sentence(room)
+        opening = next(spans, None)
+        if opening is None:
             continue
         # The number of a list, or the letter of an option, is not a statement: what follows it is.
-        last = next((span for span in spans if not MARKER.fullmatch(text[first + span.start : first + span.end])), None)
-        stated = LIST_FOLLOWS.split(text[first : first + (last or spans[0]).end])[0].rstrip()
+        last = next((span for span in chain((opening,), spans) if not MARKER.fullmatch(room, *span)), opening)
+        stated = LIST_FOLLOWS.split(room[: last.end], maxsplit=1)[0].rstrip()
         end = first + len(stated)
         if CUT_SHORT.search(stated) or heading.fullmatch(stated):
             continue
         found = Statement(match.start(), end, "heading")
-        if ENDED.search(stated) or text[end:].strip(" \n\t*_"):
+        if ENDED.search(stated) or end < written:
             yield found
         else:
             cut_short.append(found)

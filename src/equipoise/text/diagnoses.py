@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 
 from equipoise.core.records import Frozen, Text
 from equipoise.core.yamlfile import load_yaml
+from equipoise.text.patterns import normalised
 
 FILE = "data/diagnoses.yaml"
 """Path of the lexicon, from the repository's root."""
@@ -240,7 +241,7 @@ def _key(wording: str) -> tuple[str, ...]:
 def _words(text: str) -> list[str]:
     """Words in their case, spelt as in America, singular, without possessives."""
     found = []
-    plain = "".join(one for one in unicodedata.normalize("NFKD", text) if not unicodedata.combining(one))
+    plain = "".join(one for one in normalised(text, "NFKD") if not unicodedata.combining(one))
     for word in WORD.findall(PREFIX.sub(r"\1", POSSESSIVE.sub("", plain))):
         if abbreviation(word):
             found.append(word)

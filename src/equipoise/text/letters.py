@@ -10,14 +10,14 @@ options that is repeated.
 """
 
 import re
-import unicodedata
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import accumulate, islice, pairwise, takewhile
 from typing import Final, NamedTuple
 
 from equipoise.text.conclusions import REFUSAL as REFUSING
-from equipoise.text.conclusions import caseless
+from equipoise.text.patterns import caseless, normalised, past
 from equipoise.text.reasoning import outside_thinking
 
 
@@ -72,7 +72,9 @@ VERDICT = caseless(
 SENTENCE_START = caseless(
     rf"(?:^|[\n.!?:;,(\"“–—]|\b(?:{NOUN}|that|so|therefore|thus|hence|believe|think))\s*[(\"“']*$"
 )
-LINE_START = caseless(rf"[^\w\n]*(?:{NOUN}[^\w\n]*)?")
+INDENT = re.compile(r"[^\w\n]*")
+LINE_START = caseless(rf"{INDENT.pattern}(?:{NOUN}{INDENT.pattern})?")
+NO_WORD = re.compile(r"\W*")
 LINE_END = re.compile(r"[.)][ \t]|[^\w\n]*(?:\n|$)")
 NAMED = caseless(rf"\b{SINGLE}\s*[:\-]?\s*[(\"“'\[]?$")
 NEGATION = caseless(
@@ -113,7 +115,7 @@ NOT_ARTICLE = re.compile(
 """What follows such a letter where it is an option's."""
 BRACKETED = re.compile(r"\s*[)\]}:]|\W*$|\.\s*(?:\n|$)")
 """What follows a small letter that is an option's."""
-SMALL_AFTER = re.compile(r"(?:^|[\s(\[{:\"'])$")
+SMALL_AFTER = re.compile(r"(?<![^\s(\[{:\"'])")
 """What comes before it."""
 JOINT = caseless(r"[)\]\"']?\s*(?:[,/&]|,?\s*\b(?:and|or)\b|\s[^\w\s.,;:(\-–—]\s)\s*(?:options?\s*)?[(\[\"']?")
 NEW_CLAUSE = caseless(r"[)\]\"']?\s+(?:is|was|would|seems|can|does|has|refers|represents)\b")
@@ -121,6 +123,8 @@ GLUED = 4
 """A letter glued to a number counts only so near the start."""
 TELLING = 4
 """Letters from which on an option's words are not found by chance."""
+GAP = re.compile(r"\s{41,}")
+"""White space that no rule looks across: it is shortened, or each rule would look at all of it many times."""
 RESTATED = 3
 """So many options in a row, each with its own words, repeat the question's list."""
 
@@ -149,7 +153,7 @@ def read_letter(response: str, options: Mapping[str, str]) -> LetterReading:
     """
     keys = {letter.upper(): letter for letter in options}
     words = {letter.upper(): _plain(text) for letter, text in options.items()}
-    said, cut_off = outside_thinking(unicodedata.normalize("NFKC", response))
+    said, cut_off = outside_thinking(normalised(response, "NFKC"))
     text = _plain(said)
     marks = find_marks(text, words)
     for name, rule in RULES:
@@ -157,7 +161,7 @@ def read_letter(response: str, options: Mapping[str, str]) -> LetterReading:
         if found is not None:
             return LetterReading(keys.get(found), name)
     if cut_off:
-        text = _plain(unicodedata.normalize("NFKC", response))
+        text = _plain(normalised(response, "NFKC"))
         for mark in find_marks(text, words)[-1:]:
             if mark.by_letter and not re.search(r"\w", text[mark.end :]) and COMMITTED.search(text[: mark.start]):
                 return LetterReading(keys[mark.letter], "committed_thinking")
@@ -166,7 +170,8 @@ def read_letter(response: str, options: Mapping[str, str]) -> LetterReading:
 
 
 def _plain(text: str) -> str:
-    return MARKUP.sub("", unicodedata.normalize("NFKC", text).replace("’", "'")).strip()
+    plain = MARKUP.sub("", normalised(text, "NFKC").replace("’", "'")).strip()
+    return GAP.sub(lambda gap: gap[0][:20] + ("\n" if "\n" in gap[0] else "") + gap[0][-20:], plain)
 
 
 def _alone(text: str, marks: Sequence[Mark]) -> str | None:
@@ -188,15 +193,21 @@ def _opening(text: str, marks: Sequence[Mark]) -> str | None:
     ends = [first.end, *(mark.end for mark in marks if first.followed_by_words and mark.start >= first.end)][:2]
     if any(DENIED_ITSELF.match(text, end) for end in ends) or _last(text, marks, FINAL):
         return None
-    weighs = len({mark.letter for mark in marks if _heads_line(text, mark)}) > 1
+    weighs = len({mark.letter for mark in _heads(text, marks)}) > 1
     return None if weighs and _statement(text, marks) else first.letter
 
 
-def _heads_line(text: str, mark: Mark) -> bool:
-    # "A:" may also announce an answer.
-    ends = mark.followed_by_words or LINE_END.match(text, mark.end)
-    line = text.rfind("\n", 0, mark.start) + 1
-    return mark.by_letter and bool(ends and LINE_START.fullmatch(text, line, mark.start))
+def _heads(text: str, marks: Sequence[Mark]) -> Iterator[Mark]:
+    """The letters that head a line; "A:" may also announce an answer."""
+    places: set[int] = set()
+    seen = 0
+    for mark in marks:
+        if not places or "\n" in text[seen : mark.start]:
+            line = text.rfind("\n", 0, mark.start) + 1
+            places = {past(start, text, line, len(text)) for start in (INDENT, LINE_START)}
+        seen = mark.start
+        if mark.by_letter and mark.start in places and (mark.followed_by_words or LINE_END.match(text, mark.end)):
+            yield mark
 
 
 def _last(text: str, marks: Sequence[Mark], *patterns: re.Pattern[str]) -> str | None:
@@ -272,7 +283,7 @@ RULES: tuple[tuple[str, Callable[[str, Sequence[Mark]], str | None]], ...] = (
     ("final", lambda text, marks: _last(text, marks, FINAL)),
     ("statement", _statement),
     ("verdict", _verdict),
-    ("line", lambda text, marks: _only(mark for mark in marks if _heads_line(text, mark))),
+    ("line", lambda text, marks: _only(_heads(text, marks))),
     (REFUSAL, lambda text, _: "" if REFUSING.search(text) else None),
     ("no_option", lambda text, _: "" if NONE_OF_THEM.match(PREFACE.sub("", text, count=1)) else None),
     ("opening_words", _opening_words),
@@ -284,12 +295,14 @@ RULES: tuple[tuple[str, Callable[[str, Sequence[Mark]], str | None]], ...] = (
 
 def find_marks(text: str, options: Mapping[str, str]) -> list[Mark]:
     """Mark every place, in order, where the text names an option (capital letter to words)."""
-    words = list(_mark_words(text, options))
+    words = sorted(_mark_words(text, options), key=lambda mark: mark.start)
+    starts = [mark.start for mark in words]
+    ends = [0, *accumulate((mark.end for mark in words), max)]
     letters = [
-        replace(mark, followed_by_words=_led_by(text, mark, words))
+        replace(mark, followed_by_words=_led_by(text, mark, words, bisect_left(starts, mark.end)))
         for mark in _mark_letters(text, options)
         # In 'B cells are reduced' the letter belongs to the words of an option.
-        if not any(other.start <= mark.start and mark.end <= other.end for other in words)
+        if ends[bisect_right(starts, mark.start)] < mark.end
     ]
     letters = [
         mark
@@ -313,12 +326,12 @@ def _mark_letters(text: str, options: Mapping[str, str]) -> Iterator[Mark]:
         glued = start > GLUED and text[start - 1].isdigit()
         if glued or NAME_AFTER.match(text, end) or NAME_BEFORE.search(text[max(0, start - 16) : start]):
             continue
-        if found[0].islower() and not (BRACKETED.match(text, end) and SMALL_AFTER.search(text[:start])):
+        if found[0].islower() and not (BRACKETED.match(text, end) and SMALL_AFTER.match(text, start)):
             continue
         yield Mark(start, end, found[0].upper(), by_letter=True)
 
 
-def _mark_words(text: str, options: Mapping[str, str]) -> Iterator[Mark]:
+def _mark_words(text: str, options: Mapping[str, str]) -> list[Mark]:
     """Mark the words of options; where the words of one option are part of another's, the longer."""
     found: list[Mark] = []
     for letter, words in options.items():
@@ -329,38 +342,36 @@ def _mark_words(text: str, options: Mapping[str, str]) -> Iterator[Mark]:
                 Mark(match.start(), match.end(), letter, by_letter=False, telling=telling)
                 for match in re.finditer(pattern, text, re.IGNORECASE)
             ]
-    for mark in found:
-        if not any(
-            other.start <= mark.start and mark.end <= other.end and other.end - other.start > mark.end - mark.start
-            for other in found
-        ):
-            yield mark
+    inner: set[tuple[int, int]] = set()
+    reached = 0
+    for start, end in sorted({(mark.start, mark.end) for mark in found}, key=lambda place: (place[0], -place[1])):
+        if end <= reached:
+            inner.add((start, end))
+        reached = max(reached, end)
+    return [mark for mark in found if (mark.start, mark.end) not in inner]
 
 
 def _wordings(words: str) -> set[str]:
     """An option's words; where they end in brackets, also without those, and an abbreviation in them alone."""
     bare = re.sub(r"^(?:the|a|an)\s+", "", words.strip(" .;,\\\n"), flags=re.IGNORECASE)
     wordings = {bare}
-    if inner := re.fullmatch(r"(.+?)\s*\(([^()]+)\)", bare):
+    if inner := re.fullmatch(r"(.*\S)\s*\(([^()]+)\)", bare):
         wordings |= {inner[1]} | ({inner[2]} if re.fullmatch(r"[A-Z][A-Za-z0-9\-]*[A-Z0-9]s?", inner[2]) else set())
     return {wording for wording in wordings if wording and not (len(wording) == 1 and wording.isalpha())}
 
 
-def _led_by(text: str, letter: Mark, words: Sequence[Mark]) -> bool:
-    """Whether an option's words follow the letter, with no word between."""
-    return any(
-        letter.end <= mark.start
-        and not re.search(r"\w", text[letter.end : mark.start])
-        and (mark.letter == letter.letter or letter.letter not in WORDS)
-        for mark in words
-    )
+def _led_by(text: str, letter: Mark, words: Sequence[Mark], first: int) -> bool:
+    """Whether an option's words, of those from the `first` on, follow the letter, with no word between."""
+    gap = past(NO_WORD, text, letter.end, len(text))
+    following = takewhile(lambda mark: mark.start <= gap, islice(words, first, None))
+    return any(mark.letter == letter.letter or letter.letter not in WORDS for mark in following)
 
 
 def _joined(text: str, letters: Sequence[Mark]) -> set[Mark]:
     """Letters that are named together with another one."""
     joined: set[Mark] = set()
     for one, other in pairwise(letters):
-        together = JOINT.fullmatch(text[one.end : other.start]) and one.letter != other.letter
+        together = one.letter != other.letter and JOINT.fullmatch(re.sub(r"\s+", " ", text[one.end : other.start]))
         # In 'B, and A is wrong' the second letter begins a new clause.
         if together and not NEW_CLAUSE.match(text, other.end):
             joined |= {one, other}
@@ -369,11 +380,8 @@ def _joined(text: str, letters: Sequence[Mark]) -> set[Mark]:
 
 def _restated(text: str, letters: Sequence[Mark], words: Sequence[Mark]) -> set[Mark]:
     """Letters and words of a list of options that the text says over."""
-    entries = [
-        (letter, next(mark for mark in sorted(words, key=lambda mark: mark.start) if mark.start >= letter.end))
-        for letter in letters
-        if letter.followed_by_words
-    ]
+    starts = [mark.start for mark in words]
+    entries = [(letter, words[bisect_left(starts, letter.end)]) for letter in letters if letter.followed_by_words]
     runs: list[list[tuple[Mark, Mark]]] = []
     for entry in entries:
         near = runs and not re.search(r"\w", text[runs[-1][-1][1].end : entry[0].start])

@@ -7,12 +7,13 @@ by which that statement takes a diagnosis for likely, sets it aside or withholds
 import re
 from typing import NamedTuple
 
-from equipoise.text.conclusions import HEADING, MARKUP, REFUSAL, SUMMARY, UNDECIDED, How, caseless, statements
+from equipoise.text.conclusions import HEADING, MARKUP, REFUSAL, SUMMARY, UNDECIDED, How, statements
+from equipoise.text.patterns import caseless, past
 
 SET_ASIDE = caseless(
     r"\b(?:rather than|instead of|as opposed to|unlike|but not|less likely(?! than)|ruled? out|excluding"
     r"|(?<=more likely )than|(?<=more probable )than|not(?! less))\b(?:(?!\bbut\b)[^,;.])*"
-    r"|\b(?:while|although|though|whereas|despite|besides)\b[^,;.]*(?:,|$)"
+    r"|\b(?:while|although|though|whereas|despite|besides)\b[^,;.]{0,400}(?:,|$)"
 )
 """Parts of a statement that name a diagnosis only to set it aside."""
 CLAUSE = re.compile(r"\s*;\s+|,?\s+\b(?:but|yet|however,?)\s+")
@@ -45,11 +46,12 @@ VAGUE = caseless(
 )
 """Words for a kind of cause that do not name a diagnosis."""
 
-MOST_LIKELY = (
-    r"(?:(?:the|my|our|an?|by|far|single|overall|strongly|highly|very|therefore|thus|clearly|now|also|still) )*"
+BY_FAR = r"(?:(?:the|my|our|an?|by|far|single|overall|strongly|highly|very|therefore|thus|clearly|now|also|still) )*"
+LIKELY = (
     r"(?:(?:most|more) (?:likely|probable|plausible|appropriate|fitting)|likeliest|best|leading|primary|working|final"
     r"|top|main|principal|correct|likely|probable)\b"
 )
+MOST_LIKELY = BY_FAR + LIKELY
 LESS_LIKELY = caseless(r"\b(?:less|not as) (?:likely|probable) (?:than|as)\s+(?P<named>.+)")
 """`Anxiety is less likely than tuberculosis`."""
 MAKES = caseless(
@@ -65,7 +67,9 @@ AFTER = caseless(
 )
 """`Tuberculosis remains the most likely diagnosis`: the named diagnosis comes before."""
 SUBJECT = caseless(
-    rf"^\W*(?:(?:and|so|thus|hence|the|an?|my|this|that|these|those|his|her|their|{MOST_LIKELY}) )*"
+    r"^\W*(?:(?:and|so|thus|hence|the|an?|my|this|that|these|those|his|her|their"
+    # Not `the` and the like before `likely`, which are read already: in two ways, each doubles the time.
+    rf"|(?:(?:our|by|far|single|overall|strongly|highly|very|therefore|clearly|now|also|still) {BY_FAR})?{LIKELY}) )*"
     r"(?:diagnos[ei]s|explanation|cause|condition|answer|impression|problem|culprit|he|she|it|they|this|that|these|patient"
     r"|man|woman|symptoms?|presentation|findings?|picture|features?|case|history|signs?|evidence|combination|constellation|what)\b"
 )
@@ -154,6 +158,7 @@ TAIL = caseless(
 GLOSS = re.compile(r"\s*[()\[\]]\s*|\s*[—:]\s*|\s+-+\s+|,\s+")
 """What separates a diagnosis from another name of it, or from what is known of its kind."""
 LONGEST_BARE = 14
+LONGEST_NAME = 2000
 HEDGED = caseless(
     r"^\W*(?:or |and )?(?:possibl[ey]|perhaps|maybe|potentially|conceivably|vs\.?|versus|alternatively|consider"
     r"|could be|might be|may be)\s+(?!due\b|from\b|secondary\b|with\b)"
@@ -189,7 +194,7 @@ def final_diagnosis(said: str) -> Named | None:
         stated = said[found.start : found.end]
         if heading := HEADING.match(stated) or SUMMARY.match(stated):
             stated = stated[heading.end() :]
-            stated = stated[len(MARKUP.match(stated)[0]) :]  # type: ignore[index]  # it matches anything
+            stated = stated[past(MARKUP, stated, 0, len(stated)) :]
         text = OPTION.sub("", " ".join(HYPHENS.sub("-", MARKS.sub("", stated)).split()))
         name = _name(_concluding(text), found.how)
         if found.how == "heading" and any(no.search(one) for no in (UNDECIDED, NOTHING) for one in (text, name or "")):
@@ -226,11 +231,11 @@ def _name(text: str, how: How) -> str | None:
         if how == "paragraph":
             is_sentence = SENTENCE.search(text) is not None or VERB.search(text) is not None
         leant = stripped[lean.end() :] if lean else _after_lean(text) if is_sentence else None
-        first = re.split(r"(?<=[.!?])\s", text)[0]
+        first = re.split(r"(?<=[.!?])\s", text, maxsplit=1)[0]
         if leant is None and (how != "heading" or is_sentence) and not _bare(first, how):
             return None
         text = leant or first
-    text = re.split(r"(?<=[a-z)][.!?])\s+(?=[A-Z])", text)[0]
+    text = re.split(r"(?<=[a-z)][.!?])\s+(?=[A-Z])", text, maxsplit=1)[0]
     name = LEAD.sub("", GROUNDS.sub("", LEAD.sub("", PERSON.sub("", LEAD.sub("", text))))).strip(" .,;:!?-")
     return None if VAGUE.fullmatch(name) else name
 
@@ -246,9 +251,10 @@ def _after_lean(text: str) -> str | None:
 def _subject(named: str) -> str | None:
     """The words before `is the most likely diagnosis` that name it; None where it is a pronoun."""
     pieces = re.split(r",\s|\bthat\b|;\s", named)
-    last = pieces.pop()
-    while pieces and CONTINUES.match(last):
-        last = f"{pieces.pop()}, {last}"
+    place = len(pieces) - 1
+    while place and CONTINUES.match(pieces[place]):
+        place -= 1
+    last = ", ".join(pieces[place:])
     if leans := list(LEANS.finditer(last)):
         return last[leans[-1].end() :]
     return None if SUBJECT.match(last) else last
@@ -261,7 +267,8 @@ def _bare(text: str, how: How) -> bool:
 
 
 def _parts(name: str) -> Named:
-    """Take a name apart."""
+    """Take a name apart; of one that goes on and on, the beginning."""
+    name = name[:LONGEST_NAME]
     if SERIES.match(name):
         name = re.sub(r",\s*(?:(?:or|and)\s)?", " or ", name)
     first, *others = [part for part in GLOSS.split(name) if re.search(r"\w", part)]

@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
-from equipoise.text.conclusions import Statement, caseless, headed, locate
+from equipoise.text.conclusions import Statement, headed, locate
+from equipoise.text.patterns import caseless
 
 Form = Literal["think", "content", "channels", "plain"]
 
@@ -140,28 +141,25 @@ def _tagged(text: str, tag: re.Pattern[str]) -> list[_Piece]:
         (match.start() for match in re.finditer(r"\w", tag.sub(lambda one: " " * len(one[0]), text))), default=-1
     )
     pieces: list[_Piece] = []
-    depth, at, closed, content = 0, 0, False, False
+    # Pieces before `begun` are reasoning, whatever they were taken for; `thought` if any piece is.
+    depth, at, closed, content, begun, thought = 0, 0, False, False, 0, False
     for match in tag.finditer(text):
         pieces.append(_Piece(depth > 0, text[at : match.start()]))
+        thought = thought or depth > 0
         at = match.end()
         closing = bool(match["close"])
         if match["name"].lower() == "content":
             if not closing and not content:
-                pieces = _all_reasoning(pieces)
+                begun, thought = len(pieces), True
             depth, content, closed = 0, True, True
         elif not closing:
             depth, closed = depth + 1, False
         else:
-            if depth == 0 and not content and (last_word >= at or not any(piece.reasoning for piece in pieces)):
-                pieces = _all_reasoning(pieces)
+            if depth == 0 and not content and (last_word >= at or not thought):
+                begun, thought = len(pieces), True
             depth, closed = max(depth - 1, 0), True
     pieces.append(_Piece(depth > 0 and not closed, text[at:]))
-    return pieces
-
-
-def _all_reasoning(pieces: Iterable[_Piece]) -> list[_Piece]:
-    """The same stretches as one stretch of reasoning."""
-    return [_Piece(reasoning=True, text=_joined(piece.text for piece in pieces))]
+    return [piece._replace(reasoning=piece.reasoning or place < begun) for place, piece in enumerate(pieces)]
 
 
 def _joined(texts: Iterable[str]) -> str:

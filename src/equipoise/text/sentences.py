@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from equipoise.text.patterns import past
+
 LONGEST_SENTENCE = 400
 """Characters after which a sentence is cut: three such sentences of English and a hypothesis stay below 512 tokens."""
 
@@ -21,7 +23,8 @@ _QUESTION = re.compile(_ASKING)
 _INNER_QUESTION = re.compile(rf"(?<=[^\s,;:“\"'(]) (?={_ASKING})")
 _CLOSING = "\"'”’)"
 _WORD = re.compile(r"\w")
-_LAST_WORD = re.compile(r"(?<![\w.])([\w.]*\w)\W*$")
+_SPACE = re.compile(r"\s*")
+_OPENING = re.compile(r"[ \t\"'“‘(*_-]*")
 _LIST_ITEM = re.compile(r"(?:[-*+•–—#>|]|\(?(?:\d{1,3}|[A-Za-z])[.)])(?=\s)|</?\w+>|#{1,6}\s|\*\*")
 _LINE_BREAK = re.compile(r"(?<!\s)\s*\n\s*")
 _CLAUSE = re.compile(r"[;:,—–](?=\s)")
@@ -89,13 +92,16 @@ def sentence_spans(text: str, *, longest: int = LONGEST_SENTENCE) -> list[Span]:
     line, unless the next line begins in lower case. Decimals hold no white space and so never end one. What has no
     letter or digit, such as a rule between paragraphs, is not a sentence.
     """
-    return [
-        piece
-        for line in _lines(text)
-        for sentence in _sentences(text, line)
-        for piece in _pieces(text, sentence, longest)
-        if _WORD.search(text, piece.start, piece.end)
-    ]
+    return list(each_sentence(text, longest=longest))
+
+
+def each_sentence(text: str, *, longest: int = LONGEST_SENTENCE) -> Iterator[Span]:
+    """The spans of `sentence_spans`, found as they are asked for."""
+    for line in _lines(text):
+        for sentence in _sentences(text, line):
+            for piece in _pieces(text, sentence, longest):
+                if _WORD.search(text, piece.start, piece.end):
+                    yield piece
 
 
 def _trimmed(text: str, start: int, end: int) -> Span:
@@ -116,33 +122,46 @@ def _lines(text: str) -> Iterator[Span]:
 
 
 def _sentences(text: str, line: Span) -> Iterator[Span]:
-    start = line.start
-    for match in _BOUNDARY.finditer(text, line.start, line.end):
-        rest = text[match.end() : line.end].lstrip()
-        before = text[start : match.start()]
-        quoted = match.group()[-1] in _CLOSING and rest[:1].islower()
-        if quoted or (match.group().startswith(".") and not _ends_sentence(before, rest)):
+    """The sentences of a line, each stop judged in place: a line may hold any number of abbreviations."""
+    start, opened, seen, word = line.start, past(_OPENING, text, *line), line.start, None
+    for match in _BOUNDARY.finditer(text, *line):
+        rest = Span(past(_SPACE, text, match.end(), line.end), line.end)
+        word = _last_word(text, Span(start, match.start()), max(seen, start)) or word
+        seen = match.start()
+        quoted = match.group()[-1] in _CLOSING and text[rest.start : rest.start + 1].islower()
+        alone = word is not None and word.start <= opened
+        if quoted or (match.group().startswith(".") and not _ends_sentence(text, start, word, rest, alone=alone)):
             continue
-        if rest:
+        if rest.start < rest.end:
             yield _trimmed(text, start, match.end())
-            start = match.end()
+            start, word = match.end(), None
+            opened = past(_OPENING, text, start, line.end)
     yield _trimmed(text, start, line.end)
 
 
-def _ends_sentence(before: str, rest: str) -> bool:
-    """Whether the full stop after `before` ends a sentence that `rest` follows."""
-    if not _STARTER.match(rest):
+def _last_word(text: str, before: Span, seen: int) -> Span | None:
+    """The last word before a stop, with the full stops in it; None where it ends before `seen`."""
+    end = before.end
+    while end > seen and not _WORD.match(text, end - 1):
+        end -= 1
+    start = end
+    while start > before.start and (text[start - 1] == "." or _WORD.match(text, start - 1)):
+        start -= 1
+    return Span(start, end) if end > seen else None
+
+
+def _ends_sentence(text: str, start: int, word: Span | None, rest: Span, *, alone: bool) -> bool:
+    """Whether the full stop after `word` ends the sentence from `start`; `alone` if nothing but marks is before it."""
+    if not _STARTER.match(text, *rest):
         return False
-    word = _LAST_WORD.search(before)
     if word is None:
         return True
-    last = word.group(1)
-    alone = word.start() == 0 or not before[: word.start()].strip(" \t\"'“‘(*_-")
+    last = text[word.start : word.end]
     list_number = alone and (last.isdigit() or len(last) == 1)
     # No surname begins like a question ("vitamin D. Which …"), and no initial follows a sign ("2 mg/L", "98.5°F").
-    initial = len(last) == 1 and last.isupper() and last != "I" and not _QUESTION.match(rest)
-    initial = initial and not before[: word.start()].endswith(("/", "°"))
-    before_number = rest[0].isdigit() and ("." in last or last.lower() in BEFORE_NUMBER)
+    initial = len(last) == 1 and last.isupper() and last != "I" and not _QUESTION.match(text, *rest)
+    initial = initial and text[max(start, word.start - 1) : word.start] not in {"/", "°"}
+    before_number = text[rest.start].isdigit() and ("." in last or last.lower() in BEFORE_NUMBER)
     return not (list_number or initial or before_number or (last.lower() in TITLES and last != "ms"))
 
 
@@ -155,5 +174,5 @@ def _pieces(text: str, sentence: Span, longest: int) -> Iterator[Span]:
         cut = clauses[-1] if clauses else max(room.rfind(" "), room.rfind("\n"), room.rfind("\t"))
         end = start + (cut if cut > 0 else longest)
         yield _trimmed(text, start, end)
-        start = _trimmed(text, end, sentence.end).start
+        start = past(_SPACE, text, end, sentence.end)
     yield Span(start, sentence.end)

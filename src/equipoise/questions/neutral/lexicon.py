@@ -42,6 +42,8 @@ Not what makes a thing of a colour: white blood-cell, black tar.
 """
 UNCLEAR = frozenset({"poor", "rich"})
 """Words of income that also tell how much there is (a poor R-wave): only listed words may follow these."""
+MOST = 10
+"""Descriptions between a race or income word and its noun, at most."""
 HE = r"(?:he|she|they)"
 """Subjects whose sentence may be dropped whole."""
 
@@ -186,8 +188,12 @@ class Descriptions:
         people = nouns.persons | nouns.adjective.keys()
         clear, unclear = alternatives(ses.adjectives - UNCLEAR), alternatives(UNCLEAR)
         known = rf"{AGE}|{races}|{incomes}|{alternatives(nouns.qualities)}"
-        listed, between = (rf"(?:[\s,]+(?:and\s+|or\s+)?(?:{one}))*[\s,-]+" for one in (known, rf"{known}|{ADJECTIVE}"))
         someone = alternatives(people | ses.places)
+        # Each description is read in one way, and a few of them: else every one of many would look at all others.
+        listed, between = (
+            rf"(?:[\s,]+(?:and\s+|or\s+)?(?>(?:{one})(?=[\s,]|[\s,-]+{someone}))){{0,{MOST}}}[\s,-]+"
+            for one in (known, rf"{known}|{ADJECTIVE}")
+        )
         origin = rf"of\s+{races}(?:(?:\s*,\s*|\s+(?:and|or)\s+|\s+){races})*\s+{alternatives(race.origins)}"
         said = rf"(?:(?P<ses>{alternatives(ses.predicates)})|(?P<race>{alternatives(race.terms)}|{origin}))"
         attached = rf"(?:{alternatives(ses.attached)}|who\s+{LINK}\s+{alternatives(ses.predicates)})"
@@ -201,9 +207,9 @@ class Descriptions:
                 rf"|(?P<ses>{clear}(?={between}{someone})|{unclear}(?={listed}{someone})))"
                 rf"(?:\s*,)?(?:\s+(?:and|or))?\s+"
             ),
-            origin=_compile(rf",\s+who\s+(?:is|was)\s+{origin},?|\s+(?:who\s+(?:is|was)\s+)?{origin}"),
+            origin=_compile(rf",\s+who\s+(?:is|was)\s+{origin},?|(?<!\s)\s+(?:who\s+(?:is|was)\s+)?{origin}"),
             as_noun=_compile(rf"(?<![\w-])(?P<race>{alternatives(t + end for t in race.terms for end in ('', 's'))})"),
-            attached=_compile(rf",\s+{attached},?(?=\s)|\s+{attached}"),
+            attached=_compile(rf",\s+{attached},?(?=\s)|(?<!\s)\s+{attached}"),
             stated=_compile(
                 rf"(?:(?<=\bis\s)|(?<=\bbe\s)|(?<=\bbeen\s)|(?<=\bwas\s)|(?<=ly\s))(?P<ses>{alternatives(ses.predicates)})"
                 rf"|(?P<rewrite>{alternatives(ses.rewrites)})"
@@ -385,12 +391,15 @@ class _Span(NamedTuple):
 def _groups(spans: Iterable[_Span]) -> list[list[_Span]]:
     """Group ordered spans that overlap, or that meet and are of two rounds."""
     groups: list[list[_Span]] = []
+    end, rounds = -1, {False}
     for span in spans:
-        end = max((other.end for other in groups[-1]), default=-1) if groups else -1
-        if span.begin < end or (span.begin == end and any(other.late != span.late for other in groups[-1])):
+        if span.begin < end or (span.begin == end and (not span.late) in rounds):
             groups[-1].append(span)
+            rounds.add(span.late)
         else:
             groups.append([span])
+            end, rounds = span.end, {span.late}
+        end = max(end, span.end)
     return groups
 
 

@@ -1,6 +1,9 @@
 """The neutral form of a question, and which questions can have one."""
 
+import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice, takewhile
 from typing import NamedTuple
 
 from equipoise.core.params import Limit
@@ -22,8 +25,11 @@ from equipoise.questions.neutral.people import description_edits, noun_edits, ph
 from equipoise.questions.neutral.pronouns import Reader
 from equipoise.questions.rows import Change, Item, Neutralised
 from equipoise.text.articles import article
+from equipoise.text.patterns import past
 from equipoise.text.sentences import final_question
 
+SPACE = re.compile(r"\s*")
+ROUNDS = 5
 LOOK_AHEAD = 80
 """Characters after an article in which its word is found once the edits are made."""
 
@@ -82,11 +88,15 @@ def neutralise(text: str, lexicon: Lexicon) -> Neutral:
     """Take race, gender and socioeconomic terms out of a text; age, numerals and all clinical content stay.
 
     Idempotent, since the rules are applied until none finds anything: a word that is dropped can bring two others
-    together that only then make a phrase. Every round leaves fewer words of the lexicon, so the rounds come to an end.
+    together that only then make a phrase. Two or three rounds do for a text that anyone wrote; for one that repeats a word
+    without end there are no more than `ROUNDS`.
     """
     edits: list[Edit] = []
     neutral = text
-    while round_ := _round(neutral, lexicon):
+    for _ in range(ROUNDS):
+        round_ = _round(neutral, lexicon)
+        if not round_:
+            break
         edits = compose(text, edits, round_)
         neutral = apply(neutral, round_)
     changes = (
@@ -97,11 +107,12 @@ def neutralise(text: str, lexicon: Lexicon) -> Neutral:
 
 def _round(text: str, lexicon: Lexicon) -> list[Edit]:
     """One pass of all rules over a text."""
-    kept = [match.span() for match in lexicon.protected.finditer(text)]
-    fixed = _free((*description_edits(text, lexicon), *phrase_edits(text, lexicon)), kept)
-    covered = [*kept, *((edit.start, edit.end) for edit in fixed)]
+    taken = bytearray(len(text))
+    for match in lexicon.protected.finditer(text):
+        taken[match.start() : match.end()] = b"\1" * len(match[0])
+    fixed = _free((*description_edits(text, lexicon), *phrase_edits(text, lexicon)), taken)
     every = tokenise(text)
-    tokens = [token for token in every if not any(token.start < end and start < token.end for start, end in covered)]
+    tokens = [token for token in every if taken.find(1, token.start, token.end) < 0]
     cast = read_cast(tokens, lexicon)
     begin, end = final_question(text)
     is_asked = text[begin:end].rstrip(CLOSING).endswith(("?", ":"))
@@ -111,25 +122,33 @@ def _round(text: str, lexicon: Lexicon) -> list[Edit]:
     return settle((*edits, *_articles(text, tokens, edits)))
 
 
-def _free(edits: Iterable[Edit], taken: Sequence[tuple[int, int]]) -> list[Edit]:
-    """Keep the edits that overlap neither a taken range nor an edit before them in the list."""
+def _free(edits: Iterable[Edit], taken: bytearray) -> list[Edit]:
+    """Keep the edits that overlap neither a taken character nor an edit before them in the list; they take theirs."""
     free: list[Edit] = []
     for edit in edits:
-        ranges = (*taken, *((e.start, e.end) for e in free))
-        if not any(edit.start < end and start < edit.end for start, end in ranges):
+        if taken.find(1, edit.start, edit.end) < 0:
+            taken[edit.start : edit.end] = b"\1" * (edit.end - edit.start)
             free.append(edit)
     return free
 
 
 def _articles(text: str, tokens: Sequence[Token], edits: Sequence[Edit]) -> list[Edit]:
-    """Make "a" and "an" fit the words that now follow them."""
+    """Make "a" and "an" fit the words that now follow them; `edits` are in order."""
     fitted: list[Edit] = []
+    starts = [edit.start for edit in edits]
     for token in tokens:
-        place = token.end + len(text[token.end :]) - len(text[token.end :].lstrip())
-        if token.lower not in ARTICLES or all(edit.start != place for edit in edits):
+        if token.lower not in ARTICLES:
             continue
-        near = [e for e in edits if place <= e.start and e.end <= place + LOOK_AHEAD]
-        touched = [edit._replace(start=edit.start - place, end=edit.end - place) for edit in near]
+        place = past(SPACE, text, token.end, len(text))
+        first = bisect_left(starts, place)
+        if starts[first : first + 1] != [place]:
+            continue
+        near = takewhile(lambda edit: edit.start <= place + LOOK_AHEAD, islice(edits, first, None))  # noqa: B023  (used at once)
+        touched = [
+            edit._replace(start=edit.start - place, end=edit.end - place)
+            for edit in near
+            if edit.end <= place + LOOK_AHEAD
+        ]
         word = apply(text[place : place + LOOK_AHEAD], touched).lstrip()
         fitting = article(word)
         if word and fitting != token.lower:

@@ -1,15 +1,20 @@
 """Who a text is about: descriptions by race and income, titles and phrases, and the neutral noun for each person."""
 
 import re
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from equipoise.questions.neutral.lexicon import Edit, Gender, Lexicon, Token, match_case
 
 NEXT_WORD = re.compile(r"\s*([\w'’-]*)")
 BOTH_SEXES = re.compile(r"\b(?:male\s+(?:and|or)\s+female|female\s+(?:and|or)\s+male)\s+(?=\w)", re.IGNORECASE)
 NAME = r"\.?\s+(?-i:[A-Z][\w'’]*(?:-[A-Z]\w*)?(?:\s+(?!(?:Is|Has|Was)\b)[A-Z][a-z]+)?)"
+AFTER_VERB = re.compile(r"(?<!\S)(?:is|was|as|be|been|are|were)\s+$", re.IGNORECASE)
+BEFORE = 50
+"""Characters before a race word in which the verb that it follows is looked for."""
 NOUN_PHRASE = 7
 """Tokens between an age and its noun, at most ("67-year-old previously healthy right-handed man")."""
 GENERIC = frozenset(
@@ -28,7 +33,7 @@ def description_edits(text: str, lexicon: Lexicon) -> Iterator[Edit]:
             if not (pattern is patterns.sentence and re.search(r"\d", match[0])):
                 yield _without_range(text, *match.span(), "ses" if match["ses"] else "race")
     for match in patterns.origin.finditer(text):
-        predicate = re.search(r"\b(?:is|was|are|were|be|been)$", text[: match.start()])
+        predicate = re.search(r"\b(?:is|was|are|were|be|been)$", text[max(0, match.start() - 6) : match.start()])
         yield Edit(match.start(), match.end(), " a patient" if predicate else "", "race")
     yield from (Edit(*match.span(), "", "ses") for match in patterns.attached.finditer(text))
     for match in patterns.as_noun.finditer(text):
@@ -56,7 +61,15 @@ def phrase_edits(text: str, lexicon: Lexicon) -> Iterator[Edit]:
 
 def _opening(text: str, place: int) -> str:
     """A capital letter where the place begins a sentence, else a small one: a model for `match_case`."""
-    return "A" if not text[:place].strip() or re.search(r"[.?!:][\"'”’)]*\s+$|\n\s*$", text[:place]) else "a"
+    before = place
+    while before and text[before - 1].isspace():
+        before -= 1
+    if not before or "\n" in text[before:place]:
+        return "A"
+    end = before
+    while end and text[end - 1] in "\"'”’)":
+        end -= 1
+    return "A" if before < place and end and text[end - 1] in ".?!:" else "a"
 
 
 def _without_range(text: str, start: int, end: int, rule: str) -> Edit:
@@ -75,8 +88,8 @@ def _race_noun(text: str, match: re.Match[str], lexicon: Lexicon) -> Edit:
         return _without_range(text, match.start(), match.end() + 1, "race")
     if match[0].lower().endswith("s"):
         return Edit(match.start(), match.end(), match_case(_opening(text, match.start()), "people"), "race")
-    before = text[: match.start()].split()[-1:] or [""]
-    article = "a " if before[0].lower() in {"is", "was", "as", "be", "been", "are", "were"} else ""
+    before = AFTER_VERB.search(text[max(0, match.start() - BEFORE) : match.start()])
+    article = "a " if before else ""
     return Edit(match.start(), match.end(), match_case(_opening(text, match.start()), f"{article}patient"), "race")
 
 
@@ -100,10 +113,29 @@ class Cast:
     patient: Gender | None
     persons: tuple[Person, ...]
 
+    @cached_property
+    def named(self) -> dict[int, Gender]:
+        """The gender of every gendered noun, by its token."""
+        return {person.index: person.gender for person in self.persons if person.gender}
+
+    @cached_property
+    def again(self) -> frozenset[int]:
+        """The tokens that name the patient as a relative sees them."""
+        return frozenset(person.index for person in self.persons if person.again)
+
+    @cached_property
+    def _others(self) -> dict[Gender | None, list[Person]]:
+        others: dict[Gender | None, list[Person]] = {}
+        for person in self.persons:
+            if person.other:
+                others.setdefault(person.gender, []).append(person)
+        return others
+
     def before(self, index: int, gender: Gender) -> Person | None:
         """The last other person of a gender who was named before a token."""
-        named = [p for p in self.persons if p.index < index and p.other and p.gender == gender]
-        return named[-1] if named else None
+        others = self._others.get(gender, [])
+        place = bisect_left(others, index, key=lambda person: person.index)
+        return others[place - 1] if place else None
 
 
 def read_cast(tokens: Sequence[Token], lexicon: Lexicon) -> Cast:
@@ -114,23 +146,36 @@ def read_cast(tokens: Sequence[Token], lexicon: Lexicon) -> Cast:
     known = genders | kin
     found = [i for i, token in enumerate(tokens) if token.lower in known or token.lower in nouns.people]
     found = [i for i in found if not tokens[i].text.isupper()]
-    aged = [i for i in found if tokens[i].lower in known and _has_age(tokens, i, lexicon)]
+    aged = {i: i for i in found if tokens[i].lower in known and _has_age(tokens, i, lexicon)}
     plain = [i for i in found if tokens[i].lower in genders]
-    patient = known[tokens[(aged or plain)[0]].lower] if aged or plain else _commonest(tokens, lexicon)
+    first = next(iter((*aged, *plain)), None)
+    patient = _commonest(tokens, lexicon) if first is None else known[tokens[first].lower]
     persons: list[Person] = []
+    # The last other person of each gender, and the first parent: a text may name any number.
+    last: dict[Gender | None, Person] = {}
+    parent: Person | None = None
+    mine = False
     for i in found:
         word = tokens[i].lower
         if word in nouns.people:
-            persons.append(Person(i, None, nouns.people[word], other=True))
+            person = Person(i, None, nouns.people[word], other=True)
         elif word in nouns.kin:
-            again = patient == kin[word] and _is_again(tokens, i, persons, lexicon)
-            neutral = nouns.kin[word][0] if _joined(tokens, i) else _kin_word(word, persons, nouns.kin)
-            persons.append(Person(i, kin[word], neutral, other=i not in aged and not again, again=again))
+            again = patient == kin[word] and _is_again(tokens, i, last, lexicon)
+            neutral, gender = nouns.kin[word]
+            # The parent of the other gender, mentioned second, is the other parent.
+            if neutral == "parent" and not _joined(tokens, i) and parent and parent.gender != gender:
+                neutral = "other parent"
+            person = Person(i, gender, neutral, other=i not in aged and not again, again=again)
         else:
-            first = not any(p.gender and not p.other for p in persons) and i == plain[0]
-            case = genders[word] == patient and (i in aged or first or _is_definite(tokens, i))
+            opens = not mine and i == plain[0]
+            case = genders[word] == patient and (i in aged or opens or _is_definite(tokens, i))
             neutral = "" if _dropped(tokens, i, lexicon) else "patient" if case else "person"
-            persons.append(Person(i, genders[word], neutral, other=not case and neutral != ""))
+            person = Person(i, genders[word], neutral, other=not case and neutral != "")
+        persons.append(person)
+        if person.other:
+            last[person.gender] = person
+            parent = parent or (person if person.neutral == "parent" else None)
+        mine = mine or (person.gender is not None and not person.other)
     return Cast(patient, tuple(persons))
 
 
@@ -184,22 +229,13 @@ def _joined(tokens: Sequence[Token], index: int) -> bool:
     return index + 1 < len(tokens) and tokens[index + 1].text == "-" and tokens[index + 1].start == tokens[index].end
 
 
-def _kin_word(word: str, persons: Sequence[Person], kin: dict[str, tuple[str, Gender]]) -> str:
-    """The neutral word; the parent of the other gender, mentioned second, is the other parent."""
-    neutral, gender = kin[word]
-    if neutral == "parent":
-        first = next((p for p in persons if p.neutral == "parent" and p.other), None)
-        return "other parent" if first and first.gender != gender else "parent"
-    return neutral
-
-
 def _is_definite(tokens: Sequence[Token], index: int) -> bool:
     """Whether the noun phrase begins with "the" or "this": the person is known already."""
     determiners = (token.lower for token in reversed(tokens[max(0, index - 4) : index]) if token.lower in DETERMINERS)
     return next(determiners, None) in DEFINITE
 
 
-def _is_again(tokens: Sequence[Token], index: int, persons: Sequence[Person], lexicon: Lexicon) -> bool:
+def _is_again(tokens: Sequence[Token], index: int, last: Mapping[Gender | None, Person], lexicon: Lexicon) -> bool:
     """Whether "her husband" is the patient: owned by a person who has that relation to a husband.
 
     Where the owner's gender is the patient's too, only a report tells: "the daughter says that her mother".
@@ -207,10 +243,10 @@ def _is_again(tokens: Sequence[Token], index: int, persons: Sequence[Person], le
     owner = tokens[index - 1].lower if index else ""
     gender = lexicon.pronouns.object_gender.get(owner)
     kin, kin_gender = lexicon.nouns.kin[tokens[index].lower]
-    named = [p for p in persons if p.other and p.gender == gender]
-    if gender is None or not named or lexicon.nouns.reciprocal.get(named[-1].neutral) != kin:
+    named = last.get(gender)
+    if gender is None or named is None or lexicon.nouns.reciprocal.get(named.neutral) != kin:
         return False
-    here = tokens[named[-1].index].sentence == tokens[index].sentence
+    here = tokens[named.index].sentence == tokens[index].sentence
     return gender != kin_gender or (here and tokens[index - 2].lower in lexicon.pronouns.reporting)
 
 

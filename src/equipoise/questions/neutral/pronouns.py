@@ -2,9 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
 
 from equipoise.questions.neutral.lexicon import Edit, Gender, Lexicon, Token, match_case, plural
 from equipoise.questions.neutral.people import Cast
+
+T = TypeVar("T")
 
 ALTERNATIVE = frozenset({"or", "/"})
 SYMBOL_NEIGHBOURS = frozenset({"-", "+"})
@@ -97,8 +101,7 @@ class Reader:
         if self._is_other(gender):
             person = self.cast.before(i, gender)
             return f"the {person.neutral}" if person else None
-        earlier = (t for t in self.tokens[:i] if t.sentence == token.sentence)
-        return "the patient" if any(t.lower in self.lexicon.pronouns.plural_people for t in earlier) else None
+        return "the patient" if self._after_plural[i] else None
 
     def _is_other(self, gender: Gender) -> bool:
         return self.cast.patient is not None and gender != self.cast.patient
@@ -108,7 +111,7 @@ class Reader:
         token, words = self.tokens[i], self.lexicon.pronouns
         gender = words.object_gender[token.lower]
         owns = token.lower in {"his", "her"} and self._owns(i, last)
-        if any(person.again and person.index == i + 1 for person in self.cast.persons):
+        if i + 1 in self.cast.again:
             return Edit(token.start, self.tokens[i + 1].end, match_case(token.text, "the patient"), "pronoun")
         if token.lower == "her":
             form = "their" if owns else "them"
@@ -125,11 +128,31 @@ class Reader:
         sentence = self.tokens[i].sentence
         if sentence == self.asked or not self._is_other(gender) or not person:
             return None
-        pronouns = self.lexicon.pronouns.genders
-        named = {p.index: p.gender for p in self.cast.persons if p.gender}
-        earlier = (k for k in range(i - 1, -1, -1) if self.tokens[k].sentence == sentence)
-        last = next((found for k in earlier if (found := named.get(k) or pronouns.get(self._word(k)))), None)
-        return None if last == gender else person.neutral
+        return None if self._spoken_of[i] == gender else person.neutral
+
+    @cached_property
+    def _after_plural(self) -> list[bool]:
+        """For each token, whether its sentence has a plural noun for people before it."""
+        words = self.lexicon.pronouns.plural_people
+        return self._carried([True if token.lower in words else None for token in self.tokens], default=False)
+
+    @cached_property
+    def _spoken_of(self) -> list[Gender | None]:
+        """For each token, the gender of which its sentence spoke last before it."""
+        genders = self.lexicon.pronouns.genders
+        found = [self.cast.named.get(k) or genders.get(token.lower) for k, token in enumerate(self.tokens)]
+        return self._carried(found, default=None)
+
+    def _carried(self, found: Sequence[T | None], *, default: T) -> list[T]:
+        """For each token, what was found last before it in its sentence."""
+        carried: list[T] = []
+        held, sentence = default, -1
+        for token, one in zip(self.tokens, found, strict=True):
+            held = held if token.sentence == sentence else default
+            sentence = token.sentence
+            carried.append(held)
+            held = held if one is None else one
+        return carried
 
     def _owns(self, i: int, last: int) -> bool:
         """Whether "his" or "her" is a possessive with its noun."""
