@@ -101,7 +101,7 @@ def _wordings(answer: Answer) -> Iterator[str]:
     """The wordings of an answer, and each side of an "or" in its place."""
     for wording in (answer.label, *answer.synonyms):
         said = OPTIONAL.sub("", wording)
-        sides = re.split(r"(?<!\s)\s+or\s+|(?<!\s)\s*/\s*", said)
+        sides = re.split(r"(?<!\s)\s+or\s+|(?:(?<!\s)\s+)?/\s*", said)
         yield from sides
         if len(sides) > 1:
             yield said

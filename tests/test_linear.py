@@ -1,0 +1,295 @@
+"""Time grows with the length of a text, not with its square, whatever a looping model or a hostile file repeats."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from equipoise.cases.rows import Output
+from equipoise.cases.score import reasoning_of
+from equipoise.core.records import Answer
+from equipoise.judge.lexicon import load_lexicon as load_features
+from equipoise.questions.neutral.lexicon import load_lexicon
+from equipoise.questions.neutral.neutralise import neutralise, select
+from equipoise.questions.rows import Neutralised
+from equipoise.questions.variants.agents import Arm
+from equipoise.questions.variants.validators import load_clinical, violations
+from equipoise.text.answers import match_answer, read_generated
+from equipoise.text.articles import article
+from equipoise.text.conclusions import statements
+from equipoise.text.diagnoses import load_diagnoses
+from equipoise.text.letters import read_letter
+from equipoise.text.naming import final_diagnosis
+from equipoise.text.reasoning import outside_thinking, read_by_user, split, untagged
+from equipoise.text.sentences import final_question, windows
+from equipoise.vignettes.schema import REVEALING
+
+DATA = Path(__file__).parents[1] / "data"
+LARGEST = 2.6
+"""By what the time may grow where the length doubles; 2 is linear, 4 the square."""
+FLOOR = 0.05
+"""Seconds of processor time below which two times are not compared."""
+
+# What each text begins with, repeats and ends with.
+HOSTILE: list[tuple[str, ...]] = [
+    ("", " ", ""),
+    ("", "\n", ""),
+    ("", " \n", ""),
+    ("", ".", ""),
+    ("", "A. ", ""),
+    ("", "Mr. ", ""),
+    ("", "e.g. ", ""),
+    ("", "a. ", ""),
+    ("", "1. ", ""),
+    ("", "1.\n", ""),
+    ("", "\n- a", ""),
+    ("", "*", ""),
+    ("", "**", ""),
+    ("", '"', ""),
+    ("", "(", ""),
+    ("", "(a) ", ""),
+    ("", "([{", ""),
+    ("", "[a] ", ""),
+    ("", "\\boxed{", ""),
+    ("", "<think>", ""),
+    ("", "<think>a</think>", ""),
+    ("", "<content>", ""),
+    ("", "<|channel|>analysis<|message|>", ""),
+    ("", "analysis", ""),
+    ("", "assistantfinal", ""),
+    ("", "<|", ""),
+    ("", "as an AI ", ""),
+    ("", "rather than ", ""),
+    ("", "she her ", ""),
+    ("", "he ", ""),
+    ("", "her husband ", ""),
+    ("", "a 40-year-old woman ", ""),
+    ("", "Black ", ""),
+    ("", "Black, ", ""),
+    ("", "homeless ", ""),
+    ("", "of African ", ""),
+    ("", "who is ", ""),
+    ("", "is ", ""),
+    ("", "he's ", ""),
+    ("", "She walks and ", ""),
+    ("", "Answer: B\n", ""),
+    ("", "A and ", ""),
+    ("", "the answer is A ", ""),
+    ("", "most likely diagnosis ", ""),
+    ("", "Diagnosis: ", ""),
+    ("", "and ", ""),
+    ("", "MI or ", ""),
+    ("", "conclusion (diagnosis ", ""),
+    ("", "impression ", ""),
+    ("", "Heart attack. ", ""),
+    ("", "acute myocardial infarction, ", ""),
+    ("", "vs. ", ""),
+    ("", "stroke/", ""),
+    ("", "1", ""),
+    ("", "\u0301", ""),
+    ("", "\U0001f469\U0001f3fd\u200d\u2695\ufe0f", ""),
+    ("", "\ud800", ""),
+    ("", "a\xe91 \u0663\u6f22\u200b. ", ""),
+    ("", "poor, rich ", ""),
+    ("", "Black HIV-positive ", ""),
+    ("", "Black hypertensive ", ""),
+    ("", "The daughter says that her mother ", ""),
+    ("", "Which? ", ""),
+    ("", "while ", "."),
+    ("", "the likely ", "flu is the most likely diagnosis."),
+    ("A:", " ", "x"),
+    ("a ", "< . ", ""),
+    ("", "\u0301\u0323", ""),
+    ("a", "\u0323\u0301\u0327", "b"),
+    ("", "A) \n\n", ""),
+    ("A", " ", "B"),
+    ("x ", "(B) ", ""),
+    ("a", " ", "b"),
+    ("a", "\n", "b"),
+    ("Diagnosis: stroke", " ", "x"),
+    ("", "a</think>", "b"),
+    ("", "<think>a</think>b", ""),
+    ("", "x", " is the most likely diagnosis."),
+    ("", "or, ", "flu is the most likely diagnosis."),
+    ("The most likely diagnosis is ", "flu (or maybe cold), ", "."),
+    ("The diagnosis is ", "flu or ", "cold."),
+    ("The diagnosis is flu", ", possibly cold", "."),
+    ("The diagnosis is flu ", "(a) ", "."),
+    ("The diagnosis is flu ", "due to cold ", "."),
+    ("The diagnosis is not ", "flu and not ", "cold."),
+    ("The findings point ", "very ", "to flu."),
+    ("", "suggest ", "flu"),
+    ("I ", "would ", "choose A"),
+    ("", "A. Heart attack\nB. Stroke\n", ""),
+    ("A ", "- ", "Heart attack"),
+    ("A ", "so ", "is wrong"),
+    ("not ", "b ", "A"),
+    ("final answer (", "x ", ") is A"),
+    ("best ", "x ", "is A"),
+    ("wrong ", "- ", "A"),
+    ("", "\\boxed{A} ", ""),
+    ("", "answer\n", "A"),
+    ("A ", "Black ", "man is ill."),
+    ("A ", "Black, ", "man is ill."),
+    ("A ", "poor ", "man."),
+    ("A ", "poor, ", "man."),
+    ("A man of ", "African ", "descent."),
+    ("He ", "and ", "walks."),
+    ("He ", "slowly ", "walks."),
+    ("He, ", "well, ", "walks."),
+    ("She ", "(he) ", ""),
+    ("Mr. ", "Smith ", ""),
+    ("Mr. ", "Smith-", ""),
+    ("", "his wife and her husband ", ""),
+    ("The children and ", "he ", "walk."),
+    ("A man, ", "who is ", "homeless."),
+    ("He ", "has been ", "homeless."),
+    ("A ", "40-year-old ", "man."),
+    ("A Black ", "a-b ", "man."),
+    ("A Black ", "a-", "b man."),
+    ("A Black ", "HIV ", "man."),
+    ("A Black ", "ative ", "man."),
+    ("", "The patient is homeless. ", ""),
+    ("", "a Hispanic presents. ", ""),
+    ("", "Mr. ", "X"),
+    ("", "male ", "or female"),
+    ("", "male  and  ", ""),
+    ("", "a ", "Black man"),
+    ("a ", "Black ", "apple"),
+    ("", "x. ", "Which?"),
+    ("", "Black apple ", ""),
+    ("", "black stool ", ""),
+    ("", "He is homeless. ", ""),
+    ("She is poor. ", "and ", ""),
+    ("", "[Repetitive content removed] ", ""),
+    ("x", " ", "[Repetitive content removed]"),
+    ("x", "  [", ""),
+    ("", "\\text ", "{"),
+    ("", "boxed ", "{"),
+    ("", "<br", " "),
+    ("<li", " ", ""),
+    ("<|start|>", " ", ""),
+    ("<|channel|>", " ", ""),
+    ("<|channel|>", "a", ""),
+    ("<|channel|>final<|message|>", "a ", ""),
+    ("<|", "a", ""),
+    ("The diagnosis is ", "flu, ", "or cold"),
+    ("Diagnosis: ", "no ", "disease"),
+    ("Diagnosis: ", "of the ", "x"),
+    ("Diagnosis: ", "disease ", "!"),
+    ("He said ", '"a." ', ""),
+    (".", ")", " A"),
+    ("Mr.", "_", " A"),
+    ("", "Mr._ ", "Smith"),
+    ("", "Which of the ", "?"),
+    ("", "a.b ", ". C"),
+    ("", "no. 5 ", ""),
+    ("", "|---", "|\n"),
+    ("", "a\n", "b"),
+    ("", "\n\n- ", ""),
+]
+
+# Two halves, each of which repeats its own.
+HALVES: list[tuple[str, ...]] = [
+    ("(", "A. "),
+    ("(", "A) "),
+    ("Diagnosis: stroke ", " "),
+    ("Black ", "man "),
+    ("he ", ", "),
+    ("A ", "B. "),
+]
+
+OPTIONS = {"A": "Heart attack", "B": "Stroke (CVA)", "C": "Panic disorder", "D": "A"}
+ANSWER = Answer(label="heart attack", synonyms=("MI", "myocardial infarction"))
+ITEM = Neutralised(
+    key="i", question="A woman is ill. Why?", options=OPTIONS, gold="A", neutral="A patient is ill. Why?",
+    excluded=None, changes=(),
+)  # fmt: skip
+WORDS = load_lexicon(DATA / "lexicon")
+CLINICAL = load_clinical(DATA / "lexicon/clinical.yaml")
+DIAGNOSES = load_diagnoses(DATA / "diagnoses.yaml")
+LEXICON = load_features(DATA / "features")
+FEATURES = [
+    feature
+    for words in ("Black", "woman", "75-year-old", "homeless", "obese", "heroin", "Muslim", "deaf", "low income")
+    for feature in LEXICON.features({"": words})
+]
+READERS: dict[str, Callable[[str], object]] = {
+    "windows": lambda text: windows(text, sentences=3, stride=1),
+    "final_question": final_question,
+    "split": split,
+    "thinking": lambda text: split(f"<think>{text}"),
+    "outside_thinking": outside_thinking,
+    "read_by_user": read_by_user,
+    "untagged": untagged,
+    "statements": lambda text: list(statements(text)),
+    "final_diagnosis": final_diagnosis,
+    "heading": lambda text: final_diagnosis(f"Final diagnosis: {text}"),
+    "match_answer": lambda text: match_answer(text, ANSWER, DIAGNOSES),
+    "meaning": DIAGNOSES.meaning,
+    "read_letter": lambda text: read_letter(text, OPTIONS),
+    "letter_at_the_end": lambda text: read_letter(f"The answer is {text} B", OPTIONS),
+    "read_generated": lambda text: read_generated(text, {"expected": (ANSWER,)}),
+    "article": article,
+    "neutralise": lambda text: neutralise(text, WORDS),
+    "select": lambda text: select(text, OPTIONS, WORDS),
+    "violations": lambda text: violations(ITEM, Arm("race", "privileged", "favourable"), text, text, CLINICAL),
+    "features": lambda text: [feature.is_named(text) for feature in FEATURES],
+    "dimension": LEXICON.dimension,
+    "said": lambda text: Output("", text).said,
+    "reasoning_of": reasoning_of,
+    "revealing": REVEALING.search,
+}
+
+
+def repeated(hostile: tuple[str, ...], length: int) -> str:
+    """A hostile text of about a length."""
+    if hostile in HALVES:
+        return "".join(unit * (length // 2 // len(unit)) for unit in hostile)
+    before, unit, after = hostile
+    return before + unit * max(1, (length - len(before) - len(after)) // len(unit)) + after
+
+
+def seconds(reader: Callable[[str], object], text: str) -> float:
+    """Processor time of one reading."""
+    start = time.process_time()
+    reader(text)
+    return time.process_time() - start
+
+
+def growth(reader: Callable[[str], object], hostile: tuple[str, ...], length: int) -> float:
+    """By what the time grows from half the length to the length: the shortest of some rounds counts."""
+    half, whole = (repeated(hostile, size) for size in (length // 2, length))
+    long = seconds(reader, whole)
+    if long < FLOOR:
+        return 0.0
+    short = seconds(reader, half)
+    for _ in range(4):
+        if long <= LARGEST * short or long < FLOOR:
+            break
+        short, long = min(short, seconds(reader, half)), min(long, seconds(reader, whole))
+    return long / max(short, FLOOR / 4)
+
+
+@pytest.mark.parametrize("length", [5_000, pytest.param(200_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", READERS)
+def test_time_is_linear(name: str, length: int) -> None:
+    """Twice the text takes about twice the time, of every reader and for every hostile text."""
+    grown = {hostile: growth(READERS[name], hostile, length) for hostile in (*HOSTILE, *HALVES)}
+
+    assert {hostile: round(by, 1) for hostile, by in grown.items() if by > LARGEST} == {}
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_half_a_surrogate_pair_is_read(name: str) -> None:
+    """Half a surrogate pair, which UTF-8 cannot encode, is a character like any other."""
+    for text in ("\ud800", "She\udfff is poor. Answer: B\ud800", "Final diagnosis: \udc00stroke"):
+        READERS[name](text)
+
+
+def test_there_are_enough_texts() -> None:
+    """The texts are eighty at least, each another one."""
+    assert len(set(HOSTILE)) == len(HOSTILE) >= 80
