@@ -30,6 +30,7 @@ from equipoise.text.sentences import final_question
 
 SPACE = re.compile(r"\s*")
 ROUNDS = 5
+"""Most rounds of the rules over a text; the items of AMQA and of the project need two."""
 LOOK_AHEAD = 80
 """Characters after an article in which its word is found once the edits are made."""
 
@@ -88,8 +89,8 @@ def neutralise(text: str, lexicon: Lexicon) -> Neutral:
     """Take race, gender and socioeconomic terms out of a text; age, numerals and all clinical content stay.
 
     Idempotent, since the rules are applied until none finds anything: a word that is dropped can bring two others
-    together that only then make a phrase. Two or three rounds do for a text that anyone wrote; for one that repeats a word
-    without end there are no more than `ROUNDS`.
+    together that only then make a phrase. Ordinary texts need two rounds; there are at most `ROUNDS`, so that a text
+    that repeats its words without end is read in linear time.
     """
     edits: list[Edit] = []
     neutral = text
