@@ -186,19 +186,25 @@ def kills(place: Path, draws: Draws) -> Iterator[Outcome]:
     for number, rng in draws:
         stage = STAGES[number % len(STAGES)]
         clone.forget(*CACHES.get(stage.partition("@")[0], []))
-        moment = rng.uniform(0, seconds[stage])
-        process = clone.begin(stage)
-        try:
-            process.wait(moment)
-            what = f"{stage} ended before the kill at {moment:.1f} s"
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-            what = f"{stage} killed after {moment:.1f} of about {seconds[stage]:.1f} s"
+        killed, moment = False, 2 * rng.uniform(0, seconds[stage])
+        while not killed:
+            moment /= 2  # where the stage ended sooner than the undisturbed one
+            killed = kill_after(moment, clone.begin(stage))
         problems = clone.repro() or clone.differences(expected)
-        yield Outcome(what, problems)
+        yield Outcome(f"{stage} killed after {moment:.1f} of about {seconds[stage]:.1f} s", problems)
         if problems:
             clone = base.copy(place / "kills")
+
+
+def kill_after(seconds: float, process: subprocess.Popen[str]) -> bool:
+    """Kill the group of a process after some seconds; False if it ended before."""
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        return True
+    return False
 
 
 def disk(place: Path, draws: Draws) -> Iterator[Outcome]:

@@ -102,10 +102,11 @@ def test_trials_are_counted_and_reproducible(tmp_path: Path, monkeypatch: pytest
 
 
 def test_the_committed_page_is_that_of_the_committed_figures() -> None:
-    """The page is generated."""
+    """The page is generated, and every part has been tried."""
     committed = json.loads(faults.FIGURES.read_text(encoding="utf-8"))
 
     assert faults.PAGE.read_text(encoding="utf-8") == faults.page_of(committed)
+    assert list(committed) == list(faults.PARTS)
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
