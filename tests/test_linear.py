@@ -284,7 +284,7 @@ def test_time_is_linear(name: str) -> None:
 
 
 SHARE = int(os.environ.get("EQUIPOISE_LINEAR_SHARE", "20"))
-"""Of the longest texts a reader gets one in so many: the suite takes minutes, and with 1, for every text, half an hour."""
+"""Of the longest texts a reader gets one in so many: all of them, with 1, take half an hour."""
 
 
 @pytest.mark.slow
