@@ -334,7 +334,7 @@ def test_an_unknown_revision_gets_one_line(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_the_workflow_is_pinned_and_writes_little() -> None:
-    """Actions are pinned by commit, the job that runs a pull request's code may write nothing, the other comments."""
+    """Actions are pinned by commit, and the workflow that runs a pull request's code may write nothing."""
     workflow = yaml.safe_load((ROOT / ".github/workflows/bias-review.yml").read_text(encoding="utf-8"))
     jobs = workflow["jobs"]
     used = [step["uses"] for job in jobs.values() for step in job["steps"] if "uses" in step]
@@ -342,5 +342,4 @@ def test_the_workflow_is_pinned_and_writes_little() -> None:
     assert all(len(one.split("@")[1]) == 40 for one in used)
     assert workflow["permissions"] == {}
     assert jobs["measure"]["permissions"] == {"contents": "read"}
-    assert jobs["comment"]["permissions"] == {"pull-requests": "write"}
-    assert not any("uses" in step and "checkout" in step["uses"] for step in jobs["comment"]["steps"])
+    assert jobs.keys() == {"measure"}

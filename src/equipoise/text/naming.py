@@ -159,6 +159,8 @@ GLOSS = re.compile(r"\s*[()\[\]]\s*|\s*[—:]\s*|\s+-+\s+|,\s+")
 """What separates a diagnosis from another name of it, or from what is known of its kind."""
 LONGEST_BARE = 14
 LONGEST_NAME = 2000
+LONGEST_STATEMENT = 20_000
+"""Characters of a statement that are read: a model that repeats itself says nothing beyond them."""
 HEDGED = caseless(
     r"^\W*(?:or |and )?(?:possibl[ey]|perhaps|maybe|potentially|conceivably|vs\.?|versus|alternatively|consider"
     r"|could be|might be|may be)\s+(?!due\b|from\b|secondary\b|with\b)"
@@ -191,7 +193,7 @@ def final_diagnosis(said: str) -> Named | None:
     for found in statements(said):
         if found.how == "paragraph" and refused:
             return None
-        stated = said[found.start : found.end]
+        stated = said[found.start : min(found.end, found.start + LONGEST_STATEMENT)]
         if heading := HEADING.match(stated) or SUMMARY.match(stated):
             stated = stated[heading.end() :]
             stated = stated[past(MARKUP, stated, 0, len(stated)) :]
