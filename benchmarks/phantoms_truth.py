@@ -1,6 +1,6 @@
 """What is true of a phantom: the expected value of each headline figure, from the planted utilities alone.
 
-Nothing of the pipeline is used: the random-utility model of `equipoise.backends.phantom` is drawn anew with NumPy's
+No answer of the pipeline is used: the random-utility model of `equipoise.backends.phantom` is drawn anew with NumPy's
 random numbers, for many questions at once, and the shares are counted. A figure that nothing planted defines is left
 out.
 """
