@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 sys.path.insert(0, str(Path(__file__).parent))
-from validity_catalogue import SEED, catalogue
+from validity_catalogue import SECTIONS, SEED, catalogue
 from validity_verdict import finding
 
 from equipoise.core import stage
@@ -28,13 +28,17 @@ from equipoise.core.records import read_text, write_json, write_text
 from equipoise.stats.bootstrap import generator
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
-    from validity_catalogue import Row, Study
+    from validity_section import Row, Section, Study
 
 ROOT = Path(__file__).parents[1]
 FIGURES, PAGE = ROOT / "benchmarks/validity.json", ROOT / "docs/validity.md"
 MINUS = "\N{MINUS SIGN}"
+HEAD = (
+    "| method | setting | nominal | measured | band | draws | without | verdict |",
+    "|---|---|---:|---:|---:|---:|---:|---|",
+)
 PREFACE = """# Validity of the statistics
 
 A simulation study: data are simulated with known parameters, the library's own functions are applied to them, and the
@@ -77,7 +81,7 @@ def main(out: Path = FIGURES, page: Path = PAGE, only: str = "", render: bool = 
             figures[study.key] = simulated(study, study.draws)
             write_json(out, {one.key: figures[one.key] for one in studies if one.key in figures})
             typer.echo(f"{study.key}: {[row['verdict'] for row in figures[study.key].values()]}")
-    write_text(page, page_of(json.loads(read_text(out)), studies))
+    write_text(page, page_of(json.loads(read_text(out)), SECTIONS))
 
 
 def simulated(study: Study, draws: int) -> dict[str, Any]:
@@ -86,31 +90,37 @@ def simulated(study: Study, draws: int) -> dict[str, Any]:
     return {name: asdict(finding(row.kind, row.nominal, found[name])) for name, row in study.rows.items()}
 
 
-def page_of(figures: Mapping[str, Any], studies: Sequence[Study]) -> str:
-    """Write the page; a missing figure, or an unexplained deviation, raises an EquipoiseError."""
-    lines = ["| method | setting | nominal | measured | band | draws | without | verdict |"]
-    lines.append("|---|---|---:|---:|---:|---:|---:|---|")
+def page_of(figures: Mapping[str, Any], sections: Mapping[str, Section]) -> str:
+    """Write the page, a table a section; a missing figure, or an unexplained deviation, raises an EquipoiseError."""
+    tables: list[str] = []
     reasons: dict[str, list[str]] = {}
     counts = dict.fromkeys(("within", "conservative", "deviates"), 0)
-    for study in studies:
-        for name, row in study.rows.items():
-            place = f"{study.key}/{name}"
-            if name not in figures.get(study.key, {}):
-                message = f"benchmarks/validity.json: missing figure {place}: simulate it with --only {study.key}"
-                raise EquipoiseError(message)
-            found = figures[study.key][name]
-            lines.append(_line(study, row, found))
-            if found["verdict"] is not None:
-                counts[found["verdict"]] += 1
-            if found["verdict"] == "deviates":
-                if not row.note:
-                    message = f"{place} deviates without an explanation: add a note to benchmarks/validity_catalogue.py"
-                    raise EquipoiseError(message)
-                reasons.setdefault(row.note, []).append(f"{row.method}, {study.setting} ({_size(found)})")
+    for title, section in sections.items():
+        tables += [f"### {title}", "", *HEAD]
+        for study in section():
+            for name, row in study.rows.items():
+                found = _found(figures, study.key, name)
+                tables.append(_line(study, row, found))
+                if found["verdict"] is not None:
+                    counts[found["verdict"]] += 1
+                if found["verdict"] == "deviates":
+                    if not row.note:
+                        message = f"{study.key}/{name} deviates without an explanation: add a note to its row"
+                        raise EquipoiseError(message)
+                    reasons.setdefault(row.note, []).append(f"{row.method}, {study.setting} ({_size(found)})")
+        tables.append("")
     summary = f"{sum(counts.values())} rows: {', '.join(f'{n} {name}' for name, n in counts.items())}."
     explained = [f"- {'; '.join(rows)}. {note}" for note, rows in reasons.items()] or ["None."]
-    parts = [PREFACE, "## Figures", "", summary, "", *lines, "", "## What deviates, and why", "", *explained]
+    parts = [PREFACE, "## Figures", "", summary, "", *tables, "## What deviates, and why", "", *explained]
     return "\n".join(parts) + "\n"
+
+
+def _found(figures: Mapping[str, Any], key: str, name: str) -> dict[str, Any]:
+    if name not in figures.get(key, {}):
+        message = f"benchmarks/validity.json: missing figure {key}/{name}: simulate it with --only {key}"
+        raise EquipoiseError(message)
+    found: dict[str, Any] = figures[key][name]
+    return found
 
 
 def _line(study: Study, row: Row, found: Mapping[str, Any]) -> str:

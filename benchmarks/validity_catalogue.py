@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import validity_simulations as small
 import validity_studies as whole
+from validity_section import (
+    BOOTSTRAPPED,
+    COUNTED,
+    FAMILIES,
+    LARGE,
+    POWER,
+    SIZE,
+    TESTED,
+    Row,
+    Section,
+    Study,
+    coverage,
+    type_one,
+)
 
 from equipoise.stats import power
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from validity_simulations import Shape, Simulation
-    from validity_verdict import Kind
+    from validity_simulations import Shape
 
-COUNTED, TESTED, FAMILIES, BOOTSTRAPPED, LARGE = 20_000, 3_000, 1_500, 1_000, 400
-"""Number of draws of simulations of counts, of tests, of families of tests, of bootstraps, and of large bootstraps."""
 SEED = 20_260_101
-LEVEL, SIZE, POWER = 0.95, 0.05, 0.8
 NOTES = {
     "skewed": "The t statistic of few skewed differences is itself skewed; with 100 of them no deviation is seen.",
     "symmetry": "Exponential differences have mean 0 but are not symmetric about 0, which is the null hypothesis of "
@@ -41,58 +50,24 @@ NOTES = {
 """Explanations of deviations, by cause."""
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A row of the table: the figure compared with `nominal`, in words, and the reason for any deviation."""
-
-    method: str
-    kind: Kind
-    nominal: float
-    note: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Study:
-    """One simulation and its rows, by name of the figure; `setting` describes the simulated parameters."""
-
-    key: str
-    setting: str
-    draws: int
-    run: Simulation
-    rows: dict[str, Row] = field(default_factory=dict)
-
-
-def catalogue() -> list[Study]:
-    """List every simulation, in the order of the table."""
-    return [*_proportions(), *_means(), *_clusters(), *_bootstraps(), *_families(), *_power()]
-
-
-def _interval(method: str, note: str = "") -> Row:
-    return Row(f"{method}: coverage", "coverage", LEVEL, NOTES.get(note, ""))
-
-
-def _test(method: str, note: str = "") -> Row:
-    return Row(f"{method}: type I error", "error", SIZE, NOTES.get(note, ""))
-
-
 def _proportions() -> Iterator[Study]:
     for n, p in ((10, 0.1), (40, 0.05), (40, 0.5), (150, 0.1), (40, None)):
         told = "rate drawn uniformly each time" if p is None else f"rate {p}"
-        rows = {"interval": _interval("Wilson", "wilson")}
+        rows = {"interval": coverage("Wilson", NOTES["wilson"])}
         yield Study(f"wilson/{n}/{p}", f"n = {n}, {told}", COUNTED, small.one_rate(n, p), rows)
     for n, gap, discordance in ((15, 0.0, 0.2), (30, 0.0, 0.2), (30, 0.2, 0.3), (100, 0.0, 0.1), (100, 0.1, 0.3)):
-        rows = {"interval": _interval("paired difference (Newcombe)")}
+        rows = {"interval": coverage("paired difference (Newcombe)")}
         if gap == 0:
-            rows["mcnemar"] = _test("exact McNemar")
+            rows["mcnemar"] = type_one("exact McNemar")
         told = f"{n} pairs, gap {gap:g}, {discordance} discordant"
         yield Study(f"paired/{n}/{gap}/{discordance}", told, COUNTED, small.paired_rates(n, gap, discordance), rows)
     for n in (10, 40):
         parts = [(0.534, n, 0.3), (0.22, n, 0.5), (0.246, n, 0.8)]
         told = f"3 parts of {n}, weights 0.53, 0.22, 0.25, rates 0.3, 0.5, 0.8"
-        yield Study(f"mover/{n}", told, TESTED, small.weighted(parts), {"interval": _interval("weighted sum (MOVER)")})
+        yield Study(f"mover/{n}", told, TESTED, small.weighted(parts), {"interval": coverage("weighted sum (MOVER)")})
     for n, truth, labels, right in ((10, 0.5, 20, 0.8), (30, 0.3, 40, 0.9), (100, 0.1, 200, 0.9), (30, 0.0, 40, 0.9)):
         told = f"n = {n}, truth {truth:g}, {labels} labels of either kind, sensitivity and specificity {right}"
-        rows = {"interval": _interval("corrected rate (Lang-Reiczigel)")}
+        rows = {"interval": coverage("corrected rate (Lang-Reiczigel)")}
         run = small.corrected(n, truth, labels, right, right)
         yield Study(f"corrected/{n}/{truth}/{labels}", told, COUNTED, run, rows)
 
@@ -102,19 +77,19 @@ def _means() -> Iterator[Study]:
     for n, shape in settings:
         skewed = shape == "skewed"
         rows = {
-            "interval": _interval("paired t", "skewed" if skewed else ""),
-            "t": _test("paired t", "skewed" if skewed else ""),
-            "wilcoxon": _test("Wilcoxon", "symmetry" if skewed else ""),
+            "interval": coverage("paired t", NOTES["skewed"] if skewed else ""),
+            "t": type_one("paired t", NOTES["skewed"] if skewed else ""),
+            "wilcoxon": type_one("Wilcoxon", NOTES["symmetry"] if skewed else ""),
         }
         yield Study(f"mean/{n}/{shape}", f"{n} {shape} differences", TESTED, small.differences(n, shape), rows)
     for sizes, spreads in (((30, 30), (1.0, 1.0)), ((10, 40), (3.0, 1.0))):
         told = f"n = {sizes[0]} and {sizes[1]}, sd {spreads[0]:g} and {spreads[1]:g}"
-        note = "" if spreads[0] == spreads[1] else "pooled"
+        note = "" if spreads[0] == spreads[1] else NOTES["pooled"]
         rows = {
-            "student": _test("Student's t", note),
-            "student_interval": _interval("Student's t", note),
-            "welch": _test("Welch's t"),
-            "welch_interval": _interval("Welch's t"),
+            "student": type_one("Student's t", note),
+            "student_interval": coverage("Student's t", note),
+            "welch": type_one("Welch's t"),
+            "welch_interval": coverage("Welch's t"),
         }
         yield Study(f"two/{sizes[0]}/{sizes[1]}", told, TESTED, small.two_samples(sizes, spreads), rows)
 
@@ -127,10 +102,10 @@ def _clusters() -> Iterator[Study]:
             else (f"11 conditions of {sizes[0]} sentences")
         )
         rows = {
-            "interval": _interval("t by condition"),
-            "t": _test("t by condition"),
-            "difference": _test("t by condition, two samples"),
-            "by_sentence": _test("t by sentence, as published", "sentences"),
+            "interval": coverage("t by condition"),
+            "t": type_one("t by condition"),
+            "difference": type_one("t by condition, two samples"),
+            "by_sentence": type_one("t by sentence, as published", NOTES["sentences"]),
         }
         yield Study(f"clusters/{name}", told, TESTED, small.clustered(sizes), rows)
 
@@ -138,7 +113,7 @@ def _clusters() -> Iterator[Study]:
 def _bootstraps() -> Iterator[Study]:
     for crossed, single in ((15, 15), (60, 60)):
         told = f"{crossed} intersectional pairs at 0.4, {single} of each component at 0.3 and 0.2"
-        rows = {one: _interval(f"IAF, {one} (bootstrap)") for one in ("matched", "pooled")}
+        rows = {one: coverage(f"IAF, {one} (bootstrap)") for one in ("matched", "pooled")}
         run = whole.amplification(crossed, single, 0.4, (0.3, 0.2))
         yield Study(f"iaf/{crossed}", told, BOOTSTRAPPED, run, rows)
     kept = (0.9, 0.75)
@@ -147,7 +122,7 @@ def _bootstraps() -> Iterator[Study]:
         names = {"city_accuracy": "city accuracy", "accuracy_ratio": "accuracy ratio"}
         names["consistency_ratio"] = "consistency ratio"
         rows = {
-            name: _interval(f"{title} (bootstrap)", "ratio" if name == "accuracy_ratio" else "")
+            name: coverage(f"{title} (bootstrap)", NOTES["ratio"] if name == "accuracy_ratio" else "")
             for name, title in names.items()
         }
         yield Study(f"city/{n}", told, draws, whole.city(n, 0.6, kept), rows)
@@ -161,10 +136,10 @@ def _bootstraps() -> Iterator[Study]:
     for size, draws in ((10, BOOTSTRAPPED), (50, LARGE)):
         told = f"3 strata of {size} questions, accuracy 0.4, 0.6 and 0.8"
         rows = {
-            name: _interval(f"macro {name.split('_')[0]} (bootstrap)".replace("f1", "F1"), "macro")
+            name: coverage(f"macro {name.split('_')[0]} (bootstrap)".replace("f1", "F1"), NOTES["macro"])
             for name in ("precision_macro", "recall_macro", "f1_macro")
         }
-        rows["accuracy"] = _interval("accuracy of strata (Wilson)")
+        rows["accuracy"] = coverage("accuracy of strata (Wilson)")
         yield Study(f"exam/{size}", told, draws, whole.exam([size] * 3, [0.4, 0.6, 0.8]), rows)
 
 
@@ -203,3 +178,19 @@ def _power() -> Iterator[Study]:
     rows = {"power": Row("paired t: power", "power", POWER, NOTES["spread"])}
     told = "11 pairs, the minimum detectable shift given the sd of an earlier sample"
     yield Study("power/t/observed", told, TESTED, small.t_power(11, spread_known=False), rows)
+
+
+SECTIONS: dict[str, Section] = {
+    "Proportions": _proportions,
+    "Means": _means,
+    "Clusters": _clusters,
+    "Ratios and averages": _bootstraps,
+    "Families of tests": _families,
+    "Power": _power,
+}
+"""The sections of the page, in its order."""
+
+
+def catalogue() -> list[Study]:
+    """List every simulation, in the order of the tables."""
+    return [study for section in SECTIONS.values() for study in section()]

@@ -14,11 +14,11 @@ from equipoise.core.errors import EquipoiseError
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 import validity
-from validity_catalogue import catalogue
+from validity_catalogue import SECTIONS, catalogue
 from validity_verdict import binomial_band, finding, verdict_of
 
 if TYPE_CHECKING:
-    from validity_catalogue import Study
+    from validity_section import Study
     from validity_verdict import Kind, Verdict
 
 STUDIES = catalogue()
@@ -109,13 +109,13 @@ def test_figures_are_those_of_the_catalogue(committed: dict[str, Any]) -> None:
 
 def test_page_is_what_the_figures_give(committed: dict[str, Any]) -> None:
     """The page in the repository is generated, and explains every row that deviates."""
-    assert validity.PAGE.read_text(encoding="utf-8") == validity.page_of(committed, STUDIES)
+    assert validity.PAGE.read_text(encoding="utf-8") == validity.page_of(committed, SECTIONS)
 
 
 def test_page_wants_every_figure(committed: dict[str, Any]) -> None:
     """A simulation that was not run is named."""
     with pytest.raises(EquipoiseError, match=r"missing figure wilson/10/0\.1/interval: simulate it with --only"):
-        validity.page_of({**committed, "wilson/10/0.1": {}}, STUDIES)
+        validity.page_of({**committed, "wilson/10/0.1": {}}, SECTIONS)
 
 
 def test_page_wants_a_reason_for_what_deviates(committed: dict[str, Any]) -> None:
@@ -124,4 +124,4 @@ def test_page_wants_a_reason_for_what_deviates(committed: dict[str, Any]) -> Non
     figures["power/t/5"]["power"]["verdict"] = "deviates"
 
     with pytest.raises(EquipoiseError, match=r"power/t/5/power deviates without an explanation: add a note"):
-        validity.page_of(figures, STUDIES)
+        validity.page_of(figures, SECTIONS)
