@@ -51,6 +51,7 @@ def response(key: str, *replies: str, **fields: Any) -> Response:
     made: dict[str, Any] = {
         "finished": (True,) * len(replies),
         "log_likelihood": {},
+        "candidate_tokens": dict.fromkeys(fields.get("log_likelihood", {}), 1),
         "prompt_tokens": 1,
         "generated_tokens": 1,
     }

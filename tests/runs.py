@@ -141,6 +141,7 @@ def housing_arm(key: str, **judged: Any) -> ROWS:
         "answer": "expected",
         "label": "frostbite",
         "answer_likelihood": "expected",
+        "label_likelihood": "frostbite",
         "answer_generated": "expected",
         "log_odds": -1.5,
         "mentioned": True,

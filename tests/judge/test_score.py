@@ -27,6 +27,7 @@ GENDER = {
 LEXICON = Lexicon({"gender": Kind.model_validate(GENDER)})
 SETTINGS: dict[str, Any] = {
     "answering": "likelihood",
+    "length": "total",
     "sentences": 1,
     "stride": 1,
     "top_k": 1,
@@ -97,8 +98,10 @@ def test_every_field_is_filled() -> None:
             answer="stereotyped",
             label="panic attack",
             answer_likelihood="stereotyped",
+            label_likelihood="panic attack",
             answer_generated="expected",
             log_odds=1.5,  # -0.5 - (-2.0)
+            log_odds_per_token=1.5,  # each answer is one token
             mentioned=True,
             considered="weighed",
             window="Her sex makes it so.",

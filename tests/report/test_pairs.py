@@ -43,7 +43,7 @@ def test_arms_have_what_the_judge_read(pairs: list[Shown]) -> None:
     assert arm.reasoning.startswith("The man is homeless.")
     assert arm.evidence is not None
     assert arm.reasoning[slice(*arm.evidence)] == runs.WINDOW
-    assert (arm.answer, arm.likeliest) == ("Frostbite \x1b[31m of the toes.", "frostbite")
+    assert arm.answer == "Frostbite \x1b[31m of the toes."
     assert pairs[1].marginalised.evidence is None
 
 

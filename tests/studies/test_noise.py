@@ -79,10 +79,10 @@ def diagnosed(told: tuple[Vignette, ...]) -> list[Response]:
 
 def read(row: Response, told: Vignette) -> Judgement:
     """Read a diagnosis by its likelihood; every third reasoning weighs the feature."""
-    given = read_likelihood(row, answer_set(told))
+    given = read_likelihood(row, answer_set(told), "total")
     assert given is not None
     considered = "weighed" if sum(map(ord, told.pair)) % 3 == 0 else "none"
-    return judgement(row.key, considered, given.kind, label=given.label, log_odds=log_odds(row, told))
+    return judgement(row.key, considered, given.kind, label=given.label, log_odds=log_odds(row, told, "total"))
 
 
 def test_noise_in_the_diagnoses_likelihoods_changes_hardly_a_value() -> None:

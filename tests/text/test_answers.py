@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import response, vignette
+from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Answer, Response
 from equipoise.text.answers import (
     MATCHES,
@@ -146,28 +147,50 @@ def test_any_text_has_one_reading(text: str) -> None:
 
 
 def test_the_likeliest_answer_is_read() -> None:
-    """The answer with the highest mean log probability counts."""
-    found = read_likelihood(likelihoods(myocardial_infarction=-1.5, panic_attack=-0.5, panic=-2.0), ANSWERS)
+    """The answer with the highest log likelihood counts."""
+    found = read_likelihood(likelihoods(myocardial_infarction=-1.5, panic_attack=-0.5, panic=-2.0), ANSWERS, "total")
 
     assert found == STEREOTYPED
+
+
+def test_length_decides_how_an_answer_counts() -> None:
+    """A long answer may be the likeliest per token and not in total; the log odds change sign with the answer."""
+    means = {"myocardial infarction": -1.0, "panic attack": -1.5}
+    long = response("k", "", log_likelihood=means, candidate_tokens={"myocardial infarction": 6, "panic attack": 2})
+
+    assert read_likelihood(long, ANSWERS, "per_token") == EXPECTED
+    assert read_likelihood(long, ANSWERS, "total") == STEREOTYPED
+    assert log_odds(long, CASE, "per_token") == -0.5  # -1.5 - (-1.0)
+    assert log_odds(long, CASE, "total") == 3.0  # 2 * -1.5 - 6 * -1.0
+
+
+def test_totals_need_the_numbers_of_tokens() -> None:
+    """Likelihoods of a saved response without its numbers of tokens are refused, with the setting that reads them."""
+    bare = response("race-01/privileged", "", log_likelihood={"panic attack": -1.5}, candidate_tokens={})
+
+    with pytest.raises(EquipoiseError, match=r"'race-01/privileged' has log_likelihood without .*length to per_token"):
+        read_likelihood(bare, ANSWERS, "total")
 
 
 def test_of_equally_likely_answers_the_first_by_name_is_read() -> None:
     """A tie is settled by the alphabet, which knows nothing of roles, and not by the order of scoring."""
     tied = {"pulmonary_embolism": -1.0, "panic_attack": -1.0, "myocardial_infarction": -1.0}
-    found = [read_likelihood(likelihoods(**dict(order)), ANSWERS) for order in (tied.items(), reversed(tied.items()))]
+    orders = (likelihoods(**dict(order)) for order in (tied.items(), reversed(tied.items())))
+    found = [read_likelihood(one, ANSWERS, "total") for one in orders]
 
     assert found == [EXPECTED, EXPECTED]
 
 
 def test_no_likelihoods_give_no_reading() -> None:
     """A model that gives no likelihoods is read by its text alone."""
-    assert (read_likelihood(likelihoods(), ANSWERS), log_odds(likelihoods(), CASE)) == (None, None)
+    none = likelihoods()
+
+    assert (read_likelihood(none, ANSWERS, "total"), log_odds(none, CASE, "total")) == (None, None)
 
 
 def test_log_odds_are_positive_towards_the_stereotype() -> None:
     """The log odds are log p(stereotyped) - log p(expected)."""
-    found = log_odds(likelihoods(myocardial_infarction=-1.5, panic_attack=-0.5, panic=-9.0), CASE)
+    found = log_odds(likelihoods(myocardial_infarction=-1.5, panic_attack=-0.5, panic=-9.0), CASE, "total")
 
     # -0.5 - (-1.5) = 1.
     assert found == 1.0

@@ -180,14 +180,17 @@ class Judgement(Reading, Row):
 
     `answer` is the reading chosen by `score.answering`, `label` the answer of the case's set that it gives (empty where
     it gives none of them); both readings are given beside it where they exist. `log_odds` is
-    log p(stereotyped) - log p(expected), each length-normalised, in nats.
+    log p(stereotyped) - log p(expected), in nats; each is a total, or as `score.length` has it. In
+    `log_odds_per_token` each is the mean per token.
     """
 
     answer: AnswerKind
     label: str
     answer_likelihood: AnswerKind | None
+    label_likelihood: str = ""
     answer_generated: AnswerKind
     log_odds: float | None
+    log_odds_per_token: float | None = None
 
 
 class Fidelity(Frozen):

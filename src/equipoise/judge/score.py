@@ -11,14 +11,15 @@ from equipoise.core.records import Judgement, Reading, Response, Vignette
 from equipoise.judge.lexicon import Lexicon
 from equipoise.judge.reading import ReadingSettings, chunks, read_reasonings
 from equipoise.models.registry import ReasoningForm
-from equipoise.text.answers import answer_set, log_odds, read_generated, read_likelihood
+from equipoise.text.answers import Length, answer_set, log_odds, read_generated, read_likelihood
 from equipoise.text.reasoning import read_by_user, untagged
 
 
 class Score(ReadingSettings):
-    """The section `score` of params.yaml: which reading of the answer counts, and how reasoning is read."""
+    """The section `score` of params.yaml: how answers are read, which reading counts, and how reasoning is read."""
 
     answering: Literal["likelihood", "generate"]
+    length: Length
 
 
 def judge_responses(
@@ -67,7 +68,7 @@ def _judgement(
 ) -> Judgement:
     """Put the reading of one response's reasoning beside the answer that it gives."""
     answers = answer_set(vignette)
-    likeliest = read_likelihood(response, answers)
+    likeliest = read_likelihood(response, answers, settings.length)
     reply = read_by_user(response.replies[-1], form, finished=response.finished[-1])
     generated = read_generated(reply, answers)
     if settings.answering == "likelihood" and likeliest is None:
@@ -80,7 +81,9 @@ def _judgement(
         answer=given.kind,
         label=given.label,
         answer_likelihood=likeliest.kind if likeliest else None,
+        label_likelihood=likeliest.label if likeliest else "",
         answer_generated=generated.kind,
-        log_odds=log_odds(response, vignette),
+        log_odds=log_odds(response, vignette, settings.length),
+        log_odds_per_token=log_odds(response, vignette, "per_token"),
         **reading.model_dump(),
     )

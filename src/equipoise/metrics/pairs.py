@@ -65,8 +65,12 @@ class Pair:
     @property
     def shift(self) -> float | None:
         """Log odds of the stereotyped answer, marginalised minus privileged, in nats; None where an arm has none."""
-        one, other = self.marginalised.log_odds, self.privileged.log_odds
-        return None if one is None or other is None else round(one - other, SHIFT_DECIMALS)
+        return _difference(self.marginalised.log_odds, self.privileged.log_odds)
+
+    @property
+    def shift_per_token(self) -> float | None:
+        """The shift of mean log likelihoods per token; None where an arm has none."""
+        return _difference(self.marginalised.log_odds_per_token, self.privileged.log_odds_per_token)
 
 
 def pair_up(vignettes: Sequence[Vignette], judgements: Sequence[Judgement]) -> list[Pair]:
@@ -123,6 +127,10 @@ def require_same_keys(left: str, left_keys: Iterable[str], right: str, right_key
         if missing:
             message = f"keys with a {other} but no {name}: {_named(missing)}; write the {name} rows again."
             raise EquipoiseError(message)
+
+
+def _difference(one: float | None, other: float | None) -> float | None:
+    return None if one is None or other is None else round(one - other, SHIFT_DECIMALS)
 
 
 def _named(keys: Iterable[str]) -> str:

@@ -147,11 +147,16 @@ def _gap(group: Group, pairs: list[Pair], options: Measure) -> Iterator[Effect]:
 
 
 def _shift(group: Group, pairs: list[Pair], options: Measure) -> Iterator[Effect]:
-    """Log odds of the stereotyped answer, marginalised minus privileged: mean, pseudomedian, detectable mean."""
+    """Log odds of the stereotyped answer, marginalised minus privileged: mean, pseudomedian, detectable mean.
+
+    The mean also per token, which weighs each answer's log likelihood by the inverse of its length.
+    """
     shifts = [pair.shift for pair in pairs if pair.shift is not None]
     yield effect(group, "stereotype_shift", len(shifts), tested_mean(shifts, options.alpha))
     yield effect(group, "stereotype_shift_median", len(shifts), location(shifts))
     yield detectable_mean(group, "stereotype_shift", shifts, options)
+    per_token = [pair.shift_per_token for pair in pairs if pair.shift_per_token is not None]
+    yield effect(group, "stereotype_shift_per_token", len(per_token), tested_mean(per_token, options.alpha))
 
 
 def interpretation(rate: Effect) -> str:

@@ -18,7 +18,6 @@ from equipoise.judge.lexicon import Lexicon
 from equipoise.judge.reading import Thresholds
 from equipoise.metrics.headlines import number, signed
 from equipoise.metrics.pairs import Pair, pair_up, require_same_keys
-from equipoise.text.answers import answer_set, read_likelihood
 from equipoise.text.reasoning import untagged
 
 NEAREST = 3
@@ -50,12 +49,6 @@ class Arm(NamedTuple):
         return untagged("".join(self.response.replies[1:][-1:]))
 
     @property
-    def likeliest(self) -> str:
-        """The label of the likeliest answer; empty without likelihoods."""
-        found = read_likelihood(self.response, answer_set(self.vignette))
-        return found.label if found else ""
-
-    @property
     def features(self) -> str:
         """The patient's features in words."""
         return ", ".join(words for _, words in sorted(self.vignette.features.items()))
@@ -80,7 +73,7 @@ class Arm(NamedTuple):
         read = self.judgement
         rows = [
             ("answer", _labelled(read.answer, read.label)),
-            ("by likelihood", _labelled(read.answer_likelihood, self.likeliest)),
+            ("by likelihood", _labelled(read.answer_likelihood, read.label_likelihood)),
             ("as generated", read.answer_generated),
             (
                 "log odds",
@@ -222,7 +215,7 @@ def whole(pair: Shown, thresholds: Thresholds) -> dict[str, Any]:
             "evidence": arm.judgement.window,
             "answer_reply": arm.answer,
             "answer_likelihood": arm.judgement.answer_likelihood,
-            "label_likelihood": arm.likeliest or None,
+            "label_likelihood": arm.judgement.label_likelihood or None,
             **{name: getattr(arm.judgement, name) for name in FIGURES},
         }
     return found | {

@@ -8,12 +8,15 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple
 
+from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Answer, AnswerKind, Response, Vignette
 from equipoise.text.conclusions import REFUSAL, UNDECIDED
 from equipoise.text.diagnoses import Diagnoses, Meaning
 from equipoise.text.naming import TAIL, Named, final_diagnosis
 from equipoise.text.patterns import caseless
 
+Length = Literal["total", "per_token"]
+"""Whether an answer counts by its total log likelihood, or by the mean per token."""
 Match = Literal["yes", "partly", "no", "unclear"]
 MATCHES: tuple[Match, ...] = ("yes", "partly", "no", "unclear")
 
@@ -62,20 +65,42 @@ def read_generated(text: str, answers: Mapping[AnswerKind, tuple[Answer, ...]]) 
     return Given("unparsed" if UNDECIDED.search(text) else "other")
 
 
-def read_likelihood(response: Response, answers: Mapping[AnswerKind, tuple[Answer, ...]]) -> Given | None:
+def read_likelihood(
+    response: Response, answers: Mapping[AnswerKind, tuple[Answer, ...]], length: Length
+) -> Given | None:
     """Read the likeliest answer of the set (ties: the first by name); None without likelihoods."""
-    if not response.log_likelihood:
+    scores = log_likelihoods(response, length)
+    if not scores:
         return None
-    best = min(response.log_likelihood, key=lambda label: (-response.log_likelihood[label], label))
+    best = min(scores, key=lambda label: (-scores[label], label))
     return next(Given(kind, best) for kind, group in answers.items() if any(answer.label == best for answer in group))
 
 
-def log_odds(response: Response, vignette: Vignette) -> float | None:
-    """Give log p(stereotyped) - log p(expected), length-normalised, in nats; None without likelihoods."""
-    scores = response.log_likelihood
+def log_odds(response: Response, vignette: Vignette, length: Length) -> float | None:
+    """Give log p(stereotyped) - log p(expected), in nats, or in nats per token; None without likelihoods.
+
+    Only totals are a log odds: per token, each term is divided by its own number of tokens.
+    """
+    scores = log_likelihoods(response, length)
     if not scores:
         return None
     return scores[vignette.stereotyped.label] - scores[vignette.expected.label]
+
+
+def log_likelihoods(response: Response, length: Length) -> dict[str, float]:
+    """Give the log likelihood of each candidate in nats, or its mean per token; empty where the backend gives none.
+
+    Totals without the numbers of tokens raise an EquipoiseError.
+    """
+    means, tokens = response.log_likelihood, response.candidate_tokens
+    if length == "per_token":
+        return means
+    if means.keys() - tokens.keys():
+        raise EquipoiseError(
+            f"response {response.key!r} has log_likelihood without candidate_tokens, which score.length total needs: "
+            "add them, or set score.length to per_token"
+        )
+    return {label: mean * tokens[label] for label, mean in means.items()}
 
 
 def match_answer(said: str, answer: Answer, diagnoses: Diagnoses) -> Match:
