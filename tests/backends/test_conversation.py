@@ -89,6 +89,26 @@ def test_a_reply_at_its_limit_is_unfinished() -> None:
     assert (response.finished, response.generated_tokens) == ((False,), 3)
 
 
+def test_a_reply_in_one_sentence_ends_with_it() -> None:
+    """The tokens up to the one that shows its end are counted, whatever the backend wrote beyond; it is finished."""
+    asked = talks.prompt("a", "It hurts.", turns=("Why?",), candidates=(), limit=40, sentence=True)
+    said = "Acute gout. It is bad. It"
+    (turn,), response = turns(chat(), asked, said)
+
+    shows = next(length for length in range(99) if len(PLAIN.decode(encoded(said)[:length])) > len("Acute gout. "))
+    assert (turn.ended(encoded(said)[: shows - 1]), turn.ended(encoded(said)[:shows])) == (False, True)
+    assert response.replies == ("Acute gout.",)
+    assert (response.finished, response.generated_tokens) == ((True,), shows)
+
+
+def test_thinking_is_not_cut_after_a_sentence() -> None:
+    """The answer of a model that thinks first comes after many sentences."""
+    asked = talks.prompt("a", "", turns=("Why?",), prefix="", candidates=(), sentence=True)
+    (turn,), _ = turns(chat(reasoning="think"), asked, "a")
+
+    assert not turn.ended(encoded("I think. It hurts."))
+
+
 def test_a_candidate_is_encoded_with_the_text_before_it() -> None:
     """After a prefix it is the next word, else the reply begins with it; what the text has too is not its own."""
     after = talks.prompt("a", "", turns=("Why?",), candidates=("pain",), reply=False)

@@ -325,9 +325,19 @@ def test_a_run_that_is_killed_asks_no_turn_again(tmp_path: Path) -> None:
 
 def test_the_words_that_a_reply_begins_with_are_taken_off() -> None:
     """What follows them is the reply, as of a model that is given these words."""
-    assert without_prefix(" the diagnosis IS: pneumonia.", "The diagnosis is") == "pneumonia."
-    assert (
-        without_prefix("Pneumonia. The diagnosis is sure.", "The diagnosis is") == "Pneumonia. The diagnosis is sure."
-    )
-    assert without_prefix("Pneumonia.", "") == "Pneumonia."
+    begun = prompt("a", prefix="The diagnosis is")
+    later = "Pneumonia. The diagnosis is sure."
+    assert without_prefix(server.Reply(text=" the diagnosis IS: pneumonia."), begun).text == "pneumonia."
+    assert without_prefix(server.Reply(text=later), begun).text == later
+    assert without_prefix(server.Reply(text="Pneumonia."), prompt("a")).text == "Pneumonia."
     assert whole_text(server.Reply(text=" Pneumonia.\n")) == "Pneumonia."
+
+
+def test_an_answer_in_one_sentence_ends_with_it() -> None:
+    """What follows it is left out and the answer is whole; a reply that begins otherwise may answer further on."""
+    asked = prompt("a", prefix="The diagnosis is", sentence=True)
+    long = server.Reply(text="The diagnosis is pneumonia. It may also be", ending="length")
+    other = server.Reply(text="Let us see. The diagnosis is", ending="length")
+
+    assert without_prefix(long, asked) == server.Reply(text="pneumonia.", ending="stop")
+    assert without_prefix(other, asked) == other

@@ -95,6 +95,7 @@ def test_a_question_depends_on_all_else() -> None:
             {"turns": ("one",)},
             {"turns": ("two", "one")},
             {"candidates": ("x",)},
+            {"sentence": True},
         )
     ]
     manifests = [
@@ -116,8 +117,20 @@ def test_a_question_depends_on_all_else() -> None:
         *(response_key(PROMPT, MANIFEST, generation) for generation in generations),
     }
 
-    # The first, and 5 + 3 + 3 others.
-    assert len(keys) == 12
+    # The first, and 6 + 3 + 3 others.
+    assert len(keys) == 13
+
+
+def test_settings_that_a_prompt_does_not_use_leave_its_question() -> None:
+    """Nothing is written after letters alone; an answer with a limit of its own does not have the model's."""
+    scored = PROMPT.model_copy(update={"turns": ("one",), "reply": False})
+    limited = PROMPT.model_copy(update={"limit": 3})
+    longer = GENERATION.model_copy(update={"answer_tokens": 5})
+    other = GENERATION.model_copy(update={"reasoning_tokens": 9, "repetition_penalty": 1.1})
+
+    assert response_key(scored, MANIFEST, other) == response_key(scored, MANIFEST, GENERATION)
+    assert response_key(limited, MANIFEST, longer) == response_key(limited, MANIFEST, GENERATION)
+    assert response_key(limited, MANIFEST, other) != response_key(limited, MANIFEST, GENERATION)
 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise.text.sentences import Span, asked_last, final_question, sentence_spans, windows
+from equipoise.text.sentences import Span, asked_last, final_question, first_sentence, sentence_spans, windows
 
 # Prose-like text: words, stops, abbreviations, numbers, line breaks and list marks in any order.
 PIECES = st.sampled_from(
@@ -81,6 +81,22 @@ def test_sentences(text: str, expected: list[str]) -> None:
 def test_final_question(text: str, expected: str) -> None:
     """The final question is the last sentence, or the last that asks, without a table before it."""
     assert asked_last(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Acute appendicitis (AA). This", "Acute appendicitis (AA)."),
+        # The stop may be that of an abbreviation, and a reply that goes on in the next line has ended its first.
+        ("Acute appendicitis (AA).", None),
+        ("infection with E. coli", None),
+        ("\n**Acute appendicitis**\nor", "**Acute appendicitis**"),
+        ("\n\n", None),
+    ],
+)
+def test_first_sentence(text: str, expected: str | None) -> None:
+    """It has ended once another sentence or line begins."""
+    assert first_sentence(text) == expected
 
 
 def test_final_question_is_one_sentence() -> None:

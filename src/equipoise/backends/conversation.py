@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Prompt, Response
 from equipoise.models.registry import WeightsEntry
+from equipoise.text.sentences import first_sentence
 
 TODAY = date(2025, 1, 1)
 """The date for templates that state one, so that an answer does not depend on the day it is given."""
@@ -40,7 +41,8 @@ class Turn(NamedTuple):
 
     `tokens` are all that it reads before its reply; at the `first` turn, `stem` is the number of those that other
     prompts begin with too, at least what precedes the user's words. Each of `candidates` is scored after
-    `tokens`. `limit` is the most tokens of the reply; 0 asks for none.
+    `tokens`. `limit` is the most tokens of the reply; 0 asks for none. `ended` says of a reply whether nothing of it is
+    wanted after its last token; what a backend writes beyond that is left out.
     """
 
     tokens: list[int]
@@ -48,6 +50,7 @@ class Turn(NamedTuple):
     stem: int
     candidates: dict[str, Encoded]
     limit: int
+    ended: Callable[[Sequence[int]], bool] = lambda _: False
 
 
 class Turned(NamedTuple):
@@ -89,10 +92,12 @@ class Chat:
             prompt_tokens += len(turn.tokens)
             if not turn.limit:
                 break
-            finished.append(len(reply) < turn.limit)
+            cut = next((length for length in range(len(reply) + 1) if turn.ended(reply[:length])), None)
+            finished.append(cut is not None or len(reply) < turn.limit)
             # The token that ended the reply was generated too.
-            generated_tokens += len(reply) + finished[-1]
-            replies.append(self._decode(reply))
+            generated_tokens += len(reply[:cut]) + (finished[-1] and cut is None)
+            said = self._decode(reply[:cut])
+            replies.append(said if cut is None else first_sentence(said) or said)
             messages.append({"role": "assistant", "content": self._said(replies[-1])})
         return Response(
             key=prompt.key,
@@ -118,7 +123,14 @@ class Chat:
             candidates[candidate] = Encoded(joined, common_length(ids, joined))
         limit = self._limit(prompt, last=last, begun=begun)
         self._check_length(prompt, max([len(ids) + limit, *(len(encoded.tokens) for encoded in candidates.values())]))
-        return Turn(ids, first, self._stem(prompt, text, ids) if first else 0, candidates, limit)
+        stem = self._stem(prompt, text, ids) if first else 0
+        turn = Turn(ids, first, stem, candidates, limit)
+        # Thinking that is not begun for the model is not its answer.
+        whole = not last or not prompt.sentence or (self._entry.thinks and not begun)
+        return turn if whole else turn._replace(ended=self._has_sentence)
+
+    def _has_sentence(self, reply: Sequence[int]) -> bool:
+        return first_sentence(self._decode(reply)) is not None
 
     def _limit(self, prompt: Prompt, *, last: bool, begun: bool) -> int:
         """Bound the reply: a last one that is not begun for the model may hold thinking beside the answer."""

@@ -124,7 +124,7 @@ class OnnxBackend(Backend):
         """Read a turn, score its candidates, and reply to it greedily."""
         likelihoods, logits = reader.read(turn, row)
         reply: list[int] = []
-        while len(reply) < turn.limit:
+        while len(reply) < turn.limit and not turn.ended(reply):
             token = int(penalise(logits, row.tokens, self._entry.generation.repetition_penalty).argmax())
             if token in self._chat.stops:
                 break

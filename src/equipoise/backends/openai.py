@@ -28,6 +28,7 @@ from equipoise.core.errors import EquipoiseError, one_line
 from equipoise.core.records import Frozen, Prompt, Response, digest, fault
 from equipoise.models.readiness import NO_CLIENT, key_fault
 from equipoise.models.registry import ApiEntry
+from equipoise.text.sentences import first_sentence
 
 try:
     import httpx2
@@ -439,7 +440,7 @@ class ApiBackend(Backend):
             messages.append({"role": "assistant", "content": replies[-1].text})
         messages.append({"role": "user", "content": self._last_turn(prompt)})
         last = await self._reply(prompt, messages, prompt.limit or generation.answer_tokens)
-        replies.append(last.model_copy(update={"text": without_prefix(last.text, prompt.prefix)}))
+        replies.append(without_prefix(last, prompt))
         return Response(
             key=prompt.key,
             study=prompt.study,
@@ -508,9 +509,16 @@ class _Tally:
             raise EquipoiseError(message)
 
 
-def without_prefix(text: str, prefix: str) -> str:
-    """Remove the words that a reply was asked to begin with: what follows them is the reply."""
-    return re.sub(rf"\A\s*{re.escape(prefix)}[\s:]*", "", text, flags=re.IGNORECASE) if prefix else text
+def without_prefix(reply: Reply, prompt: Prompt) -> Reply:
+    """Remove the words that a reply was asked to begin with: what follows them is the reply.
+
+    Where one sentence was asked for, a reply that begins with those words ends with it. Any other is left whole, since
+    its first sentence need not be the answer.
+    """
+    begun = re.match(rf"\s*{re.escape(prompt.prefix)}[\s:]*", reply.text, re.IGNORECASE) if prompt.prefix else None
+    text = reply.text[begun.end() :] if begun else reply.text
+    sentence = first_sentence(text) if begun and prompt.sentence else None
+    return reply.model_copy(update={"text": sentence, "ending": "stop"} if sentence else {"text": text})
 
 
 def whole_text(reply: Reply) -> str:

@@ -88,7 +88,7 @@ class TorchBackend(Backend):
             )
         likelihoods = self._likelihoods(turn)
         reply: list[int] = []
-        while len(reply) < turn.limit:
+        while len(reply) < turn.limit and not turn.ended(reply):
             scores = penalise(logits.float().cpu().numpy(), self._tokens, self._entry.generation.repetition_penalty)
             token = int(scores.argmax())
             if token in self._chat.stops:

@@ -47,10 +47,16 @@ def folder() -> Path:
 def response_key(prompt: Prompt, manifest: Manifest, generation: BaseModel) -> str:
     """Name a response by all that it depends on: what is asked, of which weights, with which settings.
 
-    The prompt's own key is left out: the same words asked in two cases are one question.
+    The prompt's own key is left out: the same words asked in two cases are one question. So are settings of the
+    generation that it does not use: all of them where nothing is written, and the length of an answer that has a limit
+    of its own, or that is not written.
     """
     asked = prompt.model_dump(mode="json", exclude={"key", "study"})
-    return digest([CONTENT, asked, manifest.identity, generation.model_dump(mode="json")])
+    settings: dict[str, Any] = {}
+    if prompt.reply or len(prompt.turns) > 1:
+        unused = {"answer_tokens"} if prompt.limit or not prompt.reply else None
+        settings = generation.model_dump(mode="json", exclude=unused)
+    return digest([CONTENT, asked, manifest.identity, settings])
 
 
 COLUMNS = ("key", "value", "digest")

@@ -118,8 +118,9 @@ class Prompt(Row):
     The model replies to every turn; its last reply is forced to begin with `prefix`. `candidates` are in a fixed order
     that does not depend on their role. If `reply` is false, no text is generated after the last turn and only the
     candidates' log-likelihoods are computed. `limit` is the maximum number of tokens of the last reply, where it
-    differs from the model's answer limit. `stem` is a prefix of the first turn shared with other prompts, if any: a
-    backend may compute its key-value cache once for all of them.
+    differs from the model's answer limit. With `sentence`, the last reply ends with its first sentence or line. `stem`
+    is a prefix of the first turn shared with other prompts, if any: a backend may compute its key-value cache once for
+    all of them.
     """
 
     system: str
@@ -129,6 +130,13 @@ class Prompt(Row):
     reply: bool = True
     stem: str = ""
     limit: Annotated[int, Field(ge=1)] | None = None
+    sentence: bool = False
+
+    @model_serializer(mode="wrap")
+    def _without_empty(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out what few prompts ask for, so that the cache keys of the others do not depend on it."""
+        row: dict[str, Any] = serialise(self)
+        return {name: value for name, value in row.items() if value or name != "sentence"}
 
 
 class Response(Row):

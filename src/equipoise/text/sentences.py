@@ -104,6 +104,17 @@ def each_sentence(text: str, *, longest: int = LONGEST_SENTENCE) -> Iterator[Spa
                     yield piece
 
 
+def first_sentence(text: str) -> str | None:
+    """The first sentence or line with words of a text that goes on after it; None where it may not have ended yet."""
+    word = _WORD.search(text)
+    if word is None:
+        return None
+    line = text.find("\n", word.start())
+    spans = each_sentence(text[:line] if line >= 0 else text, longest=len(text) + 1)
+    first = next(spans)
+    return text[first.start : first.end] if line >= 0 or next(spans, None) else None
+
+
 def _trimmed(text: str, start: int, end: int) -> Span:
     inner = text[start:end]
     return Span(start + len(inner) - len(inner.lstrip()), end - len(inner) + len(inner.rstrip()))

@@ -186,6 +186,7 @@ def vignette_prompt(vignette: Vignette, build: Build) -> Prompt:
         prefix=build.answer_prefix,
         turns=(build.reason.replace("{case}", vignette.text), build.answer),
         candidates=tuple(sorted(answer.label for answer in answers)),
+        sentence=True,
     )
 
 
