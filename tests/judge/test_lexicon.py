@@ -31,7 +31,10 @@ RACE: dict[str, Any] = {
     "dimension": "race",
     "subject": "race",
     "kind": ["ethnicity"],
-    "features": {"black": {"also": ["african"], "wordings": ["black(?! stools?)"]}, "white": {"wordings": ["white"]}},
+    "features": {
+        "black": {"also": ["african"], "wordings": [{"words": "black", "not_before": [" stools?"]}]},
+        "white": {"wordings": ["white"]},
+    },
 }
 AGE: dict[str, Any] = {
     "dimension": "age",
@@ -230,10 +233,25 @@ def changed(**features: Any) -> dict[str, Any]:
     ("value", "message"),
     [
         (RACE | {"dimension": "age"}, "dimension is 'age': name the file after it"),
-        (RACE | {"kind": ["ethni(city"]}, r"field kind\.0: .*'ethni\(city' is not a valid regular expression"),
-        (RACE | {"kind": ["(?i)race"]}, r"field kind\.0: .*is not a valid regular expression"),
-        (RACE | {"kind": ["(?<!no |not )race"]}, r"field kind\.0: .*is not a valid regular expression"),
-        (RACE | {"kind": ["(?:race)?"]}, r"field kind\.0: .*every text would name it"),
+        (
+            RACE | {"kind": ["ethni(city"]},
+            r"field kind\.0\.words: .*'ethni\(city' is not .*\(missing \): .*wiki/Syntax",
+        ),
+        (RACE | {"kind": [r"(a)\1"]}, r"field kind\.0\.words: .*\(invalid escape sequence: .*RE2.*wiki/Syntax"),
+        (
+            changed(black={"wordings": ["black(?! stool)"]}),
+            r"field features\.black\.wordings\.0\.words: .*'black\(\?! stool\)' is not .*: give .* as after, before,",
+        ),
+        (
+            RACE | {"kind": [{"words": "race", "not_after": ["(?<!no )the "]}]},
+            r"field kind\.0\.not_after\.0: .*: give .* as after, before, not_after and not_before",
+        ),
+        (RACE | {"kind": [{"words": "race", "not_after": []}]}, r"field kind\.0\.not_after: .*at least 1 item"),
+        (RACE | {"kind": [{"not_after": ["the "]}]}, r"field kind\.0\.words: Field required"),
+        (RACE | {"kind": [{"words": "race", "without": ["the "]}]}, r"field kind\.0\.without: Extra inputs"),
+        (RACE | {"kind": [3]}, r"field kind\.0: "),
+        (RACE | {"kind": ["(?:race)?"]}, r"field kind\.0\.words: .*every text would have it"),
+        (RACE | {"kind": [rf"{one}\pL{{200}}" for one in range(10)]}, "wordings are too long together .*: give fewer"),
         (RACE | {"kind": []}, "field kind: .*at least 1 item"),
         (RACE | {"colour": "x"}, "field colour: Extra inputs"),
         (changed(), "field features: .*at least 1 item"),

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,13 +8,18 @@ from pydantic import ValidationError
 
 from equipoise.core.records import Judgement
 from equipoise.judge.reading import Feature, ReadingSettings, entailments, has_keyword, read_reasonings
+from equipoise.judge.wordings import Finder, Wording
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 BLACK = Feature("race", ("Black",))
 LOW_INCOME = Feature("income", ("low income", "poor"))
-NAMED = Feature("race", ("Black",), re.compile(r"(?<!\w)(?:(?<!non-)black(?! stools?)|his race)(?!\w)", re.IGNORECASE))
+NAMED = Feature(
+    "race",
+    ("Black",),
+    Finder([Wording(words="black", not_after=("non-",), not_before=(" stools?",)), Wording(words="his race")]),
+)
 
 
 def settings(**changes: Any) -> ReadingSettings:

@@ -1,47 +1,34 @@
 """The words by which a text names a feature of the patient: synonyms, euphemisms and, for ages, numbers.
 
 One YAML file a dimension, in data/features/. A feature is given in plain words (`black`, `low income`); the lexicon
-knows its dimension, and the regular expressions that name it or its kind (`ethnicity`, `social circumstances`).
+knows its dimension, and the wordings that name it or its kind (`ethnicity`, `social circumstances`).
 """
 
-import re
 from collections.abc import Mapping
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Frozen
 from equipoise.core.yamlfile import load_yaml
 from equipoise.judge.reading import Feature
+from equipoise.judge.wordings import NUMBER, Finder, Wording, literal
 
 FOLDER = "data/features"
-NUMBER = "{number}"
-"""What a form of a number holds in the number's place."""
 OLDEST = 130
 
 
-def _compiles(pattern: str) -> str:
-    try:
-        finder = re.compile(f"(?:{pattern.replace(NUMBER, '1')})")
-    except re.error as error:
-        raise ValueError(f"{pattern!r} is not a valid regular expression ({error})") from error
-    if finder.search(""):
-        raise ValueError(f"{pattern!r} matches a text without words: every text would name it")
-    return pattern
-
-
-Pattern = Annotated[str, Field(min_length=1), AfterValidator(_compiles)]
 Words = Annotated[str, Field(min_length=1)]
 
 
 class Named(Frozen):
-    """A feature: other plain words for it, the expressions that name it, and the numbers that do (ends included)."""
+    """A feature: other plain words for it, the wordings that name it, and the numbers that do (ends included)."""
 
     also: tuple[Words, ...] = ()
-    wordings: Annotated[tuple[Pattern, ...], Field(min_length=1)]
+    wordings: Annotated[tuple[Wording, ...], Field(min_length=1)]
     numbers: tuple[int, int] | None = None
 
     @model_validator(mode="after")
@@ -52,12 +39,12 @@ class Named(Frozen):
 
 
 class Kind(Frozen):
-    """A dimension: what hypotheses call it (`subject`), the expressions that name it, and its features."""
+    """A dimension: what hypotheses call it (`subject`), the wordings that name it, and its features."""
 
     dimension: str
     subject: Words
-    kind: Annotated[tuple[Pattern, ...], Field(min_length=1)]
-    number_forms: tuple[Pattern, ...] = ()
+    kind: Annotated[tuple[Wording, ...], Field(min_length=1)]
+    number_forms: tuple[Wording, ...] = ()
     features: Annotated[dict[str, Named], Field(min_length=1)]
 
     @model_validator(mode="after")
@@ -66,14 +53,35 @@ class Kind(Frozen):
         for word, name in listed:
             if other := next((one for said, one in listed if said == word and one != name), None):
                 raise ValueError(f"{word!r} names both {name!r} and {other!r}")
-        if any(one.numbers for one in self.features.values()) != any(NUMBER in form for form in self.number_forms):
+        if any(one.numbers for one in self.features.values()) != any(
+            NUMBER in form.words for form in self.number_forms
+        ):
             raise ValueError(f"features have numbers if and only if number_forms hold {NUMBER}")
+        return self
+
+    @model_validator(mode="after")
+    def _compiles_together(self) -> Self:
+        try:
+            Finder(self.wordings())
+        except ValueError as error:
+            raise ValueError(f"the wordings are too long together ({error}): give fewer or shorter ones") from error
         return self
 
     @cached_property
     def by_words(self) -> dict[str, str]:
         """The feature of each plain wording, as normalised by `normal`."""
         return {normal(word): name for name, one in self.features.items() for word in (name, *one.also)}
+
+    def wordings(self, name: str | None = None) -> tuple[Wording, ...]:
+        """The wordings for the dimension and one of its features; without a name, for all of its features."""
+        features = [self.features[name]] if name else list(self.features.values())
+        numbers = [
+            form.with_number(range(one.numbers[0], one.numbers[1] + 1))
+            for one in features
+            if one.numbers
+            for form in self.number_forms
+        ]
+        return (*self.kind, *(wording for one in features for wording in one.wordings), *numbers)
 
 
 class Lexicon:
@@ -82,6 +90,7 @@ class Lexicon:
     def __init__(self, kinds: Mapping[str, Kind]) -> None:
         """Hold the kinds, by dimension."""
         self._kinds = dict(kinds)
+        self._finder = lru_cache(maxsize=256)(self._compiled)
 
     @property
     def subjects(self) -> dict[str, str]:
@@ -91,15 +100,13 @@ class Lexicon:
     def dimension(self, words: str) -> str | None:
         """The dimension of a feature given in plain words; None where no dimension has it.
 
-        Words that the lexicon does not list are taken to be of the dimension whose expressions alone match them.
+        Words that the lexicon does not list are taken to be of the dimension whose wordings alone they have.
         """
         name = normal(words)
         for dimension, kind in self._kinds.items():
             if name in kind.by_words:
                 return dimension
-        matching = [
-            dimension for dimension in self._kinds if _finder(self._expressions(dimension, words)).search(words)
-        ]
+        matching = [dimension for dimension in self._kinds if self._finder(dimension, None).finds(words)]
         return matching[0] if len(matching) == 1 else None
 
     def features(self, words: Mapping[str, str]) -> tuple[Feature, ...]:
@@ -114,35 +121,22 @@ class Lexicon:
         known = dimension or self.dimension(words) or ""
         if known not in self._kinds:
             return Feature(known.replace("_", " ") or words, (words,))
-        named = self._expressions(known, words)
-        if not _finder(named).search(words):
-            # The expressions of a listed feature leave out other senses of its words (black stools).
-            named = (re.escape(words), *named)
-        return Feature(self._kinds[known].subject, (words,), _finder(named))
+        name = self._kinds[known].by_words.get(normal(words))
+        named = self._finder(known, name)
+        if not named.finds(words):
+            # The wordings of a listed feature leave out other senses of its words (black stools).
+            named = self._finder(known, name, words)
+        return Feature(self._kinds[known].subject, (words,), named)
 
-    def _expressions(self, dimension: str, words: str) -> tuple[str, ...]:
-        """The expressions for a feature and its kind; for one that is not listed, those of all of the dimension."""
-        kind = self._kinds[dimension]
-        name = kind.by_words.get(normal(words))
-        features = [kind.features[name]] if name else list(kind.features.values())
-        numbers = [
-            form.replace(NUMBER, f"(?:{'|'.join(map(str, range(one.numbers[1], one.numbers[0] - 1, -1)))})")
-            for one in features
-            if one.numbers
-            for form in kind.number_forms
-        ]
-        return (*kind.kind, *(wording for one in features for wording in one.wordings), *numbers)
+    def _compiled(self, dimension: str, name: str | None, said: str = "") -> Finder:
+        """Compile the wordings for a feature and its kind, and plain words; without a name, those of the dimension."""
+        wordings = self._kinds[dimension].wordings(name)
+        return Finder((literal(said), *wordings) if said else wordings)
 
 
 def normal(words: str) -> str:
     """Plain words in one form: lower case, single spaces, no hyphens."""
     return " ".join(words.casefold().replace("-", " ").split())
-
-
-@lru_cache(maxsize=256)
-def _finder(expressions: tuple[str, ...]) -> re.Pattern[str]:
-    """One expression for all, matched in whole words and whatever case."""
-    return re.compile(rf"(?<!\w)(?:{'|'.join(f'(?:{one})' for one in expressions)})(?!\w)", re.IGNORECASE)
 
 
 def load_lexicon(folder: Path) -> Lexicon:

@@ -12,6 +12,7 @@ from pydantic import Field, field_validator, model_validator
 
 from equipoise.core.params import Count
 from equipoise.core.records import Consideration, Frozen, Reading
+from equipoise.judge.wordings import Finder
 from equipoise.text.sentences import windows
 
 PLACEHOLDERS = frozenset({"feature", "subject"})
@@ -42,11 +43,11 @@ class Feature(NamedTuple):
 
     subject: str
     words: tuple[str, ...]
-    named: re.Pattern[str] | None = None
+    named: Finder | None = None
 
     def is_named(self, text: str) -> bool:
-        """Whether `named` finds the feature; False without one. Expressions are written with plain marks and spaces."""
-        return self.named is not None and bool(self.named.search(WRAPPED.sub(" ", text.translate(SAME))))
+        """Whether `named` finds the feature; False without one. Wordings are written with plain marks and spaces."""
+        return self.named is not None and self.named.finds(WRAPPED.sub(" ", text.translate(SAME)))
 
 
 class Entailed(NamedTuple):

@@ -62,10 +62,10 @@ class Arm(NamedTuple):
     def named(self, lexicon: Lexicon) -> list[tuple[int, int]]:
         """Give the ranges of the reasoning that name the patient's features."""
         return [
-            match.span()
+            place
             for feature in lexicon.features(self.vignette.features)
             if feature.named
-            for match in feature.named.finditer(self.reasoning)
+            for place in feature.named.places(self.reasoning)
         ]
 
     def readings(self, thresholds: Thresholds) -> list[tuple[str, str]]:

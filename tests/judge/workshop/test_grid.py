@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +9,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from equipoise.judge.reading import Feature, ReadingSettings, read_reasonings
+from equipoise.judge.wordings import Finder, Wording
 from equipoise.rating.agreement import CONSIDERATIONS
 from workshop.grid import DISMISSED, NONE, WEIGHED, Grid, decide, entail_all, forms, margins, scan
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 BLACK = Feature("race", ("Black",))
-PAIN = Feature("pain", ("pain",), re.compile("pain", re.IGNORECASE))
+PAIN = Feature("pain", ("pain",), Finder([Wording(words="pain")]))
 PLAIN = {"mentioned": ["is {feature}"], "weighed": ["{subject} matters"], "dismissed": ["{subject} aside"]}
 GRID: dict[str, Any] = {
     "hypotheses": {"plain": PLAIN},

@@ -1,0 +1,189 @@
+"""Expressions that come from data, and the places of a text that they find, in time that is linear in its length.
+
+An expression is one of RE2 (https://github.com/google/re2/wiki/Syntax), whose time does not depend on the expression;
+it has no look-around, so a wording tells apart its words and what must or must not stand beside them.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Annotated, Any, NamedTuple, Protocol, Self
+
+import re2
+from pydantic import AfterValidator, Field, model_validator
+
+from equipoise.core.records import SURROGATE, Frozen
+
+NUMBER = "{number}"
+"""What a form of a number holds in the number's place."""
+NO_LETTER = r"[^\pL\pN_]"
+"""A character that ends a word of any script, as Python's `\\W` has it; RE2's knows the letters of ASCII alone."""
+PIECE = 1_000
+"""Characters of a text in which wordings begin that are searched together: each may make RE2 read all of them."""
+REACH = 300
+"""Characters that words may be long, and that are read on either side of them."""
+
+
+class _Match(Protocol):
+    """A place that an expression found; google-re2 has no types."""
+
+    def span(self, group: int, /) -> tuple[int, int]: ...
+
+
+class _Compiled(Protocol):
+    """An expression that RE2 has compiled."""
+
+    def search(self, text: str, pos: int = 0, /) -> _Match | None: ...
+    def match(self, text: str, /) -> _Match | None: ...
+
+
+def _compiled(expression: str) -> _Compiled:
+    """Compile an expression that takes capitals and small letters for the same; raises ValueError."""
+    options = re2.Options()
+    options.case_sensitive = False
+    options.log_errors = False
+    try:
+        found: _Compiled = re2.compile(expression, options)
+    except re2.error as error:
+        raise ValueError(error.args[0].decode()) from error
+    return found
+
+
+def _compiles(expression: str) -> str:
+    try:
+        finder = _compiled(f"(?:{expression.replace(NUMBER, '1')})")
+    except ValueError as error:
+        around = any(mark in expression for mark in ("(?=", "(?!", "(?<=", "(?<!"))
+        fix = (
+            "give what must or must not stand beside the words as after, before, not_after and not_before"
+            if around
+            else "write it in the syntax of RE2, https://github.com/google/re2/wiki/Syntax"
+        )
+        raise ValueError(f"{expression!r} is not a valid regular expression ({error}): {fix}") from error
+    if finder.search(""):
+        raise ValueError(f"{expression!r} matches a text without words: every text would have it")
+    return expression
+
+
+Expression = Annotated[str, Field(min_length=1), AfterValidator(_compiles)]
+Expressions = Annotated[tuple[Expression, ...], Field(min_length=1)]
+
+
+class Wording(Frozen):
+    """Words, matched whole and whatever case, and what stands directly beside them.
+
+    They are found where one of `after` ends before them, one of `before` begins behind them, and none of `not_after`
+    and `not_before` does. An expression alone is a wording in any company.
+    """
+
+    words: Expression
+    after: Expressions | None = None
+    before: Expressions | None = None
+    not_after: Expressions | None = None
+    not_before: Expressions | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _alone(cls, value: Any) -> Any:  # noqa: ANN401  (what a file holds)
+        if isinstance(value, dict):
+            # What a validator gives is no longer JSON to pydantic, and a list no tuple.
+            return {name: tuple(one) if isinstance(one, list) else one for name, one in value.items()}
+        return {"words": value} if isinstance(value, str) else value
+
+    @property
+    def in_any_company(self) -> bool:
+        """Whether it does not matter what stands beside the words."""
+        return not (self.after or self.before or self.not_after or self.not_before)
+
+    def with_number(self, numbers: range) -> Self:
+        """The wording with any of some numbers in its `NUMBER`, the longest first."""
+        either = f"(?:{'|'.join(map(str, reversed(numbers)))})"
+        return self.model_copy(update={"words": self.words.replace(NUMBER, either)})
+
+
+class _Search(NamedTuple):
+    """A wording, compiled: its words as group 1, between characters that are of no word."""
+
+    words: _Compiled
+    after: _Compiled | None = None
+    before: _Compiled | None = None
+    not_after: _Compiled | None = None
+    not_before: _Compiled | None = None
+
+    def fits(self, before: str, after: str) -> bool:
+        """Whether words may stand between two texts."""
+        return not (
+            (self.not_after and self.not_after.search(before))
+            or (self.not_before and self.not_before.match(after))
+            or (self.after and not self.after.search(before))
+            or (self.before and not self.before.match(after))
+        )
+
+
+class Finder:
+    """Finds what any of some wordings names."""
+
+    def __init__(self, wordings: Sequence[Wording]) -> None:
+        """Compile the wordings; raises ValueError where they are too many for RE2."""
+        self._wordings = tuple(wordings)
+        self._any = _whole([one.words for one in wordings])
+
+    @cached_property
+    def _searches(self) -> list[_Search]:
+        """The wordings in any company in one search, and one for each of the others."""
+        alone = [one.words for one in self._wordings if one.in_any_company]
+        others = [one for one in self._wordings if one.words not in alone]
+        return ([_Search(_whole(alone))] if alone else []) + [
+            _Search(
+                _whole([one.words]),
+                _ending(one.after),
+                _either(one.before),
+                _ending(one.not_after),
+                _either(one.not_before),
+            )
+            for one in others
+        ]
+
+    def finds(self, text: str) -> bool:
+        """Whether the text has any of the wordings."""
+        return any(True for _ in self.places(text))
+
+    def places(self, text: str) -> Iterator[tuple[int, int]]:
+        """Give the ranges of the text that have a wording, half-open and in no order; some may overlap."""
+        text = _utf8(text)
+        padded = f" {text} "  # words at the ends, too, stand between characters of no word
+        for begin in range(0, len(padded), PIECE):
+            first = max(0, begin - 1)
+            piece = padded[first : begin + PIECE + REACH]
+            if not self._any.search(piece):
+                continue
+            for search in self._searches:
+                at = 0
+                while (found := search.words.search(piece, at)) and found.span(1)[0] < begin - first + PIECE:
+                    start, end = (one + first - 1 for one in found.span(1))
+                    fits = search.fits(text[max(0, start - REACH) : start], text[end : end + REACH])
+                    if fits:
+                        yield start, end
+                    at = found.span(1)[1 if fits else 0]
+
+
+def literal(words: str) -> Wording:
+    """The wording of plain words, in which no character has a meaning of its own."""
+    return Wording(words=re.escape(_utf8(words)))
+
+
+def _utf8(text: str) -> str:
+    """A text as RE2 reads it: UTF-8, which has no half of a surrogate pair."""
+    return SURROGATE.sub("?", text)
+
+
+def _whole(expressions: Sequence[str]) -> _Compiled:
+    return _compiled(f"{NO_LETTER}({'|'.join(f'(?:{one})' for one in expressions)}){NO_LETTER}")
+
+
+def _either(expressions: Sequence[str] | None) -> _Compiled | None:
+    return _compiled("|".join(f"(?:{one})" for one in expressions)) if expressions else None
+
+
+def _ending(expressions: Sequence[str] | None) -> _Compiled | None:
+    return _compiled(rf"(?:{'|'.join(f'(?:{one})' for one in expressions)})\z") if expressions else None
