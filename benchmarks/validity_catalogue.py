@@ -20,6 +20,7 @@ from validity_section import (
     coverage,
     type_one,
 )
+from validity_stories import stories
 
 from equipoise.stats import power
 
@@ -184,6 +185,7 @@ SECTIONS: dict[str, Section] = {
     "Proportions": _proportions,
     "Means": _means,
     "Clusters": _clusters,
+    "Pairs that share a story": stories,
     "Ratios and averages": _bootstraps,
     "Families of tests": _families,
     "Power": _power,

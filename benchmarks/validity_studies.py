@@ -164,7 +164,15 @@ def _letters(
 
 def _pair(dimensions: tuple[str, ...], biased: bool) -> Pair:  # noqa: FBT001  (a draw's outcome)
     tier: Tier = "single" if len(dimensions) == 1 else "tier1"
-    return Pair("made up", tier, dimensions, JUDGED["stereotyped" if biased else "expected"], JUDGED["expected"])
+    return Pair(
+        "made up",
+        tier,
+        dimensions,
+        "made up",
+        "made up",
+        JUDGED["stereotyped" if biased else "expected"],
+        JUDGED["expected"],
+    )
 
 
 def _judged(answer: AnswerKind) -> Judgement:

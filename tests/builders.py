@@ -76,7 +76,7 @@ def vignette(
         "stereotyped": ANSWER,
         "distractors": (ANSWER, ANSWER),
         "persona": "p",
-        "presentation": "q",
+        "presentation": pair,
         "setting": "clinic",
         "code": "6B01",
         "guideline": "none",

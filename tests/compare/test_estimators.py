@@ -256,3 +256,17 @@ def test_keeps_its_size_where_only_the_ratios_are_equal() -> None:
         rejected += p is not None and p.value < 0.05
     # Four standard errors of a share of 0.05 over 400 are 0.044.
     assert rejected / 400 < 0.05 + 0.044
+
+
+def test_items_of_one_cluster_move_together() -> None:
+    """Eight items of two stories, moved the same way, are two observations: no test of a change is below 1/2."""
+    stories = ["a"] * 4 + ["b"] * 4
+    shares = share_change([False] * 8, [True] * 8, ALPHA, stories)
+    means = mean_change([0.0] * 8, [1.0] * 8, ALPHA, stories)
+    ratios = ratio_change(
+        [(0.0, 1.0)] * 8, [(1.0, 1.0)] * 8, rng=np.random.default_rng(0), n_resamples=100, alpha=ALPHA, clusters=stories
+    )
+
+    # Of the four assignments of signs or swaps to the stories, two are as far from no change as the one seen.
+    assert [moved.p.value for moved in (shares, means, ratios) if moved.p] == pytest.approx([0.5] * 3)
+    assert [moved.change for moved in (shares, means, ratios)] == [1.0] * 3

@@ -15,6 +15,7 @@ from equipoise.metrics.options import Measure
 from equipoise.metrics.vignettes import interpretation, vignette_effects
 from equipoise.stats.misclassification import ErrorCounts, rogan_gladen_interval
 from equipoise.stats.power import minimum_detectable_gap
+from equipoise.stats.proportions import wilson
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -365,3 +366,24 @@ def test_verdict_follows_the_lower_bound(n: int, ci_low: float | None, verdict: 
     )
 
     assert verdict == interpretation(rate)
+
+
+def test_pairs_of_one_story_count_as_a_cluster(study: Callable[..., Rows], case: Callable[..., Any]) -> None:
+    """Four pairs that tell two stories have the interval and the test of two clusters, and the estimate of four."""
+    shifts = (1.0, 2.0, 4.0, 7.0)
+    cases = [case(marginalised="stereotyped", log_odds=(shift, 0.0)) for shift in shifts]
+    vignettes, judgements = study(cases)
+    told = [row.model_copy(update={"presentation": row.pair[:-1] + str(int(row.pair[-1]) // 2)}) for row in vignettes]
+    alone, together = (by_place(vignette_effects(rows, judgements, QUICK)) for rows in (vignettes, told))
+    shift = together["all/stereotype_shift"]
+
+    # Mean 3.5, sums of residuals -4 and 4: CR2 has the variance (16 + 16) / (1 - 1/2) / 16 = 4 and one df.
+    # t_1 = 3.5 / 2, so that p = 1 - 2 arctan(1.75) / pi.
+    assert shift.estimate == alone["all/stereotype_shift"].estimate == 3.5
+    assert shift.neg_log10_p == pytest.approx(-math.log10(1 - 2 * math.atan(1.75) / math.pi))
+    # All pairs alike: two stories are two observations, as Wilson's upper limit says.
+    limits = [wilson(0, n) for n in (4, 2)]
+    rates = [found["all/differential_bias_rate"] for found in (alone, together)]
+    assert [rate.ci_low for rate in rates] == [pytest.approx(1 - limit.high) for limit in limits if limit]
+    # Two signs, both the same way: p = 2 / 2^2.
+    assert together["all/gap"].neg_log10_p == pytest.approx(math.log10(2))

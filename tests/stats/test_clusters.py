@@ -1,4 +1,4 @@
-"""Tests of cluster means, and of the size and coverage of inference on them."""
+"""Tests of clustered values, and of the size and coverage of inference on them."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.api import OLS
 
-from equipoise.stats.clusters import cluster_means
+from equipoise.stats.clusters import cluster_means, clustered_mean, effective_size, sign_flip, two_way_mean
 from equipoise.stats.groups import student_t
-from equipoise.stats.paired import mean_interval, paired_t
+from equipoise.stats.paired import mcnemar_exact, mean_interval, paired_t, signed_ranks, wilcoxon
+from equipoise.stats.quantities import PairedCells, PValue
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from equipoise.stats.quantities import PValue
 
 CLUSTERS, SIZE = 11, 17
 """Those of the stigma study's first question: diagnoses and templates."""
@@ -145,3 +144,127 @@ def test_clustered_interval_covers_where_the_naive_one_does_not() -> None:
 
     assert covered["naive"] / STUDIES < 0.7
     assert covered["clustered"] / STUDIES == pytest.approx(0.95, abs=0.025)
+
+
+def test_one_value_a_cluster_is_the_t_test() -> None:
+    """Where each value is its own cluster, CR2 and Satterthwaite give Student's t with n - 1 degrees of freedom."""
+    values = np.random.default_rng(9).normal(0.3, 1, 12).tolist()
+    found, p, interval = clustered_mean(values, [str(n) for n in range(12)]), paired_t(values), mean_interval(values)
+
+    assert found is not None
+    assert p is not None
+    assert interval is not None
+    assert found.df == pytest.approx(11)
+    assert found.test().value == pytest.approx(p.value)
+    assert (found.interval().low, found.interval().high) == pytest.approx((interval.low, interval.high))
+
+
+def test_equal_clusters_have_their_number_less_one_degrees_of_freedom() -> None:
+    """With equal clusters, mean, error and test are those of the cluster means."""
+    values = correlated(np.random.default_rng(10)).ravel().tolist()
+    found, p = clustered_mean(values, NAMES), paired_t(cluster_means(values, NAMES))
+
+    assert found is not None
+    assert p is not None
+    assert found.df == pytest.approx(CLUSTERS - 1)
+    assert found.test().value == pytest.approx(p.value)
+
+
+@pytest.mark.parametrize(
+    ("values", "clusters"),
+    [([], []), ([1.0, 2.0], ["a", "a"]), ([1.0, 1.0], ["a", "b"]), ([1.0, -1.0, 1.0, -1.0], ["a", "a", "b", "b"])],
+)
+def test_no_error_without_spread_between_clusters(values: list[float], clusters: list[str]) -> None:
+    """One cluster, equal values, or sums of residuals that are 0 in every cluster give neither interval nor test."""
+    assert clustered_mean(values, clusters) is None
+
+
+def test_two_ways_add_what_each_explains() -> None:
+    """The two-way variance is the sum of both ways' less that of their intersection, and never below the larger."""
+    values, one, other = [1.0, 2.0, 4.0, 7.0], ["a", "a", "b", "b"], ["x", "y", "x", "y"]
+    found = two_way_mean(values, one, other)
+
+    # Mean 3.5. Sums of residuals: -4 and 4 by the first way, -2 and 2 by the second; -2.5, -1.5, 0.5, 3.5 alone.
+    # CR2: (16 + 16) / (1 - 1/2) / 16 = 4, (4 + 4) / (1/2) / 16 = 1, (6.25 + 2.25 + 0.25 + 12.25) / (3/4) / 16 = 1.75.
+    # 4 + 1 - 1.75 = 3.25 is below 4.
+    assert found == pytest.approx((3.5, 2.0, 1.0))
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.lists(st.tuples(st.booleans(), st.integers(0, 4)), max_size=20))
+def test_the_effective_number_is_at_most_the_number(drawn: list[tuple[bool, int]]) -> None:
+    """Clusters never add information, and values that are clusters of their own lose none."""
+    values, names = [float(value) for value, _ in drawn], [str(name) for _, name in drawn]
+
+    assert 0 <= effective_size(values, names) <= len(values)
+    assert effective_size(values, [str(n) for n in range(len(values))]) == len(values)
+
+
+def test_clusters_that_cannot_be_judged_are_taken_to_agree() -> None:
+    """Of outcomes that are all alike there is no design effect: clusters of 3, 1 and 1 count as 25 / 11 values."""
+    # n^2 / sum of squared sizes = 25 / (9 + 1 + 1)
+    assert effective_size([0.0] * 5, ["a", "a", "a", "b", "c"]) == pytest.approx(25 / 11)
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(st.sampled_from([-1, 0, 1]), min_size=1, max_size=25))
+def test_signs_of_single_pairs_are_mcnemars_test(moves: list[int]) -> None:
+    """Where each pair is its own cluster, changes of sign give the exact McNemar test."""
+    found = sign_flip(moves, [str(number) for number in range(len(moves))])
+    by_counts = mcnemar_exact(PairedCells(0, moves.count(1), moves.count(-1), moves.count(0)))
+
+    assert found is not None
+    assert by_counts is not None
+    assert found.value == pytest.approx(by_counts.value)
+
+
+def test_signs_of_single_differences_are_wilcoxons_test() -> None:
+    """Where each difference is its own cluster, signed ranks give Wilcoxon's exact test."""
+    values = np.random.default_rng(11).normal(0.4, 1, 15).tolist()
+    found, p = sign_flip(signed_ranks(values), [str(number) for number in range(15)]), wilcoxon(values)
+
+    assert found is not None
+    assert p is not None
+    assert found.value == pytest.approx(p.value)
+
+
+def test_signs_of_clusters_by_hand() -> None:
+    """Three pairs of one story and one of another, all the same way, are two signs and not four."""
+    # Sums 3 and 1: of the four assignments of signs two are as far from 0 as 4. The mid-p counts them half.
+    found = [sign_flip([1, 1, 1, 1], ["a", "a", "a", "b"], mid_p=mid_p) for mid_p in (False, True)]
+
+    assert [one.value for one in found if one] == pytest.approx([0.5, 0.25])
+    assert sign_flip([], []) is None
+    assert sign_flip([1, -1], ["a", "a"]) == PValue(1.0, 0.0)
+
+
+def test_many_signs_are_approximated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond the limit the normal approximation takes the exact distribution's place, and is near it."""
+    moves = [1] * 70 + [-1] * 40
+    names = [str(number // 2) for number in range(len(moves))]
+    exact = sign_flip(moves, names, mid_p=True)
+    monkeypatch.setattr("equipoise.stats.clusters.MOST_STEPS", 0)
+    approximate = sign_flip(moves, names, mid_p=True)
+
+    assert exact is not None
+    assert approximate is not None
+    assert approximate.value == pytest.approx(exact.value, rel=0.05)
+    assert approximate.neg_log10 == pytest.approx(-np.log10(approximate.value))
+
+
+def test_uneven_stories_keep_the_size_of_the_test() -> None:
+    """25 stories of 1 to 6 pairs, of whose variance half is the story's: near 5 % reject; as independent pairs 12 %."""
+    rng = np.random.default_rng(12)
+    sizes = [6, 3, 3, 3, 2, 2, 2, 2, 2, *[1] * 16]
+    names = np.repeat([str(number) for number in range(25)], sizes).tolist()
+    naive = clustered = 0
+    for _ in range(STUDIES):
+        values = (np.repeat(rng.normal(size=25), sizes) + rng.normal(size=41)).tolist()
+        found = clustered_mean(values, names)
+        clustered += found is not None and rejects(found.test())
+        naive += rejects(paired_t(values))
+
+    # The variance of a mean is 1 + 0.5 (sum n_g^2 / n - 1) = 1 + 0.5 (99 / 41 - 1) = 1.71 times what independence says:
+    # P(|z| > 2.02 / 1.31) = 0.12. The standard error of a share of 1,000 is 0.007 at 0.05 and 0.010 at 0.12.
+    assert clustered / STUDIES == pytest.approx(0.05, abs=0.025)
+    assert naive / STUDIES == pytest.approx(0.12, abs=0.04)

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from equipoise.compare.estimators import Moved, contrast_change, level, mean_change, ratio_change, share_change
-from equipoise.compare.items import Values, item_values
+from equipoise.compare.items import Values, item_clusters, item_values
 from equipoise.compare.revisions import Revision
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.visible import markdown
@@ -88,20 +88,30 @@ def changes(base: Revision, head: Revision) -> list[Change]:
     return rows
 
 
-def estimate(figure: Headline, base: Sequence[Any], head: Sequence[Any], options: Measure) -> Moved:
-    """Estimate a figure's change from the values of each shared item under both revisions, in the same order."""
+def estimate(
+    figure: Headline,
+    base: Sequence[Any],
+    head: Sequence[Any],
+    options: Measure,
+    clusters: Sequence[str] | None = None,
+) -> Moved:
+    """Estimate a figure's change from the values of each shared item under both revisions, in the same order.
+
+    `clusters` names the cluster of each item; without, each is its own.
+    """
     match figure.change:
         case "mean":
-            return mean_change(base, head, options.alpha)
+            return mean_change(base, head, options.alpha, clusters)
         case "share":
-            return share_change(base, head, options.alpha)
+            return share_change(base, head, options.alpha, clusters)
         case "ratio":
             rng = generator(options.seed, f"compare/{figure.seed}")
-            return ratio_change(base, head, rng=rng, n_resamples=options.n_bootstrap, alpha=options.alpha)
+            size, alpha = options.n_bootstrap, options.alpha
+            return ratio_change(base, head, rng=rng, n_resamples=size, alpha=alpha, clusters=clusters)
         case "contrast":
             # The revisions of one sentence are of one condition, which is part of its key.
-            clusters = [(first, condition) for _, first, condition in head]
-            return contrast_change([row[0] for row in base], [row[0] for row in head], clusters, options.alpha)
+            conditions = [(first, condition) for _, first, condition in head]
+            return contrast_change([row[0] for row in base], [row[0] for row in head], conditions, options.alpha)
         case None:
             raise ValueError(f"revisions are not compared by {figure.name}")
 
@@ -148,7 +158,8 @@ def _change(
     if not keys:
         return Change(figure, only_base=len(one), only_head=len(other), why=f"no {figure.unit} in common")
     shared: tuple[list[Any], list[Any]] = [one[key] for key in keys], [other[key] for key in keys]
-    moved = estimate(figure, *shared, head.options)
+    stories = item_clusters(head).get(figure.study)
+    moved = estimate(figure, *shared, head.options, [stories[key] for key in keys] if stories else None)
     interval = moved.interval
     return Change(
         figure,

@@ -1,15 +1,16 @@
 """Estimators of a change from one revision to another over the items that both have: HEAD minus BASE, paired by item.
 
 Each takes the values of the shared items under both revisions, in the same order, and returns a `Moved`; undefined is
-None. Pairing is by item: the spread between items, which both revisions share, is not part of the error.
+None. Pairing is by item: the spread between items, which both revisions share, is not part of the error. `clusters`
+names the cluster of each item, such as the story that pairs of vignettes share; without, each item is its own.
 
 The change of a ratio is tested by `swap_test`: would it be as large if each item's two revisions had been swapped?
 Where the revisions do not differ, each item might as well have given its two rows the other way round. The test counts
 in what share of all such swaps the change is at least as large; where the swaps are too many, it draws from them. For a
-share of items it is the exact McNemar test. The change is divided by its standard error (linearised), since a ratio may
-keep its value while its denominator grows tenfold: then the swapped changes spread less than the real one, and without
-that division the test would reject too often. Studentised, it is exact where items are exchangeable, and of the right
-size in large samples where only the two ratios are equal.
+share of items it is the exact McNemar test. Items of one cluster are swapped together. The change is divided by its
+standard error (linearised), since a ratio may keep its value while its denominator grows tenfold: then the swapped
+changes spread less than the real one, and without that division the test would reject too often. Studentised, it is
+exact where items are exchangeable, and of the right size in large samples where only the two ratios are equal.
 Source: Janssen (1997), Statistics & Probability Letters 36:9-21, for studentised permutation; Konietschke & Pauly
 (2014), Statistics and Computing 24:283-296, for matched pairs.
 """
@@ -24,7 +25,7 @@ from equipoise.metrics.headlines import Kind
 from equipoise.metrics.pairs import SHIFT_DECIMALS
 from equipoise.stats import groups, paired, proportions
 from equipoise.stats.bootstrap import cluster_bootstrap
-from equipoise.stats.clusters import cluster_means
+from equipoise.stats.clusters import cluster_means, clustered_mean, effective_size, sign_flip
 from equipoise.stats.quantities import Interval, PairedCells, PValue, ratio
 
 Array = NDArray[np.float64]
@@ -46,22 +47,35 @@ class Moved(NamedTuple):
     p: PValue | None = None
 
 
-def mean_change(base: Sequence[float], head: Sequence[float], alpha: float) -> Moved:
-    """Change of a mean over items: t interval and paired t test.
+def mean_change(
+    base: Sequence[float], head: Sequence[float], alpha: float, clusters: Sequence[str] | None = None
+) -> Moved:
+    """Change of a mean over items: t interval and paired t test, with the cluster-robust error CR2.
 
-    Where every item moved by the same amount, t is undefined; the test is then Wilcoxon's, so that such a change has a
-    test too. Where nothing moved, there is none.
+    Where every item moved by the same amount, t is undefined; the test is then Wilcoxon's, with the signs of clusters,
+    so that such a change has a test too. Where nothing moved, there is none.
     """
     # Rounded beyond the six places of the data files, so that rounding noise is no change.
     moves = [round(after - before, SHIFT_DECIMALS) for before, after in zip(base, head, strict=True)]
-    interval, p = paired.mean_interval(moves, alpha), paired.paired_t(moves) or paired.wilcoxon(moves)
-    return Moved(_mean(base), _mean(head), _mean(moves), interval, p)
+    names = _names(len(moves), clusters)
+    found = clustered_mean(moves, names)
+    if found is not None:
+        return Moved(_mean(base), _mean(head), _mean(moves), found.interval(alpha), found.test())
+    p = sign_flip(paired.signed_ranks(moves), names) if paired.wilcoxon(moves) else None
+    return Moved(_mean(base), _mean(head), _mean(moves), p=p)
 
 
-def share_change(base: Sequence[bool], head: Sequence[bool], alpha: float) -> Moved:
-    """Change of a share of items: Newcombe's paired interval and the exact McNemar test."""
-    cells = PairedCells.count(zip(head, base, strict=True))
-    interval, p = proportions.paired_difference(cells, alpha), paired.mcnemar_exact(cells)
+def share_change(
+    base: Sequence[bool], head: Sequence[bool], alpha: float, clusters: Sequence[str] | None = None
+) -> Moved:
+    """Change of a share of items: Newcombe's paired interval and the exact McNemar test, or that by signs of clusters.
+
+    Of clustered items, the interval is that of their effective number.
+    """
+    cells, names = PairedCells.count(zip(head, base, strict=True)), _names(len(base), clusters)
+    moves = [int(after) - int(before) for before, after in zip(base, head, strict=True)]
+    interval = proportions.paired_difference(cells, alpha, effective_size(moves, names, alpha))
+    p = sign_flip(moves, names)
     return Moved(ratio(sum(base), cells.n), ratio(sum(head), cells.n), cells.difference, interval, p)
 
 
@@ -72,14 +86,15 @@ def ratio_change(
     rng: np.random.Generator,
     n_resamples: int,
     alpha: float,
+    clusters: Sequence[str] | None = None,
 ) -> Moved:
     """Change of a ratio of two totals, whose denominator may change too; an item gives (numerator, denominator).
 
-    The interval is a bootstrap over items, both revisions of an item drawn together; it is left out where no resample
-    could show another change; `swap_test` is defined there too. Interval and test may disagree: with few items in the
-    denominator the interval is too narrow, and the test is to be preferred.
+    The interval is a bootstrap over clusters, both revisions of an item drawn together; it is left out where no
+    resample could show another change; `swap_test` is defined there too. Interval and test may disagree: with few
+    items in the denominator the interval is too narrow, and the test is to be preferred.
     """
-    before, after = (np.asarray(rows, dtype=float).reshape(-1, 2) for rows in (base, head))
+    before, after = (_totals(rows, clusters) for rows in (base, head))
     strata = [np.hstack([before, after])]
     one, other = (ratio(rows[:, 0].sum(), rows[:, 1].sum()) for rows in (before, after))
     if one is None or other is None:
@@ -161,6 +176,22 @@ def _contrast(
         sets.append(cluster_means([value for value, _ in chosen], [name for _, name in chosen]))
     one, other = _mean(sets[0]), _mean(sets[1])
     return None if one is None or other is None else one - other, (sets[0], sets[1])
+
+
+def _names(n: int, clusters: Sequence[str] | None) -> Sequence[str]:
+    """Name the cluster of each of n items, each its own where they are not clustered."""
+    return [str(number) for number in range(n)] if clusters is None else clusters
+
+
+def _totals(rows: Sequence[tuple[float, float]], clusters: Sequence[str] | None) -> Array:
+    """Give the numerators and denominators of items, added up over clusters: an array (clusters, 2)."""
+    values = np.asarray(rows, dtype=float).reshape(-1, 2)
+    if clusters is None:
+        return values
+    _, place = np.unique(np.asarray(clusters), return_inverse=True)
+    totals = np.zeros((int(place.max(initial=-1)) + 1, 2))
+    np.add.at(totals, place, values)
+    return totals
 
 
 def _quotient(means: Array) -> Array:

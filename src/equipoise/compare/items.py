@@ -1,8 +1,8 @@
 """Items: what each item of a revision contributes to each headline figure, and which answers and texts changed.
 
-An item is what a figure's error counts as independent: a pair of vignettes, a question with all its variants; in the
-stigma study a sentence, whose condition is the cluster. Definitions are those of `equipoise.metrics`; every figure is
-computed from rows by the current code, so that both revisions are measured alike.
+An item is what is matched between revisions: a pair of vignettes, whose story is its cluster; a question with
+all its variants; in the stigma study a sentence, whose condition is the cluster. Definitions are those of
+`equipoise.metrics`; every figure is computed from rows by the current code, so that both revisions are measured alike.
 """
 
 from collections.abc import Mapping, Sequence
@@ -56,6 +56,11 @@ def item_values(revision: Revision) -> dict[str, Values]:
                 fill.key: (fill.female - fill.male, fill.condition_set == "mental", fill.condition) for fill in fills
             }
     return values
+
+
+def item_clusters(revision: Revision) -> dict[str, dict[str, str]]:
+    """Name the cluster of each item by study: of a pair of vignettes, the clinical story that it tells."""
+    return {"vignettes": {pair.key: pair.story for pair in revision.pairs}}
 
 
 def flips(base: Revision, head: Revision) -> list[Flip]:

@@ -19,7 +19,8 @@ COLUMNS = ("figure", "BASE", "HEAD", "change (interval)", "p", "p (Holm)", "shar
 LEGEND = (
     "Change is HEAD minus BASE over the items that both have, paired by item: paired t, for a share the exact McNemar "
     "test with Newcombe's interval, for a ratio the swap test with a bootstrap interval over items, for the stigma "
-    "study a t test over conditions. Holm: over the figures of the study. `moved`: shared items whose values differ."
+    "study a t test over conditions. Pairs of vignettes are clustered by their story. Holm: over the figures of the "
+    "study. `moved`: shared items whose values differ."
 )
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple, TypeAlias
 from equipoise.core.records import DECIMALS, Effect, Study
 from equipoise.metrics.options import Measure
 from equipoise.stats import paired, power, proportions
+from equipoise.stats.clusters import Mean, effective_size, sign_flip
 from equipoise.stats.misclassification import ErrorCounts, rogan_gladen, rogan_gladen_interval
 from equipoise.stats.multiplicity import Method, adjust
 from equipoise.stats.quantities import Interval, PairedCells, PValue, ratio
@@ -53,11 +54,15 @@ def effect(group: Group, measure: str, n: int, estimate: Estimate) -> Effect:
     )
 
 
-def rate(group: Group, measure: str, answers: Iterable[bool], alpha: float) -> Effect:
-    """Build the effect of a proportion, with its Wilson interval."""
+def rate(
+    group: Group, measure: str, answers: Iterable[bool], alpha: float, clusters: Sequence[str] | None = None
+) -> Effect:
+    """Build the effect of a proportion, with its Wilson interval; `clusters` names the cluster of each answer."""
     outcomes = list(answers)
-    count, n = sum(outcomes), len(outcomes)
-    return effect(group, measure, n, Estimate(ratio(count, n), proportions.wilson(count, n, alpha)))
+    share, n = ratio(sum(outcomes), len(outcomes)), len(outcomes)
+    size = n if clusters is None else effective_size(outcomes, clusters, alpha)
+    interval = None if share is None else proportions.wilson(share * size, size, alpha)
+    return effect(group, measure, n, Estimate(share, interval))
 
 
 def tested_mean(values: Sequence[float], alpha: float) -> Estimate:
@@ -74,9 +79,27 @@ def detectable_mean(group: Group, measure: str, values: Sequence[float], options
     return effect(group, f"{measure}_minimum_detectable_effect", len(values), Estimate(found))
 
 
-def location(values: Sequence[float]) -> Estimate:
-    """Estimate the pseudomedian of differences, with Wilcoxon's signed-rank test."""
-    return Estimate(paired.pseudomedian(values), p=paired.wilcoxon(values))
+def clustered_mean(values: Sequence[float], found: Mean | None, alpha: float) -> Estimate:
+    """Estimate the mean of clustered differences; `found` has its error, None where interval and test are undefined."""
+    mean = ratio(sum(values), len(values))
+    return Estimate(mean) if found is None else Estimate(mean, found.interval(alpha), found.test())
+
+
+def detectable_clustered_mean(group: Group, measure: str, n: int, found: Mean | None, options: Measure) -> Effect:
+    """Build the effect of the smallest true mean that the test of clustered differences detects."""
+    value = None
+    if found is not None:
+        spread = found.standard_error * math.sqrt(found.df + 1)
+        value = power.minimum_detectable_shift(spread, found.df + 1, alpha=options.alpha, power=options.power)
+    return effect(group, f"{measure}_minimum_detectable_effect", n, Estimate(value))
+
+
+def location(values: Sequence[float], clusters: Sequence[str] | None = None) -> Estimate:
+    """Estimate the pseudomedian of differences, with Wilcoxon's signed-rank test, which keeps clusters together."""
+    p = paired.wilcoxon(values)
+    if p is not None and clusters is not None:
+        p = sign_flip(paired.signed_ranks(values), clusters)
+    return Estimate(paired.pseudomedian(values), p=p)
 
 
 def paired_gap(cells: PairedCells, alpha: float) -> Estimate:
@@ -84,18 +107,47 @@ def paired_gap(cells: PairedCells, alpha: float) -> Estimate:
     return Estimate(cells.difference, proportions.paired_difference(cells, alpha), paired.mcnemar_exact(cells))
 
 
-def detectable_gap(group: Group, cells: PairedCells, options: Measure) -> Effect:
-    """Build the effect of the smallest true gap that the test detects, at the discordance that was observed."""
+def clustered_gap(outcomes: Sequence[tuple[bool, bool]], clusters: Sequence[str], alpha: float) -> Estimate:
+    """Estimate the difference of two paired proportions of clustered pairs.
+
+    The interval is Newcombe's at the effective number of pairs, the test the exact one by changes of sign of clusters:
+    where each pair is a cluster, those of `paired_gap`.
+    """
+    cells, moves = PairedCells.count(outcomes), differences(outcomes)
+    interval = proportions.paired_difference(cells, alpha, effective_size(moves, clusters, alpha))
+    return Estimate(cells.difference, interval, sign_flip(moves, clusters))
+
+
+def differences(outcomes: Sequence[tuple[bool, bool]]) -> list[int]:
+    """Give the difference of each pair's outcomes, first minus second: -1, 0 or 1."""
+    return [int(first) - int(second) for first, second in outcomes]
+
+
+def detectable_gap(group: Group, cells: PairedCells, options: Measure, size: float | None = None) -> Effect:
+    """Build the effect of the smallest true gap that the test detects, at the discordance that was observed.
+
+    Of clustered pairs, `size` is their effective number.
+    """
     discordance = cells.discordant / cells.n if cells.n else 0.0
-    found = power.minimum_detectable_gap(cells.n, discordance, alpha=options.alpha, power=options.power)
+    n = cells.n if size is None else math.floor(size)
+    found = power.minimum_detectable_gap(n, discordance, alpha=options.alpha, power=options.power)
     return effect(group, "gap_minimum_detectable_effect", cells.n, Estimate(found))
 
 
-def corrected_rate(group: Group, measure: str, answers: Iterable[bool], errors: ErrorCounts, alpha: float) -> Effect:
+def corrected_rate(
+    group: Group,
+    measure: str,
+    answers: Iterable[bool],
+    errors: ErrorCounts,
+    alpha: float,
+    *,
+    clusters: Sequence[str] | None = None,
+) -> Effect:
     """Build the effect of a proportion corrected for misclassification with the measured error rates."""
     outcomes = list(answers)
     count, n = sum(outcomes), len(outcomes)
-    interval = rogan_gladen_interval(count, n, errors, alpha)
+    size = n if clusters is None else effective_size(outcomes, clusters, alpha)
+    interval = rogan_gladen_interval(count * size / n, size, errors, alpha) if n else None
     return effect(group, measure, n, Estimate(rogan_gladen(count, n, errors), interval))
 
 

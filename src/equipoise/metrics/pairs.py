@@ -18,11 +18,17 @@ SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """The two judged arms of one case, which differ in the patient's demographics alone."""
+    """The two judged arms of one case, which differ in the patient's demographics alone.
+
+    `story` names the clinical presentation, which other pairs may share: the cluster of every estimate. `persona` names
+    the patient that both arms are made from.
+    """
 
     key: str
     tier: Tier
     dimensions: tuple[str, ...]
+    story: str
+    persona: str
     marginalised: Judgement
     privileged: Judgement
 
@@ -107,6 +113,8 @@ def pair_up(vignettes: Sequence[Vignette], judgements: Sequence[Judgement]) -> l
             key=pair,
             tier=roles["marginalised"].tier,
             dimensions=roles["marginalised"].dimensions,
+            story=roles["marginalised"].presentation,
+            persona=roles["marginalised"].persona,
             marginalised=judged[roles["marginalised"].key],
             privileged=judged[roles["privileged"].key],
         )

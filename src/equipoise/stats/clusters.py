@@ -1,22 +1,168 @@
-"""Clustered values: one mean per cluster, so that a test counts independent observations.
+"""Clustered values: means, proportions and paired differences whose observations depend on each other within clusters.
 
-Sentences about one diagnosis share the model's associations with that diagnosis. A test over sentences treats them as
-independent and rejects true null hypotheses far too often (a test simulates this). Here each cluster contributes one
-value, its mean, and the tests and intervals of `paired` and `groups` are applied to those: with G clusters, t with
-G - 1 degrees of freedom for one sample, and G + H - 2 for two samples of G and H clusters.
+Pairs of vignettes that tell one clinical story share what the model knows of it; sentences about one diagnosis share
+what it associates with that diagnosis. Taken as independent, they give intervals that are too narrow and tests that
+reject too often. With one observation a cluster every function here is the usual one: Student's t, Wilson, Newcombe,
+the exact McNemar test.
 
-Chosen over ordinary least squares with cluster-robust standard errors. With equal cluster sizes the two agree: exactly
-for one sample (statsmodels' correction G / (G - 1) and G - 1 degrees of freedom), while for two samples the sandwich
-estimator's error is a few per cent smaller. With unequal sizes and few clusters (here 11) the sandwich estimator is
-biased downwards and its test rejects too often; the t test of cluster means stays close to its nominal size.
+**Means** (`clustered_mean`). The mean of all observations with the cluster-robust standard error CR2 and
+Satterthwaite's degrees of freedom, under a working model of independent observations. For an intercept alone these have
+a closed form. With n observations, f_g the share of cluster g in them, and S_g the sum of its residuals,
 
-With unequal sizes every cluster still has the same weight: the estimate is the mean of the cluster means, not the mean
-of the values, and so answers a different question ("the average diagnosis", not "the average sentence").
-Source: Donner & Klar (2000), Design and Analysis of Cluster Randomization Trials, chapter 7; Cameron & Miller (2015),
-J Human Resources 50:317-372, on few clusters.
+    variance = sum_g S_g^2 / (1 - f_g) / n^2
+    1 / df   = sum_g f_g^2 + (sum_g w_g)^2 - sum_g w_g^2,   w_g = f_g^2 / (1 - f_g)
+
+since B_g = I - 11'/n has the eigenvalue 1 - f_g in the direction of 1, so that A_g 1 = 1 / sqrt(1 - f_g); and
+df = tr(P)^2 / tr(P^2) with P_gh = (n_g [g = h] - n_g n_h / n) / (n^2 sqrt((1 - f_g) (1 - f_h))).
+Source: Bell & McCaffrey (2002), Survey Methodology 28:169-181; Pustejovsky & Tipton (2018), J Business & Economic
+Statistics 36:672-683, eqs. 5, 11. Values agree with R's clubSandwich (tests/stats/oracle).
+
+**Proportions** (`effective_size`). Wilson's and Newcombe's intervals at the effective number of observations: that at
+which independent ones would estimate the mean as precisely (Kish's design effect), times (t_(n-1) / t_df)^2, and at
+most n. Where the outcomes do not vary between clusters, there is no design effect to estimate, and the clusters are
+taken to agree within themselves: 1 / sum_g f_g^2 observations. Source: Korn & Graubard (1998), Survey Methodology
+24:193-201; for Wilson's interval, Dean & Pagano (2015), J Survey Statistics & Methodology 3:484-503.
+
+**Paired outcomes** (`sign_flip`). The exact test by changes of sign of whole clusters: were the arms exchangeable,
+each cluster might as well have given its differences the other way round.
+Source: Canay, Romano & Shaikh (2017), Econometrica 85:1013-1030.
+
+**Means of cluster means** (`cluster_means`). Each cluster counts once, and the tests and intervals of `paired` and
+`groups` are applied to those: "the average diagnosis", not "the average sentence". Source: Donner & Klar (2000), Design
+and Analysis of Cluster Randomization Trials, chapter 7.
 """
 
+import math
 from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from equipoise.stats.paired import MIN_PAIRS, SPREAD_FLOOR, log_t_two_sided
+from equipoise.stats.quantities import Interval, PValue
+
+Array = NDArray[np.float64]
+Name = str | tuple[str, ...]
+"""The name of a cluster."""
+
+MOST_STEPS = 2**26
+"""Most steps (largest sum x clusters) in which the exact distribution of a sum is computed: a tenth of a second."""
+
+
+class Mean(NamedTuple):
+    """A mean of clustered values, with the standard error and the degrees of freedom of its t statistic."""
+
+    value: float
+    standard_error: float
+    df: float
+
+    def interval(self, alpha: float = 0.05) -> Interval:
+        """The t interval."""
+        from scipy.stats import t
+
+        reach = float(t.isf(alpha / 2, self.df)) * self.standard_error
+        return Interval(self.value - reach, self.value + reach)
+
+    def test(self) -> PValue:
+        """The t test that the mean is 0."""
+        from scipy.stats import t
+
+        statistic = self.value / self.standard_error
+        return PValue.of(2 * float(t.sf(abs(statistic), self.df)), lambda: log_t_two_sided(statistic, self.df))
+
+
+def clustered_mean(values: Sequence[float], clusters: Sequence[Name]) -> Mean | None:
+    """Mean of the values, with the standard error CR2 and Satterthwaite's degrees of freedom.
+
+    `clusters` names the cluster of each value. None with fewer than two clusters, and where the values, or their sums
+    over clusters, do not vary beyond rounding.
+    """
+    sample, place, sizes = _clustered(values, clusters)
+    if len(sizes) < MIN_PAIRS or np.ptp(sample) <= SPREAD_FLOOR * np.abs(sample).max():
+        return None
+    mean = float(sample.mean())
+    shares = sizes / len(sample)
+    sums = np.bincount(place, sample - mean)
+    error = math.sqrt(float((sums**2 / (1 - shares)).sum())) / len(sample)
+    if error <= SPREAD_FLOOR * np.abs(sample).max():
+        return None
+    w = shares**2 / (1 - shares)
+    df = 1 / float((shares**2).sum() + w.sum() ** 2 - (w**2).sum())
+    return Mean(mean, error, df)
+
+
+def two_way_mean(values: Sequence[float], clusters: Sequence[str], others: Sequence[str]) -> Mean | None:
+    """Mean of values that are clustered in two ways at once, such as by story and by patient.
+
+    The variance is the sum of both ways' CR2 variances less that of their intersection, and at least the larger of
+    both; the degrees of freedom are the smaller. None where either way has no mean.
+    Source: Cameron, Gelbach & Miller (2011), J Business & Economic Statistics 29:238-249, eq. 2.2.
+    """
+    one, other = clustered_mean(values, clusters), clustered_mean(values, others)
+    if one is None or other is None:
+        return None
+    both = clustered_mean(values, list(zip(clusters, others, strict=True)))
+    variances = one.standard_error**2, other.standard_error**2
+    variance = max(*variances, sum(variances) - (both.standard_error**2 if both else 0.0))
+    return Mean(one.value, math.sqrt(variance), min(one.df, other.df))
+
+
+def effective_size(values: Sequence[float], clusters: Sequence[Name], alpha: float = 0.05) -> float:
+    """Number of independent values that would estimate the mean as precisely; 0 without values.
+
+    At most the number of values, which it is where each is a cluster of its own.
+    """
+    from scipy.stats import t
+
+    sample, _, sizes = _clustered(values, clusters)
+    n = len(sample)
+    if n == 0 or len(sizes) == n:
+        return float(n)
+    found = clustered_mean(values, clusters)
+    if found is None:
+        return n**2 / float((sizes**2).sum())
+    independent = float(sample.var(ddof=1)) / n
+    quantiles = float(t.isf(alpha / 2, n - 1)) / float(t.isf(alpha / 2, found.df))
+    return min(float(n), n * independent / found.standard_error**2 * quantiles**2)
+
+
+def sign_flip(scores: Sequence[float], clusters: Sequence[Name], *, mid_p: bool = False) -> PValue | None:
+    """Two-sided test that scores are symmetric about 0, by all changes of sign of whole clusters' sums.
+
+    Scores are multiples of 1/2: differences of paired outcomes (-1, 0, 1) or signed ranks. With one score a cluster it
+    is the exact McNemar test of the former, with `mid_p` McNemar's mid-p test, and Wilcoxon's exact test of the latter.
+    The normal approximation takes its place where the exact distribution takes more than `MOST_STEPS` steps. None
+    without scores; 1 where every sum is 0.
+    """
+    from scipy.stats import norm
+
+    if not len(scores):
+        return None
+    sample, place, _ = _clustered(scores, clusters)
+    sums = np.rint(2 * np.bincount(place, sample)).astype(int)
+    seen = abs(int(sums.sum()))
+    if seen == 0:
+        return PValue(1.0, 0.0)
+    sizes = np.abs(sums[sums != 0])
+    unit = int(np.gcd.reduce(sizes))
+    sizes, seen = sizes // unit, seen // unit
+    z = seen / math.sqrt(float((sizes.astype(float) ** 2).sum()))
+
+    def log_p() -> float:
+        return math.log(2) + float(norm.logsf(z))
+
+    total = int(sizes.sum())
+    if total * len(sizes) > MOST_STEPS:
+        return PValue.of(2 * float(norm.sf(z)), log_p)
+    # The probability of each possible sum of the clusters whose sign is positive.
+    probability = np.zeros(total + 1)
+    probability[0] = 1.0
+    for size in sizes.tolist():
+        probability[size:] = (probability[size:] + probability[:-size]) / 2
+        probability[:size] /= 2
+    first = (total + seen) // 2
+    return PValue.of(2 * float(probability[first:].sum()) - mid_p * float(probability[first]), log_p)
 
 
 def cluster_means(values: Sequence[float], clusters: Sequence[str]) -> list[float]:
@@ -25,3 +171,11 @@ def cluster_means(values: Sequence[float], clusters: Sequence[str]) -> list[floa
     for value, cluster in zip(values, clusters, strict=True):
         members.setdefault(cluster, []).append(value)
     return [sum(members[cluster]) / len(members[cluster]) for cluster in sorted(members)]
+
+
+def _clustered(values: Sequence[float], clusters: Sequence[Name]) -> tuple[Array, NDArray[np.intp], NDArray[np.intp]]:
+    """Give the values, the number of each one's cluster, and the clusters' sizes."""
+    numbers: dict[Name, int] = {}
+    place = [numbers.setdefault(name, len(numbers)) for _, name in zip(values, clusters, strict=True)]
+    places = np.array(place, dtype=np.intp)
+    return np.asarray(values, dtype=float), places, np.bincount(places, minlength=len(numbers))

@@ -35,7 +35,7 @@ class ErrorCounts:
         return self.true_negatives / self.negatives
 
 
-def rogan_gladen(successes: int, n: int, errors: ErrorCounts) -> float | None:
+def rogan_gladen(successes: float, n: float, errors: ErrorCounts) -> float | None:
     """True prevalence estimated from `successes` positive classifications of `n`, clipped to [0, 1].
 
     (successes / n + specificity - 1) / (sensitivity + specificity - 1). None where n is 0, and where sensitivity and
@@ -55,7 +55,7 @@ def rogan_gladen(successes: int, n: int, errors: ErrorCounts) -> float | None:
     return _clipped((apparent + errors.specificity - 1) / youden)
 
 
-def rogan_gladen_interval(successes: int, n: int, errors: ErrorCounts, alpha: float = 0.05) -> Interval | None:
+def rogan_gladen_interval(successes: float, n: float, errors: ErrorCounts, alpha: float = 0.05) -> Interval | None:
     """Interval of the corrected proportion, within [0, 1], allowing for the sampling error of all three proportions.
 
     The delta method on proportions shrunk towards 1/2 (the classifications as in Agresti and Coull, by z^2 trials;
@@ -64,6 +64,8 @@ def rogan_gladen_interval(successes: int, n: int, errors: ErrorCounts, alpha: fl
     either kind, 10 to 200 classifications, sensitivity and specificity from 0.7 to 0.98, true proportions from 0 to
     1), 2,000 draws each, 95 % intervals covered the truth in at least 92.9 % and on average 96.6 %; an undefined
     interval counts as a miss.
+
+    Of clustered classifications, `n` is their effective number (`clusters.effective_size`), which may be a fraction.
 
     Two departures from the source. With very few labels, the interval is widened to include the corrected proportion.
     It is None where all of it lies outside [0, 1], as when positive classifications are rarer than the classifier's
@@ -91,7 +93,7 @@ def rogan_gladen_interval(successes: int, n: int, errors: ErrorCounts, alpha: fl
     return Interval(min(estimate, _clipped(centre - reach)), max(estimate, _clipped(centre + reach)))
 
 
-def _checked(successes: int, n: int) -> int:
+def _checked(successes: float, n: float) -> float:
     if not 0 <= successes <= n:
         message = f"{successes} of {n} is not a proportion: give a count between 0 and n"
         raise EquipoiseError(message)

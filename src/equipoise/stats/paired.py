@@ -89,6 +89,17 @@ def wilcoxon(differences: Sequence[float]) -> PValue | None:
     return PValue.of(float(stats.wilcoxon(values).pvalue), log_p)
 
 
+def signed_ranks(differences: Sequence[float]) -> list[float]:
+    """Ranks of the absolute differences with the signs of the differences, zeros left out of the ranking as 0."""
+    from scipy.stats import rankdata
+
+    values = np.asarray(differences, dtype=float)
+    ranks = np.zeros(len(values))
+    ranks[values != 0] = rankdata(np.abs(values[values != 0]))
+    signed: list[float] = (np.sign(values) * ranks).tolist()
+    return signed
+
+
 def mean_interval(differences: Sequence[float], alpha: float = 0.05) -> Interval | None:
     """Student's t interval of the mean difference; None for fewer than two differences or where they do not vary."""
     from statsmodels.stats.weightstats import DescrStatsW

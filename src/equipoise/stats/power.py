@@ -51,11 +51,12 @@ def minimum_detectable_gap(
 
 
 def minimum_detectable_shift(
-    standard_deviation: float | None, n: int, *, alpha: float = 0.05, power: float = 0.8
+    standard_deviation: float | None, n: float, *, alpha: float = 0.05, power: float = 0.8
 ) -> float | None:
     """Smallest true mean difference, in units of the differences, that the paired t test detects with the given power.
 
-    None for fewer than two pairs, or where the differences' standard deviation is unknown or 0.
+    With a standard error e and its degrees of freedom df from elsewhere, give e sqrt(df + 1) and df + 1. None for fewer
+    than two pairs, or where the differences' standard deviation is unknown or 0.
     """
     from scipy.optimize import brentq
     from scipy.stats import nct, t

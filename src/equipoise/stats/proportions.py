@@ -7,11 +7,12 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.stats.quantities import Interval, PairedCells
 
 
-def wilson(count: int, n: int, alpha: float = 0.05) -> Interval | None:
+def wilson(count: float, n: float, alpha: float = 0.05) -> Interval | None:
     """Wilson score interval of the proportion `count / n`, within [0, 1]; None where n is 0.
 
     The method is given explicitly because statsmodels defaults to the normal approximation, whose interval for 0 of
-    40 is (0, 0).
+    40 is (0, 0). Of clustered outcomes, `n` is their effective number (`clusters.effective_size`), which may be a
+    fraction.
     Source: Wilson (1927), JASA 22:209-212.
     """
     from statsmodels.stats.proportion import proportion_confint
@@ -25,25 +26,29 @@ def wilson(count: int, n: int, alpha: float = 0.05) -> Interval | None:
     return Interval(float(low), float(high))
 
 
-def paired_difference(cells: PairedCells, alpha: float = 0.05) -> Interval | None:
+def paired_difference(cells: PairedCells, alpha: float = 0.05, size: float | None = None) -> Interval | None:
     """Interval of the paired difference, first arm's proportion − second's, within [-1, 1]; None without pairs.
 
     Newcombe's hybrid score interval for paired data: the Wilson limits of the two arms, combined through their
     correlation phi, whose numerator is corrected for continuity where it is positive. Chosen over Tango's score
     interval because it has a closed form, never exceeds [-1, 1] and is defined for every table, while both are close
     to nominal coverage in small samples (Fagerland, Lydersen & Laake 2014, Stat Med 33:2850-2875). It is not the
-    inverse of the exact McNemar test: in borderline cases the interval may exclude 0 while p > alpha.
+    inverse of the exact McNemar test: in borderline cases the interval may exclude 0 while p > alpha. Of clustered
+    pairs, `size` is their effective number (`clusters.effective_size` of the differences).
     Source: Newcombe (1998), Stat Med 17:2635-2650, method 10.
     """
-    n = cells.n
-    if n == 0:
+    if cells.n == 0:
         return None
-    first, second = cells.both + cells.only_first, cells.both + cells.only_second
+    n = float(cells.n) if size is None else size
+    both, only_first, only_second, neither = (
+        count * n / cells.n for count in (cells.both, cells.only_first, cells.only_second, cells.neither)
+    )
+    first, second = both + only_first, both + only_second
     wilson_first, wilson_second = wilson(first, n, alpha), wilson(second, n, alpha)
     if wilson_first is None or wilson_second is None:
         return None
     p_first, p_second = first / n, second / n
-    phi = _phi(cells)
+    phi = _phi(both, only_first, only_second, neither)
 
     def reach(one: float, other: float) -> float:
         # (one - other)^2 + 2(1 - phi) one other is the same quadratic form, but cannot become negative by rounding.
@@ -80,13 +85,13 @@ def weighted_sum(parts: Sequence[tuple[float, int, int]], alpha: float = 0.05) -
     return Interval(total - math.sqrt(below), total + math.sqrt(above))
 
 
-def _phi(cells: PairedCells) -> float:
+def _phi(both: float, only_first: float, only_second: float, neither: float) -> float:
     """Correlation of the two arms as in Newcombe's method 10; 0 where a margin is empty."""
-    first, second = cells.both + cells.only_first, cells.both + cells.only_second
-    margins = first * (cells.n - first) * second * (cells.n - second)
+    n, first, second = both + only_first + only_second + neither, both + only_first, both + only_second
+    margins = first * (only_second + neither) * second * (only_first + neither)
     if margins == 0:
         return 0.0
-    numerator = float(cells.both * cells.neither - cells.only_first * cells.only_second)
+    numerator = both * neither - only_first * only_second
     if numerator > 0:
-        numerator = max(numerator - cells.n / 2, 0.0)
+        numerator = max(numerator - n / 2, 0.0)
     return numerator / math.sqrt(margins)
