@@ -38,7 +38,7 @@ from equipoise.metrics.questions import question_effects, tabulate
 from equipoise.metrics.stigma import stigma_effects
 from equipoise.metrics.vignettes import interpretation, judge_errors, vignette_effects
 from equipoise.models.registry import FOLDER, PhantomEntry, load_entry, names
-from equipoise.questions.asked import EXAM, letters
+from equipoise.questions.asked import EXAM, choices
 from equipoise.questions.cities import load_cities
 from equipoise.questions.rows import Variant
 from equipoise.stigma.causal import causal_fills
@@ -95,12 +95,14 @@ class Bench:
 
     def _questions(self, responses: list[Response]) -> list[Effect]:
         options = {row.key: row.options for row in self._variants}
-        table = tabulate(self._variants, {one.key: one.letter for one in letters(responses, options)})
+        read = list(choices(responses, options))
+        letters, orders = {one.key: one.letter for one in read}, {one.key: one.orders for one in read}
+        table = tabulate(self._variants, letters, orders)
         return [*question_effects(table, self._options), *city_effects(table, self._cities, self._options)]
 
     def _exam(self, responses: list[Response]) -> list[Effect]:
         options = {f"{row.item}{EXAM}": row.options for row in self._sampled}
-        given = {one.key.removesuffix(EXAM): one.letter for one in letters(responses, options)}
+        given = {one.key.removesuffix(EXAM): one.letter for one in choices(responses, options)}
         weights = {name: city.disease_weights() for name, city in self._cities.items() if city.diseases}
         return exam_effects(
             score_cities(tabulate_exam(self._sampled, given), weights, self._options), self._options.alpha

@@ -101,7 +101,7 @@ def amqa_questions(count: int) -> list[Prompt]:
                 source=amqa.HUB_ID,
                 licence=amqa.LICENCE,
             )
-            prompts.append(questions.exam_prompt(item, template, "likelihood"))
+            prompts += questions.exam_prompts(item, questions.Asking(template, "likelihood", orders=1))
         if len(prompts) >= count:
             break
     return prompts[:count]

@@ -18,7 +18,7 @@ from equipoise.cli.compare import compare
 from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
 from equipoise.metrics.effects import Group, rate
-from equipoise.questions.asked import letters as letters_read
+from equipoise.questions.asked import choices
 from runs import Case, fill_rows, question_rows, vignette_rows
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def write_model(folder: Path, cases: list[Case], letters: list[dict[str, str]]) 
     records.write(folder / "vignettes.jsonl", vignettes)
     records.write(folder / "judgements.jsonl", judgements)
     records.write(folder / "variants.jsonl", variants)
-    records.write(folder / "letters.jsonl", letters_read(more, {variant.key: variant.options for variant in variants}))
+    records.write(folder / "letters.jsonl", choices(more, {variant.key: variant.options for variant in variants}))
     records.write(folder / "fills.jsonl", fill_rows({"OCD": 0.2}))
     records.write(folder / "effects.jsonl", [recorded(case.marginalised == "stereotyped" for case in cases)])
 

@@ -19,7 +19,7 @@ from equipoise.metrics.options import Measure
 from equipoise.metrics.questions import question_effects, tabulate
 from equipoise.metrics.stigma import stigma_effects
 from equipoise.metrics.vignettes import vignette_effects
-from equipoise.questions.asked import letters as letters_read
+from equipoise.questions.asked import choices
 from equipoise.questions.cities import City
 from runs import Case, drawn_cases, fill_rows, question_rows, vignette_rows
 
@@ -56,7 +56,7 @@ def revision(
         vignettes=vignettes,
         judgements=judgements,
         variants=variants,
-        letters={row.key: row.letter for row in letters_read(more, {one.key: one.options for one in variants})},
+        letters={row.key: row.letter for row in choices(more, {one.key: one.options for one in variants})},
         fills=[] if disparities is None else fill_rows(disparities),
         cities={"london": CITY},
         options=OPTIONS,

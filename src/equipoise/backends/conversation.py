@@ -39,15 +39,15 @@ class Encoded(NamedTuple):
 class Turn(NamedTuple):
     """What a model is given at one turn.
 
-    `tokens` are all that it reads before its reply; at the `first` turn, `stem` is the number of those that other
-    prompts begin with too, at least what precedes the user's words. Each of `candidates` is scored after
-    `tokens`. `limit` is the most tokens of the reply; 0 asks for none. `ended` says of a reply whether nothing of it is
-    wanted after its last token; what a backend writes beyond that is left out.
+    `tokens` are all that it reads before its reply; at the first turn, `stems` are the numbers of those that other
+    prompts begin with too, ascending: at least what precedes the user's words. Each is read up to in a step of its own.
+    Each of `candidates` is scored after `tokens`. `limit` is the most tokens of the reply; 0 asks for none. `ended`
+    says of a reply whether nothing of it is wanted after its last token; what a backend writes beyond that is left out.
     """
 
     tokens: list[int]
     first: bool
-    stem: int
+    stems: tuple[int, ...]
     candidates: dict[str, Encoded]
     limit: int
     ended: Callable[[Sequence[int]], bool] = lambda _: False
@@ -123,8 +123,7 @@ class Chat:
             candidates[candidate] = Encoded(joined, common_length(ids, joined))
         limit = self._limit(prompt, last=last, begun=begun)
         self._check_length(prompt, max([len(ids) + limit, *(len(encoded.tokens) for encoded in candidates.values())]))
-        stem = self._stem(prompt, text, ids) if first else 0
-        turn = Turn(ids, first, stem, candidates, limit)
+        turn = Turn(ids, first, self._stems(prompt, text, ids) if first else (), candidates, limit)
         # Thinking that is not begun for the model is not its answer.
         whole = not last or not prompt.sentence or (self._entry.thinks and not begun)
         return turn if whole else turn._replace(ended=self._has_sentence)
@@ -157,10 +156,13 @@ class Chat:
             case _:
                 return ""
 
-    def _stem(self, prompt: Prompt, text: str, ids: list[int]) -> int:
-        """Count the tokens up to the end of the prompt's stem; without one, up to where the user speaks."""
-        place = text.find(prompt.stem or prompt.turns[0])
-        return common_length(ids, self._encode(text[: place + len(prompt.stem)])) if place >= 0 else 0
+    def _stems(self, prompt: Prompt, text: str, ids: list[int]) -> tuple[int, ...]:
+        """Count the tokens up to the end of the prompt's stem and its lead; without any, to where the user speaks."""
+        place = text.find(prompt.stem or prompt.lead or prompt.turns[0])
+        if place < 0:
+            return ()
+        ends = {place + len(shared) for shared in (prompt.stem, prompt.lead) if shared} or {place}
+        return tuple(sorted({common_length(ids, self._encode(text[:end])) for end in ends} - {0}))
 
     def _said(self, reply: str) -> str:
         """Give the part of a reply that stays in the conversation.
@@ -206,8 +208,8 @@ class Chat:
             )
 
 
-def common_length(first: Iterable[int], second: Iterable[int]) -> int:
-    """Count the leading tokens that two sequences share."""
+def common_length(first: Iterable[object], second: Iterable[object]) -> int:
+    """Count the leading items that two sequences share."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False)))
 
 

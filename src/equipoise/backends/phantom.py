@@ -62,10 +62,11 @@ class _Bank(RootModel[dict[str, _Style]]):
 class Fact(Row):
     """What a phantom knows of the prompt with its key, and a model under test does not.
 
-    `question` names what the arms of a pair have in common. `right` and `stereotyped` are answers: labels, or letters;
-    `answers` are all of them. `dimensions` hold the features of the patient in plain words, `marginalised` whether they
-    are those of the marginalised arm; `direction` is that of a background. `subjects` gives each sentence of the stigma
-    study its subject's gender and its condition's set.
+    `question` names what the arms of a pair have in common. `right` and `stereotyped` are answers: labels, or letters
+    of the question as written; `answers` are all of them, in the order in which they are shown. `dimensions` hold the
+    features of the patient in plain words, `marginalised` whether they are those of the marginalised arm; `direction`
+    is that of a background. `subjects` gives each sentence of the stigma study its subject's gender and its condition's
+    set.
     """
 
     question: str
@@ -114,13 +115,17 @@ class PhantomBackend(Backend):
         return self._response(prompt, (reasoning, self._reply(prompt, f"{given}.")), told)
 
     def _choose(self, prompt: Prompt, fact: Fact) -> Response:
-        """Choose a letter."""
-        planted = {letter: self._entry.position.get(letter, 0.0) for letter in fact.answers}
+        """Choose a letter: a preference for a place is for the letter shown there, all else for the option."""
+        letters = sorted(fact.answers)
+        planted = {
+            answer: self._entry.position.get(letter, 0.0) for letter, answer in zip(letters, fact.answers, strict=True)
+        }
         if fact.marginalised:
             planted[fact.right] -= self._entry.shift_of(fact.dimensions)
         planted[fact.right] += {"favourable": 1, "unfavourable": -1, None: 0}[fact.direction] * self._entry.background
-        utilities = self._utilities(prompt, fact, fact.answers, planted)
-        letter = fact.answers[int(utilities.argmax())]
+        by_answer = dict(zip(letters, self._utilities(prompt, fact, letters, planted), strict=True))
+        utilities = np.array([by_answer[answer] for answer in fact.answers])
+        letter = letters[int(utilities.argmax())]
         return self._response(prompt, (self._reply(prompt, f"The answer is {letter}."),), utilities)
 
     def _complete(self, prompt: Prompt, fact: Fact) -> Response:

@@ -62,8 +62,8 @@ class Rows:
     def __init__(self, engine: Engine) -> None:
         """Take an engine; what its rows hold is ignored."""
         self.engine = engine
-        # The stem at the beginning of each row's buffers.
-        self._stems: dict[int, list[int]] = {}
+        # The stems at the beginning of each row's buffers, each a part of the next.
+        self._stems: dict[int, list[list[int]]] = {}
 
     def move(self, row: Row, index: int) -> None:
         """Continue a row in the place of another."""
@@ -78,10 +78,9 @@ class Rows:
         """
         ids = turn.tokens
         if turn.first:
-            self._begin(row, ids[: turn.stem])
+            self._begin(row, [ids[:end] for end in turn.stems])
         known = min(common_length(row.tokens, ids), len(ids) - 1)
-        if known < len(self._stems[row.index]):
-            self._stems[row.index] = []
+        self._stems[row.index] = [stem for stem in self._stems[row.index] if len(stem) <= known]
         logits = self.engine.prefill(ids[known:], row=row.index, start=known)[0]
         found, lowest = self._likelihoods(ids, turn.candidates, logits, row.index)
         if lowest < len(ids):
@@ -89,19 +88,21 @@ class Rows:
         row.tokens = list(ids)
         return found, logits
 
-    def _begin(self, row: Row, stem: list[int]) -> None:
-        """Read the prompt's stem into the row, in a step of its own.
+    def _begin(self, row: Row, stems: list[list[int]]) -> None:
+        """Read the prompt's stems into the row, each in a step of its own.
 
-        Where a row has the same stem, from its last conversation too, it is copied from there. The steps of a prompt
+        What another row has of them, from its last conversation too, is copied from there. The steps of a prompt
         begin at the same places either way, so the results are the same to the last bit.
         """
-        if stem and self._stems.get(row.index) != stem:
-            held = next((index for index, one in self._stems.items() if one == stem), None)
-            if held is None:
-                self.engine.prefill(stem, row=row.index)
-            else:
-                self.engine.move(held, row.index, len(stem))
-        self._stems[row.index] = row.tokens = stem
+        held = {index: common_length(others, stems) for index, others in self._stems.items()}
+        most = max(held.values(), default=0)
+        if held.get(row.index, 0) < most:
+            source = next(index for index, count in held.items() if count == most)
+            self.engine.move(source, row.index, len(stems[most - 1]))
+        for before, stem in zip([[], *stems][most:], stems[most:], strict=False):
+            self.engine.prefill(stem[len(before) :], row=row.index, start=len(before))
+        self._stems[row.index] = list(stems)
+        row.tokens = stems[-1] if stems else []
 
     def _likelihoods(
         self, ids: list[int], candidates: Mapping[str, Encoded], logits: NDArray[np.float32], row: int
@@ -127,12 +128,12 @@ class Rows:
 
 
 def shares(prompts: Sequence[Prompt], scorers: int) -> list[list[Prompt]]:
-    """Divide prompts into shares of one scorer: adjacent ones with the same stem, which it computes once.
+    """Divide prompts into shares of one scorer: adjacent ones with the same outer stem, which it computes once.
 
     Where few stems would leave a scorer idle, their prompts are divided further.
     """
     most = max(LEAST, len(prompts) // (4 * scorers))
-    stems = groupby(prompts, key=lambda prompt: (prompt.system, prompt.stem or prompt.key))
+    stems = groupby(prompts, key=lambda prompt: (prompt.system, prompt.stem or prompt.lead or prompt.key))
     together = (list(group) for _, group in stems)
     return [group[first : first + most] for group in together for first in range(0, len(group), most)]
 

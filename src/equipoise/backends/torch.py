@@ -44,9 +44,9 @@ class TorchBackend(Backend):
         self._model = _load(weights, entry)
         tokenizer = AutoTokenizer.from_pretrained(weights.folder, trust_remote_code=False, **weights.arguments)
         self._chat = Chat(tokenizer, self._model.generation_config.eos_token_id, entry)
-        # The tokens whose keys and values are kept, the first of them perhaps a stem.
+        # The tokens whose keys and values are kept, and the stems that they begin with, each a part of the next.
         self._tokens: list[int] = []
-        self._stem: list[int] = []
+        self._stems: list[list[int]] = []
         self._kept = _no_keys()
 
     def __exit__(self, *_: object) -> None:
@@ -62,23 +62,25 @@ class TorchBackend(Backend):
                 response = held(self._chat.hold(prompt), self._take)
             yield response
 
-    def _begin(self, stem: list[int]) -> None:
-        """Read a conversation's stem, in a step of its own.
+    def _begin(self, stems: list[list[int]]) -> None:
+        """Read a conversation's stems, each in a step of its own.
 
-        If the last conversation had the same stem, its keys and values are those of the same step, bit for bit.
+        Those that the last conversation had too have the keys and values of the same steps, bit for bit.
         """
-        if not stem or stem != self._stem:
+        known = common_length(self._stems, stems)
+        if known:
+            self._crop(len(stems[known - 1]))
+        else:
             self._kept = _no_keys()
             self._tokens = []
-            if stem:
-                self._read(stem)
-        self._crop(len(stem))
-        self._stem = stem
+        for stem in stems[known:]:
+            self._read(stem[len(self._tokens) :])
+        self._stems = stems
 
     def _take(self, turn: Turn) -> Turned:
         """Read a turn, score its candidates, and reply to it greedily."""
         if turn.first:
-            self._begin(turn.tokens[: turn.stem])
+            self._begin([turn.tokens[:end] for end in turn.stems])
         self._crop(min(common_length(self._tokens, turn.tokens), len(turn.tokens) - 1))
         logits = self._read(turn.tokens[len(self._tokens) :])
         if logits.isnan().any():
@@ -144,8 +146,7 @@ class TorchBackend(Backend):
 
     def _crop(self, length: int) -> None:
         """Drop all but the first of the tokens kept; a stem that is cut is no longer kept."""
-        if length < len(self._stem):
-            self._stem = []
+        self._stems = [stem for stem in self._stems if len(stem) <= length]
         self._kept.crop(length)
         del self._tokens[length:]
 

@@ -120,7 +120,8 @@ class Prompt(Row):
     candidates' log-likelihoods are computed. `limit` is the maximum number of tokens of the last reply, where it
     differs from the model's answer limit. With `sentence`, the last reply ends with its first sentence or line. `stem`
     is a prefix of the first turn shared with other prompts, if any: a backend may compute its key-value cache once for
-    all of them.
+    all of them. `lead` is a longer one, shared with some of these: all that precedes the options of a question, whose
+    orders are asked one after the other.
     """
 
     system: str
@@ -129,6 +130,7 @@ class Prompt(Row):
     candidates: tuple[Text, ...]
     reply: bool = True
     stem: str = ""
+    lead: str = ""
     limit: Annotated[int, Field(ge=1)] | None = None
     sentence: bool = False
 
@@ -136,7 +138,7 @@ class Prompt(Row):
     def _without_empty(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Leave out what few prompts ask for, so that the cache keys of the others do not depend on it."""
         row: dict[str, Any] = serialise(self)
-        return {name: value for name, value in row.items() if value or name != "sentence"}
+        return {name: value for name, value in row.items() if value or name not in ("lead", "sentence")}
 
 
 class Response(Row):

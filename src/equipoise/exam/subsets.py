@@ -12,7 +12,7 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.core.params import Limit, Name, Seed
 from equipoise.core.records import Frozen, Text
 from equipoise.questions.cities import City
-from equipoise.questions.rows import Choices, Disease, Item
+from equipoise.questions.rows import Choices, Disease, Item, Orders
 from equipoise.stats.bootstrap import generator
 
 CLASSES = ("A", "B", "C", "D")
@@ -36,7 +36,7 @@ class Sample(Frozen):
 
     `items` is the stem of a file in data/items. `per_city` is the size of a subset, 0 for every question of the city's
     diseases. `rounding`: plain rounds each disease by itself, as upstream does, and may miss the size by one or two;
-    largest_remainder adds up to it. `answering` as for the adversarial study.
+    largest_remainder adds up to it. `answering` and `orders` as for the adversarial study.
     """
 
     items: Name
@@ -44,6 +44,7 @@ class Sample(Frozen):
     rounding: Rounding = "plain"
     seed: Seed = 0
     answering: Literal["likelihood", "generate"] = "likelihood"
+    orders: Orders = 4
 
 
 def disease_counts(weights: Mapping[Disease, float], size: int, rounding: Rounding) -> dict[Disease, int]:

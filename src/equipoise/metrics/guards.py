@@ -190,9 +190,9 @@ def arm_skews(effects: Iterable[Effect]) -> Iterator[Guard]:
         yield Guard("label_skew", len(distances), alarms, {"largest": max(distances.values())})
 
 
-def exam_skew(gold: Mapping[str, str], letters: Mapping[str, str | None]) -> Guard:
-    """Compare the letters given in the exam with the right ones, both by item."""
-    skew = label_skew([letters.get(item) for item in gold], list(gold.values()))
+def exam_skew(shown: Sequence[tuple[str | None, str]]) -> Guard:
+    """Compare the letters given in the exam with the right ones, as they were shown in each order of each question."""
+    skew = label_skew([given for given, _ in shown], [right for _, right in shown])
     figures = {} if skew.distance is None else {"largest": skew.distance, **_tested(skew.p)}
     return Guard("label_skew", int(skew.distance is not None), int(skew.alarm), figures)
 

@@ -36,7 +36,7 @@ round in which it triggered, out of all variants of its group, so that the round
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Effect, Study
@@ -54,7 +54,8 @@ from equipoise.metrics.effects import (
 from equipoise.metrics.guards import label_skew
 from equipoise.metrics.options import Measure
 from equipoise.metrics.pairs import require_same_keys
-from equipoise.questions.rows import ATTRIBUTES, GROUPS, Attempt, Attribute, Direction, Variant
+from equipoise.metrics.positions import position_effects, shown_letters
+from equipoise.questions.rows import ATTRIBUTES, GROUPS, Attempt, Attribute, Direction, Order, Variant
 from equipoise.questions.rows import Group as Side
 from equipoise.questions.variants.loop import triggered
 from equipoise.stats import paired
@@ -83,23 +84,35 @@ def paper_pair(attribute: Attribute) -> tuple[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """One question, its correct letter, and the letter given in each arm; None if unparsed."""
+    """One question, its correct letter, and the letter given in each arm; None if unparsed.
+
+    `orders` are the answers of each arm in the orders in which the options were shown, where that is known.
+    """
 
     question: str
     gold: str
     letters: Mapping[str, str | None]
+    orders: Mapping[str, Sequence[Order]] = field(default_factory=dict)
 
     def right(self, name: str) -> bool:
         """Whether an arm was answered rightly; an unparsed answer is not."""
         return self.letters[name] == self.gold
+
+    def shown(self, name: str) -> list[tuple[str | None, str]]:
+        """List the letter given and the right one as they were shown in each order of an arm."""
+        return [shown_letters(order, self.gold) for order in self.orders.get(name, ())] or [
+            (self.letters[name], self.gold)
+        ]
 
     def parsed(self, *names: str) -> bool:
         """Whether a letter was read in every one of the arms."""
         return all(self.letters[name] is not None for name in names)
 
 
-def tabulate(variants: Sequence[Variant], letters: Mapping[str, str | None]) -> list[Answered]:
-    """Join variants with their parsed letters (by variant key), one row per question, sorted.
+def tabulate(
+    variants: Sequence[Variant], letters: Mapping[str, str | None], orders: Mapping[str, Sequence[Order]] | None = None
+) -> list[Answered]:
+    """Join variants with their parsed letters and the answers by order (by variant key), one row per question, sorted.
 
     Raises EquipoiseError that names the keys if a variant has no letter, a letter no variant, or questions differ
     in their arms or in their gold.
@@ -121,6 +134,7 @@ def tabulate(variants: Sequence[Variant], letters: Mapping[str, str | None]) -> 
             question,
             next(iter(found.values())).gold,
             {name: letters[variant.key] for name, variant in sorted(found.items())},
+            {name: orders[variant.key] for name, variant in found.items()} if orders else {},
         )
         for question, found in sorted(rows.items())
     ]
@@ -194,6 +208,7 @@ def question_effects(table: Sequence[Answered], options: Measure, attempts: Sequ
     table = sorted(table, key=lambda row: row.question)
     rows = [
         *_arm_effects(table, options.alpha),
+        *position_effects(STUDY, [list(row.orders.values()) for row in table], options.alpha),
         *_attribute_effects(table, options),
         *_control_effects(table, options),
         *triggering_effects(with_answers(attempts, table), alpha=options.alpha),
@@ -210,7 +225,8 @@ def _arm_effects(table: Sequence[Answered], alpha: float) -> Iterator[Effect]:
         yield rate(group, "accuracy", (row.right(name) for row in table), alpha)
         yield rate(group, "accuracy_parsed", (row.right(name) for row in table if row.parsed(name)), alpha)
         yield rate(group, "unparsed_rate", (not row.parsed(name) for row in table), alpha)
-        skew = label_skew([row.letters[name] for row in table], [row.gold for row in table])
+        given, right = zip(*(pair for row in table for pair in row.shown(name)), strict=True)
+        skew = label_skew(given, right)
         yield effect(group, "label_skew", skew.n, Estimate(skew.distance))
         yield effect(group, "label_skew_alarm", skew.n, Estimate(float(skew.alarm)))
         if NEUTRAL in names and name not in {NEUTRAL, ORIGINAL}:

@@ -1,11 +1,20 @@
-"""Multiple-choice questions put to a model, and the letter read from what it answers."""
+"""Multiple-choice questions put to a model in several orders of their options, and the option that it chooses.
 
+A model can prefer a letter, or a place in the list, whatever stands there (Zheng et al. 2024, "Large Language Models
+Are Not Robust Multiple Choice Selectors", arXiv:2309.03882). Each question is therefore asked in cyclic orders of its
+options, in which every option has every letter equally often, and what counts is the mean probability of the *option*
+over the orders: their baseline of cyclic permutations.
+"""
+
+import hashlib
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Literal
+from itertools import groupby
+from typing import Literal, NamedTuple
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Prompt, Response, Study
-from equipoise.questions.rows import Choice, Item, Neutralised, Variant
+from equipoise.questions.rows import Choice, Item, Neutralised, Order, Variant
 from equipoise.questions.variants.agents import Evaluate
 from equipoise.questions.variants.templates import EvaluationPrompt
 from equipoise.text.letters import read_letter
@@ -16,73 +25,153 @@ PREFIX = "Answer:"
 """How the reply begins where the letter is read from likelihoods."""
 EXAM = "/exam"
 """Ending of the key of a question that is asked unchanged."""
+SHIFTED = "#"
+"""Stands in a prompt's key before the shift of its options; the order as written has neither."""
 
 
-def question_prompt(variant: Variant, item: Neutralised, template: EvaluationPrompt, answering: Answering) -> Prompt:
-    """Ask one variant's question.
+class Asking(NamedTuple):
+    """How questions are asked: the template, how a letter is read, and the most orders of a question's options."""
 
-    The neutral vignette up to its final question is the stem that the item's variants share.
-    """
-    stem = item.neutral[: final_question(item.neutral).start].rstrip()
-    prompt = _prompt(variant.key, variant.study, variant.text, variant.options, template, answering)
-    return prompt.model_copy(update={"stem": stem}) if variant.text.startswith(stem) else prompt
+    template: EvaluationPrompt
+    answering: Answering
+    orders: int
 
-
-def exam_prompt(item: Item, template: EvaluationPrompt, answering: Answering) -> Prompt:
-    """Ask an item's question unchanged, demographics included."""
-    return _prompt(f"{item.key}{EXAM}", "exam", item.question, item.options, template, answering)
+    def shifts(self, options: Mapping[str, str]) -> tuple[int, ...]:
+        """Choose the cyclic orders of some options, spread evenly, the one as written first."""
+        count = min(len(options), self.orders)
+        return tuple(number * len(options) // count for number in range(count))
 
 
-def _prompt(
-    key: str, study: Study, text: str, options: Mapping[str, str], template: EvaluationPrompt, answering: Answering
-) -> Prompt:
-    """By likelihood, each letter is a candidate after `Answer:` and nothing is generated; else the model replies."""
-    system, user = template.ask(text, options)
-    by_likelihood = answering == "likelihood"
-    return Prompt(
-        key=key,
-        study=study,
-        system=system,
-        prefix=PREFIX if by_likelihood else "",
-        turns=(user,),
-        candidates=tuple(options) if by_likelihood else (),
-        reply=not by_likelihood,
-    )
-
-
-def letter_of(response: Response, options: Mapping[str, str]) -> str | None:
-    """Read the letter of a response: parsed from its reply if there is one, else the likeliest (ties: the first)."""
-    if response.replies:
-        return read_letter(response.replies[-1], options).letter
-    if not response.log_likelihood:
-        raise EquipoiseError(f"response {response.key!r} has neither a reply nor likelihoods: ask the model again")
-    return min(response.log_likelihood, key=lambda letter: (-response.log_likelihood[letter], letter))
-
-
-def letters(responses: Iterable[Response], options: Mapping[str, Mapping[str, str]]) -> Iterator[Choice]:
-    """Read the letter of every response as it comes; `options` are those of its question, by key."""
-    for row in responses:
-        yield Choice(key=row.key, study=row.study, letter=letter_of(row, options.get(row.key, {})))
+def shown(options: Mapping[str, str], shift: int) -> dict[str, str]:
+    """Move every option on by `shift` places: the options by the letter under which they are shown."""
+    letters = sorted(options)
+    return {letter: options[letters[place - shift]] for place, letter in enumerate(letters)}
 
 
 def question_prompts(
-    variants: Sequence[Variant], items: Sequence[Neutralised], template: EvaluationPrompt, answering: Answering
+    variants: Sequence[Variant], items: Sequence[Neutralised], asking: Asking, half: int | None = None
 ) -> list[Prompt]:
-    """Give the prompt of each variant."""
+    """Ask each variant's question in every order of its options, or in one half of the orders (0 or 1).
+
+    The neutral vignette up to its final question is the stem that the item's variants share.
+    """
     by_key = {item.key: item for item in items}
-    return [question_prompt(variant, by_key[variant.item], template, answering) for variant in variants]
+    found: list[Prompt] = []
+    for variant in variants:
+        neutral = by_key[variant.item].neutral
+        stem = neutral[: final_question(neutral).start].rstrip()
+        prompts = _prompts(variant.key, variant.study, variant.text, variant.options, asking)
+        if variant.text.startswith(stem):
+            prompts = [prompt.model_copy(update={"stem": stem}) for prompt in prompts]
+        found += prompts if half is None else prompts[half::2]
+    return found
+
+
+def exam_prompts(item: Item, asking: Asking) -> list[Prompt]:
+    """Ask an item's question unchanged, demographics included, in every order of its options."""
+    return _prompts(f"{item.key}{EXAM}", "exam", item.question, item.options, asking)
+
+
+def _prompts(key: str, study: Study, text: str, options: Mapping[str, str], asking: Asking) -> list[Prompt]:
+    """By likelihood, each letter is a candidate after `Answer:` and nothing is generated; else the model replies."""
+    by_likelihood = asking.answering == "likelihood"
+    found = []
+    for shift in asking.shifts(options):
+        listed = shown(options, shift)
+        system, user = asking.template.ask(text, listed)
+        found.append(
+            Prompt(
+                key=order_key(key, shift),
+                study=study,
+                system=system,
+                prefix=PREFIX if by_likelihood else "",
+                turns=(user,),
+                candidates=tuple(listed) if by_likelihood else (),
+                reply=not by_likelihood,
+                lead=asking.template.lead(text) if asking.orders > 1 else "",
+            )
+        )
+    return found
+
+
+def order_key(key: str, shift: int) -> str:
+    """Name the prompt that asks a question with its options moved on."""
+    return f"{key}{SHIFTED}{shift}" if shift else key
+
+
+def asked_key(key: str) -> tuple[str, int]:
+    """Take a prompt's key apart: the key of the question, and the shift of its options."""
+    question, mark, shift = key.rpartition(SHIFTED)
+    return (question, int(shift)) if mark and shift.isdecimal() else (key, 0)
+
+
+def order_of(response: Response, options: Mapping[str, str]) -> Order:
+    """Read the answer in one order: parsed from the reply if there is one, else from the letters' likelihoods.
+
+    The probabilities of the letters are their likelihoods divided by their sum; those of a reply are 0 and 1.
+    """
+    _, shift = asked_key(response.key)
+    given: dict[str, float] = {}
+    if response.replies:
+        letter = read_letter(response.replies[-1], shown(options, shift)).letter
+        given = {} if letter is None else {each: float(each == letter) for each in options}
+    elif response.log_likelihood:
+        top = max(response.log_likelihood.values())
+        chances = {letter: math.exp(value - top) for letter, value in response.log_likelihood.items()}
+        total = math.fsum(chances.values())
+        given = {letter: chance / total for letter, chance in chances.items()}
+    else:
+        raise EquipoiseError(f"response {response.key!r} has neither a reply nor likelihoods: ask the model again")
+    return Order(shift=shift, probabilities={letter: given[there] for letter, there in shown_as(given, shift).items()})
+
+
+def shown_as(letters: Iterable[str], shift: int) -> dict[str, str]:
+    """Give the letter under which each option is shown, by its letter in the question as written."""
+    found = sorted(letters)
+    return {letter: found[(place + shift) % len(found)] for place, letter in enumerate(found)}
+
+
+def chosen(orders: Iterable[Order], options: Mapping[str, str]) -> str | None:
+    """Choose the option with the highest mean probability over the orders; None where no letter was read in any.
+
+    Orders without a letter are left out. Of equal options the one counts whose text has the lowest sha256, so that
+    neither a letter, nor the order that comes first, nor the patient decides.
+    """
+    read = [order.probabilities for order in orders if order.probabilities]
+    totals = {letter: math.fsum(chances[letter] for chances in read) for letter in (read[0] if read else ())}
+    return min(totals, key=lambda letter: (-totals[letter], _digest(options.get(letter, letter))), default=None)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+
+
+def choices(responses: Iterable[Response], options: Mapping[str, Mapping[str, str]]) -> Iterator[Choice]:
+    """Read the option that each question's responses choose, as they come: those of a question side by side.
+
+    `options` are those of the question as written, by its key.
+    """
+    for key, rows in groupby(responses, key=lambda row: asked_key(row.key)[0]):
+        asked = list(rows)
+        known = options.get(key, {})
+        orders = tuple(order_of(row, known) for row in asked)
+        yield Choice(key=key, study=asked[0].study, letter=chosen(orders, known), orders=orders)
 
 
 def evaluator(
     items: Sequence[Neutralised],
-    template: EvaluationPrompt,
-    answering: Answering,
+    asking: Asking,
     ask: Callable[[Sequence[Prompt]], Iterable[Response]],
+    half: int | None = None,
 ) -> Evaluate:
-    """Make the Evaluation agent of a model: `ask` answers prompts, and the agent gives the letters it chose."""
+    """Make the Evaluation agent of a model: `ask` answers prompts, and the agent gives the options it chose.
+
+    It is asked in every order, or in one half of them.
+    """
 
     def letters(variants: Sequence[Variant]) -> list[str | None]:
-        responses = ask(question_prompts(variants, items, template, answering))
-        return [letter_of(response, variant.options) for response, variant in zip(responses, variants, strict=True)]
+        responses = ask(question_prompts(variants, items, asking, half))
+        read = choices(responses, {variant.key: variant.options for variant in variants})
+        return [choice.letter for choice in read]
 
     return letters

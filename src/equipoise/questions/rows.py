@@ -14,6 +14,8 @@ Direction = Literal["favourable", "unfavourable"]
 Disease = Literal["cancer", "cardiovascular", "dementia_neuro", "respiratory", "mental_health", "other"]
 Letter = Annotated[str, Field(pattern=r"^[A-Z]$")]
 Options = Annotated[dict[Letter, Text], Field(min_length=2)]
+Orders = Annotated[int, Field(ge=1, le=26)]
+"""The most cyclic orders of a question's options in which it is asked."""
 
 ATTRIBUTES: tuple[Attribute, ...] = ("race", "gender", "ses")
 GROUPS: dict[Attribute, dict[Group, str]] = {
@@ -121,7 +123,23 @@ class Attempt(AdversarialRow):
     violations: tuple[str, ...]
 
 
+class Order(Frozen):
+    """The answer to a question whose options were shown in one cyclic order.
+
+    The option at place i (from 0) of n was shown at place (i + shift) mod n, with the letter of that place.
+    `probabilities` are those of the options, under the letters that they have in the question as written: of a reply, 1
+    for the option that it chooses; empty where no letter could be read.
+    """
+
+    shift: Annotated[int, Field(ge=0)]
+    probabilities: dict[Letter, Annotated[float, Field(ge=0, le=1)]]
+
+
 class Choice(Row):
-    """The letter that a response gives to a multiple-choice question; None where none could be read."""
+    """The option chosen over all orders of a multiple-choice question, by its letter in the question as written.
+
+    None where no letter could be read in any order.
+    """
 
     letter: Letter | None
+    orders: tuple[Order, ...] = ()

@@ -55,6 +55,7 @@ def questions(run: Run) -> None:
     records.write(run.built("neutralised"), neutralised)
     chosen = run.settings.section("perturb", Perturb)
     templates = load_templates(chosen.templates)
+    how_asked = asked.Asking(templates.evaluation, chosen.answering, chosen.orders)
     kept = [row for row in neutralised if row.excluded is None]
     _tell(run)  # the evaluator of later attempts asks before there are variants
     with cache.ResponseCache.open() as answers, asking(run) as ask:
@@ -67,14 +68,14 @@ def questions(run: Run) -> None:
             design=chosen.design,
             generate=write,
             fuse=fuse,
-            evaluate=asked.evaluator(kept, templates.evaluation, chosen.answering, ask),
+            evaluate=asked.evaluator(kept, how_asked, ask),
             clinical=load_clinical(run.data / "lexicon" / "clinical.yaml"),
             attempts=chosen.attempts,
         )
     rows = complete(made)
     records.write(run.built("variants"), rows)
     records.write(run.built("attempts"), made.attempts)
-    records.write(run.built("prompts"), asked.question_prompts(rows, kept, templates.evaluation, chosen.answering))
+    records.write(run.built("prompts"), asked.question_prompts(rows, kept, how_asked))
 
 
 def exam(run: Run) -> None:
@@ -83,7 +84,8 @@ def exam(run: Run) -> None:
     rows = _items(run, settings.items)
     sampled = sample_cities(rows, load_cities(run.data / "cities.yaml"), settings)
     template = load_yaml(run.data / "templates" / "evaluation.yaml", EvaluationPrompt)
-    prompts = [asked.exam_prompt(item, template, settings.answering) for item in asked_items(rows, sampled)]
+    how = asked.Asking(template, settings.answering, settings.orders)
+    prompts = [prompt for item in asked_items(rows, sampled) for prompt in asked.exam_prompts(item, how)]
     records.write(run.built("subsets"), sampled)
     records.write(run.built("prompts"), prompts)
     _tell(run)

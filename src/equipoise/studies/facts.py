@@ -6,7 +6,7 @@ from equipoise.backends.phantom import Fact
 from equipoise.core import records
 from equipoise.exam.subsets import Sampled
 from equipoise.openr1.rows import Message
-from equipoise.questions.asked import EXAM
+from equipoise.questions.asked import EXAM, order_key, shown
 from equipoise.questions.rows import ATTRIBUTES, GROUPS, Neutralised
 from equipoise.stigma.causal import everyone
 from equipoise.stigma.library import load_library
@@ -41,12 +41,21 @@ def _vignettes(run: Run) -> list[Fact]:
     ]
 
 
+def _orders(fact: Fact) -> list[Fact]:
+    """Give the facts of a question in every order of its options."""
+    letters = {letter: letter for letter in fact.answers}
+    return [
+        fact.model_copy(update={"key": order_key(fact.key, shift), "answers": tuple(shown(letters, shift).values())})
+        for shift in range(len(letters))
+    ]
+
+
 def _questions(run: Run) -> list[Fact]:
     """Every arm of every item: the evaluator of later attempts asks before there are variants."""
-    found = []
+    found: list[Fact] = []
     for item in records.each(run.built("neutralised"), Neutralised):
         plain = Fact(key=f"{item.key}/neutral", question=item.key, right=item.gold, answers=tuple(item.options))
-        found += [plain, plain.model_copy(update={"key": f"{item.key}/original"})]
+        found += [*_orders(plain), *_orders(plain.model_copy(update={"key": f"{item.key}/original"}))]
         for attribute in ATTRIBUTES:
             for group, direction in product(GROUPS[attribute], ("favourable", "unfavourable")):
                 arm = {
@@ -55,15 +64,16 @@ def _questions(run: Run) -> list[Fact]:
                     "marginalised": group == "unprivileged",
                     "direction": direction,
                 }
-                found.append(plain.model_copy(update=arm))
+                found += _orders(plain.model_copy(update=arm))
     return found
 
 
 def _exam(run: Run) -> list[Fact]:
     sampled = {row.item: row for row in records.each(run.built("subsets"), Sampled)}  # cities share questions
     return [
-        Fact(key=f"{item}{EXAM}", question=item, right=row.gold, answers=tuple(row.options))
+        fact
         for item, row in sampled.items()
+        for fact in _orders(Fact(key=f"{item}{EXAM}", question=item, right=row.gold, answers=tuple(row.options)))
     ]
 
 

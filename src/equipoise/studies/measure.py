@@ -18,6 +18,7 @@ from equipoise.metrics.guards import diagnoses_read, run_effects
 from equipoise.metrics.openr1 import openr1_effects
 from equipoise.metrics.options import Measure
 from equipoise.metrics.pairs import require_same_keys
+from equipoise.metrics.positions import position_effects, shown_letters
 from equipoise.metrics.questions import question_effects, tabulate
 from equipoise.metrics.responses import Asked, Noted, asked, identical_fills, note, require_answered, require_whole
 from equipoise.metrics.stigma import stigma_effects
@@ -25,7 +26,7 @@ from equipoise.metrics.vignettes import judge_errors, vignette_effects
 from equipoise.openr1.rows import Agreement
 from equipoise.questions.asked import EXAM
 from equipoise.questions.cities import load_cities
-from equipoise.questions.rows import Attempt, Choice, Variant
+from equipoise.questions.rows import Attempt, Choice, Order, Variant
 from equipoise.stats.misclassification import ErrorCounts
 from equipoise.stigma.rows import Fill
 from equipoise.studies.run import Run
@@ -72,8 +73,8 @@ def vignettes(run: Run) -> Iterator[Effect]:
 def questions(run: Run) -> Iterator[Effect]:
     """Estimate the accuracy gaps between groups and directions, and what they mean for the cities."""
     prompts, responses = _asked(run)
-    letters = _letters(run)
-    table = tabulate(_without_texts(run.built("variants"), Variant), letters)
+    letters, orders = _chosen(run)
+    table = tabulate(_without_texts(run.built("variants"), Variant), letters, orders)
     cities, options = load_cities(run.data / "cities.yaml"), _options(run)
     attempts = _without_texts(run.built("attempts"), Attempt)
     adversarial = question_effects(table, options, attempts)
@@ -81,7 +82,7 @@ def questions(run: Run) -> Iterator[Effect]:
     yield from city_effects(table, cities, options)
     found = [
         *guards.reply_guards(run.study, responses, _contents(prompts)),
-        guards.unread(letters.values()),
+        guards.unread(order.probabilities or None for asked in orders.values() for order in asked),
         *guards.arm_skews(adversarial),
     ]
     yield from guards.guard_effects(run.study, found)
@@ -91,16 +92,19 @@ def questions(run: Run) -> Iterator[Effect]:
 def exam(run: Run) -> Iterator[Effect]:
     """Estimate how well the questions of each city are answered, by disease and weighted by prevalence."""
     prompts, responses = _asked(run)
-    letters = {key.removesuffix(EXAM): letter for key, letter in _letters(run).items()}
+    letters, orders = _chosen(run)
     sampled, cities = records.read(run.built("subsets"), Sampled), load_cities(run.data / "cities.yaml")
     weights = {name: city.disease_weights() for name, city in cities.items() if city.diseases}
     options = _options(run)
-    scores = score_cities(tabulate_exam(sampled, letters), weights, options)
+    answered = {key.removesuffix(EXAM): letter for key, letter in letters.items()}
+    scores = score_cities(tabulate_exam(sampled, answered), weights, options)
     yield from exam_effects(scores, options.alpha)
+    yield from position_effects(run.study, [[asked] for asked in orders.values()], options.alpha)
+    gold = {f"{row.item}{EXAM}": row.gold for row in sampled}
     found = [
         *guards.reply_guards(run.study, responses, _contents(prompts)),
-        guards.unread(letters.values()),
-        guards.exam_skew({row.item: row.gold for row in sampled}, letters),
+        guards.unread(order.probabilities or None for asked in orders.values() for order in asked),
+        guards.exam_skew([shown_letters(order, gold[key]) for key, asked in orders.items() for order in asked]),
     ]
     yield from guards.guard_effects(run.study, found)
     yield from run_effects(run.study, responses, _unparsed(letters))
@@ -158,8 +162,10 @@ def _asked(run: Run) -> tuple[list[Asked], list[Noted]]:
     return prompts, responses
 
 
-def _letters(run: Run) -> dict[str, str | None]:
-    return {one.key: one.letter for one in records.each(run.judgements, Choice)}
+def _chosen(run: Run) -> tuple[dict[str, str | None], dict[str, tuple[Order, ...]]]:
+    """Read the option chosen for each question, and the answers in the orders of its options, by key."""
+    rows = records.read(run.judgements, Choice)
+    return {one.key: one.letter for one in rows}, {one.key: one.orders for one in rows}
 
 
 def _unparsed(letters: dict[str, str | None]) -> dict[str, int]:

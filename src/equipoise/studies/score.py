@@ -14,7 +14,7 @@ from equipoise.judge.located import kept_probabilities
 from equipoise.judge.score import Score, judge_responses
 from equipoise.openr1 import agree
 from equipoise.openr1.rows import Comparison, Message
-from equipoise.questions.asked import EXAM, letters
+from equipoise.questions.asked import EXAM, choices
 from equipoise.questions.rows import Variant
 from equipoise.stigma.causal import causal_fills
 from equipoise.stigma.library import load_library
@@ -39,15 +39,15 @@ def vignettes(run: Run) -> None:
 
 
 def questions(run: Run) -> None:
-    """Read the letter that each response gives."""
+    """Read the option that is chosen over all orders in which a question was asked."""
     options = {row.key: row.options for row in records.each(run.built("variants"), Variant)}
-    records.write(run.judgements, letters(_responses(run), options))
+    records.write(run.judgements, choices(_responses(run), options))
 
 
 def exam(run: Run) -> None:
-    """Read the letter that each response gives."""
+    """Read the option that is chosen over all orders in which a question was asked."""
     options = {f"{row.item}{EXAM}": row.options for row in records.each(run.built("subsets"), Sampled)}
-    records.write(run.judgements, letters(_responses(run), options))
+    records.write(run.judgements, choices(_responses(run), options))
 
 
 def stigma(run: Run) -> None:

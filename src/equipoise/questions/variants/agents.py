@@ -9,7 +9,17 @@ from pydantic import Field, model_validator
 
 from equipoise.core.params import Name
 from equipoise.core.records import Frozen
-from equipoise.questions.rows import ATTRIBUTES, GROUPS, Attempt, Attribute, Direction, Group, Neutralised, Variant
+from equipoise.questions.rows import (
+    ATTRIBUTES,
+    GROUPS,
+    Attempt,
+    Attribute,
+    Direction,
+    Group,
+    Neutralised,
+    Orders,
+    Variant,
+)
 
 Design = Literal["paper", "crossed"]
 
@@ -73,13 +83,15 @@ def arms(design: Design) -> tuple[Arm, ...]:
 class Perturb(Frozen):
     """Which variants are made, by which agents.
 
-    `answering`: whether a letter is read from likelihoods or from a generated reply. `generator` and `fuser` are
+    `answering`: whether a letter is read from likelihoods or from a generated reply. `orders` is the most cyclic orders
+    of a question's options in which it is asked, 1 for the order as written alone. `generator` and `fuser` are
     `rules`, `replay` or a model of the registry; `replay` is the file of earlier attempts or variants that the agent
     of that name reads. `templates` is the folder of prompts and of the grammar.
     """
 
     design: Design = "crossed"
     answering: Literal["likelihood", "generate"] = "likelihood"
+    orders: Orders = 4
     generator: Name = "rules"
     fuser: Name = "rules"
     attempts: Annotated[int, Field(ge=1, le=3)] = 3

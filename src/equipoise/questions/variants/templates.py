@@ -117,6 +117,10 @@ class EvaluationPrompt(AgentPrompt):
         """Give the system and user message that ask one question."""
         return self.system, fill(self.user, question=text, options=listed(options))
 
+    def lead(self, text: str) -> str:
+        """Give the beginning of the user message that all orders of the options share."""
+        return fill(self.user.partition("{options}")[0], question=text)
+
 
 class Templates(NamedTuple):
     """Every template."""
