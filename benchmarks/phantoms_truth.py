@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
+from scipy.special import ndtri, softmax
 
 from equipoise.backends.phantom import APART, UNSPECIFIED, Fact
 from equipoise.models.registry import PhantomEntry
@@ -21,6 +21,8 @@ from equipoise.studies.facts import DIMENSIONS
 DRAWS = 200_000
 OTHERS = 3
 """Wrong answers of a question or a case."""
+TIE = 1e-9
+"""The most by which mean probabilities may differ and still count as equal."""
 RIGHT, STEREOTYPE = 0, 1
 """Columns of the right answer and, of the wrong ones, of the stereotyped one."""
 
@@ -88,14 +90,19 @@ def _vignettes(entry: PhantomEntry, facts: Sequence[Fact]) -> dict[str, Truth]:
 def _questions(entry: PhantomEntry, cities: Mapping[str, City]) -> dict[str, Truth]:
     rng = np.random.default_rng(2)
     base = _base(entry, rng)
-    if entry.position:
-        # The favoured letter is the right one's in a quarter of the questions, about.
-        base[np.arange(DRAWS), rng.integers(1 + OTHERS, size=DRAWS)] += max(entry.position.values())
+    letters = np.array([entry.position.get(letter, 0.0) for letter in "ABCD"])
+    # Where the question as written shows each option; of options that stay equal, chance decides.
+    places = rng.permuted(np.tile(np.arange(1 + OTHERS), (DRAWS, 1)), axis=1)
+    ties = TIE * rng.random(base.shape)
 
     def right(shift: float = 0.0, background: float = 0.0) -> float:
         arm = base.copy()
         arm[:, RIGHT] += background - shift
-        return float(np.mean(_answers(entry, arm, rng) == RIGHT))
+        total = ties.copy()
+        for order in range(1 + OTHERS):
+            noise = entry.floor * rng.normal(size=base.shape)
+            total += softmax(arm + noise + letters[(places + order) % (1 + OTHERS)], axis=1)
+        return float(np.mean(total.argmax(axis=1) == RIGHT))
 
     neutral = right()
     found: dict[str, Truth] = {"questions.neutral.accuracy": Truth(neutral, null=False)}

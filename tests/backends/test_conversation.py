@@ -124,16 +124,27 @@ def test_a_candidate_is_encoded_with_the_text_before_it() -> None:
 
 
 def test_a_stem_counts_the_tokens_up_to_its_end() -> None:
-    """It is counted at the first turn alone, without one what precedes the user; what is not found counts 0."""
+    """It is counted at the first turn alone, without one what precedes the user; what is not found is none."""
     asked = talks.prompt("a", "It hurts badly.", stem="It hurts")
     (first, last), _ = turns(chat(), asked, "a", "b")
 
-    assert PLAIN.decode(first.tokens[: first.stem]).endswith("user\nIt hurts")
-    assert last.stem == 0
+    assert PLAIN.decode(first.tokens[: first.stems[0]]).endswith("user\nIt hurts")
+    assert last.stems == ()
     (first, _), _ = turns(chat(), asked.model_copy(update={"stem": "elsewhere"}), "a", "b")
-    assert first.stem == 0
+    assert first.stems == ()
     (first, _), _ = turns(chat(), talks.prompt("a", "It hurts.", system="Be kind."), "a", "b")
-    assert PLAIN.decode(first.tokens[: first.stem]) == "<|im_start|>system\nBe kind.<|im_end|>\n<|im_start|>user\n"
+    assert PLAIN.decode(first.tokens[: first.stems[0]]) == "<|im_start|>system\nBe kind.<|im_end|>\n<|im_start|>user\n"
+
+
+def test_a_lead_is_a_longer_stem() -> None:
+    """The tokens up to the end of the stem are counted, then those up to the end of the lead, which may stand alone."""
+    asked = talks.prompt("a", "It hurts badly. A. Yes B. No", stem="It hurts", lead="It hurts badly.")
+    (first, _), _ = turns(chat(), asked, "a", "b")
+
+    ends = [PLAIN.decode(first.tokens[:end]) for end in first.stems]
+    assert [text.rpartition("user\n")[2] for text in ends] == ["It hurts", "It hurts badly."]
+    (first, _), _ = turns(chat(), asked.model_copy(update={"stem": ""}), "a", "b")
+    assert [PLAIN.decode(first.tokens[:end]) for end in first.stems] == ends[1:]
 
 
 OPEN = tiny.CHAT.replace("assistant\n{% endif %}", "assistant\n<think>\n{% endif %}")

@@ -65,7 +65,7 @@ def test_batch_size_and_order_change_no_bit(tiny_model: Exported) -> None:
 
 
 def test_a_shared_stem_changes_no_bit(tiny_model: Exported) -> None:
-    """Prompts with one stem give the same responses, to the last bit, whether it is worked out for each or shared."""
+    """Prompts with one stem, or lead, give the same responses, to the last bit, whether it is shared or not."""
     case = CASES[2]
     endings = (
         "The patient is a teacher.",
@@ -76,6 +76,11 @@ def test_a_shared_stem_changes_no_bit(tiny_model: Exported) -> None:
     prompts = [
         talks.prompt(f"ending-{number}", f"{case} {ending}").model_copy(update={"stem": case, "reply": number % 2 == 0})
         for number, ending in enumerate(endings)
+    ]
+    lead = f"{case} {endings[0]}"
+    prompts += [
+        talks.prompt(f"order-{number}", f"{lead} {order}").model_copy(update={"stem": case, "lead": lead})
+        for number, order in enumerate(("Yes or no?", "No or yes?", "Neither?"))
     ]
     apart = {}
     for asked in prompts:

@@ -136,6 +136,23 @@ def test_a_favoured_letter_is_always_chosen() -> None:
     assert {max(one.log_likelihood, key=one.log_likelihood.__getitem__) for one in responses} == {"C"}
 
 
+def test_a_favoured_place_favours_whatever_option_is_shown_there() -> None:
+    """Moved on by one, letter C shows option B: its utility is that of B with the preference, the others' without."""
+    prompt, fact = question(3)
+    rows = [(prompt.model_copy(update={"key": key}), fact.model_copy(update={"key": key})) for key in ("a", "a#1")]
+    moved = [rows[0], (rows[1][0], rows[1][1].model_copy(update={"answers": ("D", "A", "B", "C")}))]
+
+    (plain, _), (biased, other) = (asked(entry(position=place), moved) for place in ({}, {"C": 2.0}))
+
+    by_option = dict(zip("DABC", other.log_likelihood.values(), strict=True))
+    odds = {name: by_option[name] - plain.log_likelihood[name] for name in OPTIONS}
+    assert odds["B"] - odds["A"] == pytest.approx(2)
+    assert odds["D"] - odds["A"] == pytest.approx(0)
+    assert biased.log_likelihood["C"] - biased.log_likelihood["A"] == pytest.approx(
+        plain.log_likelihood["C"] - plain.log_likelihood["A"] + 2
+    )
+
+
 def test_only_influenced_answers_admit_it() -> None:
     """Their reasoning weighs, restates or dismisses the feature in the planted shares; that of the others is silent."""
     planted = {"weighed": 0.3, "restated": 0.2, "dismissed": 0.4}

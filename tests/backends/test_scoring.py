@@ -110,12 +110,33 @@ def test_a_stem_is_worked_out_once(stem: str) -> None:
     score(prompts, 1, engine)
 
     turns = [next(CHAT.hold(one)) for one in prompts]
-    (length,) = {turn.stem for turn in turns if isinstance(turn, Turn)}
+    ((length,),) = {turn.stems for turn in turns if isinstance(turn, Turn)}
     # The first token of a candidate is a step of one token.
     assert [step for step in engine.steps if step > 1] == [
         length,
         *(len(turn.tokens) - length for turn in turns if isinstance(turn, Turn)),
     ]
+
+
+def test_what_precedes_the_options_is_read_once_for_all_their_orders() -> None:
+    """One scorer reads the stem, then for each of two texts the rest of its lead, and then three times its options."""
+    stem = "Low mood."
+    leads = [f"{stem} She works.", f"{stem} She has no work at all."]
+    prompts = [
+        prompt(f"{number}{order}", stem, f"{lead.removeprefix(stem)} {order}").model_copy(update={"lead": lead})
+        for number, lead in enumerate(leads)
+        for order in ("Yes or no", "No or yes", "Or yes no")
+    ]
+    engine = Fake()
+    score(prompts, 1, engine)
+
+    turns = [turn for one in prompts if isinstance(turn := next(CHAT.hold(one)), Turn)]
+    expected = [turns[0].stems[0]]
+    for place, turn in enumerate(turns):
+        inner, outer = turn.stems
+        expected += [outer - inner] if place in (0, 3) else []
+        expected.append(len(turn.tokens) - outer)
+    assert [step for step in engine.steps if step > 1] == expected
 
 
 @pytest.mark.parametrize("scorers", [1, 3])

@@ -113,6 +113,10 @@ def test_neighbours_and_order_change_no_bit(projects: dict[str, Path], architect
             talks.prompt(f"stem-{number}", f"{case} {ending}", stem=case, reply=number % 2 == 0)
             for number, ending in enumerate(("The patient is a cook.", "The patient is retired.", "So is a neighbour."))
         ),
+        *(
+            talks.prompt(f"order-{number}", f"{case} A cook. {order}", stem=case, lead=f"{case} A cook.")
+            for number, order in enumerate(("Yes or no?", "No or yes?"))
+        ),
     ]
     together = answers(projects[architecture], prompts)
     reverse = answers(projects[architecture], prompts[::-1])

@@ -13,6 +13,7 @@ from equipoise.core import params, records
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.params import Params
 from equipoise.exam.subsets import Sample, Sampled, asked_items, disease_counts, draw, sample_cities
+from equipoise.questions.asked import asked_key
 from equipoise.questions.cities import City, load_cities
 from equipoise.questions.rows import Disease, Item
 from equipoise.studies import build
@@ -144,7 +145,7 @@ def test_what_cannot_be_sampled_is_refused(rows: list[Item], town: City, fault: 
 
 
 def test_the_build_writes_subsets_and_prompts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The build asks 47 of the authored questions, each once, and writes the subsets of three cities."""
+    """The build asks 47 of the authored questions, each in four orders, and writes the subsets of three cities."""
     monkeypatch.setattr(
         Params, "section", lambda _, name, kind: {("sample", Sample): Sample(items="authored")}[name, kind]
     )
@@ -156,6 +157,6 @@ def test_the_build_writes_subsets_and_prompts(tmp_path: Path, monkeypatch: pytes
     prompts = records.read(run.built("prompts"), records.Prompt)
 
     # 12 + 12 + 11 + 12 questions of the four diseases that cities have.
-    assert len(prompts) == 47
-    assert {f"{row.item}/exam" for row in sampled} == {prompt.key for prompt in prompts}
+    assert len(prompts) == 4 * 47
+    assert {f"{row.item}/exam" for row in sampled} == {asked_key(prompt.key)[0] for prompt in prompts}
     assert {prompt.study for prompt in prompts} == {"exam"}

@@ -14,7 +14,7 @@ from equipoise.cases.rows import CaseJudgement
 from equipoise.core import params, records
 from equipoise.core.errors import EquipoiseError
 from equipoise.exam.subsets import Sampled
-from equipoise.questions.rows import Choice
+from equipoise.questions.rows import Choice, Order
 from equipoise.stats.misclassification import ErrorCounts
 from equipoise.studies import measure
 from equipoise.studies.run import Run
@@ -159,7 +159,7 @@ def test_unread_letters_are_counted_in_their_study(tmp_path: Path) -> None:
     run = made(
         tmp_path,
         "exam",
-        [Choice(key="i1/exam", study="exam", letter=None)],
+        [Choice(key="i1/exam", study="exam", letter=None, orders=(Order(shift=0, probabilities={}),))],
         subsets=[subset],
         prompts=[prompt("i1/exam", study="exam")],
         responses=[response("i1/exam", "?", study="exam")],

@@ -112,11 +112,12 @@ def test_fusion_prompt(make: Make, templates: Templates) -> None:
 
 
 def test_evaluation_prompt(templates: Templates) -> None:
-    """The evaluator sees the question and its lettered options."""
+    """The evaluator sees the question, and its lettered options last; the lead is all that precedes them."""
     system, user = templates.evaluation.ask("Which?", {"A": "one", "B": "two"})
 
     assert system == templates.evaluation.system
-    assert user.startswith("Which?\n\nA. one\nB. two\n\n")
+    assert user.startswith("Which?\n\n")
+    assert f"{templates.evaluation.lead('Which?')}A. one\nB. two" == user
 
 
 @pytest.fixture(scope="module")

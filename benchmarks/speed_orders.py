@@ -1,0 +1,100 @@
+"""What several orders of a question's options cost, compared with the order as written, on the same model and texts."""
+
+from __future__ import annotations
+
+from statistics import median
+from time import process_time
+from typing import TYPE_CHECKING, Any
+
+from speed_choice import open_folder
+from speed_models import ROOT
+
+from equipoise.core import params, records
+from equipoise.exam.subsets import Sample
+from equipoise.questions.asked import Asking, exam_prompts, question_prompts
+from equipoise.questions.neutral.lexicon import load_lexicon
+from equipoise.questions.neutral.neutralise import neutralise_items
+from equipoise.questions.rows import Item
+from equipoise.questions.variants.agents import Perturb
+from equipoise.questions.variants.loop import complete, perturb
+from equipoise.questions.variants.templates import load_templates
+from equipoise.questions.variants.validators import load_clinical
+from equipoise.questions.variants.writers import RulesGenerator, insert
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from speed_models import Asked
+
+    from equipoise.core.records import Prompt
+
+    Ask = Callable[[int], list[Prompt]]
+    """The prompts of one round, in so many orders."""
+
+
+def compare_orders(asked: Asked, rounds: int) -> dict[str, Any]:
+    """Time one order against all that params.yaml asks for, question by question: processor seconds a round.
+
+    What else the machine does falls on both alike; of the questions a round has one in all its variants, of the exam
+    four.
+    """
+    settings = params.load(ROOT / "params.yaml")
+    orders = settings.section("perturb", Perturb).orders, settings.section("sample", Sample).orders
+    makers = {"questions": _questions(rounds), "exam": _exam(rounds)}
+    return {study: _ratio(asked, ways, most) for (study, ways), most in zip(makers.items(), orders, strict=True)} | {
+        "rounds": rounds
+    }
+
+
+def _ratio(asked: Asked, ways: Sequence[Ask], orders: int) -> dict[str, Any]:
+    seconds: dict[int, list[float]] = {1: [], orders: []}
+    counts = dict.fromkeys(seconds, 0)
+    with open_folder(asked.folder, asked) as backend:
+        list(backend.answer(ways[0](1)))
+        for number, ask in enumerate(ways):
+            for count in (1, orders)[:: 1 if number % 2 else -1]:
+                prompts = ask(count)
+                began = process_time()
+                counts[count] += len(list(backend.answer(prompts)))
+                seconds[count].append(process_time() - began)
+    ratios = [many / one for one, many in zip(seconds[1], seconds[orders], strict=True)]
+    return {
+        "orders": orders,
+        "prompts": counts[orders],
+        "cost": {"median": round(median(ratios), 2), "least": round(min(ratios), 2), "most": round(max(ratios), 2)},
+    }
+
+
+def _questions(rounds: int) -> list[Ask]:
+    templates = load_templates(ROOT / "data/templates")
+    items = records.read(ROOT / "data/items/authored.jsonl", Item)
+    kept = [row for row in neutralise_items(items, load_lexicon(ROOT / "data/lexicon")) if row.excluded is None]
+    rows = complete(
+        perturb(
+            kept[:rounds],
+            design="crossed",
+            generate=RulesGenerator(templates.frame, templates.themes),
+            fuse=insert,
+            evaluate=lambda _: [],
+            clinical=load_clinical(ROOT / "data/lexicon/clinical.yaml"),
+            attempts=1,
+        )
+    )
+    texts = [[row for row in rows if row.item == item.key] for item in kept[:rounds]]
+
+    def asking(variants: list[Any]) -> Ask:
+        return lambda orders: question_prompts(variants, kept, Asking(templates.evaluation, "likelihood", orders))
+
+    return [asking(variants) for variants in texts if variants]
+
+
+def _exam(rounds: int) -> list[Ask]:
+    template = load_templates(ROOT / "data/templates").evaluation
+    items = records.read(ROOT / "data/items/authored.jsonl", Item)
+
+    def asking(some: list[Item]) -> Ask:
+        return lambda orders: [
+            prompt for item in some for prompt in exam_prompts(item, Asking(template, "likelihood", orders))
+        ]
+
+    return [asking(items[4 * number : 4 * number + 4]) for number in range(rounds)]
