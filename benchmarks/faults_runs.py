@@ -362,7 +362,8 @@ def caches(place: Path, draws: Draws) -> Iterator[Outcome]:
     if problems := clone.repro("infer@exam", "infer@vignettes", "score@stigma"):
         raise RuntimeError(problems[0])
     study = clone.folder / "data/vignettes"
-    features = {row.key: row.features for row in each(study / "built/vignettes.jsonl", Vignette)}
+    files = [study / f"built/{name}.jsonl" for name in ("vignettes", "controls")]
+    features = {row.key: row.features for file in files for row in each(file, Vignette)}
     # The tiny model reasons about nothing: the judge is asked only where a reply has the patient's feature.
     told = [
         row.model_copy(

@@ -51,7 +51,7 @@ PROMPTS = (100, 1_000, 10_000)
 ROWS = (10_000, 100_000, 1_000_000)
 STUDIES: tuple[Study, ...] = ("vignettes", "questions", "exam")
 """The studies whose rows are multiplied for `measure`."""
-BUILT = ("prompts", "vignettes", "variants", "attempts", "subsets")
+BUILT = ("prompts", "vignettes", "controls", "variants", "attempts", "subsets")
 READ = (*(f"built/{name}" for name in BUILT), "responses", "judgements")
 """The files that `measure` reads, in the folder of each study that has them."""
 
@@ -161,7 +161,7 @@ def _distinct(row: dict[str, Any], number: int) -> dict[str, Any]:
 def score(count: int, folder: Path) -> dict[str, float]:
     """Judge the run's replies to the vignettes, made unique sentence by sentence."""
     told = {row["key"]: row for row in _rows("vignettes/built/vignettes")}
-    given = _rows("vignettes/responses")
+    given = [row for row in _rows("vignettes/responses") if row["key"] in told]
     copies = [(f"{number:06}", number, given[number % len(given)]) for number in range(count)]
     vignettes = [Vignette.model_validate(told[row["key"]] | {"key": key}) for key, _, row in copies]
     records.write(folder / "answered.jsonl", (_made_unique(key, number, row) for key, number, row in copies))

@@ -70,6 +70,7 @@ class Bench:
         self._options, self._probabilities = options, probabilities
         self._cities = load_cities(data / "cities.yaml")
         self._told = read(self.runs["vignettes"].built("vignettes"), Vignette)
+        self._controls = read(self.runs["vignettes"].built("controls"), Vignette)
         self._lexicon = load_lexicon(data / "features")
         self._variants = read(self.runs["questions"].built("variants"), Variant)
         self._sampled = read(self.runs["exam"].built("subsets"), Sampled)
@@ -85,7 +86,7 @@ class Bench:
     def _vignettes(self, responses: list[Response]) -> list[Effect]:
         run = self.runs["vignettes"]
         judged = judge_responses(
-            self._told,
+            [*self._told, *self._controls],
             responses,
             lexicon=self._lexicon,
             probabilities=self._probabilities,

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri, softmax
+from scipy.stats import foldnorm
 
 from equipoise.backends.phantom import APART, UNSPECIFIED, Fact
 from equipoise.models.registry import PhantomEntry
@@ -75,7 +76,11 @@ def _vignettes(entry: PhantomEntry, facts: Sequence[Fact]) -> dict[str, Truth]:
         if len(fact.dimensions) == 1:
             by_dimension.setdefault(next(iter(fact.dimensions)), []).append(shift)
     fair = not any(shifts)
+    # Noise of two answers in each of two tellings: the mean of its magnitude is a folded normal distribution's.
+    noise = 2 * entry.floor
+    size, floor = (foldnorm.mean(np.abs(one) / noise, scale=noise) if noise else np.abs(one) for one in (shifts, 0.0))
     found = {
+        "vignettes.shift_magnitude_excess": Truth(float(np.mean(size - floor)), fair),
         "vignettes.stereotype_shift": Truth(float(np.mean(shifts)), fair),
         "vignettes.differential_bias_rate": Truth(float(np.mean(rates)), fair),
     }

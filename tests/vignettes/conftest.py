@@ -135,8 +135,17 @@ def pairs() -> list[dict[str, Any]]:
     return rows
 
 
+def detail(index: int) -> dict[str, Any]:
+    """Give the kind of detail k0, k1, …; its statements differ in a word, and in three."""
+    return {
+        "id": f"k{index}",
+        "word": [f"who took list {index} {side}" for side in ("up", "down")],
+        "clause": [f"who took list {index} {side}" for side in ("up the hall", "down a lane")],
+    }
+
+
 def content() -> Content:
-    """Give the four files of the library as plain values."""
+    """Give the files of the library as plain values."""
     return {
         "personas.yaml": {"personas": [persona(index) for index in range(37)]},
         "presentations.yaml": {"presentations": [presentation(index) for index in range(6)]},
@@ -146,6 +155,7 @@ def content() -> Content:
             "contrasts": [contrast(name, n) for name in STATUS for n in range(1 if name == "gender" else 3)],
         },
         "pairs.yaml": {"pairs": pairs()},
+        "details.yaml": {"details": [detail(index) for index in range(5)]},
     }
 
 

@@ -14,6 +14,7 @@ BUILD = Build(
     reason="{case}\n\nExplain.",
     answer="What is the diagnosis?",
     answer_prefix="The diagnosis is",
+    controls=True,
 )
 
 
@@ -40,6 +41,7 @@ def test_a_vignette_becomes_two_turns() -> None:
         prefix="The diagnosis is",
         turns=("A man has chest pain.\n\nExplain.", "What is the diagnosis?"),
         candidates=("a", "b", "c", "d"),
+        sentence=True,
     )
     assert expected == vignette_prompt(vignette(), BUILD)
 

@@ -55,9 +55,16 @@ Key = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(printab
 """The key of a row: printable, on one line."""
 Study = Literal["vignettes", "questions", "exam", "stigma", "openr1", "cases"]
 Role = Literal["marginalised", "privileged"]
+CONTROLS = ("control-a", "control-b")
+"""What the keys of a pair's control tellings end in, after its id, where those of the arms end in their roles."""
 Tier = Literal["single", "tier1", "tier2", "tier3", "mental_health_substance"]
 AnswerKind = Literal["expected", "stereotyped", "distractor", "other", "refusal", "unparsed"]
 Consideration = Literal["none", "weighed", "dismissed"]
+
+
+def is_control(key: str) -> bool:
+    """Whether a vignette's key is that of a control telling."""
+    return key.rpartition("/")[2] in CONTROLS
 
 
 class Frozen(BaseModel):

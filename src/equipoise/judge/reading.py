@@ -101,6 +101,12 @@ class ReadingSettings(Frozen):
         return self
 
 
+UNREAD = Reading(
+    mentioned=False, considered="none", window="", p_mentioned=0.0, p_weighed=0.0, p_dismissed=0.0, keyword=False
+)
+"""What is found where there is nothing to look for."""
+
+
 class _Score(NamedTuple):
     """Aggregated probability of one judgement and the window that supports it most."""
 
@@ -119,7 +125,7 @@ def read_reasonings(
     `entailments`. A window can weigh or dismiss only what it mentions, so these two are at most its mention. A
     judgement's probability is the mean over the `top_k` windows that entail it most; what is mentioned once is
     mentioned. A text with several features is read for each of them: it mentions or considers features if it does so
-    for any.
+    for any. Of a text without features nothing is read.
     """
     found = iter(entailments(texts, probabilities, settings.hypotheses, settings.sentences, settings.stride))
     readings = []
@@ -136,7 +142,7 @@ def read_reasonings(
                 for column, (name, _) in enumerate(settings.hypotheses)
             }
             each.append(judge_feature(scores, settings.thresholds, keyword=has_keyword(text, feature.words)))
-        readings.append(any_feature(each))
+        readings.append(any_feature(each) if each else UNREAD)
     return readings
 
 

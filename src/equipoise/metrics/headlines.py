@@ -182,6 +182,12 @@ def _vignettes() -> list[Headline]:
             plots=("rates",),
         ),
         Headline(
+            name="vignettes.shift_magnitude_excess",
+            measure="shift_magnitude_excess",
+            title="magnitude of the shift above the noise floor (nats)",
+            fields=("estimate", "interval"),
+        ),
+        Headline(
             name="vignettes.*.stereotype_shift",
             family="dimension",
             group=EVERY,

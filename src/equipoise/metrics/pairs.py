@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Judgement, Tier, Vignette
+from equipoise.core.records import CONTROLS, Judgement, Tier, Vignette, is_control
 
 SHIFT_DECIMALS = 9
 """Shifts are rounded to this, beyond the six places of log odds: otherwise rounding noise would break ties of ranks."""
@@ -21,7 +21,8 @@ class Pair:
     """The two judged arms of one case, which differ in the patient's demographics alone.
 
     `story` names the clinical presentation, which other pairs may share: the cluster of every estimate. `persona` names
-    the patient that both arms are made from.
+    the patient that both arms are made from. `control` are the judged control tellings, whose reasoning is not judged:
+    the privileged patient's case in two ways that differ in irrelevant details. None where there are none.
     """
 
     key: str
@@ -31,6 +32,7 @@ class Pair:
     persona: str
     marginalised: Judgement
     privileged: Judgement
+    control: tuple[Judgement, Judgement] | None = None
 
     @property
     def combination(self) -> str:
@@ -65,8 +67,25 @@ class Pair:
     @property
     def any_difference(self) -> bool:
         """Whether the two answers differ, be it one distractor from another."""
-        one, other = self.arms
-        return (one.answer, one.label) != (other.answer, other.label)
+        return _differ(*self.arms)
+
+    @property
+    def control_difference(self) -> bool:
+        """Whether the answers to the control tellings differ likewise; False where there are none."""
+        return self.control is not None and _differ(*self.control)
+
+    @property
+    def control_differential(self) -> float:
+        """1/2 where one control telling gets the stereotyped and the other the expected answer, else 0.
+
+        Neither telling is the marginalised patient's: in half of such pairs it would be this one by chance.
+        """
+        return 0.5 * (self.control is not None and {one.answer for one in self.control} == {"stereotyped", "expected"})
+
+    @property
+    def control_shift(self) -> float | None:
+        """Difference of the log odds of the control tellings, in nats; None where there is none."""
+        return None if self.control is None else _difference(*(one.log_odds for one in self.control))
 
     @property
     def shift(self) -> float | None:
@@ -80,13 +99,16 @@ class Pair:
 
 
 def pair_up(vignettes: Sequence[Vignette], judgements: Sequence[Judgement]) -> list[Pair]:
-    """Join every vignette with its judgement and every arm with its other arm, sorted by pair.
+    """Join every vignette with its judgement and every arm with its other arm and control tellings, sorted by pair.
 
-    Raises EquipoiseError that names the keys where a judgement or a vignette is missing or repeated, where a pair lacks
-    an arm, where the arms of a pair do not vary the same dimensions, or where these do not fit the tier.
+    `judgements` are those of the vignettes, and of the control tellings of every pair or of none. Raises EquipoiseError
+    that names the keys where a judgement or a vignette is missing or repeated, where a pair lacks an arm, where the
+    arms of a pair do not vary the same dimensions, or where these do not fit the tier.
     """
-    require_same_keys("vignette", (v.key for v in vignettes), "judgement", (j.key for j in judgements))
+    of_arms = (judgement.key for judgement in judgements if not is_control(judgement.key))
+    require_same_keys("vignette", (v.key for v in vignettes), "judgement", of_arms)
     judged = {judgement.key: judgement for judgement in judgements}
+    controlled = [key for key in judged if is_control(key)]
     arms: dict[str, dict[str, Vignette]] = {}
     for vignette in vignettes:
         arms.setdefault(vignette.pair, {})[vignette.role] = vignette
@@ -108,6 +130,9 @@ def pair_up(vignettes: Sequence[Vignette], judgements: Sequence[Judgement]) -> l
     if mixed:
         message = f"vignettes whose tier and dimensions disagree: {_named(mixed)}; tier `single` varies one dimension."
         raise EquipoiseError(message)
+    if controlled:
+        wanted = (f"{pair}/{telling}" for pair in arms for telling in CONTROLS)
+        require_same_keys("control telling", wanted, "judgement", controlled)
     return [
         Pair(
             key=pair,
@@ -117,6 +142,7 @@ def pair_up(vignettes: Sequence[Vignette], judgements: Sequence[Judgement]) -> l
             persona=roles["marginalised"].persona,
             marginalised=judged[roles["marginalised"].key],
             privileged=judged[roles["privileged"].key],
+            control=(judged[f"{pair}/{CONTROLS[0]}"], judged[f"{pair}/{CONTROLS[1]}"]) if controlled else None,
         )
         for pair, roles in sorted(arms.items())
     ]
@@ -135,6 +161,11 @@ def require_same_keys(left: str, left_keys: Iterable[str], right: str, right_key
         if missing:
             message = f"keys with a {other} but no {name}: {_named(missing)}; write the {name} rows again."
             raise EquipoiseError(message)
+
+
+def _differ(one: Judgement, other: Judgement) -> bool:
+    """Whether two answers differ, be it one distractor from another."""
+    return (one.answer, one.label) != (other.answer, other.label)
 
 
 def _difference(one: float | None, other: float | None) -> float | None:

@@ -36,6 +36,7 @@ from equipoise.metrics.effects import (
     rate,
     with_adjusted,
 )
+from equipoise.metrics.floor import floor_effects
 from equipoise.metrics.options import Measure
 from equipoise.metrics.pairs import Pair, pair_up
 from equipoise.models.registry import load_judge_entry
@@ -98,6 +99,7 @@ def _group_effects(group: Group, pairs: list[Pair], options: Measure, errors: Er
     yield from _answer_rates(group, pairs, options.alpha)
     yield from _gap(group, pairs, options)
     yield from _shift(group, pairs, options)
+    yield from floor_effects(group, pairs, options.alpha)
     minimum = options.min_pairs_combination if group.family == "combination" else options.min_pairs
     yield effect(group, "underpowered", len(pairs), Estimate(float(power.underpowered(len(pairs), minimum))))
 

@@ -20,7 +20,7 @@ from typing import Annotated, NamedTuple, get_args
 from pydantic import Field
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Consideration, Judgement, Response, Row, Text, Vignette, digest
+from equipoise.core.records import Consideration, Judgement, Response, Row, Text, Vignette, digest, is_control
 from equipoise.text.reasoning import untagged
 
 COLUMNS = ("row", "kind", "reasoning", "mentioned", "considered", "note")
@@ -82,7 +82,7 @@ def rating_sheet(
         EquipoiseError: vignettes, responses and judgements do not belong together, or there is nothing to rate.
     """
     cases = {one.key: one for one in vignettes}
-    found = {one.key: one.considered for one in judgements}
+    found = {one.key: one.considered for one in judgements if not is_control(one.key)}
     shown = reasonings(responses)
     for what, keys in (("responses", shown.keys()), ("judgements", found.keys())):
         if unmatched := sorted(cases.keys() ^ keys):
@@ -124,8 +124,9 @@ def rating_sheet(
 
 
 def reasonings(responses: Iterable[Response]) -> dict[str, str]:
-    """What is rated of each response to a vignette, which is what the judge reads: its first reply, without tags."""
-    return {one.key: untagged("".join(one.replies[:1])) for one in responses if one.study == "vignettes"}
+    """What is rated of each response to an arm, which is what the judge reads: its first reply, without tags."""
+    arms = (one for one in responses if one.study == "vignettes" and not is_control(one.key))
+    return {one.key: untagged("".join(one.replies[:1])) for one in arms}
 
 
 def allotted(sizes: Mapping[Consideration, int], n: int) -> Counter[Consideration]:

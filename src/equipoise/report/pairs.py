@@ -126,9 +126,10 @@ def read_pairs(folder: Path) -> list[Shown]:
 def join(vignettes: Sequence[Vignette], responses: Iterable[Response], judgements: Sequence[Judgement]) -> list[Shown]:
     """Join vignettes with their responses and judgements, and arms to pairs, sorted by key.
 
-    Rows of other studies are left out. Raises EquipoiseError that names the keys where the rows do not match.
+    Rows of other studies and control tellings are left out. Raises EquipoiseError that names the keys where the rows
+    do not match.
     """
-    given = {row.key: row for row in responses if row.study == "vignettes"}
+    given = {row.key: row for row in responses if row.study == "vignettes" and not records.is_control(row.key)}
     if vignettes and not given:
         raise EquipoiseError("no vignette has a response: run `dvc repro` with a model that answers the vignettes")
     require_same_keys("vignette", (row.key for row in vignettes), "response", given.keys())

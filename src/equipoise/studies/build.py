@@ -32,15 +32,17 @@ from equipoise.studies.facts import facts
 from equipoise.studies.infer import asking
 from equipoise.studies.run import Run
 from equipoise.vignettes.library import load_library
-from equipoise.vignettes.profiles import Build, build, counts, counts_table, vignette_prompt
+from equipoise.vignettes.profiles import Build, build, build_controls, counts, counts_table, vignette_prompt
 
 
 def vignettes(run: Run) -> None:
-    """Compose the paired vignettes of the chosen profile, and the prompts that ask about them."""
-    settings = run.settings.section("build", Build)
-    rows = build(load_library(run.data / "raw"), settings.profile)
+    """Compose the pairs of the chosen profile, their control tellings, and the prompts that ask about both."""
+    settings, library = run.settings.section("build", Build), load_library(run.data / "raw")
+    rows = build(library, settings.profile)
+    controls = build_controls(library, settings.profile) if settings.controls else ()
     records.write(run.built("vignettes"), rows)
-    records.write(run.built("prompts"), [vignette_prompt(row, settings) for row in rows])
+    records.write(run.built("controls"), controls)
+    records.write(run.built("prompts"), [vignette_prompt(row, settings) for row in (*rows, *controls)])
     _tell(run)
     with stage.aside():
         Console().print(counts_table(counts(rows)))

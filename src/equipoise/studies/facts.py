@@ -37,7 +37,8 @@ def _vignettes(run: Run) -> list[Fact]:
             dimensions=row.features,
             marginalised=row.role == "marginalised",
         )
-        for row in records.each(run.built("vignettes"), records.Vignette)
+        for name in ("vignettes", "controls")
+        for row in records.each(run.built(name), records.Vignette)
     ]
 
 

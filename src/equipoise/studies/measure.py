@@ -55,12 +55,14 @@ def measure(run: Run, step: Callable[[Run], Iterator[Effect]]) -> list[Effect]:
 
 
 def vignettes(run: Run) -> Iterator[Effect]:
-    """Estimate the stereotype shift, and the rates of differential and of silent bias."""
+    """Estimate the stereotype shift, the rates of differential and of silent bias, and the noise floor."""
     prompts, responses = _asked(run)
     told, judged = records.read(run.built("vignettes"), Vignette), records.read(run.judgements, Judgement)
     require_same_keys("response", (one.key for one in responses), "judgement", (one.key for one in judged))
     yield from vignette_effects(told, judged, _options(run), _errors(run))
-    presentations = {vignette.key: vignette.presentation for vignette in told}
+    controls = records.each(run.built("controls"), Vignette)
+    presentations = {vignette.key: vignette.presentation for vignette in (*told, *controls)}
+    judged = [judgement for judgement in judged if not records.is_control(judgement.key)]
     found = [
         *guards.reply_guards(run.study, responses, _contents(prompts), presentations),
         *guards.answer_guards([judgement.answer for judgement in judged]),

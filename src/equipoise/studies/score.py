@@ -1,6 +1,7 @@
 """The step `score` of each study: the responses read, by rules, by the judge or by a masked model."""
 
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 from equipoise.backends.base import Cluster, Infer
@@ -27,8 +28,9 @@ from equipoise.text.diagnoses import load_diagnoses
 def vignettes(run: Run) -> None:
     """Read which diagnosis each response gives, and what its reasoning does with the patient's feature."""
     with kept_probabilities(run.settings.judge, Path(), _cluster(run)) as judge:
+        told = (records.read(run.built(name), records.Vignette) for name in ("vignettes", "controls"))
         rows = judge_responses(
-            records.read(run.built("vignettes"), records.Vignette),
+            list(chain.from_iterable(told)),
             _responses(run),
             lexicon=load_lexicon(run.data / "features"),
             probabilities=judge,

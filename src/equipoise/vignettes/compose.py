@@ -3,14 +3,19 @@
 Everything demographic is in one noun phrase at the head of the text, "An 83-year-old Black woman who …", and that
 phrase is the demographic span. What follows is the presentation in its setting, then the persona's background sentence;
 both arms share them.
+
+A control telling is the privileged arm with irrelevant details after its own clauses, one for each contrast of the
+pair. A pair's two control tellings differ in these details, at the place where its arms differ in their demographics,
+in a word or in a clause as they do.
 """
 
+import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from equipoise.core.records import Role, Tier, Vignette
+from equipoise.core.records import CONTROLS, Role, Tier, Vignette
 from equipoise.text.articles import with_article
-from equipoise.vignettes.schema import Contrast, Gender, Persona, Presentation, Setting
+from equipoise.vignettes.schema import Contrast, Detail, Gender, Persona, Presentation, Setting
 
 ADULT = 18
 """Age in years from which a patient is called a woman or a man rather than a girl or a boy."""
@@ -74,9 +79,31 @@ def pair_rows(pair: str, tier: Tier, parts: Parts) -> tuple[Vignette, Vignette]:
 
 def arm_text(parts: Parts, role: Role) -> tuple[str, int]:
     """The text of one arm, and the length in characters of the noun phrase at its head."""
-    phrase = patient(parts.persona, parts.contrasts, role).phrase
-    case = parts.presentation.text.replace("{patient}", phrase).replace("{setting}", parts.setting.phrase)
-    return f"{case} {parts.persona.background}", len(phrase)
+    return _told(parts, patient(parts.persona, parts.contrasts, role))
+
+
+def control_rows(pair: str, tier: Tier, parts: Parts, details: Sequence[Detail]) -> tuple[Vignette, Vignette]:
+    """The two control tellings of a pair: rows of the privileged patient, in which no feature is varied."""
+    first = int.from_bytes(hashlib.sha256(pair.encode()).digest()[:4])
+    kinds = [details[(first + place) % len(details)] for place in range(len(parts.contrasts))]
+    arm = _row(pair, tier, parts, "privileged")
+    stated = patient(parts.persona, parts.contrasts, "privileged")
+
+    def telling(side: int) -> Vignette:
+        clauses = [
+            (kind.clause if contrast.privileged.clause else kind.word)[side]
+            for kind, contrast in zip(kinds, parts.contrasts, strict=True)
+        ]
+        text, length = _told(parts, replace(stated, clauses=(*stated.clauses, *clauses)))
+        changed = {"key": f"{pair}/{CONTROLS[side]}", "text": text, "spans": ((0, length),), "features": {}}
+        return arm.model_copy(update=changed)
+
+    return telling(0), telling(1)
+
+
+def _told(parts: Parts, patient: Patient) -> tuple[str, int]:
+    case = parts.presentation.text.replace("{patient}", patient.phrase).replace("{setting}", parts.setting.phrase)
+    return f"{case} {parts.persona.background}", len(patient.phrase)
 
 
 def _row(pair: str, tier: Tier, parts: Parts, role: Role) -> Vignette:

@@ -1,4 +1,4 @@
-"""Read the four authored files into a library whose every reference resolves, and hold it to the plan of the study.
+"""Read the authored files into a library whose every reference resolves, and hold it to the plan of the study.
 
 This is the one place that reads `data/raw/*.yaml`; a fault in a file is reported in one line that names the file, the
 row, the field and the fix. The plan says how many personas, dimensions and pairs of each kind the files must hold
@@ -20,13 +20,14 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Frozen, Tier
 from equipoise.core.yamlfile import read_yaml
 from equipoise.vignettes.compose import Parts, misfit
-from equipoise.vignettes.schema import Band, Contrast, Dimension, Pair, Persona, Presentation, Setting
+from equipoise.vignettes.schema import Band, Contrast, Detail, Dimension, Pair, Persona, Presentation, Setting
 
 FILES: dict[str, dict[str, type[Frozen]]] = {
     "personas.yaml": {"personas": Persona},
     "presentations.yaml": {"presentations": Presentation},
     "contrasts.yaml": {"dimensions": Dimension, "settings": Setting, "contrasts": Contrast},
     "pairs.yaml": {"pairs": Pair},
+    "details.yaml": {"details": Detail},
 }
 """The authored files, and the lists of rows that each holds."""
 
@@ -38,6 +39,9 @@ _FIXES = {
     "string_pattern_mismatch": "use lower-case letters, digits and single hyphens",
     "too_short": "add the rows that are missing",
 }
+
+DETAILS = 5
+"""Fewest kinds of irrelevant detail; a pair needs one for each contrast."""
 
 PERSONAS = (35, 40)
 """Fewest and most personas."""
@@ -96,6 +100,7 @@ class Library:
     settings: dict[str, Setting]
     contrasts: dict[str, Contrast]
     pairs: dict[str, Pair]
+    details: dict[str, Detail]
 
     def parts(self, pair: Pair) -> Parts:
         """The rows that a planned pair refers to, its contrasts in canonical order; KeyError for an unknown id."""
@@ -111,12 +116,12 @@ class Library:
 
 
 def load_library(folder: Path) -> Library:
-    """Read and check the four files of `folder`; EquipoiseError names the first fault found."""
+    """Read and check the authored files of `folder`; EquipoiseError names the first fault found."""
     return check_library({name: read_yaml(folder / name) for name in FILES}, folder)
 
 
 def check_library(files: Mapping[str, Any], folder: Path) -> Library:
-    """Check the plain values of the four files, given by file name; `folder` serves only to name them in an error."""
+    """Check the plain values of the files, given by file name; `folder` serves only to name them in an error."""
     for file, lists in FILES.items():
         _check_shape(files[file], lists, folder / file)
     rows: dict[str, Any] = {
@@ -128,6 +133,8 @@ def check_library(files: Mapping[str, Any], folder: Path) -> Library:
     _check_panel(library.personas.values(), folder / "personas.yaml")
     _check_dimensions(library.dimensions.values(), folder / "contrasts.yaml")
     _check_references(library, folder)
+    if len(library.details) < DETAILS:
+        _refuse(folder / "details.yaml", f"details: {len(library.details)} kinds; write at least {DETAILS}")
     for pair in library.pairs.values():
         if reason := misfit(library.parts(pair)):
             _refuse(folder / "pairs.yaml", f"pairs ({pair.id}): {reason}; choose parts that fit")

@@ -19,7 +19,15 @@ from rich.table import Table
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Frozen, Prompt, Tier, Vignette
-from equipoise.vignettes.compose import ROLES, Parts, arm_text, contrast_misfit, pair_rows, patient_misfit
+from equipoise.vignettes.compose import (
+    ROLES,
+    Parts,
+    arm_text,
+    contrast_misfit,
+    control_rows,
+    pair_rows,
+    patient_misfit,
+)
 from equipoise.vignettes.library import COMBINATIONS, SINGLES, Library
 from equipoise.vignettes.schema import REVEALING, Contrast, Persona, Presentation, shared_name
 
@@ -51,6 +59,7 @@ class Build(Frozen):
     reason: Annotated[str, Field(pattern=r"\{case\}")]
     answer: Annotated[str, Field(min_length=1)]
     answer_prefix: str
+    controls: bool
 
 
 def build(library: Library, profile: Profile) -> tuple[Vignette, ...]:
@@ -59,17 +68,27 @@ def build(library: Library, profile: Profile) -> tuple[Vignette, ...]:
     `core` is 29 single-dimension and 12 intersectional pairs (82 cases), `full` every authored pair, `powered` a
     generated set with at least 30 cases in each of nine dimensions and 10 in each combination.
     """
+    rows = sorted(chain.from_iterable(pair_rows(*pair) for pair in _planned(library, profile)), key=lambda row: row.key)
+    validate(rows)
+    return tuple(rows)
+
+
+def build_controls(library: Library, profile: Profile) -> tuple[Vignette, ...]:
+    """Compose the two control tellings of every pair of a profile, sorted by key; they have no pair's other arm."""
+    details = list(library.details.values())
+    tellings = (control_rows(*pair, details) for pair in _planned(library, profile))
+    return tuple(sorted(chain.from_iterable(tellings), key=lambda row: row.key))
+
+
+def _planned(library: Library, profile: Profile) -> list[tuple[str, Tier, Parts]]:
+    """Give the pairs of a profile: id, tier and parts of each."""
     if profile not in get_args(Profile):
         known = ", ".join(get_args(Profile))
         raise EquipoiseError(f"params.yaml: field build.profile: unknown profile {profile!r}; write one of {known}")
     if profile == "powered":
-        planned = plan(library)
-    else:
-        wanted = [pair for pair in library.pairs.values() if pair.core or profile == "full"]
-        planned = [(pair.id, pair.tier, library.parts(pair)) for pair in wanted]
-    rows = sorted(chain.from_iterable(pair_rows(*pair) for pair in planned), key=lambda row: row.key)
-    validate(rows)
-    return tuple(rows)
+        return plan(library)
+    wanted = [pair for pair in library.pairs.values() if pair.core or profile == "full"]
+    return [(pair.id, pair.tier, library.parts(pair)) for pair in wanted]
 
 
 def counts(vignettes: Iterable[Vignette]) -> Counts:

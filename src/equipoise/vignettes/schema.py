@@ -1,7 +1,8 @@
-"""Rows of the four authored files under `data/raw`, each with the rules that can be checked on the row alone.
+"""Rows of the authored files under `data/raw`, each with the rules that can be checked on the row alone.
 
 `personas.yaml` and `presentations.yaml` say who the patient is and what is wrong; `contrasts.yaml` says in which
-feature the two arms of a pair differ; `pairs.yaml` joins them. Rules over several rows are in `design` and `library`.
+feature the two arms of a pair differ, and `details.yaml` in what its control tellings do; `pairs.yaml` joins them.
+Rules over several rows are in `design` and `library`.
 """
 
 import re
@@ -194,6 +195,27 @@ class Contrast(Frozen):
     def arm(self, role: Role) -> Arm:
         """The statement for one role."""
         return self.marginalised if role == "marginalised" else self.privileged
+
+
+class Detail(Frozen):
+    """A kind of irrelevant detail, stated in two ways with the same number of words.
+
+    The statements of `word` differ in a word or two, as adjectives, nouns and ages do; those of `clause` as clauses do.
+    """
+
+    id: Id
+    word: tuple[Line, Line]
+    clause: tuple[Line, Line]
+
+    @model_validator(mode="after")
+    def _rules(self) -> Self:
+        for name in ("word", "clause"):
+            one, other = (statement.split() for statement in getattr(self, name))
+            if one == other or len(one) != len(other):
+                raise ValueError(f"{name}: the statements must differ and have the same number of words; reword them")
+            if found := REVEALING.search(" ".join([*one, *other])):
+                raise ValueError(f"{name} states a demographic ({found.group()!r}); reword it")
+        return self
 
 
 class Pair(Frozen):
