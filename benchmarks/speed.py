@@ -47,6 +47,7 @@ def main(out: Path = FIGURES, page: Path = PAGE, only: str = "", prompts: int = 
     figures = _figures(out)
     parts: dict[str, Callable[[int], dict[str, Any]]] = {
         "choice": choice,
+        "orders": orders,
         "generation": generation,
         "quantised": quantised,
         "judge": judge,
@@ -103,6 +104,14 @@ def choice(prompts: int) -> dict[str, Any]:
     asked = load_model()
     sets = {"pipeline": pipeline_questions(prompts), "amqa": amqa_questions(prompts)}
     return {name: compare_choice(asked, questions) for name, questions in sets.items() if questions}
+
+
+def orders(prompts: int) -> dict[str, Any]:
+    """Several orders of a question's options beside the order as written."""
+    from speed_models import Asked, exported
+    from speed_orders import compare_orders
+
+    return compare_orders(Asked(*exported("model.onnx"), None, None), max(1, prompts // 16))
 
 
 def generation(prompts: int) -> dict[str, Any]:

@@ -33,10 +33,9 @@ if TYPE_CHECKING:
 
 
 def compare_orders(asked: Asked, rounds: int) -> dict[str, Any]:
-    """Time one order against all that params.yaml asks for, question by question: processor seconds a round.
+    """Time one order against all that params.yaml asks for: processor seconds, round by round.
 
-    What else the machine does falls on both alike; of the questions a round has one in all its variants, of the exam
-    four.
+    A round has one question in all its variants, or four of the exam. What else the machine does falls on both alike.
     """
     settings = params.load(ROOT / "params.yaml")
     orders = settings.section("perturb", Perturb).orders, settings.section("sample", Sample).orders
@@ -61,6 +60,7 @@ def _ratio(asked: Asked, ways: Sequence[Ask], orders: int) -> dict[str, Any]:
     return {
         "orders": orders,
         "prompts": counts[orders],
+        "processor_seconds": {str(count): round(sum(spent), 1) for count, spent in seconds.items()},
         "cost": {"median": round(median(ratios), 2), "least": round(min(ratios), 2), "most": round(max(ratios), 2)},
     }
 
@@ -75,9 +75,7 @@ def _questions(rounds: int) -> list[Ask]:
             design="crossed",
             generate=RulesGenerator(templates.frame, templates.themes),
             fuse=insert,
-            evaluate=lambda _: [],
             clinical=load_clinical(ROOT / "data/lexicon/clinical.yaml"),
-            attempts=1,
         )
     )
     texts = [[row for row in rows if row.item == item.key] for item in kept[:rounds]]

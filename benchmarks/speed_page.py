@@ -56,6 +56,8 @@ REASONS = """## Where the ratios come from
 def page_of(figures: Mapping[str, Any]) -> str:
     """Render the page; parts that were not measured are omitted."""
     lines = [PREFACE, *_results(figures)]
+    if found := figures.get("orders"):
+        lines += ["", *_orders(found)]
     if found := figures.get("quantised"):
         lines += ["", *_quantised(found)]
     lines += ["", REASONS]
@@ -105,6 +107,20 @@ def _line(
     reached = "reached" if ratio["median"] >= asked else "missed"
     cells = [what, unit, speeds["equipoise"], peer, speeds[peer], f"**{ratio['median']:.2f}**{spread}"]
     return "| " + " | ".join(map(str, [*cells, f"{asked:.1f}: {reached}", agreement])) + " |"
+
+
+def _orders(found: Mapping[str, Any]) -> Iterator[str]:
+    yield "## Orders of the options\n"
+    yield "Processor time of a question's prompts in several orders of its options, relative to the order as written."
+    yield "All that precedes the options is computed once for all orders. The variants of the adversarial study share"
+    yield "most of that among themselves in a single order too, so that their ratio is higher.\n"
+    yield "| study | orders | prompts | cost of all orders, one order = 1 |"
+    yield "| --- | ---: | ---: | --- |"
+    for study in ("questions", "exam"):
+        one = found[study]
+        cost = one["cost"]
+        ratio = f"**{cost['median']:.2f}** ({cost['least']:.2f} to {cost['most']:.2f})"
+        yield f"| {study} | {one['orders']} | {one['prompts']} | {ratio} |"
 
 
 def _quantised(found: Mapping[str, Any]) -> Iterator[str]:

@@ -87,6 +87,15 @@ def test_parts_that_were_not_measured_are_left_out() -> None:
     assert "## Quantised weights" not in page
 
 
+def test_the_cost_of_orders_is_told_by_study() -> None:
+    """Each study has a row with the ratio of its processor times and their range."""
+    one = {"orders": 4, "prompts": 56, "cost": {"median": 2.5, "least": 2.4, "most": 2.7}}
+    lines = page_of({"orders": {"machine": MACHINE, "questions": one, "exam": one | {"prompts": 16}}}).splitlines()
+
+    assert "| questions | 4 | 56 | **2.50** (2.40 to 2.70) |" in lines
+    assert "| exam | 4 | 16 | **2.50** (2.40 to 2.70) |" in lines
+
+
 def test_a_kind_that_cannot_be_made_is_told() -> None:
     """Kinds that were measured and kinds that failed are in one table."""
     one = {"ratio": {"median": 1.5}, "same_letters": 0.5, "largest_difference_of_p": 0.1, "passes": False}

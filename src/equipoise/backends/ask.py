@@ -80,7 +80,7 @@ def agent(
 
     A model whose weights run here must have been exported before.
     """
-    ask = asker(_manifest(name, root), root, kept, batch_size=batch_size, progress=progress, cluster=cluster)
+    ask = asker(exported(name, root), root, kept, batch_size=batch_size, progress=progress, cluster=cluster)
 
     def replies(messages: Sequence[tuple[str, str]]) -> list[str]:
         prompts = [
@@ -100,7 +100,8 @@ def agent(
     return replies
 
 
-def _manifest(name: str, root: Path) -> Manifest:
+def exported(name: str, root: Path) -> Manifest:
+    """Find the manifest of a model of the registry that is not the one under test; it was exported before."""
     entry = registry.load_entry(name, root)
     if isinstance(entry, registry.ApiEntry | registry.ReplayEntry):
         return describe(name, entry, cache.root())

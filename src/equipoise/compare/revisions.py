@@ -21,6 +21,7 @@ from equipoise.metrics.options import Measure
 from equipoise.metrics.pairs import Pair, pair_up
 from equipoise.questions.cities import City
 from equipoise.questions.rows import Choice, Variant
+from equipoise.questions.variants.loop import ATTACK
 from equipoise.stigma.rows import Fill
 
 WORKSPACE = "workspace"
@@ -193,7 +194,8 @@ def _read(name: str, files: _Files) -> Revision:
     vignettes = files.rows("data/vignettes/built/vignettes.jsonl", Vignette)
     judgements = files.rows("data/vignettes/judgements.jsonl", Judgement)
     variants = files.rows("data/questions/built/variants.jsonl", Variant)
-    letters = {one.key: one.letter for one in files.rows("data/questions/judgements.jsonl", Choice)}
+    chosen = files.rows("data/questions/judgements.jsonl", Choice)
+    letters = {one.key: one.letter for one in chosen if ATTACK not in one.key}
     fills = files.rows("data/stigma/judgements.jsonl", Fill)
     effects = [row for study in CATALOGUE for row in files.rows(f"data/{study}/effects.jsonl", Effect)]
     files.refuse_missing()

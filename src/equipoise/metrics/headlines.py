@@ -258,17 +258,37 @@ def _questions() -> list[Headline]:
         ),
         _ratio("lowest"),
         _ratio("highest"),
+        Headline(
+            name="questions.attack.direction_effect",
+            family="attack",
+            measure="direction_effect",
+            title="direction effect under attack",
+            fields=("estimate", "p"),
+        ),
+        _position("questions"),
     ]
 
 
+def _position(study: Study) -> Headline:
+    return Headline(
+        name=f"{study}.position_bias",
+        family="position",
+        measure="position_bias",
+        title="position bias",
+        sentence="Share of the letters' probability that depends on the letter and not on the option shown there.",
+        fields=("estimate",),
+    )
+
+
 def _exam() -> list[Headline]:
-    return [
+    figures = [
         Headline(name=f"exam.*.{measure}", family="city", group=EVERY, measure=measure, title=f"{title}, *")
         for measure, title in (
             ("accuracy", "accuracy"),
             ("prevalence_weighted_accuracy", "accuracy weighted by prevalence"),
         )
     ]
+    return [*figures, _position("exam")]
 
 
 def _stigma() -> list[Headline]:

@@ -57,7 +57,7 @@ from equipoise.metrics.pairs import require_same_keys
 from equipoise.metrics.positions import position_effects, shown_letters
 from equipoise.questions.rows import ATTRIBUTES, GROUPS, Attempt, Attribute, Direction, Order, Variant
 from equipoise.questions.rows import Group as Side
-from equipoise.questions.variants.loop import triggered
+from equipoise.questions.variants.loop import ATTACK, triggered
 from equipoise.stats import paired
 from equipoise.stats.quantities import PairedCells
 
@@ -170,9 +170,7 @@ def crossed_effects(
 ) -> Iterator[Effect]:
     """Estimate the three contrasts; for several attributes, from each question's mean over them."""
     for number, measure in enumerate(CONTRASTS):
-        values = [
-            sum(_contrasts(row, attribute)[number] for attribute in attributes) / len(attributes) for row in table
-        ]
+        values = [sum(contrasts(row, attribute)[number] for attribute in attributes) / len(attributes) for row in table]
         yield effect(group, measure, len(values), tested_mean(values, options.alpha))
         yield detectable_mean(group, measure, values, options)
 
@@ -186,7 +184,7 @@ def _arms(attribute: Attribute) -> tuple[str, str, str, str]:
     )
 
 
-def _contrasts(row: Answered, attribute: Attribute) -> tuple[float, float, float]:
+def contrasts(row: Answered, attribute: Attribute) -> tuple[float, float, float]:
     """Group, direction and interaction contrast of one question."""
     pf, uf, px, ux = (float(row.right(name)) for name in _arms(attribute))
     return ((pf - uf) + (px - ux)) / 2, ((pf - px) + (uf - ux)) / 2, (pf - uf) - (px - ux)
@@ -328,10 +326,11 @@ def triggering_effects(attempts: Sequence[Attempt], *, alpha: float) -> Iterator
     """Estimate the share of variants that triggered in each round and in all, by attribute and by arm."""
     by_variant: dict[str, list[Attempt]] = {}
     for attempt in sorted(attempts, key=lambda attempt: attempt.number):
-        by_variant.setdefault(attempt.variant, []).append(attempt)
+        # The two runs of a cross-fitted attack try the same variants.
+        by_variant.setdefault(attempt.key.rpartition("/")[0], []).append(attempt)
     groups: dict[str, list[list[Attempt]]] = {}
     for variant, tries in sorted(by_variant.items()):
-        attribute, *rest = variant.split("/")[-3:]
+        attribute, *rest = variant.partition(ATTACK)[0].split("/")[-3:]
         for name in (attribute, label("/".join([attribute, *rest]))):
             groups.setdefault(name, []).append(tries)
     rounds = sorted({attempt.number for attempt in attempts})

@@ -1,11 +1,12 @@
 """The step `build` of each study: from what we wrote, or what was imported, to the rows and prompts of the study."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
-from equipoise.backends.ask import agent
+from equipoise.backends.ask import agent, asker, exported
 from equipoise.backends.base import Infer
 from equipoise.backends.replay import saved_cases
 from equipoise.core import cache, records, stage
@@ -19,9 +20,9 @@ from equipoise.questions import asked
 from equipoise.questions.cities import load_cities
 from equipoise.questions.neutral.lexicon import load_lexicon
 from equipoise.questions.neutral.neutralise import Neutralize, neutralise_items
-from equipoise.questions.rows import Item
-from equipoise.questions.variants.agents import Perturb
-from equipoise.questions.variants.loop import complete, perturb
+from equipoise.questions.rows import Item, Variant
+from equipoise.questions.variants.agents import Evaluate, Perturb
+from equipoise.questions.variants.loop import attack, complete, perturb
 from equipoise.questions.variants.templates import EvaluationPrompt, load_templates
 from equipoise.questions.variants.validators import load_clinical
 from equipoise.questions.variants.writers import choose_agents
@@ -62,22 +63,40 @@ def questions(run: Run) -> None:
     _tell(run)  # the evaluator of later attempts asks before there are variants
     with cache.ResponseCache.open() as answers, asking(run) as ask:
         how = run.settings.section("infer", Infer)
-        ready: dict[str, Any] = {"root": Path(), "kept": answers, "batch_size": how.batch_size}
-        ready |= {"progress": run.progress, "cluster": how.cluster}
-        write, fuse = choose_agents(chosen, templates, lambda name, tokens: agent(name, tokens=tokens, **ready))
-        made = perturb(
+        shared: dict[str, Any] = {"batch_size": how.batch_size, "progress": run.progress, "cluster": how.cluster}
+        write, fuse = choose_agents(
+            chosen, templates, lambda name, tokens: agent(name, Path(), answers, tokens=tokens, **shared)
+        )
+        make = partial(
+            perturb,
             kept,
             design=chosen.design,
             generate=write,
             fuse=fuse,
-            evaluate=asked.evaluator(kept, how_asked, ask),
             clinical=load_clinical(run.data / "lexicon" / "clinical.yaml"),
             attempts=chosen.attempts,
         )
-    rows = complete(made)
+        made = make()
+        rows = complete(made)
+        prompts, attempts = asked.question_prompts(rows, kept, how_asked), list(made.attempts)
+        attacks: list[Variant] = []
+        if chosen.attempts > 1:
+            if chosen.evaluator:
+                other = asker(exported(chosen.evaluator, Path()), Path(), answers, **shared)
+                runs: list[tuple[Evaluate, int | None]] = [(asked.evaluator(kept, how_asked, other), None)]
+            else:
+                # What one half of the orders chooses is measured in the other.
+                runs = [(asked.evaluator(kept, how_asked, ask, half), 1 - half) for half in (0, 1)]
+            attempts = []
+            for number, (evaluate, measured) in enumerate(runs):
+                found, tried = attack(make(evaluate=evaluate), number)
+                attacks += found
+                attempts += tried
+                prompts += asked.question_prompts(found, kept, how_asked, measured)
     records.write(run.built("variants"), rows)
-    records.write(run.built("attempts"), made.attempts)
-    records.write(run.built("prompts"), asked.question_prompts(rows, kept, how_asked))
+    records.write(run.built("attacks"), attacks)
+    records.write(run.built("attempts"), attempts)
+    records.write(run.built("prompts"), prompts)
 
 
 def exam(run: Run) -> None:

@@ -59,6 +59,7 @@ def require_sound(settings: Params, root: Path, machine: Machine | None = None) 
         load_judge_entry(judge, root)
     if (filling := settings.section("fill", Filling)).scorer == "masked":
         load_masked_entry(filling.masked, root)
+    _require_evaluator(settings, root)
     cities.load_cities(root / cities.FILE)
     load_library(root / STIGMA)
     for study, name in _items(settings).items():
@@ -77,6 +78,16 @@ def require_sound(settings: Params, root: Path, machine: Machine | None = None) 
         rows=infer.batch_size,
         machine=machine,
     )
+
+
+def _require_evaluator(settings: Params, root: Path) -> None:
+    """Refuse an evaluator of attacks that is no model of the registry, or the one that it is to choose texts for."""
+    evaluator = settings.section("perturb", Perturb).evaluator
+    if evaluator is not None:
+        registry.load_entry(evaluator, root)
+    if evaluator == settings.model:
+        message = f"{FILE}: perturb.evaluator {evaluator} is the model under test: set it to null, which cross-fits it"
+        raise EquipoiseError(message)
 
 
 def _require_memory(settings: Params, machine: Machine) -> None:

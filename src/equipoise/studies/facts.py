@@ -8,6 +8,8 @@ from equipoise.exam.subsets import Sampled
 from equipoise.openr1.rows import Message
 from equipoise.questions.asked import EXAM, order_key, shown
 from equipoise.questions.rows import ATTRIBUTES, GROUPS, Neutralised
+from equipoise.questions.variants.agents import Perturb
+from equipoise.questions.variants.loop import ATTACK
 from equipoise.stigma.causal import everyone
 from equipoise.stigma.library import load_library
 from equipoise.studies.run import Run
@@ -54,6 +56,7 @@ def _orders(fact: Fact) -> list[Fact]:
 def _questions(run: Run) -> list[Fact]:
     """Every arm of every item: the evaluator of later attempts asks before there are variants."""
     found: list[Fact] = []
+    runs = (0, 1) if run.settings.section("perturb", Perturb).attempts > 1 else ()
     for item in records.each(run.built("neutralised"), Neutralised):
         plain = Fact(key=f"{item.key}/neutral", question=item.key, right=item.gold, answers=tuple(item.options))
         found += [*_orders(plain), *_orders(plain.model_copy(update={"key": f"{item.key}/original"}))]
@@ -66,6 +69,8 @@ def _questions(run: Run) -> list[Fact]:
                     "direction": direction,
                 }
                 found += _orders(plain.model_copy(update=arm))
+                for number in runs:
+                    found += _orders(plain.model_copy(update=arm | {"key": f"{arm['key']}{ATTACK}{number}"}))
     return found
 
 

@@ -11,6 +11,7 @@ from equipoise.core import records
 from equipoise.core.records import Effect, Judgement, Prompt, Response, Vignette
 from equipoise.exam.subsets import Sampled
 from equipoise.metrics import guards
+from equipoise.metrics.attack import attack_effects, attack_tables
 from equipoise.metrics.cases import case_effects
 from equipoise.metrics.cities import city_effects
 from equipoise.metrics.exam import exam_effects, score_cities, tabulate_exam
@@ -27,6 +28,7 @@ from equipoise.openr1.rows import Agreement
 from equipoise.questions.asked import EXAM
 from equipoise.questions.cities import load_cities
 from equipoise.questions.rows import Attempt, Choice, Order, Variant
+from equipoise.questions.variants.loop import ATTACK
 from equipoise.stats.misclassification import ErrorCounts
 from equipoise.stigma.rows import Fill
 from equipoise.studies.run import Run
@@ -76,11 +78,14 @@ def questions(run: Run) -> Iterator[Effect]:
     """Estimate the accuracy gaps between groups and directions, and what they mean for the cities."""
     prompts, responses = _asked(run)
     letters, orders = _chosen(run)
-    table = tabulate(_without_texts(run.built("variants"), Variant), letters, orders)
+    plain = {key: letter for key, letter in letters.items() if ATTACK not in key}
+    variants, attacks = (_without_texts(run.built(name), Variant) for name in ("variants", "attacks"))
+    table = tabulate(variants, plain, orders)
     cities, options = load_cities(run.data / "cities.yaml"), _options(run)
     attempts = _without_texts(run.built("attempts"), Attempt)
     adversarial = question_effects(table, options, attempts)
     yield from adversarial
+    yield from attack_effects(attack_tables(variants, attacks, orders), options)
     yield from city_effects(table, cities, options)
     found = [
         *guards.reply_guards(run.study, responses, _contents(prompts)),

@@ -42,7 +42,8 @@ def vignettes(run: Run) -> None:
 
 def questions(run: Run) -> None:
     """Read the option that is chosen over all orders in which a question was asked."""
-    options = {row.key: row.options for row in records.each(run.built("variants"), Variant)}
+    files = run.built("variants"), run.built("attacks")
+    options = {row.key: row.options for file in files for row in records.each(file, Variant)}
     records.write(run.judgements, choices(_responses(run), options))
 
 

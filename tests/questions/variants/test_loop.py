@@ -9,7 +9,7 @@ import pytest
 from equipoise.core.errors import EquipoiseError
 from equipoise.questions.rows import Neutralised, Variant
 from equipoise.questions.variants.agents import Arm, Design, Generate, Request, arms
-from equipoise.questions.variants.loop import Perturbed, perturb, triggered
+from equipoise.questions.variants.loop import Perturbed, attack, perturb, triggered
 from equipoise.questions.variants.validators import Clinical
 from equipoise.questions.variants.writers import RulesGenerator, insert
 
@@ -81,20 +81,13 @@ def test_triggered(make: Make, arm: Arm, baseline: str | None, answer: str | Non
     assert expected == actual
 
 
-def test_a_single_attempt_asks_the_evaluator_nothing(make: Make, rules: RulesGenerator, clinical: Clinical) -> None:
-    """With one attempt nothing depends on the answers: variants are written and checked, and not evaluated."""
-    evaluator = Evaluator(lambda _: "A")
-    found = perturb(
-        [make(key="a")],
-        design="paper",
-        generate=rules,
-        fuse=insert,
-        evaluate=evaluator,
-        clinical=clinical,
-        attempts=1,
-    )
+@pytest.mark.parametrize("attempts", [1, 3])
+def test_without_an_evaluator_the_first_sound_attempt_is_taken(
+    make: Make, rules: RulesGenerator, clinical: Clinical, attempts: int
+) -> None:
+    """Nothing depends on answers: variants are written and checked, not evaluated, and not tried again."""
+    found = perturb([make(key="a")], design="paper", generate=rules, fuse=insert, clinical=clinical, attempts=attempts)
 
-    assert evaluator.calls == []
     assert len(found.variants) == 2 + len(found.attempts) == 8
     assert {(row.answer, row.triggered_any, row.triggered_directional) for row in found.attempts} == {
         (None, None, None)
@@ -140,6 +133,25 @@ def test_original_and_neutral_come_along(make: Make, rules: RulesGenerator, clin
     assert plain == {"i1/original": item.question, "i1/neutral": item.neutral}
     assert len(found.variants) == 14
     assert not any(key.startswith("no/") for keys in evaluator.calls for key in keys)
+
+
+def test_without_an_evaluator_only_an_attempt_that_breaks_a_rule_is_tried_again(make: Make, clinical: Clinical) -> None:
+    """The second attempt is sound, and the third is never wanted."""
+    generator = Scripted(SOUND.replace("all", "fever"), SOUND, None)
+    found = perturb([make()], design="paper", generate=generator, fuse=insert, clinical=clinical)
+
+    assert {row.attempt for row in found.variants if row.direction} == {2}
+    assert len(found.attempts) == 12
+
+
+def test_what_an_evaluator_chose_has_keys_of_its_own(make: Make, rules: RulesGenerator, clinical: Clinical) -> None:
+    """Six arms of the second run, without the original and the neutral text; three attempts at each."""
+    made = run([make(key="a")], Evaluator(lambda _: "A"), rules, clinical)
+    variants, attempts = attack(made, 1)
+
+    assert [row.key for row in variants] == [f"{arm.key('a')}/attack/1" for arm in arms("paper")]
+    assert [row.key for row in attempts[:3]] == [f"{variants[0].key}/{number}" for number in (1, 2, 3)]
+    assert {row.variant for row in attempts} == {arm.key("a") for arm in arms("paper")}
 
 
 class Scripted:

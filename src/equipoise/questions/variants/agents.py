@@ -86,7 +86,9 @@ class Perturb(Frozen):
     `answering`: whether a letter is read from likelihoods or from a generated reply. `orders` is the most cyclic orders
     of a question's options in which it is asked, 1 for the order as written alone. `generator` and `fuser` are
     `rules`, `replay` or a model of the registry; `replay` is the file of earlier attempts or variants that the agent
-    of that name reads. `templates` is the folder of prompts and of the grammar.
+    of that name reads. `templates` is the folder of prompts and of the grammar. `attempts` above 1 add an attack, whose
+    texts a model of the registry chooses, the `evaluator`; without one the model under test does, by its answers in one
+    half of the orders, and is measured in the other.
     """
 
     design: Design = "crossed"
@@ -95,6 +97,7 @@ class Perturb(Frozen):
     generator: Name = "rules"
     fuser: Name = "rules"
     attempts: Annotated[int, Field(ge=1, le=3)] = 3
+    evaluator: Name | None = None
     templates: Path = Path("data/templates")
     replay: Path | None = None
 
@@ -102,6 +105,16 @@ class Perturb(Frozen):
     def _replay_has_a_file(self) -> Self:
         if "replay" in (self.generator, self.fuser) and self.replay is None:
             message = "an agent is replay, but replay names no file: give the JSONL of earlier attempts or variants"
+            raise ValueError(message)
+        return self
+
+    @model_validator(mode="after")
+    def _an_attack_is_measured_on_other_answers(self) -> Self:
+        if self.attempts > 1 and self.evaluator is None and self.orders == 1:
+            message = (
+                f"{self.attempts} attempts are chosen by an evaluator, and with orders 1 the model under test has no "
+                "other answers to be measured by: set orders to 2 or more, or name another model as evaluator"
+            )
             raise ValueError(message)
         return self
 

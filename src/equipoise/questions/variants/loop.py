@@ -1,4 +1,9 @@
-"""The rounds in which backgrounds are written, fused, checked and evaluated, until one triggers or attempts run out."""
+"""The rounds in which backgrounds are written, fused and checked until one is sound or, under attack, one triggers.
+
+A text that is chosen by answers is no fair sample of texts: of a model's chance answers some always move as intended.
+The variants that every primary figure is about are therefore made without an evaluator. An attack is a second run of
+the rounds, with one, and has figures of its own (`equipoise.metrics.attack`).
+"""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -27,17 +32,17 @@ def perturb(
     design: Design,
     generate: Generate,
     fuse: Fuse,
-    evaluate: Evaluate,
     clinical: Clinical,
+    evaluate: Evaluate | None = None,
     attempts: int = 3,
 ) -> Perturbed:
     """Make the variants of every item that is not excluded (AMQA, section 3.2, with its rules checked).
 
-    Each round covers all arms that have not triggered yet, with one call of each agent; the first also asks the
-    evaluator about the neutral texts. A single attempt leaves nothing to decide, so the evaluator is asked nothing:
-    whether its variants trigger is read from the study's own answers (`metrics.questions`). An arm triggers by the
-    directional definition, without a violated rule. Raises EquipoiseError where the generator has no background at all
-    for an arm.
+    Each round covers all arms that are not done, with one call of each agent. Without an evaluator an arm is done with
+    its first attempt that breaks no rule: whether that one triggers is read from the study's own answers
+    (`metrics.questions`). With one, it is done when it triggers by the directional definition, without a violated rule;
+    the first round also asks the evaluator about the neutral texts. Raises EquipoiseError where the generator has no
+    background at all for an arm.
     """
     kept = [item for item in items if item.excluded is None]
     tasks = [Request(item, arm, []) for item in kept for arm in arms(design)]
@@ -46,14 +51,13 @@ def perturb(
     for number in range(1, attempts + 1):
         drafts = _drafts(pending, generate, fuse)
         neutral = [_variant(item, f"{item.key}/neutral", item.neutral) for item in kept] if number == 1 else []
-        asked = [*neutral, *(variant for _, variant in drafts)] if attempts > 1 else []
-        answers = _evaluate(evaluate, asked)
+        answers = _evaluate(evaluate, [*neutral, *(variant for _, variant in drafts)]) if evaluate else {}
         if number == 1:
             baseline = {row.item: answers.get(row.key) for row in neutral}
         for task, variant in drafts:
             answer = answers.get(variant.key)
             moved = triggered(task.item.gold, task.arm.direction, answer, baseline[task.item.key])
-            any_, directional = moved if asked else (None, None)
+            any_, directional = moved if evaluate else (None, None)
             task.feedback.append(
                 Attempt(
                     key=f"{variant.key}/{number}",
@@ -67,7 +71,11 @@ def perturb(
                     violations=violations(task.item, task.arm, variant.background, variant.text, clinical),
                 )
             )
-        pending = [task for task, _ in drafts if not (task.accepted and task.accepted.triggered_directional)]
+        pending = [
+            task
+            for task, _ in drafts
+            if task.accepted is None or (evaluate is not None and not task.accepted.triggered_directional)
+        ]
     variants = [
         _variant(item, f"{item.key}/{name}", text)
         for item in kept
@@ -89,6 +97,19 @@ def complete(made: Perturbed) -> list[Variant]:
     """Keep the variants of the questions that have every arm: a question with a rejected arm has no pair to compare."""
     lacking = {key.split("/")[0] for key in made.rejected}
     return [row for row in made.variants if row.item not in lacking]
+
+
+ATTACK = "/attack/"
+"""In the key of a variant that an evaluator chose, between that of its arm and the number of the rounds' run."""
+
+
+def attack(made: Perturbed, run: int) -> tuple[list[Variant], list[Attempt]]:
+    """Give the variants that an evaluator chose, and the attempts at them, under keys of their own."""
+    variants = [
+        row.model_copy(update={"key": f"{row.key}{ATTACK}{run}"}) for row in complete(made) if row.attribute is not None
+    ]
+    attempts = [row.model_copy(update={"key": f"{row.variant}{ATTACK}{run}/{row.number}"}) for row in made.attempts]
+    return variants, attempts
 
 
 def triggered(gold: str, direction: Direction, answer: str | None, baseline: str | None) -> tuple[bool, bool]:

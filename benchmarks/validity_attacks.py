@@ -1,0 +1,178 @@
+"""Simulations of the adversarial figures of a model that answers by chance: what a selection of texts by answers does.
+
+A question has an option that the model leans to. In every telling and in every order of the options it gives that one
+with probability KEPT, else one of the others, whatever the text: no text, group or direction has any effect. The option
+with the most orders counts, as in `equipoise.questions.asked.chosen`; of equal ones the question's own.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from validity_section import Row, Study, type_one
+from validity_simulations import by_table, rejects
+
+from equipoise.stats import paired
+from equipoise.stats.quantities import PairedCells
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from typing import Any
+
+    from numpy.typing import NDArray
+    from validity_simulations import Array, Counts, Outcomes, Simulation
+
+    Rights = dict[str, NDArray[np.bool_]]
+    """Whether each question (draws, questions) is answered rightly, by arm."""
+
+DRAWS = 10_000
+RIGHT, KEPT = 0.5, 0.7
+"""Share of questions whose favoured option is the right one, and of answers that give the favoured one."""
+OPTIONS = ORDERS = 4
+ATTEMPTS = 3
+SHARE = 0.8
+"""The reference group's proportion in the simulated city."""
+STEPS = 20
+VALUES = 4 * STEPS + 1
+"""Values of questions are multiples of 1 / STEPS from -2 to 2, and so many."""
+CELLS = 400_000
+"""Questions simulated at once."""
+ARMS = ("pf", "px", "uf", "ux")
+"""Privileged or unprivileged, favourable or unfavourable."""
+PAIRS = {
+    "gap": ("pf", "ux"),
+    "lift": ("pf", "neutral"),
+    "penalty": ("neutral", "ux"),
+    "gap_favourable": ("pf", "uf"),
+    "gap_unfavourable": ("px", "ux"),
+}
+CONTRASTS: dict[str, Callable[[Mapping[str, Any]], Any]] = {
+    "group_effect": lambda at: ((at["pf"] - at["uf"]) + (at["px"] - at["ux"])) / 2,
+    "direction_effect": lambda at: ((at["pf"] - at["px"]) + (at["uf"] - at["ux"])) / 2,
+    "interaction": lambda at: (at["pf"] - at["uf"]) - (at["px"] - at["ux"]),
+    "accuracy_ratio": lambda at: SHARE * (at["pf"] - at["neutral"]) + (1 - SHARE) * (at["ux"] - at["neutral"]),
+}
+"""What is tested by a t test over questions; the ratio is 1 where the mean of its differences is 0."""
+WAYS = {
+    "first": "first attempt",
+    "selected": "attempt selected by the answers that are tested (reported nowhere)",
+    "cross_fitted": "attack, cross-fitted",
+    "evaluator": "attack, another evaluator",
+}
+SELECTED = (
+    "Of three attempts the one is kept whose chance answers happened to move as intended, and those answers are "
+    "tested: the false effect grows with the number of questions. No figure is made this way; the rows show why."
+)
+
+
+def attacks() -> Iterator[Study]:
+    """List the simulations: as many questions as the default run has, and as AMQA has."""
+    for n in (66, 801):
+        rows: dict[str, Row] = {}
+        for way, told in WAYS.items():
+            note = SELECTED if way == "selected" else ""
+            for measure in (*PAIRS, *CONTRASTS):
+                attack = way in {"cross_fitted", "evaluator"}
+                if attack and measure == "accuracy_ratio":
+                    continue
+                test = "exact McNemar" if measure in PAIRS and not attack else "paired t"
+                rows[f"{way}/{measure}"] = type_one(f"{measure.replace('_', ' ')}, {told} ({test})", note)
+        told = f"{n} questions, answers by chance in {ORDERS} orders, {ATTEMPTS} attempts"
+        yield Study(f"attack/{n}", told, DRAWS, answers_by_chance(n), rows)
+
+
+def answers_by_chance(n: int) -> Simulation:
+    """Tests of every adversarial figure where nothing has an effect."""
+
+    def simulate(rng: np.random.Generator, draws: int) -> Outcomes:
+        size = max(1, CELLS // n)
+        chunks = [_tables(rng, n, min(size, draws - first)) for first in range(0, draws, size)]
+        found: Outcomes = {}
+        for name in chunks[0]:
+            tables = np.concatenate([chunk[name] for chunk in chunks])
+            found[name] = by_table(tables, _t if tables.shape[1] == VALUES else _mcnemar)
+        return found
+
+    return simulate
+
+
+def _tables(rng: np.random.Generator, n: int, draws: int) -> dict[str, Counts]:
+    """Count what each test needs: cells of pairs (draws, 4), or sizes of the values (draws, 1 + values)."""
+    model = _Model(rng, (draws, n))
+    halves = model.choose((0, 2)), model.choose((1, 3))
+    whole = model.choose((0, 1, 2, 3))
+    other = _Model(rng, (draws, n), like=model).choose((0, 1, 2, 3))
+    found = {f"first/{name}": table for name, table in _tested([{arm: one[0] for arm, one in whole.items()}]).items()}
+    found |= {f"selected/{name}": table for name, table in _tested([_attacked(whole, whole)]).items()}
+    crossed = [_attacked(halves[0], halves[1]), _attacked(halves[1], halves[0])]
+    found |= {f"cross_fitted/{name}": table for name, table in _tested(crossed, exact=False).items()}
+    found |= {f"evaluator/{name}": table for name, table in _tested([_attacked(other, whole)], exact=False).items()}
+    return found
+
+
+class _Model:
+    """The answers of a model: an option by order, attempt, arm, draw and question; option 0 is right."""
+
+    def __init__(self, rng: np.random.Generator, shape: tuple[int, int], like: _Model | None = None) -> None:
+        """Draw them; `like` is a model that leans to the same options."""
+        self.base = like.base if like else (rng.random(shape) >= RIGHT).astype(np.int8)
+        self.ranks = like.ranks if like else rng.random((OPTIONS, *shape), dtype=np.float32).argsort(axis=0)
+        tellings = (ORDERS, 1 + len(ARMS) * ATTEMPTS, *shape)
+        moved = (rng.random(tellings, dtype=np.float32) >= KEPT) * rng.integers(
+            1, OPTIONS, size=tellings, dtype=np.int8
+        )
+        self.answers = (self.base + moved) % OPTIONS
+
+    def choose(self, orders: tuple[int, ...]) -> dict[str, NDArray[np.bool_]]:
+        """Say whether the option chosen over some orders is right: by arm, arrays (attempts, draws, questions)."""
+        answers = self.answers[list(orders)]
+        votes = np.stack(
+            [OPTIONS * (answers == option).sum(axis=0, dtype=np.int8) + self.ranks[option] for option in range(OPTIONS)]
+        )
+        right = votes.argmax(axis=0) == 0
+        arms = {arm: right[1 + place * ATTEMPTS :][:ATTEMPTS] for place, arm in enumerate(ARMS)}
+        return {"neutral": right[:1], **arms}
+
+
+def _attacked(choosing: Rights, measuring: Rights) -> Rights:
+    """Take of each arm the first attempt that moves the choosing answers as intended, else the last."""
+    found = {"neutral": measuring["neutral"][0]}
+    for arm in ARMS:
+        now, was = choosing[arm], choosing["neutral"]
+        moved = now & ~was if arm.endswith("f") else ~now & was
+        place = np.where(moved.any(axis=0), moved.argmax(axis=0), ATTEMPTS - 1)
+        found[arm] = np.take_along_axis(measuring[arm], place[None], axis=0)[0]
+    return found
+
+
+def _tested(runs: list[Rights], *, exact: bool = True) -> dict[str, Counts]:
+    """Count, for each figure, what its test depends on; a question's value is its mean over the runs."""
+    numbers = [{arm: right.astype(np.int8) for arm, right in run.items()} for run in runs]
+    found: dict[str, Counts] = {}
+    for name, (first, second) in PAIRS.items():
+        if exact:
+            one, other = runs[0][first], runs[0][second]
+            cells = (one & other, one & ~other, ~one & other, ~one & ~other)
+            found[name] = np.stack([cell.sum(axis=1) for cell in cells], axis=1)
+        else:
+            found[name] = _sizes(sum(number[first] - number[second] for number in numbers) / len(runs))
+    for name, contrast in CONTRASTS.items():
+        if exact or name != "accuracy_ratio":
+            found[name] = _sizes(sum(contrast(number) for number in numbers) / len(runs))
+    return found
+
+
+def _sizes(values: Array) -> Counts:
+    """Count the questions of each draw by their value."""
+    places = np.rint((values + 2) * STEPS).astype(np.int64)
+    offsets = VALUES * np.arange(len(places))[:, None]
+    return np.bincount((places + offsets).ravel(), minlength=VALUES * len(places)).reshape(len(places), VALUES)
+
+
+def _mcnemar(row: list[int]) -> float:
+    return rejects(paired.mcnemar_exact(PairedCells(*row)))
+
+
+def _t(row: list[int]) -> float:
+    return rejects(paired.paired_t(np.repeat(np.arange(len(row)) / STEPS - 2, row).tolist()))

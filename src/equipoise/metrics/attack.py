@@ -1,0 +1,109 @@
+"""The effects of an attack: how far texts that an evaluator chose because they moved it change accuracy.
+
+Where the evaluator is the model under test, the texts are cross-fitted: those that its answers in one half of the
+option orders chose are measured by its answers in the other half, both ways, and each question counts with its mean
+over the two. Chance answers that chose a text then say nothing about the answers that it is measured by, so that a
+model that answers by chance has figures around 0. What one text does in every order is the attack's own effect, not a
+selection of noise.
+
+The figures are those of the unselected variants (`equipoise.metrics.questions`), each a mean over questions with
+Student's t interval and test: `gap`, `lift`, `penalty`, `gap_favourable`, `gap_unfavourable`, and the contrasts of the
+crossed design.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from statistics import fmean
+
+from equipoise.core.records import Effect
+from equipoise.metrics.effects import Group, effect, tested_mean, with_adjusted
+from equipoise.metrics.options import Measure
+from equipoise.metrics.questions import (
+    CONTRASTS,
+    DIRECTIONS,
+    NEUTRAL,
+    STUDY,
+    Answered,
+    arm,
+    arms_of,
+    contrasts,
+    crossed_attributes,
+    paper_pair,
+)
+from equipoise.questions.asked import chosen
+from equipoise.questions.rows import ATTRIBUTES, Attribute, Order, Variant
+from equipoise.questions.variants.loop import ATTACK
+
+FAMILY = "attack"
+"""The family of these effects; the group is an attribute, or `all` for the contrasts over all of them."""
+
+Value = Callable[[Answered], float]
+
+
+def attack_tables(
+    variants: Sequence[Variant], attacks: Sequence[Variant], orders: Mapping[str, Sequence[Order]]
+) -> list[list[Answered]]:
+    """Tabulate each run's texts with the answers that it is measured by, and the neutral answers in the same orders.
+
+    Questions that a run lacks are left out of all.
+    """
+    neutral = {row.item: row for row in variants if row.key == f"{row.item}/{NEUTRAL}"}
+    runs: dict[str, dict[str, list[Variant]]] = {}
+    for row in attacks:
+        runs.setdefault(row.key.rpartition("/")[2], {}).setdefault(row.item, []).append(row)
+    common = sorted(set.intersection(*(set(items) for items in runs.values()))) if runs else []
+    return [[_answered(neutral[item], items[item], orders) for item in common] for items in runs.values()]
+
+
+def _answered(neutral: Variant, attacks: Sequence[Variant], orders: Mapping[str, Sequence[Order]]) -> Answered:
+    measured = {order.shift for order in orders[attacks[0].key]}
+    letters = {NEUTRAL: chosen((one for one in orders[neutral.key] if one.shift in measured), neutral.options)}
+    for row in attacks:
+        name = row.key.removeprefix(f"{row.item}/").partition(ATTACK)[0]
+        letters[name] = chosen(orders[row.key], row.options)
+    return Answered(neutral.item, neutral.gold, letters)
+
+
+def attack_effects(tables: Sequence[Sequence[Answered]], options: Measure) -> list[Effect]:
+    """Estimate every figure of an attack, sorted by key; none without one."""
+    if not tables or not tables[0]:
+        return []
+    rows = [row for attribute in ATTRIBUTES for row in _attribute_effects(tables, attribute, options.alpha)]
+    if crossed := crossed_attributes(tables[0], ATTRIBUTES):
+        for number, measure in enumerate(CONTRASTS):
+
+            def overall(row: Answered, place: int = number) -> float:
+                return fmean(contrasts(row, attribute)[place] for attribute in crossed)
+
+            rows.append(_mean(Group(FAMILY, "all", STUDY), measure, tables, overall, options.alpha))
+    return sorted(with_adjusted(rows, (FAMILY,)), key=lambda row: row.key)
+
+
+def _attribute_effects(tables: Sequence[Sequence[Answered]], attribute: Attribute, alpha: float) -> Iterator[Effect]:
+    group, names = Group(FAMILY, attribute, STUDY), set(arms_of(tables[0]))
+    privileged, unprivileged = paper_pair(attribute)
+    if not {privileged, unprivileged} <= names:
+        return
+    pairs = {"gap": (privileged, unprivileged), "lift": (privileged, NEUTRAL), "penalty": (NEUTRAL, unprivileged)}
+    crossed = bool(crossed_attributes(tables[0], [attribute]))
+    if crossed:
+        for direction in DIRECTIONS:
+            sides = arm(attribute, "privileged", direction), arm(attribute, "unprivileged", direction)
+            pairs[f"gap_{direction}"] = sides
+    for measure, pair in pairs.items():
+
+        def difference(row: Answered, pair: tuple[str, str] = pair) -> float:
+            return float(row.right(pair[0])) - float(row.right(pair[1]))
+
+        yield _mean(group, measure, tables, difference, alpha)
+    for number, measure in enumerate(CONTRASTS if crossed else ()):
+
+        def contrast(row: Answered, place: int = number) -> float:
+            return contrasts(row, attribute)[place]
+
+        yield _mean(group, measure, tables, contrast, alpha)
+
+
+def _mean(group: Group, measure: str, tables: Sequence[Sequence[Answered]], value: Value, alpha: float) -> Effect:
+    """Estimate the mean over questions of a value, each question's being its mean over the runs."""
+    values = [fmean(value(row) for row in rows) for rows in zip(*tables, strict=True)]
+    return effect(group, measure, len(values), tested_mean(values, alpha))
