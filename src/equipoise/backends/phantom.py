@@ -24,7 +24,6 @@ from typing import Annotated, Literal
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, RootModel
-from scipy.special import log_softmax, ndtri
 
 from equipoise.backends.base import Backend
 from equipoise.core.errors import EquipoiseError
@@ -148,6 +147,8 @@ class PhantomBackend(Backend):
 
     def _utilities(self, prompt: Prompt, fact: Fact, answers: Sequence[str], planted: Mapping[str, float]) -> Array:
         """Give the utility of each answer, in nats."""
+        from scipy.special import ndtri
+
         others = [answer for answer in answers if answer != fact.right]
         taken = others[int(self._uniform("taken", fact.question) * len(others))]
         base = {answer: -APART - abs(self._normal("base", fact.question, answer)) for answer in others} | {taken: 0.0}
@@ -198,6 +199,8 @@ class PhantomBackend(Backend):
 
     def _response(self, prompt: Prompt, replies: tuple[str, ...], utilities: Array) -> Response:
         """Put a response together: what the prompt asks for, its likelihoods as means per token (here, per word)."""
+        from scipy.special import log_softmax
+
         likelihoods: Sequence[float] = log_softmax(utilities).tolist() if prompt.candidates else []
         tokens = {answer: len(answer.split()) for answer in prompt.candidates}
         given = replies if prompt.reply else replies[:-1]
@@ -224,4 +227,6 @@ class PhantomBackend(Backend):
 
     def _normal(self, *what: str) -> float:
         """Draw from the standard normal distribution."""
+        from scipy.special import ndtri
+
         return float(ndtri(self._uniform(*what) or 0.5 / 2**56))

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import softmax
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.models.engine import CPU, GRAPH, cores
@@ -105,6 +104,8 @@ class NliJudge:
 
     def _run(self, encodings: Sequence[Any]) -> NDArray[np.float64]:
         """Softmax over the logits of sequences of one length, columns in the order of LABELS."""
+        from scipy.special import softmax
+
         feed = {
             "input_ids": np.array([encoding.ids for encoding in encodings], dtype=np.int64),
             "attention_mask": np.array([encoding.attention_mask for encoding in encodings], dtype=np.int64),

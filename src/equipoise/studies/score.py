@@ -19,7 +19,6 @@ from equipoise.questions.asked import EXAM, choices
 from equipoise.questions.rows import Variant
 from equipoise.stigma.causal import causal_fills
 from equipoise.stigma.library import load_library
-from equipoise.stigma.masked import masked_fills
 from equipoise.stigma.rows import Filling
 from equipoise.studies.run import Run
 from equipoise.text.diagnoses import load_diagnoses
@@ -57,6 +56,8 @@ def stigma(run: Run) -> None:
     """Compute how much probability each sentence gives to female, male and other subjects."""
     settings, sentences = run.settings.section("fill", Filling), load_library(run.data / "sentences")
     if settings.scorer == "masked":
+        from equipoise.stigma.masked import masked_fills
+
         records.write(run.judgements, masked_fills(sentences, settings, Path(), progress=run.progress))
     else:
         records.write(run.judgements, causal_fills(sentences, _responses(run), settings))
