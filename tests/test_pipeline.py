@@ -156,6 +156,15 @@ def test_a_dep_that_is_a_folder_holds_no_cache_and_no_out(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", STAGES)
+def test_no_dep_is_a_folder_that_dvc_ignores(name: str) -> None:
+    """DVC takes a folder below .dvc for an empty one, so that no change in it reruns a stage; single files it sees."""
+    deps = {Path(dep) for dep in paths(STAGES[name], "deps")}
+    templates = {Path(".dvc/plots") / f"{plot.template}.json" for plots in ALL.values() for plot in plots.values()}
+
+    assert {dep for dep in deps if dep.is_relative_to(".dvc")} in (set(), templates)
+
+
+@pytest.mark.parametrize("name", STAGES)
 def test_a_stage_is_described_and_has_a_script_of_its_name(name: str) -> None:
     """A stage has a description and a script of its name."""
     assert STAGES[name]["desc"].endswith(".")
