@@ -44,10 +44,11 @@ PIPELINE: dict[str, Any] = {
     "stages": {
         "measure": {
             "cmd": "python stages/measure.py",
-            "params": ["model", "measure"],
+            "params": ["model", "measure", {"models/${model}.yaml": None}],
             "deps": ["raw", "data/cities.yaml", "stages/measure.py"],
             "outs": [f"data/{place}.jsonl" for place in FILES.values()],
-        }
+        },
+        "report": {"cmd": "python -c \"open('report', 'w')\"", "deps": ["data"], "outs": ["report"]},
     }
 }
 MEASURE = f"""\
@@ -119,6 +120,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("params.yaml", "model: a\nmeasure:\n  alpha: 0.05\n  n_bootstrap: 200\n"),
         ("stages/measure.py", MEASURE),
         ("data/cities.yaml", yaml.safe_dump(CITIES)),
+        ("models/a.yaml", "title: A\nability: 0.5\n"),
+        ("models/b.yaml", "title: B\nability: 0.5\nfloor: 0.1\n"),
     ):
         records.write_text(folder / name, text)
     flipped = [{BLACK: "B"}] * 10 + [{"neutral": "C"}, {}]
@@ -215,7 +218,15 @@ def test_what_changed_is_named() -> None:
     assert edited["changed"]["inputs"] == {"raw": "changed"}
     assert edited["changed"]["code"] == {"stages/measure.py": "changed"}
     assert edited["figures"]["vignettes.differential_bias_rate"]["only_head"] == 1
-    assert other["changed"]["parameters"] == {"model": {"base": "a", "head": "b"}}
+    # Of the models' files the ability is the same.
+    assert other["changed"]["parameters"] == {
+        "model": {"base": "a", "head": "b"},
+        "model:floor": {"base": None, "head": 0.1},
+        "model:title": {"base": "A", "head": "B"},
+    }
+    # The report depends on the folder of all rows, which are no input.
+    assert other["changed"]["inputs"] == {}
+    assert other["changed"]["since_measured"] == {}
     assert other["figures"]["vignettes.differential_bias_rate"]["only_base"] == 1
 
 
@@ -230,7 +241,7 @@ def test_a_comment_holds_the_figures_the_flips_and_what_changed() -> None:
     assert sum(line.startswith("| `") for line in lines) == 3
     assert "<details><summary>Answers that changed kind: 10 of vignettes, 11 of questions</summary>" in lines
     assert "| `p00/marginalised` | expected | stereotyped, silent |" in lines
-    assert "- parameters: `model`: `a` → `b`" in lines
+    assert "- parameters: `model`: `a` → `b`, `model:floor`: none → `0.1`, `model:title`: `A` → `B`" in lines
     assert "![questions/gaps](https://example.org/plots/questions/gaps.svg)" in lines
     assert not any("shift.svg" in line or "stigma.svg" in line for line in lines)
     assert "| 12 pairs (1/0) |" in text

@@ -29,7 +29,7 @@ GATE_FAILED = 2
 """The exit code where a gate failed."""
 STEPS = 4
 """Reading base and head, their changes, and the rest."""
-WIDEST = 24
+WIDEST = 22
 """A figure's name beyond this is put in two lines."""
 
 

@@ -97,7 +97,10 @@ def read_revision(name: str, repository: str | None = None) -> Revision:
 
 
 def changed_parameters(base: str, head: str, repository: str | None = None) -> dict[str, tuple[Any, Any]]:
-    """Give the same as `dvc params diff`: old and new value by `file:name`, the file left out for params.yaml."""
+    """Give the same as `dvc params diff`: old and new value by `file:name`, the file left out for params.yaml.
+
+    The files of two models are compared field by field, `model:name`: what is the same in both is no difference.
+    """
     from dvc.exceptions import DvcException
     from dvc.repo import Repo
 
@@ -108,11 +111,17 @@ def changed_parameters(base: str, head: str, repository: str | None = None) -> d
         raise EquipoiseError(
             f"parameters of {base} and {head} cannot be compared ({error}): run `dvc params diff {base} {head}`"
         ) from error
-    return {
-        name if file == "params.yaml" else f"{file}:{name}": (values.get("old"), values.get("new"))
-        for file, changed in sorted(found.items())
-        for name, values in sorted(changed.items())
-    }
+    entries = [file for file in found if file.startswith("models/")]
+    prefixes = {file: f"{file}:" for file in found} | {"params.yaml": ""}
+    if len(entries) > 1:
+        prefixes |= dict.fromkeys(entries, "model:")
+    merged: dict[str, dict[str, Any]] = {}
+    for file, changed in sorted(found.items()):
+        for name, values in sorted(changed.items()):
+            given = {side: value for side, value in values.items() if value is not None}
+            merged[prefixes[file] + name] = merged.get(prefixes[file] + name, {}) | given
+    pairs = {name: (values.get("old"), values.get("new")) for name, values in merged.items()}
+    return {name: (old, new) for name, (old, new) in pairs.items() if old != new}
 
 
 def sources(base: Revision, head: Revision, parameters: Mapping[str, tuple[Any, Any]]) -> Sources:
@@ -236,7 +245,8 @@ def _sources(repo: Any) -> tuple[dict[str, str], tuple[str, ...]]:  # noqa: ANN4
                     edited |= {f"{file}:{one}" for one in names} if isinstance(names, dict) else {str(file)}
                 continue
             path = _relative(repo, dependency)
-            if path in made or path in hashes:
+            # A folder that stages write into is no input, and what it holds in Git alone is not what the stages saw.
+            if path in hashes or any(f"{out}/".startswith(f"{path}/") for out in made):
                 continue
             hashes[path] = str(dependency.hash_info.value)
             if dependency.workspace_status():
