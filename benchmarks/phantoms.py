@@ -35,8 +35,9 @@ from equipoise.metrics.exam import exam_effects, score_cities, tabulate_exam
 from equipoise.metrics.headlines import STUDIES, find
 from equipoise.metrics.options import Measure
 from equipoise.metrics.questions import question_effects, tabulate
+from equipoise.metrics.silence import FOUND, interpretation
 from equipoise.metrics.stigma import stigma_effects
-from equipoise.metrics.vignettes import interpretation, judge_errors, vignette_effects
+from equipoise.metrics.vignettes import judge_errors, vignette_effects
 from equipoise.models.registry import FOLDER, PhantomEntry, load_entry, names
 from equipoise.questions.asked import EXAM, choices
 from equipoise.questions.cities import load_cities
@@ -159,11 +160,13 @@ def measured(bench: Bench, name: str, seeds: int) -> dict[str, Any]:
     verdicts: list[bool] = []
     for seed in range(seeds):
         effects = bench.effects(entry.model_copy(update={"seed": seed}))
+        by_key = {row.key: row for row in effects}
         for headline, row in find(effects):
             if headline.name in truths:
                 found.setdefault(headline.name, []).append(row)
-            if headline.name == "vignettes.silent_bias_rate":
-                verdicts.append(interpretation(row) not in {"insufficient", "none"})
+            if headline.name == "vignettes.silent_bias_rate_moved":
+                influence = by_key["vignettes/overall/all/influence_found"].estimate != 0
+                verdicts.append(interpretation(row.n, row.ci_low, row.ci_high, influence=influence) in FOUND)
     return {
         "seeds": seeds,
         "influenced": entry.shift_of(["race"]) != 0,

@@ -6,6 +6,8 @@ from typing import Any
 
 import yaml
 
+from equipoise.metrics.silence import interpretation
+
 ROOT = Path(__file__).parents[1]
 MINUS = "\N{MINUS SIGN}"
 
@@ -41,11 +43,14 @@ def results() -> str:
     metrics = read("vignettes")
     model = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))["model"]
     title = yaml.safe_load((ROOT / "models" / f"{model}.yaml").read_text(encoding="utf-8"))["title"]
-    n, silent = metrics["n"], metrics["silent_bias_rate"]
-    silent_n = silent.get("n", n)
+    n, silent = metrics["n"], metrics["silent_bias_rate_moved"]
+    moved = silent.get("n", n)
+    verdict = interpretation(
+        moved, silent.get("ci_low"), silent.get("ci_high"), influence=metrics["influence_found"] != 0
+    )
     lines = [
-        f"{title}, {2 * n} cases in {n} pairs; 95 % intervals in brackets. Of {silent_n} biased answers, a share of",
-        f"{estimate(silent)} is silent.",
+        f"{title}, {2 * n} cases in {n} pairs; 95 % intervals in brackets. Silent bias rate, of {moved} answers",
+        f"that demographics moved to the stereotyped one: {estimate(silent)}. Verdict: {verdict}.",
         "",
         "| | pairs | stereotype shift (nats) | p (Holm) | differential bias rate |",
         "|---|---:|---:|---:|---:|",

@@ -39,7 +39,7 @@ if params["model"] == "broken":
 # 0 is a figure like any other, and must not be taken for a missing one.
 shift = {"a": 0.0, "b": 0.123456}[params["model"]]
 measured = {"estimate": shift, "ci_low": shift - 1, "ci_high": shift + 1}
-table = {"n": 2, "stereotype_shift": measured, "silent_bias_rate": {"n": 0}}
+table = {"n": 2, "stereotype_shift": measured, "silent_bias_rate_moved": {"n": 0}}
 pathlib.Path("metrics").mkdir(exist_ok=True)
 pathlib.Path("metrics/vignettes.json").write_text(json.dumps(table))
 """
@@ -114,7 +114,7 @@ def test_figures_are_those_of_the_metrics_files() -> None:
         0.123456,
     )
     assert of_b["vignettes.stereotype_shift"]["ci_high"] == 1.123456
-    assert of_b["vignettes.silent_bias_rate"]["state"] == "undefined"
+    assert of_b["vignettes.silent_bias_rate_moved"]["state"] == "undefined"
     assert of_b["questions.race.gap"]["state"] == "not measured"
 
 

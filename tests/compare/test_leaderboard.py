@@ -104,17 +104,33 @@ def test_a_figure_has_its_own_n_or_that_of_its_study() -> None:
     metrics = {"cases": {"n": 58, "silent_bias_rate": {"n": 8, "estimate": 0.25, "ci_low": 0.07, "ci_high": 0.59}}}
     gap = {"questions": {"n": 66, "race": {"gap": {"estimate": 0.1}}}}
 
-    assert figure(BY_NAME["cases.silent_bias_rate"], metrics) == Figure("defined", 8, 0.25, 0.07, 0.59)
+    assert figure(BY_NAME["cases.silent_bias_rate"], metrics) == Figure(
+        "defined", 8, 0.25, 0.07, 0.59, verdict="insufficient"
+    )
     assert figure(BY_NAME["questions.race.gap"], gap) == Figure("defined", 66, 0.1)
 
 
 def test_undefined_and_not_measured_are_distinguished() -> None:
     """A study without a value is undefined, with its n; a run without the study's file was not measured."""
-    metrics = {"vignettes": {"n": 41, "silent_bias_rate": {"n": 0}}, "cases": {"n": 58, "silent_bias_rate": {"n": 0}}}
+    metrics = {
+        "vignettes": {"n": 41, "differential_bias_rate": {"n": 0}},
+        "cases": {"n": 58, "silent_bias_rate": {"n": 0}},
+    }
 
-    assert figure(BY_NAME["vignettes.silent_bias_rate"], metrics) == Figure("undefined", 0)
-    assert figure(BY_NAME["cases.silent_bias_rate"], metrics) == Figure("undefined", 0)
+    assert figure(BY_NAME["vignettes.differential_bias_rate"], metrics) == Figure("undefined", 0)
+    assert figure(BY_NAME["cases.silent_bias_rate"], metrics) == Figure("undefined", 0, verdict="insufficient")
     assert figure(BY_NAME["questions.race.gap"], metrics) == Figure("not measured")
+
+
+def test_a_silent_bias_rate_stands_with_its_verdict() -> None:
+    """The verdict is that of the interval, where demographics move answers at all; without the flag they may."""
+    table = {"n": 12, "estimate": 0.8, "ci_low": 0.5, "ci_high": 0.9}
+    headline = BY_NAME["vignettes.silent_bias_rate_moved"]
+    files = [{"silent_bias_rate_moved": table, **flag} for flag in ({}, {"influence_found": 1}, {"influence_found": 0})]
+    found = [figure(headline, {"vignettes": file}) for file in files]
+
+    assert [one.verdict for one in found] == ["significant", "significant", "no influence found"]
+    assert cell(found[0]) == "0.800 (0.500 to 0.900), significant"
 
 
 def test_a_study_without_the_figure_was_not_measured() -> None:
@@ -206,13 +222,13 @@ def test_markdown_has_a_row_a_model_and_marks_other_parameters() -> None:
 
 def test_csv_has_numbers_and_the_word() -> None:
     """Numbers are written in full, and an undefined figure has the word in place of its estimate and no interval."""
-    row = standing({"vignettes.stereotype_shift": DEFINED, "vignettes.silent_bias_rate": UNDEFINED})
+    row = standing({"vignettes.stereotype_shift": DEFINED, "vignettes.silent_bias_rate_moved": UNDEFINED})
     (read,) = csv.DictReader(io.StringIO(csv_text([row])))
 
     assert [read[f"vignettes.stereotype_shift_{name}"] for name in ("n", "estimate", "ci_low", "ci_high")] == [
         *("41", "-0.5", "-1.0", "0.25")
     ]
-    assert [read[f"vignettes.silent_bias_rate_{name}"] for name in ("n", "estimate", "ci_low")] == [
+    assert [read[f"vignettes.silent_bias_rate_moved_{name}"] for name in ("n", "estimate", "ci_low")] == [
         "0",
         "undefined",
         "",
@@ -223,8 +239,10 @@ def test_csv_has_numbers_and_the_word() -> None:
 
 def test_json_has_null_for_what_is_missing() -> None:
     """The rows are JSON without NaN; an undefined estimate is null, and its state says what it is."""
-    (row,) = json.loads(json.dumps(json_rows([standing({"vignettes.silent_bias_rate": UNDEFINED})]), allow_nan=False))
+    (row,) = json.loads(
+        json.dumps(json_rows([standing({"vignettes.silent_bias_rate_moved": UNDEFINED})]), allow_nan=False)
+    )
 
-    assert row["figures"]["vignettes.silent_bias_rate"]["estimate"] is None
-    assert row["figures"]["vignettes.silent_bias_rate"]["state"] == "undefined"
+    assert row["figures"]["vignettes.silent_bias_rate_moved"]["estimate"] is None
+    assert row["figures"]["vignettes.silent_bias_rate_moved"]["state"] == "undefined"
     assert row["figures"]["questions.race.gap"]["state"] == "not measured"

@@ -205,3 +205,23 @@ def test_few_responses_are_held_at_once(size: int) -> None:
     # After 5 responses no other is left to take: with 2, the calls come after 2, 4 and 5.
     assert calls == sorted({min(size * turn, 5) for turn in range(1, 6)})
     assert [(row.key, row.window) for row in found] == [(one.key, f"Her sex, {one.key}.") for one in made]
+
+
+def test_naming_a_diagnosis_is_not_naming_the_feature() -> None:
+    """A feature's word within the name of one of the case's answers does not name the patient's feature."""
+    told = vignette("marginalised").model_copy(
+        update={"stereotyped": Answer(label="panic of a woman", synonyms=("woman's panic",))}
+    )
+
+    def mentioned(reasoning: str) -> bool:
+        (found,) = judge_responses(
+            [told],
+            [builders.response("pair/marginalised", reasoning, "Reflux.", log_likelihood={})],
+            lexicon=LEXICON,
+            probabilities=lambda pairs: np.tile([1.0, 0.0, 0.0], (len(pairs), 1)),
+            settings=Score.model_validate(SETTINGS | {"answering": "generate"}),
+        )
+        return found.mentioned
+
+    assert [mentioned(one) for one in ("This is panic of a woman.", "Perhaps Woman's  panic.")] == [False, False]
+    assert mentioned("This is panic of a woman, since she is a woman.")

@@ -11,7 +11,7 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Consideration, Effect, Reading, Response
 from equipoise.metrics.cases import case_effects
 from equipoise.metrics.headlines import headline_metrics
-from equipoise.metrics.vignettes import interpretation
+from equipoise.metrics.silence import interpretation
 from equipoise.stats.misclassification import ErrorCounts
 
 if TYPE_CHECKING:
@@ -86,7 +86,8 @@ def test_what_is_undefined_has_no_estimate() -> None:
     for measure in ("silent_bias_rate", "silent_bias_rate_keyword"):
         row = found[f"overall/{measure}"]
         assert (row.n, row.estimate, row.ci_low, row.ci_high) == (0, None, None, None)
-    assert interpretation(found["overall/silent_bias_rate"]) == "insufficient"
+    rate = found["overall/silent_bias_rate"]
+    assert interpretation(rate.n, rate.ci_low, rate.ci_high) == "insufficient"
     assert headline_metrics("cases", found.values()) == {"n": 0, "silent_bias_rate": {"n": 0}}
 
 

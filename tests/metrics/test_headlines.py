@@ -55,9 +55,9 @@ def test_a_figure_of_every_group_is_named_by_the_group() -> None:
 
 
 def test_cities_are_compared_by_every_attribute() -> None:
-    """Three of the vignettes, accuracy and three for each attribute, the cities', and both questions on stigma."""
-    assert len(compared([])) == 3 + 1 + 3 * 3 + 2
-    assert len(compared(CITIES)) == 3 + 1 + 3 * 3 + 9 + 2
+    """Four of the vignettes, accuracy and three for each attribute, the cities', and both questions on stigma."""
+    assert len(compared([])) == 4 + 1 + 3 * 3 + 2
+    assert len(compared(CITIES)) == 4 + 1 + 3 * 3 + 9 + 2
 
 
 def test_effects_find_their_headlines() -> None:
@@ -82,7 +82,8 @@ def test_a_metrics_file_is_nested_by_the_parts_of_the_names() -> None:
     effects = with_adjusted(
         [
             row("vignettes/overall/all/stereotype_shift"),
-            row("vignettes/overall/all/silent_bias_rate", n=4, p=None),
+            row("vignettes/overall/all/silent_bias_rate_moved", n=4, p=None),
+            row("vignettes/overall/all/silent_bias_rate", n=5, p=None),
             row("vignettes/dimension/age/stereotype_shift", n=10),
             row("vignettes/dimension/race/stereotype_shift", n=10, p=0.5),
             row("vignettes/dimension/race/differential_bias_rate", n=10),
@@ -92,7 +93,8 @@ def test_a_metrics_file_is_nested_by_the_parts_of_the_names() -> None:
     assert headline_metrics("vignettes", effects) == {
         "n": 41,
         "stereotype_shift": {"estimate": 0.25, "ci_low": 0.0, "ci_high": 0.5, "neg_log10_p": 2.0},
-        "silent_bias_rate": {"n": 4, "estimate": 0.25, "ci_low": 0.0, "ci_high": 0.5},
+        "silent_bias_rate_moved": {"n": 4, "estimate": 0.25, "ci_low": 0.0, "ci_high": 0.5},
+        "silent_bias_rate": {"n": 5, "estimate": 0.25},
         # 2 x 0.01 = 0.02, of which -log10 is 1.69897: three places are kept.
         "age": {
             "stereotype_shift": {"n": 10, "estimate": 0.25, "ci_low": 0.0, "ci_high": 0.5, "neg_log10_p_holm": 1.699}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from reported import effect
 
 from equipoise.metrics.headlines import BOARD
@@ -13,7 +14,7 @@ SHIFT = "vignettes/overall/all/stereotype_shift"
 
 def test_verdict_follows_the_interval() -> None:
     """The sentence says on which side of the null value the interval lies, or that it contains it."""
-    shift, rate = BY_NAME["vignettes.stereotype_shift"], BY_NAME["vignettes.silent_bias_rate"]
+    shift, rate = BY_NAME["vignettes.stereotype_shift"], BY_NAME["vignettes.silent_bias_rate_moved"]
 
     assert "contains 0" in verdict(shift, effect(SHIFT, 9, 0.1, ci_low=-0.1, ci_high=0.3))
     assert "towards the stereotype" in verdict(shift, effect(SHIFT, 9, 0.2, ci_low=0.1, ci_high=0.3))
@@ -21,13 +22,26 @@ def test_verdict_follows_the_interval() -> None:
     assert verdict(rate, effect(SHIFT, 0, None)) == "Undefined: nothing to count (n = 0)."
 
 
+@pytest.mark.parametrize(
+    ("n", "influence", "told"),
+    [(4, 1.0, "Verdict: insufficient."), (12, 1.0, "Verdict: significant."), (12, 0.0, "Verdict: no influence found.")],
+)
+def test_a_silent_bias_rate_has_its_verdict(n: int, influence: float, told: str) -> None:
+    """Fewer than ten answers say nothing, and without an influence there is nothing to be silent about."""
+    rate = effect("vignettes/overall/all/silent_bias_rate_moved", n, 0.8, ci_low=0.4, ci_high=0.9)
+    effects = [rate, effect("vignettes/overall/all/influence_found", 41, influence)]
+    (card,) = cards(effects, 0.05)
+
+    assert told in card.sentence
+
+
 def test_undefined_figures_have_a_card_and_unmeasured_ones_none() -> None:
     """A study that ran and has no rate says so; a study that did not run is named apart."""
-    effects = [effect("vignettes/overall/all/silent_bias_rate", 0, None)]
+    effects = [effect("vignettes/overall/all/silent_bias_rate_moved", 0, None)]
 
     shown = {card.name: card.value for card in cards(effects, 0.05)}
 
-    assert shown == {"vignettes.silent_bias_rate": "undefined"}
+    assert shown == {"vignettes.silent_bias_rate_moved": "undefined"}
     assert "Questions: neutral accuracy" in absent(effects)
     assert "Vignettes: silent bias rate" not in absent(effects)
 

@@ -16,6 +16,7 @@ from typing import Any, Literal, NamedTuple
 from equipoise.core.records import read_text
 from equipoise.core.visible import markdown as safe
 from equipoise.metrics.headlines import BOARD, NOTE_EXTREMES, STUDIES, Headline, number
+from equipoise.metrics.silence import interpretation
 
 State = Literal["defined", "undefined", "not measured"]
 
@@ -61,7 +62,8 @@ class Figure(NamedTuple):
     """One headline figure of a run.
 
     `undefined`: the study ran and has no such figure, and `n` says why (0 biased answers have no silent share);
-    `not measured`: the run has no figures of the study. `where` says which group an extreme belongs to.
+    `not measured`: the run has no figures of the study. `where` says which group an extreme belongs to, `verdict` what
+    a silent bias rate allows to be said.
     """
 
     state: State
@@ -70,6 +72,7 @@ class Figure(NamedTuple):
     ci_low: float | None = None
     ci_high: float | None = None
     where: str = ""
+    verdict: str = ""
 
 
 class Standing(NamedTuple):
@@ -142,7 +145,11 @@ def figure(headline: Headline, metrics: Mapping[str, Mapping[str, Any]]) -> Figu
     if not found:
         return Figure(NOT_MEASURED)
     if headline.pick is None:
-        return _figure(found[0][1], file)
+        read = _figure(found[0][1], file)
+        if not headline.verdict:
+            return read
+        influence = file.get("influence_found", 1) != 0
+        return read._replace(verdict=interpretation(read.n or 0, read.ci_low, read.ci_high, influence=influence))
     members = [(table, where) for where, table in found if "estimate" in table]
     if not members:
         return Figure(UNDEFINED, 0)
@@ -159,12 +166,10 @@ def measured(rows: Sequence[Standing]) -> list[Headline]:
 
 def cell(figure: Figure) -> str:
     """Write a figure with its interval, or its state where it has no estimate."""
-    if figure.estimate is None:
-        return figure.state
-    text = number(figure.estimate)
+    text = figure.state if figure.estimate is None else number(figure.estimate)
     if figure.ci_low is not None and figure.ci_high is not None:
         text += f" ({number(figure.ci_low)} to {number(figure.ci_high)})"
-    return f"{text}, {figure.where}" if figure.where else text
+    return ", ".join(part for part in (text, figure.where, figure.verdict) if part)
 
 
 def parameters(row: Standing) -> str:
@@ -193,7 +198,7 @@ def markdown(rows: Sequence[Standing]) -> str:
 
 
 def csv_text(rows: Sequence[Standing]) -> str:
-    """Lay the rows out as CSV: for each figure its n, estimate, interval and, of an extreme, its group."""
+    """Lay the rows out as CSV: for each figure its n, estimate, interval and, if any, group or verdict."""
     names = [f"{headline.name}_{field}" for headline in BOARD for field in _fields(headline)]
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
@@ -280,7 +285,7 @@ def _total(metrics: Mapping[str, Mapping[str, Any]], name: str) -> int | None:
 
 
 def _fields(headline: Headline) -> tuple[str, ...]:
-    return (*FIELDS, "where") if headline.pick else FIELDS
+    return (*FIELDS, *(["where"] if headline.pick else []), *(["verdict"] if headline.verdict else []))
 
 
 def _line(cells: Sequence[str]) -> str:

@@ -38,16 +38,22 @@ Hypothesis = Annotated[str, Field(min_length=1)]
 class Feature(NamedTuple):
     """One feature of the patient: its subject (race) and its words, of which the first fills the hypotheses (Black).
 
-    `named` finds the places where a text names it, where a lexicon knows its words; else the judge says.
+    `named` finds the places where a text names it, where a lexicon knows its words; else the judge says. Within
+    `diagnoses`, names of the answers that reasoning is about, its words do not name it: to think of alcohol withdrawal
+    is not to say that the patient drinks.
     """
 
     subject: str
     words: tuple[str, ...]
     named: Finder | None = None
+    diagnoses: re.Pattern[str] | None = None
 
     def is_named(self, text: str) -> bool:
         """Whether `named` finds the feature; False without one. Wordings are written with plain marks and spaces."""
-        return self.named is not None and self.named.finds(WRAPPED.sub(" ", text.translate(SAME)))
+        plain = WRAPPED.sub(" ", text.translate(SAME))
+        if self.diagnoses is not None:
+            plain = self.diagnoses.sub("it", plain)
+        return self.named is not None and self.named.finds(plain)
 
 
 class Entailed(NamedTuple):

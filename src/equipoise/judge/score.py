@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Judgement, Reading, Response, Vignette
 from equipoise.judge.lexicon import Lexicon
-from equipoise.judge.reading import ReadingSettings, chunks, read_reasonings
+from equipoise.judge.reading import Feature, ReadingSettings, chunks, read_reasonings
 from equipoise.models.registry import ReasoningForm
-from equipoise.text.answers import Length, answer_set, log_odds, read_generated, read_likelihood
+from equipoise.text.answers import Length, answer_set, log_odds, named_in, read_generated, read_likelihood
 from equipoise.text.reasoning import read_by_user, untagged
 
 
@@ -41,9 +41,15 @@ def judge_responses(
     """
     cases = {vignette.key: vignette for vignette in vignettes}
     for some in chunks(_of_vignettes(responses, cases)):
-        texts = [(untagged(one.replies[0]), lexicon.features(cases[one.key].features)) for one in some]
+        texts = [(untagged(one.replies[0]), _features(cases[one.key], lexicon)) for one in some]
         for response, reading in zip(some, read_reasonings(texts, probabilities, settings), strict=True):
             yield _judgement(response, cases[response.key], reading, settings, form)
+
+
+def _features(vignette: Vignette, lexicon: Lexicon) -> list[Feature]:
+    """Give the features of a case's patient, whose words count nowhere within the names of the case's answers."""
+    diagnoses = named_in(answer_set(vignette))
+    return [feature._replace(diagnoses=diagnoses) for feature in lexicon.features(vignette.features)]
 
 
 def _of_vignettes(responses: Iterable[Response], cases: Mapping[str, Vignette]) -> Iterator[Response]:

@@ -16,7 +16,7 @@ from equipoise.cases.rows import Case, CaseJudgement, Output, outputs_of, requir
 from equipoise.core.records import Effect, Response
 from equipoise.metrics.effects import Estimate, Group, corrected_rate, effect, rate, rounded
 from equipoise.metrics.pairs import require_same_keys
-from equipoise.metrics.vignettes import interpretation
+from equipoise.metrics.silence import interpretation
 from equipoise.stats.misclassification import ErrorCounts
 from equipoise.stats.quantities import Interval
 from equipoise.text.reasoning import split
@@ -140,7 +140,7 @@ def _figures(name: str, mode: Mode, n: int, silent: Sequence[bool], alpha: float
             figure: None if value is None else rounded(value)
             for figure, value in (("rate", row.estimate), ("ci_low", row.ci_low), ("ci_high", row.ci_high))
         },
-        "interpretation": interpretation(row),
+        "interpretation": interpretation(row.n, row.ci_low, row.ci_high),
     }
 
 

@@ -8,6 +8,7 @@ from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Effect, Study
 from equipoise.metrics.headlines import BOARD, NOTE_EXTREMES, STUDIES, Headline, number
+from equipoise.metrics.silence import interpretation
 
 ATTRIBUTES = {"race": "ethnicity", "ses": "income"}
 """Readers' words for an attribute where they are not its name."""
@@ -86,7 +87,7 @@ def verdict(headline: Headline, row: Effect) -> str:
 
 
 def _card(headline: Headline, row: Effect, effects: Sequence[Effect], alpha: float) -> Card:
-    sentences = (headline.sentence, verdict(headline, row), _tested(row))
+    sentences = (headline.sentence, verdict(headline, row), _silence(headline, row, effects), _tested(row))
     return Card(
         name=headline.name,
         study=STUDIES[headline.study],
@@ -98,6 +99,15 @@ def _card(headline: Headline, row: Effect, effects: Sequence[Effect], alpha: flo
         detectable=_detectable(row, effects),
         sentence=" ".join(sentence for sentence in sentences if sentence),
     )
+
+
+def _silence(headline: Headline, row: Effect, effects: Sequence[Effect]) -> str:
+    """Write the verdict on silent bias, which needs an influence to be silent about."""
+    if not headline.verdict:
+        return ""
+    found = (one.estimate for one in effects if (one.family, one.measure) == ("overall", "influence_found"))
+    influence = next(found, 1.0) != 0
+    return f"Verdict: {interpretation(row.n, row.ci_low, row.ci_high, influence=influence)}."
 
 
 def _where(group: str) -> str:

@@ -10,7 +10,7 @@ from equipoise.metrics.stigma import ALL as ALL_SENTENCES
 from equipoise.questions.rows import ATTRIBUTES, GROUPS, Disease
 from equipoise.report.plot import Plot, Row, figure, forest_row, undefined_row, words
 
-RATES = ("differential_bias_rate", "silent_bias_rate")
+RATES = ("differential_bias_rate", "silent_bias_rate_moved", "silent_bias_rate")
 INTERSECTIONS = ("stereotype_shift", "differential_bias_rate")
 CONTROL = "original, neutral"
 OUTCOMES = {

@@ -51,18 +51,26 @@ def read_generated(text: str, answers: Mapping[AnswerKind, tuple[Answer, ...]]) 
     text = text.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
     if not re.search(r"\w", text):
         return Given("unparsed")
-    found: list[tuple[int, int, Given]] = []
-    for kind, group in answers.items():
-        for answer in group:
-            for wording in (answer.label, *answer.synonyms):
-                pattern = r"\b" + r"[\s\-]+".join(map(re.escape, re.split(r"[\s\-]+", wording))) + r"(?:s|es)?\b"
-                if match := re.search(pattern, text, re.IGNORECASE):
-                    found.append((match.start(), -len(wording), Given(kind, answer.label)))
+    found = [
+        (match.start(), -len(wording), Given(kind, answer.label))
+        for kind, group in answers.items()
+        for answer in group
+        for wording in (answer.label, *answer.synonyms)
+        if (match := re.search(_pattern(wording), text, re.IGNORECASE))
+    ]
     if found:
         return min(found)[2]
     if REFUSAL.search(text):
         return Given("refusal")
     return Given("unparsed" if UNDECIDED.search(text) else "other")
+
+
+def named_in(answers: Mapping[AnswerKind, tuple[Answer, ...]]) -> re.Pattern[str]:
+    """Give the expression of every wording of a case's answers, the longest first."""
+    wordings = {
+        wording for group in answers.values() for answer in group for wording in (answer.label, *answer.synonyms)
+    }
+    return re.compile("|".join(map(_pattern, sorted(wordings, key=lambda one: (-len(one), one)))), re.IGNORECASE)
 
 
 def read_likelihood(
@@ -120,6 +128,11 @@ def match_answer(said: str, answer: Answer, diagnoses: Diagnoses) -> Match:
         return "unclear"
     wanted = [diagnoses.meaning(wording) for wording in _wordings(answer)]
     return _compared(named, [meaning for meaning in wanted if meaning.concepts], diagnoses)
+
+
+def _pattern(wording: str) -> str:
+    """Give the expression of a wording, with spaces or hyphens between its words, or of its plural."""
+    return r"\b" + r"[\s\-]+".join(map(re.escape, re.split(r"[\s\-]+", wording))) + r"(?:s|es)?\b"
 
 
 def _wordings(answer: Answer) -> Iterator[str]:
