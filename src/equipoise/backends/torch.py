@@ -19,6 +19,7 @@ from equipoise.backends.conversation import Chat, Likelihood, Turn, Turned, comm
 from equipoise.backends.scoring import penalise
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Prompt, Response
+from equipoise.models.adapter import merge
 from equipoise.models.registry import TorchEntry
 from equipoise.models.weights import Weights, loading
 
@@ -166,7 +167,7 @@ def _load(weights: Weights, entry: TorchEntry) -> Any:  # noqa: ANN401  (transfo
     _require_devices(entry)
     arguments = weights.arguments or {"use_safetensors": True}
     with loading(weights.folder), _enough_memory(entry):
-        return AutoModelForCausalLM.from_pretrained(
+        model = AutoModelForCausalLM.from_pretrained(
             weights.folder,
             dtype=getattr(torch, entry.dtype),
             device_map=entry.device_map,
@@ -175,6 +176,9 @@ def _load(weights: Weights, entry: TorchEntry) -> Any:  # noqa: ANN401  (transfo
             local_files_only=True,
             **arguments,
         ).eval()
+    if weights.adapter:
+        merge(model, weights.adapter)
+    return model
 
 
 def _require_devices(entry: TorchEntry) -> None:

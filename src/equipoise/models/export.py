@@ -28,6 +28,7 @@ from equipoise.core import cache
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import DECIMALS, Fidelity, Frozen, Manifest, digest, read_one, sha256, write_json
 from equipoise.core.yamlfile import load_yaml
+from equipoise.models.adapter import merge
 from equipoise.models.engine import GRAPH, Engine, provider
 from equipoise.models.fusion import ELSEWHERE, fuse_attention, obstacle
 from equipoise.models.readiness import DISK_COPIES, FP32
@@ -203,6 +204,8 @@ def _load(weights: Weights, max_length: int) -> tuple[PreTrainedModel, PreTraine
         tokenizer = AutoTokenizer.from_pretrained(weights.folder, **safe)
         safe |= {} if weights.gguf else {"use_safetensors": True}
         model = AutoModelForCausalLM.from_pretrained(weights.folder, dtype=torch.float32, **safe).eval()
+    if weights.adapter:
+        merge(model, weights.adapter)
     rotary = hasattr(getattr(model, "model", None), "rotary_emb")
     if found := obstacle(model.config, max_length) if rotary else "has no rotary attention to fuse":
         raise EquipoiseError(f"{weights.folder}: a {model.config.model_type} model {found}: {ELSEWHERE}")

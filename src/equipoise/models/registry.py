@@ -99,6 +99,13 @@ class Generation(Frozen):
     answer_tokens: Count
 
 
+class Adapter(Frozen):
+    """A low-rank adapter of the repository, merged into the weights (`equipoise.models.adapter`), with its sha256."""
+
+    file: str
+    sha256: Sha256
+
+
 class Attention(Frozen):
     """The sizes that decide how much memory a token's keys and values take."""
 
@@ -178,6 +185,7 @@ class OnnxEntry(WeightsEntry):
     """
 
     backend: Literal["onnx"]
+    adapter: Adapter | None = None
     fidelity: Annotated[float, Field(gt=0, le=1)] = 0.99
 
 
@@ -189,6 +197,13 @@ class TorchEntry(WeightsEntry):
     dtype: Literal["bfloat16", "float16", "float32"] = "bfloat16"
     device_map: str = "auto"
     bits: Literal[4, 8] | None = None
+    adapter: Adapter | None = None
+
+    @model_validator(mode="after")
+    def _merges_into_whole_weights(self) -> Self:
+        if self.adapter is not None and self.bits is not None:
+            raise ValueError("an adapter is not merged into quantised weights: leave bits or adapter out")
+        return self
 
 
 class VllmEntry(WeightsEntry):

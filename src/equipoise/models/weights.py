@@ -6,7 +6,7 @@ which must be there, and which are hashed.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,8 +21,10 @@ from equipoise.models.registry import (
     LocalSource,
     MaskedEntry,
     ModelHubSource,
+    OnnxEntry,
     PypiSource,
     ReplayEntry,
+    TorchEntry,
     WeightsEntry,
 )
 
@@ -33,13 +35,17 @@ PIN = "run `equipoise models pin NAME`, which writes its commit there"
 
 @dataclass(frozen=True)
 class Weights:
-    """Verified weights: the folder to load from, `gguf` where it is one GGUF file, and the sha256 of each file."""
+    """Verified weights: the folder to load from, `gguf` where it is one GGUF file, and the sha256 of each file.
+
+    `adapter` is to be merged into them once they are loaded; it is one of the files.
+    """
 
     folder: Path
     gguf: str | None
     repo: str
     revision: str
     files: dict[str, str]
+    adapter: Path | None = None
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -68,11 +74,20 @@ def _layout(entry: WeightsEntry | JudgeEntry | MaskedEntry) -> _Layout:
 
 
 def locate(entry: WeightsEntry | JudgeEntry | MaskedEntry, root: Path) -> Weights:
-    """Find the weights of a registry entry, fetched from the hub if need be, and verify them.
+    """Find the weights of a registry entry, fetched from the hub if need be, and its adapter, and verify them.
 
     Raises:
         EquipoiseError: they are missing, altered or out of reach; the message names them and the fix.
     """
+    weights = _located(entry, root)
+    if not isinstance(entry, OnnxEntry | TorchEntry) or not (adapter := entry.adapter):
+        return weights
+    fix = "restore the file, or correct adapter.file and adapter.sha256 in the registry entry"
+    path = verified(root / adapter.file, adapter.sha256, "adapter", fix)
+    return replace(weights, adapter=path, files=weights.files | {adapter.file: adapter.sha256})
+
+
+def _located(entry: WeightsEntry | JudgeEntry | MaskedEntry, root: Path) -> Weights:
     layout = _layout(entry)
     match entry.source:
         case PypiSource() as source:

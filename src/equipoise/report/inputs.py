@@ -117,7 +117,12 @@ def model_inputs(manifest: Manifest, entry: AnyEntry) -> list[Input]:
         return saved
     if not manifest.weights:
         return [Input(manifest.revision, title, manifest.licence, manifest.repo, None)]
-    return [Input(name, title, manifest.licence, source, found) for name, found in sorted(manifest.weights.items())]
+    adapter = getattr(entry, "adapter", None)
+    sources = {adapter.file: "registry entry"} if adapter else {}
+    return [
+        Input(name, title, manifest.licence, sources.get(name, source), found)
+        for name, found in sorted(manifest.weights.items())
+    ]
 
 
 def weights_inputs(title: str, entry: JudgeEntry | MaskedEntry) -> list[Input]:
