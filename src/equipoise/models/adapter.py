@@ -39,7 +39,7 @@ def merge(model: PreTrainedModel, path: Path) -> None:
         if not isinstance(layer, torch.nn.Linear):
             raise EquipoiseError(f"{path}: {name} is no linear layer of the model: {FIX}")
         if (down := tensors.get(name + DOWN)) is None or (up := tensors.get(name + UP)) is None:
-            raise EquipoiseError(f"{path}: {name} lacks {DOWN[1:]} or {UP[1:]}: write the adapter again")
+            raise EquipoiseError(f"{path}: {name} lacks {DOWN[1:]} or {UP[1:]}: write it again")
         rank, weight = len(down), layer.weight
         if down.shape != (rank, weight.shape[1]) or up.shape != (weight.shape[0], rank):
             found = f"A {tuple(down.shape)} and B {tuple(up.shape)} do not fit its weight {tuple(weight.shape)}"
