@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 import talks
 from equipoise.core.errors import EquipoiseError
+from equipoise.vignettes.profiles import samples_of
 
 if TYPE_CHECKING:
     from conftest import Exported
@@ -91,6 +93,20 @@ def test_a_shared_stem_changes_no_bit(tiny_model: Exported) -> None:
             together = {response.key: response for response in backend.answer(prompts)}
 
         assert together == apart
+
+
+def test_samples_depend_on_their_words_and_numbers_alone(tiny_model: Exported) -> None:
+    """Samples of a prompt differ, and each is the same, to the last bit, in a batch of any size and in any order."""
+    generation = tiny_model.entry.generation.model_copy(update={"temperature": 1.5, "top_p": 0.95, "samples": 4})
+    sampled = replace(tiny_model, entry=tiny_model.entry.model_copy(update={"generation": generation}))
+    prompts = [sample for asked in PROMPTS[:3] for sample in samples_of(asked, 4)]
+    answers = []
+    for batch_size, some in ((1, prompts), (3, prompts[::-1]), (16, prompts)):
+        with sampled.open(batch_size=batch_size) as backend:
+            answers.append({response.key: response for response in backend.answer(some)})
+
+    assert answers[0] == answers[1] == answers[2]
+    assert len({response.replies for response in answers[0].values()}) == 12
 
 
 def test_a_prompt_longer_than_the_model_takes_is_named(tiny_model: Exported) -> None:

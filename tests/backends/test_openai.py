@@ -24,6 +24,7 @@ from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Response
 from equipoise.models.export import describe
+from equipoise.vignettes.profiles import samples_of
 from servers import KEY, Fault, FaultyServer, ask, entry, run
 
 if TYPE_CHECKING:
@@ -331,6 +332,26 @@ def test_the_words_that_a_reply_begins_with_are_taken_off() -> None:
     assert without_prefix(server.Reply(text=later), begun).text == later
     assert without_prefix(server.Reply(text="Pneumonia."), prompt("a")).text == "Pneumonia."
     assert whole_text(server.Reply(text=" Pneumonia.\n")) == "Pneumonia."
+
+
+def test_each_sample_is_asked_with_a_seed_of_its_own() -> None:
+    """The entry's seed and the sample's number, at the entry's temperature, in requests of their own."""
+    generation = {"reasoning_tokens": 5, "answer_tokens": 5, "samples": 3}
+    asked = samples_of(prompt("a", "Why?"), 3)
+    with FaultyServer() as api:
+        found = ask(entry(api.url, seed=5, temperature=0.7, generation=generation), asked)
+
+    assert sorted(found) == ["a", "a#1", "a#2"]
+    assert sorted((body["seed"], body["temperature"]) for body, _ in api.requests) == [(5, 0.7), (6, 0.7), (7, 0.7)]
+
+
+def test_a_servers_temperature_is_the_entrys() -> None:
+    """One under `generation` would not be sent, and at 0 all samples are alike."""
+    limits = {"reasoning_tokens": 5, "answer_tokens": 5}
+    with pytest.raises(ValueError, match="temperature and top_p are not sent to a server"):
+        entry("http://x", generation=limits | {"temperature": 0.7})
+    with pytest.raises(ValueError, match="greedy replies are all alike"):
+        entry("http://x", temperature=0, generation=limits | {"samples": 2})
 
 
 def test_an_answer_in_one_sentence_ends_with_it() -> None:

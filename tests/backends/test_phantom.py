@@ -19,6 +19,7 @@ from equipoise.models.registry import FOLDER, PhantomEntry, load_entry, names
 from equipoise.text.answers import read_generated
 from equipoise.text.letters import read_letter
 from equipoise.text.sentences import windows
+from equipoise.vignettes.profiles import samples_of
 
 ROOT = Path(__file__).parents[2]
 BANK = ROOT / "data/phantoms/reasoning.yaml"
@@ -299,3 +300,24 @@ def test_the_bank_shares_no_sentence_with_the_judges_training() -> None:
 
     assert len(trained) > 500
     assert not sentences_of(yaml.safe_load(BANK.read_text("utf-8"))) & trained
+
+
+def test_a_phantom_is_sampled_from_its_utilities() -> None:
+    """At temperature 1 the share of samples that give an answer is its probability, and likelihoods are the same."""
+    limits = {"reasoning_tokens": 1, "answer_tokens": 1}
+    given = entry(spread=0.5, generation=limits | {"temperature": 1.0, "samples": N})
+    prompt, fact = case(1, marginalised=False)
+    rows = asked(given, [(sample, fact) for sample in samples_of(prompt, N)])
+    counts = Counter(response.replies[-1].removesuffix(".") for response in rows)
+
+    assert len({tuple(sorted(response.log_likelihood.items())) for response in rows}) == 1
+    for answer, total in totals(rows[0]).items():
+        low, high = binom.interval(0.9999, N, math.exp(total))
+        assert low <= counts[answer] <= high
+
+
+def test_greedy_samples_of_a_phantom_are_its_reply() -> None:
+    """Nothing is drawn at temperature 0."""
+    (found,) = asked(entry(), [case(1, marginalised=True)])
+
+    assert found.replies[-1].removesuffix(".") == max(totals(found), key=lambda answer: totals(found)[answer])

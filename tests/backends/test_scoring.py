@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 import builders
 import tiny
 from equipoise.backends.conversation import Chat, Turn
-from equipoise.backends.scoring import log_softmax, penalise, score_all, shares
+from equipoise.backends.scoring import choose, log_softmax, penalise, score_all, shares
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Prompt
-from equipoise.models.registry import OnnxEntry
+from equipoise.models.registry import Generation, OnnxEntry
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -185,6 +185,38 @@ def test_penalty_divides_positive_and_multiplies_negative_scores() -> None:
 
     # 2 / 1.25 = 1.6; -2 x 1.25 = -2.5; token 2 was not seen.
     assert pytest.approx(penalise(logits, [0, 1, 1], 1.25).tolist()) == [1.6, -2.5, 1.0]
+
+
+def test_tokens_are_drawn_in_proportion() -> None:
+    """Above a temperature of 0, shares of 20,000 draws are the softmax of the logits over it."""
+    logits = np.array([1.0, 0.0, 2.0, -1.0], np.float32)
+    generation = Generation(temperature=0.5, reasoning_tokens=1, answer_tokens=1)
+    rng = np.random.default_rng(0)
+    counts = np.bincount([choose(logits, generation, rng) for _ in range(20_000)], minlength=4)
+
+    # Softmax of 2, 0, 4 and -2.
+    expected = np.exp([2, 0, 4, -2]) / np.exp([2, 0, 4, -2]).sum()
+    # Chi-square with 3 degrees of freedom: above 16.3 with probability 0.001.
+    assert float(((counts - 20_000 * expected) ** 2 / (20_000 * expected)).sum()) < 16.3
+
+
+@pytest.mark.parametrize(("top_p", "drawn"), [(0.5, {2}), (0.7, {2, 0}), (0.95, {2, 0, 1}), (1.0, {2, 0, 1, 3})])
+def test_only_the_likeliest_tokens_are_drawn(top_p: float, drawn: set[int]) -> None:
+    """As many as add up to top_p: 0.64, 0.24, 0.09 and 0.03 in order."""
+    logits = np.array([1.0, 0.0, 2.0, -1.0], np.float32)
+    generation = Generation(temperature=1.0, top_p=top_p, reasoning_tokens=1, answer_tokens=1)
+    rng = np.random.default_rng(0)
+
+    assert {choose(logits, generation, rng) for _ in range(2_000)} == drawn
+
+
+def test_at_temperature_zero_the_likeliest_token_is_taken() -> None:
+    """No number is drawn."""
+    rng = np.random.default_rng(0)
+    greedy = Generation(reasoning_tokens=1, answer_tokens=1)
+
+    assert choose(np.array([0.0, 3.0, 3.0], np.float32), greedy, rng) == 1
+    assert rng.random() == np.random.default_rng(0).random()
 
 
 def test_log_softmax_of_equal_scores_is_the_log_of_their_share() -> None:

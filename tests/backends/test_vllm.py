@@ -18,6 +18,7 @@ from equipoise.backends.vllm import Replicas, VllmBackend, open_vllm
 from equipoise.core.errors import EquipoiseError
 from equipoise.models import export, registry, weights
 from equipoise.models.registry import VllmEntry
+from equipoise.vignettes.profiles import samples_of
 from fakes import Copy
 
 if TYPE_CHECKING:
@@ -110,6 +111,27 @@ def test_letters_are_read_from_one_request(
         assert next(opened._ids) == str(requests)
     assert response.log_likelihood == pytest.approx(expected.log_likelihood, abs=1e-4)
     assert response.candidate_tokens == dict.fromkeys("ABCD", 1)
+
+
+@pytest.mark.usefixtures("gpus")
+def test_a_sampled_reply_has_a_seed_of_its_own(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Temperature, top_p and a seed for each turn of each sample are sent with replies, and not with candidates."""
+    from vllm import sampling_params
+
+    sent: list[sampling_params.SamplingParams] = []
+
+    def noted(**settings: Any) -> sampling_params.SamplingParams:
+        sent.append(sampling_params.SamplingParams(**settings))
+        return sent[-1]
+
+    monkeypatch.setattr("vllm.SamplingParams", noted)
+    drawn = {"temperature": 0.7, "top_p": 0.9, "samples": 2, "reasoning_tokens": 12, "answer_tokens": 6}
+    answers(root, samples_of(talks.PROMPTS[0], 2), generation=drawn)
+
+    replies = [one for one in sent if one.stop_token_ids is not None]
+    assert {(one.temperature, one.top_p) for one in replies} == {(0.7, 0.9)}
+    assert len({one.seed for one in replies}) == len(replies) == 4
+    assert {(one.temperature, one.seed) for one in sent if one.stop_token_ids is None} == {(0.0, None)}
 
 
 @pytest.mark.usefixtures("gpus")

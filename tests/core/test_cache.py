@@ -96,6 +96,7 @@ def test_a_question_depends_on_all_else() -> None:
             {"turns": ("two", "one")},
             {"candidates": ("x",)},
             {"sentence": True},
+            {"sample": 1},
         )
     ]
     manifests = [
@@ -108,7 +109,13 @@ def test_a_question_depends_on_all_else() -> None:
     ]
     generations = [
         GENERATION.model_copy(update=change)
-        for change in ({"repetition_penalty": 1.1}, {"reasoning_tokens": 9}, {"answer_tokens": 5})
+        for change in (
+            {"repetition_penalty": 1.1},
+            {"reasoning_tokens": 9},
+            {"answer_tokens": 5},
+            {"temperature": 0.5},
+            {"top_p": 0.5},
+        )
     ]
     keys = {
         response_key(PROMPT, MANIFEST, GENERATION),
@@ -117,17 +124,19 @@ def test_a_question_depends_on_all_else() -> None:
         *(response_key(PROMPT, MANIFEST, generation) for generation in generations),
     }
 
-    # The first, and 6 + 3 + 3 others.
-    assert len(keys) == 13
+    # The first, and 7 + 3 + 5 others.
+    assert len(keys) == 16
 
 
 def test_settings_that_a_prompt_does_not_use_leave_its_question() -> None:
-    """Nothing is written after letters alone; an answer with a limit of its own does not have the model's."""
+    """What is not written, a limit that the prompt has itself, and the number of samples are no part of it."""
     scored = PROMPT.model_copy(update={"turns": ("one",), "reply": False})
     limited = PROMPT.model_copy(update={"limit": 3})
+    more = GENERATION.model_copy(update={"samples": 8})
     longer = GENERATION.model_copy(update={"answer_tokens": 5})
     other = GENERATION.model_copy(update={"reasoning_tokens": 9, "repetition_penalty": 1.1})
 
+    assert response_key(PROMPT, MANIFEST, more) == response_key(PROMPT, MANIFEST, GENERATION)
     assert response_key(scored, MANIFEST, other) == response_key(scored, MANIFEST, GENERATION)
     assert response_key(limited, MANIFEST, longer) == response_key(limited, MANIFEST, GENERATION)
     assert response_key(limited, MANIFEST, other) != response_key(limited, MANIFEST, GENERATION)

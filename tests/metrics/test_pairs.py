@@ -142,3 +142,25 @@ def test_a_shift_needs_both_log_odds(study: Callable[..., Rows], case: Callable[
 
     # In floats 0.3 - 0.1 is 0.19999999999999998.
     assert (known.shift, unknown.shift) == (0.2, None)
+
+
+def test_each_sample_is_a_pair_of_its_own(study: Callable[..., Rows], case: Callable[..., Any]) -> None:
+    """The first keeps the pair's key; the arms of one sample stand together, and share their story with the others."""
+    vignettes, judgements = study([case(), case()])
+    second = [
+        one.model_copy(update={"key": f"{one.key}#1", "answer": "stereotyped"})
+        for one in judgements
+        if one.key.endswith("marginalised")
+    ]
+    second += [one.model_copy(update={"key": f"{one.key}#1"}) for one in judgements if one.key.endswith("privileged")]
+    pairs = pair_up(vignettes, [*second, *judgements])
+
+    assert [(pair.key, pair.differential) for pair in pairs] == [
+        ("pair000", False),
+        ("pair000#1", True),
+        ("pair001", False),
+        ("pair001#1", True),
+    ]
+    assert pairs[0].story == pairs[1].story
+    with pytest.raises(EquipoiseError, match="keys with a vignette but no judgement: pair001/privileged#1;"):
+        pair_up(vignettes, [*second[:-1], *judgements])

@@ -77,6 +77,11 @@ def test_an_empty_registry_says_so(tmp_path: Path) -> None:
         ("max_length: 1024", "max_length: 8", "max_length: Input should be greater than or equal to 64"),
         ("fidelity: 0.99", "fidelity: 1.5", "fidelity: Input should be less than or equal to 1"),
         ("answer_tokens: 24", "answer_tokens: 0", r"generation\.answer_tokens: Input should be greater"),
+        (
+            "answer_tokens: 24",
+            "answer_tokens: 24, samples: 8",
+            r"\(row\): Value error, generation.samples: greedy replies",
+        ),
         ("backend: onnx", "backend: gpt", "backend: it must be one of onnx, torch, vllm, openai, replay"),
         ("backend: onnx", "backend: [onnx]", "backend: it must be one of"),
         ("parameters: 1B", "parameters: 1 billion", "parameters: String should match pattern"),

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 import builders
 from equipoise.core.records import Answer, Prompt, Vignette
-from equipoise.vignettes.profiles import Build, vignette_prompt
+from equipoise.vignettes.profiles import Build, samples_of, vignette_prompt
 
 BUILD = Build(
     profile="core",
@@ -63,3 +63,14 @@ def test_other_braces_of_the_question_are_kept() -> None:
     build = BUILD.model_copy(update={"reason": 'Reply {"why": ...} about: {case}'})
 
     assert vignette_prompt(vignette("Pain."), build).turns[0] == 'Reply {"why": ...} about: Pain.'
+
+
+def test_samples_share_all_but_their_numbers() -> None:
+    """One is the prompt itself; of several each has a key of its own, and the first turn is read once for all."""
+    asked = vignette_prompt(vignette(), BUILD)
+
+    assert samples_of(asked, 1) == [asked]
+    assert [(one.key, one.sample, one.lead) for one in samples_of(asked, 2)] == [
+        ("pair/marginalised", 0, asked.turns[0]),
+        ("pair/marginalised#1", 1, asked.turns[0]),
+    ]

@@ -11,7 +11,7 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Prompt, Response
+from equipoise.core.records import Prompt, Response, digest
 from equipoise.models.registry import WeightsEntry
 from equipoise.text.sentences import first_sentence
 
@@ -43,6 +43,7 @@ class Turn(NamedTuple):
     prompts begin with too, ascending: at least what precedes the user's words. Each is read up to in a step of its own.
     Each of `candidates` is scored after `tokens`. `limit` is the most tokens of the reply; 0 asks for none. `ended`
     says of a reply whether nothing of it is wanted after its last token; what a backend writes beyond that is left out.
+    Draws are seeded with `seed`, which depends on the prompt's words and the number of its sample alone.
     """
 
     tokens: list[int]
@@ -50,6 +51,7 @@ class Turn(NamedTuple):
     stems: tuple[int, ...]
     candidates: dict[str, Encoded]
     limit: int
+    seed: int = 0
     ended: Callable[[Sequence[int]], bool] = lambda _: False
 
 
@@ -123,7 +125,8 @@ class Chat:
             candidates[candidate] = Encoded(joined, common_length(ids, joined))
         limit = self._limit(prompt, last=last, begun=begun)
         self._check_length(prompt, max([len(ids) + limit, *(len(encoded.tokens) for encoded in candidates.values())]))
-        turn = Turn(ids, first, self._stems(prompt, text, ids) if first else (), candidates, limit)
+        seed = draw_seed(prompt, len(messages))
+        turn = Turn(ids, first, self._stems(prompt, text, ids) if first else (), candidates, limit, seed)
         # Thinking that is not begun for the model is not its answer.
         whole = not last or not prompt.sentence or (self._entry.thinks and not begun)
         return turn if whole else turn._replace(ended=self._has_sentence)
@@ -206,6 +209,14 @@ class Chat:
                 f"prompt {prompt.key!r} needs {needed} tokens with its reply, and the model's registry entry allows "
                 f"{self._entry.max_length}: raise max_length there or shorten the prompt"
             )
+
+
+def draw_seed(prompt: Prompt, said: int) -> int:
+    """Seed of the draws of a reply, of 63 bits: what a prompt's words, its sample's number and what was said determine.
+
+    The prompt's key is no part of it: the same words asked in two cases have one answer in the cache.
+    """
+    return int(digest([prompt.system, prompt.turns, prompt.prefix, prompt.sample, said])[:16], 16) >> 1
 
 
 def common_length(first: Iterable[object], second: Iterable[object]) -> int:

@@ -1,4 +1,4 @@
-"""The ONNX Runtime backend: conversations answered side by side, greedily, with candidate likelihoods."""
+"""The ONNX Runtime backend: conversations answered side by side, with candidate likelihoods."""
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from equipoise.backends.base import Backend
 from equipoise.backends.conversation import Chat, Turn, Turned, answered, held
-from equipoise.backends.scoring import Row, Rows, candidate_likelihoods, penalise, score_all
+from equipoise.backends.scoring import Row, Rows, candidate_likelihoods, choose, penalise, score_all
 from equipoise.core.records import Prompt, Response
 from equipoise.models.engine import Engine, cores
 from equipoise.models.registry import WeightsEntry
@@ -121,11 +121,12 @@ class OnnxBackend(Backend):
         return turn
 
     def _take(self, turn: Turn, row: Row, reader: Rows) -> Generator[int, NDArray[np.float32], Turned]:
-        """Read a turn, score its candidates, and reply to it greedily."""
+        """Read a turn, score its candidates, and reply to it."""
         likelihoods, logits = reader.read(turn, row)
+        generation, rng = self._entry.generation, np.random.default_rng(turn.seed)
         reply: list[int] = []
         while len(reply) < turn.limit and not turn.ended(reply):
-            token = int(penalise(logits, row.tokens, self._entry.generation.repetition_penalty).argmax())
+            token = choose(penalise(logits, row.tokens, generation.repetition_penalty), generation, rng)
             if token in self._chat.stops:
                 break
             reply.append(token)

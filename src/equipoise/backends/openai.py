@@ -192,8 +192,8 @@ class Server:
         if isinstance(response.stream, httpx2.AsyncByteStream):
             response.stream = _Bounded(response.stream)
 
-    async def reply(self, messages: list[Message], limit: int) -> Reply:
-        """Ask for the next message of a conversation, of at most `limit` tokens.
+    async def reply(self, messages: list[Message], limit: int, sample: int = 0) -> Reply:
+        """Ask for the next message of a conversation, of at most `limit` tokens; each `sample` has a seed of its own.
 
         Raises:
             UnansweredError: Every attempt met a fault that may pass, or the reply is too long.
@@ -204,7 +204,7 @@ class Server:
             wait = min(FIRST_WAIT * 2.0**attempt, LONGEST_WAIT) * random.uniform(1, 1.25)  # noqa: S311  (no secret)
             try:
                 async with asyncio.timeout(self._entry.timeout):
-                    return self._read(*await self._attempt(messages, limit))
+                    return self._read(*await self._attempt(messages, limit, sample))
             except UnansweredError as error:
                 raise UnansweredError(f"{self._where}: {error}") from None
             except EquipoiseError:
@@ -226,12 +226,15 @@ class Server:
                 await self._pause(wait)
         raise UnansweredError(f"{self._where}: {self._entry.attempts} attempts, the last of them met: {reason}")
 
-    async def _attempt(self, messages: list[Message], limit: int) -> tuple[_Message, str, str | None, _Usage | None]:
+    async def _attempt(
+        self, messages: list[Message], limit: int, sample: int
+    ) -> tuple[_Message, str, str | None, _Usage | None]:
         """Send a request; give the message, why it ended, the model that the server names, and its count of tokens."""
         request: dict[str, Any] = {"model": self._entry.model, "messages": messages, self._entry.limit: limit}
-        for option in ("temperature", "seed"):
-            if (value := getattr(self._entry, option)) is not None:
-                request[option] = value
+        if self._entry.temperature is not None:
+            request["temperature"] = self._entry.temperature
+        if self._entry.seed is not None:
+            request["seed"] = self._entry.seed + sample
         if self._entry.extra_body:
             request["extra_body"] = self._entry.extra_body
         if self._entry.stream:
@@ -456,12 +459,12 @@ class ApiBackend(Backend):
     async def _reply(self, prompt: Prompt, messages: list[Message], limit: int) -> Reply:
         """Ask for the next message of a prompt's conversation, unless the cache holds it from an interrupted run."""
         if self._turns is None:
-            return await self._server.reply(messages, limit)
+            return await self._server.reply(messages, limit, prompt.sample)
         asked = prompt.model_dump(mode="json", exclude={"key", "study"})
         server = [self._entry.base_url, self._entry.model, self._entry.settings]
         key = digest([TURN, server, asked, messages, limit])
         if (reply := self._turns.find(key)) is None:
-            reply = await self._server.reply(messages, limit)
+            reply = await self._server.reply(messages, limit, prompt.sample)
             self._turns.keep({key: reply})
         return reply
 

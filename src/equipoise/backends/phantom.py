@@ -10,7 +10,8 @@ plant a share `ability` of questions is answered rightly; of the other answers o
 Both arms of a pair are about the same question. The planted terms are the fields of
 `equipoise.models.registry.PhantomEntry`.
 
-Replies, likelihoods and letters come from the same utilities: a reply gives the likeliest answer. An answer is
+Replies, likelihoods and letters come from the same utilities: a reply gives the likeliest answer, or, at a temperature
+above 0, one that is drawn from all of them. An answer is
 influenced if it would be another one without the shift. Every random number is drawn from a digest of the seed and of
 what it belongs to, so that a response depends on its prompt alone.
 """
@@ -27,7 +28,7 @@ from pydantic import Field, RootModel
 
 from equipoise.backends.base import Backend
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Frozen, Prompt, Response, Row
+from equipoise.core.records import Frozen, Prompt, Response, Row, sampled, unsampled
 from equipoise.core.yamlfile import load_yaml
 from equipoise.models.registry import PhantomEntry
 
@@ -94,7 +95,7 @@ class PhantomBackend(Backend):
             "openr1": self._counsel,
         }
         for prompt in prompts:
-            fact = self._facts.get(prompt.key)
+            fact = self._facts.get(unsampled(prompt.key) if prompt.sample else prompt.key)
             if fact is None:
                 message = f"prompt {prompt.key!r}: a phantom knows nothing of it: run `dvc repro build@{prompt.study}`"
                 raise EquipoiseError(message)
@@ -107,7 +108,8 @@ class PhantomBackend(Backend):
         if fact.marginalised:
             planted[fact.stereotyped] += self._entry.shift_of(fact.dimensions)
         told = self._utilities(prompt, fact, prompt.candidates, planted)
-        given, without = (prompt.candidates[int(values.argmax())] for values in (told, plain))
+        drawn = self._drawn(prompt, prompt.candidates)
+        given, without = (prompt.candidates[int((values + drawn).argmax())] for values in (told, plain))
         reasoning = self._reason(prompt, fact, given, without)
         if self._entry.thinks:
             reasoning = f"<think>{reasoning}</think>"
@@ -124,7 +126,7 @@ class PhantomBackend(Backend):
         planted[fact.right] += {"favourable": 1, "unfavourable": -1, None: 0}[fact.direction] * self._entry.background
         by_answer = dict(zip(letters, self._utilities(prompt, fact, letters, planted), strict=True))
         utilities = np.array([by_answer[answer] for answer in fact.answers])
-        letter = letters[int(utilities.argmax())]
+        letter = letters[int((utilities + self._drawn(prompt, letters)).argmax())]
         return self._response(prompt, (self._reply(prompt, f"The answer is {letter}."),), utilities)
 
     def _complete(self, prompt: Prompt, fact: Fact) -> Response:
@@ -162,9 +164,16 @@ class PhantomBackend(Backend):
             ]
         )
 
+    def _drawn(self, prompt: Prompt, answers: Sequence[str]) -> Array:
+        """Draw what makes the best answer one from the softmax of the utilities over the temperature (Gumbel noise)."""
+        temperature = self._entry.generation.temperature
+        words = (*prompt.turns, str(prompt.sample))
+        uniform = [self._uniform("draw", *words, answer) or 0.5 / 2**56 for answer in answers]
+        return -temperature * np.log(-np.log(uniform))
+
     def _reason(self, prompt: Prompt, fact: Fact, given: str, without: str) -> str:
         """Write the reasoning: an opening, what it does with the feature, and the answer that it leads to."""
-        words = prompt.turns[0]
+        words = sampled(prompt.turns[0], prompt.sample)
         style = self._styles[int(self._uniform("style", words) * len(self._styles))]
         influenced = given != without
         chance = self._uniform("admits", words)
@@ -192,7 +201,7 @@ class PhantomBackend(Backend):
 
     def _reply(self, prompt: Prompt, text: str) -> str:
         """Give a reply, unless it is refused or cannot be read."""
-        chance = self._uniform("reply", *prompt.turns)
+        chance = self._uniform("reply", *prompt.turns[:-1], sampled(prompt.turns[-1], prompt.sample))
         if chance < self._entry.refusals:
             return REFUSED
         return UNPARSABLE if chance < self._entry.refusals + self._entry.unparsable else text

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from equipoise.backends.conversation import Chat, Encoded, Likelihood, Turn, Turned, common_length, held
 from equipoise.core.records import Prompt, Response
 from equipoise.models.engine import Engine, Kept
+from equipoise.models.registry import Generation
 
 LEAST = 4
 """Prompts of one stem for which computing it once pays."""
@@ -38,6 +39,23 @@ def penalise(logits: NDArray[np.float32], seen: Sequence[int], penalty: float) -
     result = logits.copy()
     result[where] = np.where(scores > 0, scores / np.float32(penalty), scores * np.float32(penalty))
     return result
+
+
+def choose(logits: NDArray[np.float32], generation: Generation, rng: np.random.Generator) -> int:
+    """Choose the next token: the likeliest, or at a temperature above 0 one that is drawn.
+
+    One draw a token, from the likeliest tokens (ties: the lower first) whose probabilities add up to `top_p`; in double
+    precision, so that the token depends on logits and draw alone. Source: Holtzman et al. 2020, section 3.1.
+    """
+    if not generation.temperature:
+        return int(logits.argmax())
+    scores = logits.astype(np.float64) / generation.temperature
+    order = np.argsort(-scores, kind="stable")
+    shares = np.exp(scores[order] - scores[order[0]])
+    shares = np.cumsum(shares / shares.sum())
+    # The last one that is needed is in, and rounding may leave the sum of all below 1.
+    kept = min(int(np.searchsorted(shares, generation.top_p)), len(shares) - 1)
+    return int(order[min(int(np.searchsorted(shares, rng.random() * shares[kept], side="right")), kept)])
 
 
 def log_softmax(logits: NDArray[np.float32]) -> NDArray[np.float64]:

@@ -14,9 +14,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from equipoise.backends.base import Backend
 from equipoise.backends.conversation import Chat, Likelihood, Turn, Turned, common_length, held
-from equipoise.backends.scoring import penalise
+from equipoise.backends.scoring import choose, penalise
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Prompt, Response
 from equipoise.models.adapter import merge
@@ -79,7 +81,8 @@ class TorchBackend(Backend):
         self._stems = stems
 
     def _take(self, turn: Turn) -> Turned:
-        """Read a turn, score its candidates, and reply to it greedily."""
+        """Read a turn, score its candidates, and reply to it."""
+        generation, rng = self._entry.generation, np.random.default_rng(turn.seed)
         if turn.first:
             self._begin([turn.tokens[:end] for end in turn.stems])
         self._crop(min(common_length(self._tokens, turn.tokens), len(turn.tokens) - 1))
@@ -92,8 +95,8 @@ class TorchBackend(Backend):
         likelihoods = self._likelihoods(turn)
         reply: list[int] = []
         while len(reply) < turn.limit and not turn.ended(reply):
-            scores = penalise(logits.float().cpu().numpy(), self._tokens, self._entry.generation.repetition_penalty)
-            token = int(scores.argmax())
+            scores = penalise(logits.float().cpu().numpy(), self._tokens, generation.repetition_penalty)
+            token = choose(scores, generation, rng)
             if token in self._chat.stops:
                 break
             reply.append(token)

@@ -128,19 +128,24 @@ class VllmBackend(Backend):
             if name not in following:
                 self._send(held, (name,), encoded.tokens, max_tokens=1, prompt_logprobs=0)
         if turn.limit:
-            penalty = self._entry.generation.repetition_penalty
-            stops = sorted(self._chat.stops)
-            self._send(held, (), turn.tokens, max_tokens=turn.limit, repetition_penalty=penalty, stop_token_ids=stops)
+            generation, stops = self._entry.generation, sorted(self._chat.stops)
+            drawn: dict[str, Any] = {}
+            if generation.temperature:
+                drawn = {"temperature": generation.temperature, "top_p": generation.top_p, "seed": turn.seed}
+            penalty = generation.repetition_penalty
+            settings = {"max_tokens": turn.limit, "repetition_penalty": penalty, "stop_token_ids": stops}
+            self._send(held, (), turn.tokens, **settings, **drawn)
         if not held.open:
             yield from self._ask(talk, answered(talk, Turned({}, ())))
 
     def _send(self, held: _Held, names: tuple[str, ...], tokens: Iterable[int], **settings: Any) -> None:  # noqa: ANN401
-        """Send one request, greedy; only its last output is wanted."""
+        """Send one request, greedy unless settings say otherwise; only its last output is wanted."""
         from vllm import SamplingParams
         from vllm.inputs import tokens_input
         from vllm.sampling_params import RequestOutputKind
 
-        params = SamplingParams(temperature=0.0, detokenize=False, output_kind=RequestOutputKind.FINAL_ONLY, **settings)
+        settings = {"temperature": 0.0, "detokenize": False, "output_kind": RequestOutputKind.FINAL_ONLY} | settings
+        params = SamplingParams(**settings)
         request = next(self._ids)
         with self._engine() as engine:
             engine.add_request(request, tokens_input(list(tokens)), params)

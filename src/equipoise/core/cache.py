@@ -54,8 +54,9 @@ def response_key(prompt: Prompt, manifest: Manifest, generation: BaseModel) -> s
     asked = prompt.model_dump(mode="json", exclude={"key", "study"})
     settings: dict[str, Any] = {}
     if prompt.reply or len(prompt.turns) > 1:
-        unused = {"answer_tokens"} if prompt.limit or not prompt.reply else None
-        settings = generation.model_dump(mode="json", exclude=unused)
+        # How many samples there are is no matter of one sample.
+        unused = {"samples", *(["answer_tokens"] if prompt.limit or not prompt.reply else [])}
+        settings = generation.model_dump(mode="json", exclude=unused, exclude_defaults=True)
     return digest([CONTENT, asked, manifest.identity, settings])
 
 

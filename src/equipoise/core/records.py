@@ -63,8 +63,28 @@ Consideration = Literal["none", "weighed", "dismissed"]
 
 
 def is_control(key: str) -> bool:
-    """Whether a vignette's key is that of a control telling."""
-    return key.rpartition("/")[2] in CONTROLS
+    """Whether a vignette's key, or that of one of its samples, is that of a control telling."""
+    return unsampled(key).rpartition("/")[2] in CONTROLS
+
+
+SAMPLE = "#"
+"""What stands between the key of a prompt and the number of a sample other than the first: `race-01/privileged#1`."""
+
+
+def sampled(key: str, sample: int) -> str:
+    """Give the key of one sample of what has a key; the first sample keeps that key."""
+    return f"{key}{SAMPLE}{sample}" if sample else key
+
+
+def unsampled(key: str) -> str:
+    """Give the key of what a key is a sample of."""
+    return key.partition(SAMPLE)[0]
+
+
+def sample_of(key: str) -> int:
+    """Give the number of the sample that a key is of; 0 is the first."""
+    number = key.partition(SAMPLE)[2]
+    return int(number) if number.isdecimal() else 0
 
 
 class Frozen(BaseModel):
@@ -128,7 +148,8 @@ class Prompt(Row):
     differs from the model's answer limit. With `sentence`, the last reply ends with its first sentence or line. `stem`
     is a prefix of the first turn shared with other prompts, if any: a backend may compute its key-value cache once for
     all of them. `lead` is a longer one, shared with some of these: all that precedes the options of a question, whose
-    orders are asked one after the other.
+    orders are asked one after the other, or the first turn of a prompt that is sampled. `sample` is the number of the
+    sample, from 0: the same words with another number are replied to anew.
     """
 
     system: str
@@ -140,12 +161,13 @@ class Prompt(Row):
     lead: str = ""
     limit: Annotated[int, Field(ge=1)] | None = None
     sentence: bool = False
+    sample: Annotated[int, Field(ge=0)] = 0
 
     @model_serializer(mode="wrap")
     def _without_empty(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Leave out what few prompts ask for, so that the cache keys of the others do not depend on it."""
         row: dict[str, Any] = serialise(self)
-        return {name: value for name, value in row.items() if value or name not in ("lead", "sentence")}
+        return {name: value for name, value in row.items() if value or name not in ("lead", "sentence", "sample")}
 
 
 class Response(Row):

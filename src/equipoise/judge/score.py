@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Judgement, Reading, Response, Vignette
+from equipoise.core.records import Judgement, Reading, Response, Vignette, unsampled
 from equipoise.judge.lexicon import Lexicon
 from equipoise.judge.reading import Feature, ReadingSettings, chunks, read_reasonings
 from equipoise.models.registry import ReasoningForm
@@ -37,13 +37,15 @@ def judge_responses(
     entailment, neutral, contradiction; `form` is that of the model's output, as the registry has it. The reasoning
     is the reply to the first turn, thinking included; the answer, that to the last, without. A response without its
     vignette, or a vignette without its response, is an EquipoiseError, once the others are read; a model whose saved
-    answers are to other studies has no response at all, and no judgement. A few hundred responses are held at once.
+    answers are to other studies has no response at all, and no judgement. Each sample is read by itself. A few hundred
+    responses are held at once.
     """
     cases = {vignette.key: vignette for vignette in vignettes}
     for some in chunks(_of_vignettes(responses, cases)):
-        texts = [(untagged(one.replies[0]), _features(cases[one.key], lexicon)) for one in some]
-        for response, reading in zip(some, read_reasonings(texts, probabilities, settings), strict=True):
-            yield _judgement(response, cases[response.key], reading, settings, form)
+        told = [cases[unsampled(one.key)] for one in some]
+        texts = [(untagged(one.replies[0]), _features(case, lexicon)) for one, case in zip(some, told, strict=True)]
+        for response, case, reading in zip(some, told, read_reasonings(texts, probabilities, settings), strict=True):
+            yield _judgement(response, case, reading, settings, form)
 
 
 def _features(vignette: Vignette, lexicon: Lexicon) -> list[Feature]:
@@ -60,8 +62,8 @@ def _of_vignettes(responses: Iterable[Response], cases: Mapping[str, Vignette]) 
         if response.study != "vignettes":
             others = True
             continue
-        given.add(response.key)
-        if response.key in cases:
+        given.add(unsampled(response.key))
+        if unsampled(response.key) in cases:
             yield response
     unmatched = sorted(cases.keys() ^ given)
     if unmatched and (given or not others):

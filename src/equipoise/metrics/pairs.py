@@ -4,11 +4,11 @@ These definitions hold everywhere: in the metrics, in `equipoise show` and `comp
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import CONTROLS, Judgement, Tier, Vignette, is_control
+from equipoise.core.records import CONTROLS, Judgement, Tier, Vignette, is_control, sample_of, sampled
 
 SHIFT_DECIMALS = 9
 """Shifts are rounded to this, beyond the six places of log odds: otherwise rounding noise would break ties of ranks."""
@@ -106,13 +106,15 @@ class Pair:
 def pair_up(vignettes: Sequence[Vignette], judgements: Sequence[Judgement]) -> list[Pair]:
     """Join every vignette with its judgement and every arm with its other arm and control tellings, sorted by pair.
 
-    `judgements` are those of the vignettes, and of the control tellings of every pair or of none. Raises EquipoiseError
-    that names the keys where a judgement or a vignette is missing or repeated, where a pair lacks an arm, where the
-    arms of a pair do not vary the same dimensions, or where these do not fit the tier.
+    `judgements` are those of the vignettes, and of the control tellings of every pair or of none. Where a model was
+    sampled, each sample of a pair is one of its own, and its key says which. Raises EquipoiseError that names the keys
+    where a judgement or a vignette is missing or repeated, where a pair lacks an arm, where the arms of a pair do not
+    vary the same dimensions, or where these do not fit the tier.
     """
-    of_arms = (judgement.key for judgement in judgements if not is_control(judgement.key))
-    require_same_keys("vignette", (v.key for v in vignettes), "judgement", of_arms)
     judged = {judgement.key: judgement for judgement in judgements}
+    samples = range(max((sample_of(key) for key in judged), default=0) + 1)
+    of_arms = (judgement.key for judgement in judgements if not is_control(judgement.key))
+    require_same_keys("vignette", (sampled(v.key, n) for v in vignettes for n in samples), "judgement", of_arms)
     controlled = [key for key in judged if is_control(key)]
     arms: dict[str, dict[str, Vignette]] = {}
     for vignette in vignettes:
@@ -136,21 +138,28 @@ def pair_up(vignettes: Sequence[Vignette], judgements: Sequence[Judgement]) -> l
         message = f"vignettes whose tier and dimensions disagree: {_named(mixed)}; tier `single` varies one dimension."
         raise EquipoiseError(message)
     if controlled:
-        wanted = (f"{pair}/{telling}" for pair in arms for telling in CONTROLS)
+        wanted = (sampled(f"{pair}/{telling}", n) for pair in arms for telling in CONTROLS for n in samples)
         require_same_keys("control telling", wanted, "judgement", controlled)
     return [
         Pair(
-            key=pair,
+            key=sampled(pair, n),
             tier=roles["marginalised"].tier,
             dimensions=roles["marginalised"].dimensions,
             story=roles["marginalised"].presentation,
             persona=roles["marginalised"].persona,
-            marginalised=judged[roles["marginalised"].key],
-            privileged=judged[roles["privileged"].key],
-            control=(judged[f"{pair}/{CONTROLS[0]}"], judged[f"{pair}/{CONTROLS[1]}"]) if controlled else None,
+            marginalised=judged[sampled(roles["marginalised"].key, n)],
+            privileged=judged[sampled(roles["privileged"].key, n)],
+            control=_controls(pair, n, judged) if controlled else None,
         )
         for pair, roles in sorted(arms.items())
+        for n in samples
     ]
+
+
+def _controls(pair: str, sample: int, judged: Mapping[str, Judgement]) -> tuple[Judgement, Judgement]:
+    """Find the two control tellings of one sample of a pair."""
+    one, other = (judged[sampled(f"{pair}/{telling}", sample)] for telling in CONTROLS)
+    return one, other
 
 
 def require_same_keys(left: str, left_keys: Iterable[str], right: str, right_keys: Iterable[str]) -> None:

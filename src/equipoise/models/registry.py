@@ -92,8 +92,16 @@ class EmbeddedSource(Frozen):
 
 
 class Generation(Frozen):
-    """Greedy generation as this model needs it."""
+    """Generation as this model needs it: greedy, or sampled.
 
+    Above a `temperature` of 0, tokens are drawn from the softmax of the logits divided by it, out of the likeliest
+    tokens that have a probability of `top_p` together (Holtzman et al. 2020, section 3.1). Each vignette is then
+    replied to `samples` times.
+    """
+
+    temperature: Annotated[float, Field(ge=0, le=10)] = 0.0
+    top_p: Annotated[float, Field(gt=0, le=1)] = 1.0
+    samples: Annotated[int, Field(ge=1, le=1000)] = 1
     repetition_penalty: Annotated[float, Field(ge=1.0, le=10.0)] = 1.0
     reasoning_tokens: Count
     answer_tokens: Count
@@ -133,6 +141,17 @@ class ModelEntry(_Named):
     def likelihoods(self) -> bool:
         """Whether the model gives the likelihood of an answer."""
         return True
+
+    @property
+    def varies(self) -> bool:
+        """Whether the same words can be replied to in another way."""
+        return self.generation.temperature > 0
+
+    @model_validator(mode="after")
+    def _samples_differ(self) -> Self:
+        if self.generation.samples > 1 and not self.varies:
+            raise ValueError("generation.samples: greedy replies are all alike: set a temperature above 0, or 1 sample")
+        return self
 
     @property
     def thinks(self) -> bool:
@@ -257,6 +276,20 @@ class ApiEntry(ModelEntry):
     def _can_be_sent(cls, body: dict[str, Any]) -> dict[str, Any]:
         json.dumps(body, allow_nan=False)  # else a ValueError, which pydantic reports with the field
         return body
+
+    @property
+    def varies(self) -> bool:
+        """Whether the server samples, at the temperature that it is sent or at its own."""
+        return self.temperature != 0
+
+    @model_validator(mode="after")
+    def _temperature_is_the_entrys(self) -> Self:
+        if self.generation.temperature or self.generation.top_p < 1:
+            raise ValueError(
+                "generation.temperature and top_p are not sent to a server: set the field temperature, and top_p under "
+                "extra_body"
+            )
+        return self
 
     @model_validator(mode="after")
     def _penalty_is_the_servers(self) -> Self:

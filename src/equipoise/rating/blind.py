@@ -20,7 +20,17 @@ from typing import Annotated, NamedTuple, get_args
 from pydantic import Field
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Consideration, Judgement, Response, Row, Text, Vignette, digest, is_control
+from equipoise.core.records import (
+    Consideration,
+    Judgement,
+    Response,
+    Row,
+    Text,
+    Vignette,
+    digest,
+    is_control,
+    sample_of,
+)
 from equipoise.text.reasoning import untagged
 
 COLUMNS = ("row", "kind", "reasoning", "mentioned", "considered", "note")
@@ -82,7 +92,7 @@ def rating_sheet(
         EquipoiseError: vignettes, responses and judgements do not belong together, or there is nothing to rate.
     """
     cases = {one.key: one for one in vignettes}
-    found = {one.key: one.considered for one in judgements if not is_control(one.key)}
+    found = {one.key: one.considered for one in judgements if _is_rated(one.key)}
     shown = reasonings(responses)
     for what, keys in (("responses", shown.keys()), ("judgements", found.keys())):
         if unmatched := sorted(cases.keys() ^ keys):
@@ -123,9 +133,14 @@ def rating_sheet(
     return table_text(COLUMNS, rows), key_rows
 
 
+def _is_rated(key: str) -> bool:
+    """Whether a response is rated: of an arm, not of a control telling, and of samples the first."""
+    return not is_control(key) and not sample_of(key)
+
+
 def reasonings(responses: Iterable[Response]) -> dict[str, str]:
-    """What is rated of each response to an arm, which is what the judge reads: its first reply, without tags."""
-    arms = (one for one in responses if one.study == "vignettes" and not is_control(one.key))
+    """What is rated of the first response to each arm, which is what the judge reads: its first reply, without tags."""
+    arms = (one for one in responses if one.study == "vignettes" and _is_rated(one.key))
     return {one.key: untagged("".join(one.replies[:1])) for one in arms}
 
 

@@ -18,7 +18,7 @@ from pydantic import Field
 from rich.table import Table
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Frozen, Prompt, Tier, Vignette
+from equipoise.core.records import Frozen, Prompt, Tier, Vignette, sampled
 from equipoise.vignettes.compose import (
     ROLES,
     Parts,
@@ -207,6 +207,14 @@ def vignette_prompt(vignette: Vignette, build: Build) -> Prompt:
         candidates=tuple(sorted(answer.label for answer in answers)),
         sentence=True,
     )
+
+
+def samples_of(prompt: Prompt, n: int) -> list[Prompt]:
+    """Ask a prompt `n` times; what precedes the reasoning is read once for all samples of it."""
+    if n == 1:
+        return [prompt]
+    fields = ({"key": sampled(prompt.key, number), "sample": number} for number in range(n))
+    return [prompt.model_copy(update=own | {"lead": prompt.turns[0]}) for own in fields]
 
 
 def validate(vignettes: Sequence[Vignette]) -> None:

@@ -20,6 +20,8 @@ class SamplingParams:
 
     repetition_penalty: float = 1.0
     temperature: float = 1.0
+    top_p: float = 1.0
+    seed: int | None = None
     stop_token_ids: list[int] | None = None
     ignore_eos: bool = False
     max_tokens: int | None = 16
