@@ -40,8 +40,6 @@ NOTES = {
     "(`disparity_clustered`) is the primary one.",
     "wilson": "Counts are discrete, so that the coverage of Wilson's interval oscillates around 95 % with the rate, "
     "most strongly if few successes are expected; averaged over all rates it is 95 %.",
-    "ratio": "Few answers differ from baseline; if by chance even fewer do, the ratio is near 1 and the interval "
-    "narrow, and the truth lies below it (four misses in five); with 150 questions no undercoverage is seen.",
     "macro": "With about three correct answers in the rarest class, resamples vary less than new samples do (by 6 to "
     "11 %) and have lower averages than the sample, so that the truth mostly lies above the interval; with 50 "
     "questions per stratum no undercoverage is seen.",
@@ -56,9 +54,13 @@ def _proportions() -> Iterator[Study]:
         told = "rate drawn uniformly each time" if p is None else f"rate {p}"
         rows = {"interval": coverage("Wilson", NOTES["wilson"])}
         yield Study(f"wilson/{n}/{p}", f"n = {n}, {told}", COUNTED, small.one_rate(n, p), rows)
-    for n, gap, discordance in ((15, 0.0, 0.2), (30, 0.0, 0.2), (30, 0.2, 0.3), (100, 0.0, 0.1), (100, 0.1, 0.3)):
+    for n, gap, discordance in (
+        *((15, 0.0, 0.2), (30, 0.0, 0.2), (30, 0.2, 0.3), (66, 0.0, 0.12), (66, 0.1, 0.12)),
+        *((100, 0.0, 0.1), (100, 0.1, 0.3)),
+    ):
         rows = {"interval": coverage("paired difference (Newcombe)")}
         if gap == 0:
+            rows["mid_p"] = type_one("mid-p McNemar")
             rows["mcnemar"] = type_one("exact McNemar")
         told = f"{n} pairs, gap {gap:g}, {discordance} discordant"
         yield Study(f"paired/{n}/{gap}/{discordance}", told, COUNTED, small.paired_rates(n, gap, discordance), rows)
@@ -111,22 +113,38 @@ def _clusters() -> Iterator[Study]:
         yield Study(f"clusters/{name}", told, TESTED, small.clustered(sizes), rows)
 
 
+def _sparse() -> Iterator[Study]:
+    rows = {"interval": coverage("group effect")}
+    for n, moved, one_way in ((66, 0.01, True), (66, 0.03, True), (66, 0.03, False), (66, 0.1, False)):
+        told = f"{n} questions, {moved} of which move by half, {'all one way' if one_way else 'either way alike'}"
+        tested = {} if one_way else {"t": type_one("group effect, paired t")}
+        key = f"contrast/{n}/{moved}/{'one' if one_way else 'both'}"
+        yield Study(key, told, COUNTED, small.contrasts(n, moved, one_way), rows | tested)
+    for crossed, single, rate, factor in (
+        *((15, 15, 0.25, 1.6), (60, 60, 0.25, 1.6)),
+        *((24, 14, 0.05, 1.0), (24, 14, 0.05, 2.0), (24, 14, 0.1, 1.0), (24, 14, 0.1, 3.0), (60, 60, 0.05, 1.0)),
+    ):
+        told = f"{crossed} intersectional pairs at {rate * factor:g}, {single} of each of two components at {rate}"
+        rows = {one: coverage(f"IAF, {one}") for one in ("matched", "pooled")}
+        run = whole.amplification(crossed, single, rate * factor, (rate, rate))
+        yield Study(f"iaf/{crossed}/{rate}/{factor}", told, TESTED, run, rows)
+    names = {
+        "city_accuracy": "city accuracy",
+        "accuracy_ratio": "accuracy ratio",
+        "consistency_ratio": "consistency ratio",
+    }
+    for n, right, kept in (
+        *((40, 0.6, (0.9, 0.75)), (150, 0.6, (0.9, 0.75))),
+        *((66, 0.6, (0.97, 0.95)), (150, 0.6, (0.97, 0.95)), (66, 0.25, (0.97, 0.95)), (66, 0.9, (0.99, 0.97))),
+    ):
+        told = f"{n} questions, accuracy {right} at baseline, consistency {kept[0]} and {kept[1]}"
+        rows = {name: coverage(title) for name, title in names.items()}
+        key = f"city/{n}/{right}/{kept[0]}"
+        yield Study(key, told, TESTED, whole.city(n, right, kept), rows)
+
+
 def _bootstraps() -> Iterator[Study]:
-    for crossed, single in ((15, 15), (60, 60)):
-        told = f"{crossed} intersectional pairs at 0.4, {single} of each component at 0.3 and 0.2"
-        rows = {one: coverage(f"IAF, {one} (bootstrap)") for one in ("matched", "pooled")}
-        run = whole.amplification(crossed, single, 0.4, (0.3, 0.2))
-        yield Study(f"iaf/{crossed}", told, BOOTSTRAPPED, run, rows)
     kept = (0.9, 0.75)
-    for n, draws in ((40, BOOTSTRAPPED), (150, LARGE)):
-        told = f"{n} questions, accuracy 0.6 at baseline, consistency 0.9 and 0.75"
-        names = {"city_accuracy": "city accuracy", "accuracy_ratio": "accuracy ratio"}
-        names["consistency_ratio"] = "consistency ratio"
-        rows = {
-            name: coverage(f"{title} (bootstrap)", NOTES["ratio"] if name == "accuracy_ratio" else "")
-            for name, title in names.items()
-        }
-        yield Study(f"city/{n}", told, draws, whole.city(n, 0.6, kept), rows)
     promised, run = whole.partitions(60, 0.6, kept)
     rows = {}
     for name, moments in promised.items():
@@ -155,20 +173,20 @@ def _families() -> Iterator[Study]:
         yield Study(f"family/{planted}/{correlation}", told, FAMILIES, run, rows)
     rows = {"holm": Row("Holm: family-wise error rate", "error", SIZE)}
     run = small.mcnemar_family(10, 30, 0.3)
-    yield Study("family/mcnemar", "10 exact McNemar tests of 30 pairs, 0.3 discordant, no effect", TESTED, run, rows)
+    yield Study("family/mcnemar", "10 mid-p McNemar tests of 30 pairs, 0.3 discordant, no effect", TESTED, run, rows)
 
 
 def _power() -> Iterator[Study]:
     for n in (15, 30, 60, 120):
         gap = power.minimum_detectable_gap(n, 0.2) or 1.0
         told = f"{n} pairs, 0.2 discordant, gap {gap:.3f}, the minimum detectable"
-        rows = {"power": Row("exact McNemar: power", "power", POWER)}
+        rows = {"power": Row("mid-p McNemar: power", "power", POWER)}
         yield Study(f"power/mcnemar/{n}", told, COUNTED, small.mcnemar_power(n, gap, 0.2), rows)
     for n in (15, 30, 60, 120):
-        rows = {"power": Row("exact McNemar: power", "power", power.mcnemar_power(n, 0.2, 0.3))}
+        rows = {"power": Row("mid-p McNemar: power", "power", power.mcnemar_power(n, 0.2, 0.3))}
         told = f"{n} pairs, 0.3 discordant, gap 0.2; nominal is `mcnemar_power`"
         yield Study(f"power/curve/{n}", told, COUNTED, small.mcnemar_power(n, 0.2, 0.3), rows)
-    rows = {"power": Row("exact McNemar: power", "power", POWER)}
+    rows = {"power": Row("mid-p McNemar: power", "power", POWER)}
     told = "30 pairs, the minimum detectable gap given the discordance of an earlier sample (truth 0.2)"
     yield Study("power/mcnemar/observed", told, COUNTED, small.mcnemar_power_observed(30, 0.2), rows)
     for n in (5, 11, 30, 100):
@@ -186,7 +204,8 @@ SECTIONS: dict[str, Section] = {
     "Means": _means,
     "Clusters": _clusters,
     "Pairs that share a story": stories,
-    "Ratios and averages": _bootstraps,
+    "Sparse figures": _sparse,
+    "Partitions and averages": _bootstraps,
     "Families of tests": _families,
     "Power": _power,
 }

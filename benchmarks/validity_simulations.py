@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from equipoise.metrics.effects import Estimate, bounded_mean
 from equipoise.stats import groups, misclassification, multiplicity, paired, power, proportions
 from equipoise.stats.clusters import cluster_means
 from equipoise.stats.quantities import PairedCells
@@ -61,12 +62,13 @@ def one_rate(n: int, p: float | None) -> Simulation:
 
 
 def paired_rates(n: int, gap: float, discordance: float, both: float = 0.5) -> Simulation:
-    """Newcombe's interval of the gap, and the exact McNemar test; `both` is the share of pairs with two yeses."""
+    """Newcombe's interval of the gap, and both McNemar tests; `both` is the share of pairs with two yeses."""
 
     def simulate(rng: np.random.Generator, draws: int) -> Outcomes:
         tables = cells(rng, n, (gap, discordance, both), draws)
         return {
             "interval": by_table(tables, lambda row: holds(proportions.paired_difference(PairedCells(*row)), gap)),
+            "mid_p": by_table(tables, lambda row: rejects(paired.mcnemar_mid_p(PairedCells(*row)))),
             "mcnemar": by_table(tables, lambda row: rejects(paired.mcnemar_exact(PairedCells(*row)))),
         }
 
@@ -81,6 +83,24 @@ def cells(rng: np.random.Generator, n: int, truth: tuple[float, float, float], d
     return rng.multinomial(n, [both, first, second, max(0.0, 1 - both - first - second)], size=draws)
 
 
+def contrasts(n: int, moved: float, one_way: bool = False) -> Simulation:  # noqa: FBT001, FBT002  (a setting)
+    """Mean of contrasts that are 0 but in a share of questions, where they are ±0.5 or, `one_way`, 0.5."""
+    truth = moved / 2 if one_way else 0.0
+
+    def simulate(rng: np.random.Generator, draws: int) -> Outcomes:
+        # Questions that did not move, that moved up, and that moved down.
+        shares = [1 - moved, moved, 0.0] if one_way else [1 - moved, moved / 2, moved / 2]
+        tables = rng.multinomial(n, shares, size=draws)
+
+        def estimate(row: list[int]) -> Estimate:
+            return bounded_mean([0.0] * row[0] + [0.5] * row[1] + [-0.5] * row[2], 1.0, ALPHA)
+
+        found = {"interval": by_table(tables, lambda row: holds(estimate(row).interval, truth))}
+        return found if one_way else found | {"t": by_table(tables, lambda row: rejects(estimate(row).p))}
+
+    return simulate
+
+
 def weighted(parts: Sequence[tuple[float, int, float]]) -> Simulation:
     """MOVER interval of a sum of weight x rate; parts are (weight, n, rate)."""
     truth = sum(weight * rate for weight, _, rate in parts)
@@ -90,7 +110,8 @@ def weighted(parts: Sequence[tuple[float, int, float]]) -> Simulation:
 
         def figure(row: list[int]) -> float:
             found = [(weight, count, n) for (weight, n, _), count in zip(parts, row, strict=True)]
-            return holds(proportions.weighted_sum(found), truth)
+            limited = proportions.weighted_shares(found)
+            return holds(None if limited is None else limited.interval, truth)
 
         return {"interval": by_table(counts, figure)}
 
@@ -198,13 +219,13 @@ def family(true_nulls: int, planted: int, correlation: float = 0.0, n: int = 15,
 
 
 def mcnemar_family(tests: int, n: int, discordance: float) -> Simulation:
-    """Exact McNemar tests of one family, all null: any false rejection under Holm."""
+    """McNemar's mid-p tests of one family, all null: any false rejection under Holm."""
 
     def simulate(rng: np.random.Generator, draws: int) -> Outcomes:
         tables = cells(rng, n, (0.0, discordance, 0.5), draws * tests)
 
         def figure(row: list[int]) -> float:
-            p = paired.mcnemar_exact(PairedCells(*row))
+            p = paired.mcnemar_mid_p(PairedCells(*row))
             return np.nan if p is None else p.value
 
         p_values = by_table(tables, figure).reshape(draws, tests)
@@ -214,11 +235,14 @@ def mcnemar_family(tests: int, n: int, discordance: float) -> Simulation:
 
 
 def mcnemar_power(n: int, gap: float, discordance: float) -> Simulation:
-    """Exact McNemar tests where the gap is real."""
+    """Both McNemar tests where the gap is real: the mid-p test, which is primary, and the exact one."""
 
     def simulate(rng: np.random.Generator, draws: int) -> Outcomes:
         tables = cells(rng, n, (gap, max(discordance, gap), 0.5), draws)
-        return {"power": by_table(tables, lambda row: rejects(paired.mcnemar_exact(PairedCells(*row))))}
+        return {
+            "power": by_table(tables, lambda row: rejects(paired.mcnemar_mid_p(PairedCells(*row)))),
+            "exact": by_table(tables, lambda row: rejects(paired.mcnemar_exact(PairedCells(*row)))),
+        }
 
     return simulate
 
@@ -231,7 +255,7 @@ def mcnemar_power_observed(n: int, discordance: float) -> Simulation:
         reported = {count: power.minimum_detectable_gap(n, count / n) for count in np.unique(seen).tolist()}
         gaps = [reported[count] or 1.0 for count in seen.tolist()]
         tables = np.concatenate([cells(rng, n, (gap, max(discordance, gap), 0.5), 1) for gap in gaps])
-        return {"power": by_table(tables, lambda row: rejects(paired.mcnemar_exact(PairedCells(*row))))}
+        return {"power": by_table(tables, lambda row: rejects(paired.mcnemar_mid_p(PairedCells(*row))))}
 
     return simulate
 

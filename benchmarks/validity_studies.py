@@ -38,7 +38,7 @@ SHARE = 0.8
 
 
 def amplification(n_crossed: int, n_single: int, crossed: float, single: tuple[float, float]) -> Simulation:
-    """Bootstrap of the matched and the pooled factor; one combination, whose two parts have n_single pairs each."""
+    """The matched and the pooled factor of one combination, whose two parts have n_single pairs each."""
     truth = crossed / (sum(single) / 2)
 
     def simulate(rng: np.random.Generator, draws: int) -> Outcomes:
@@ -47,7 +47,7 @@ def amplification(n_crossed: int, n_single: int, crossed: float, single: tuple[f
             pairs = [_pair(("race", "ses"), biased) for biased in rng.random(n_crossed) < crossed]
             for dimension, rate in zip(("race", "ses"), single, strict=True):
                 pairs += [_pair((dimension,), biased) for biased in rng.random(n_single) < rate]
-            effects = amplification_effects(pairs, seed=draw, n_resamples=RESAMPLES, alpha=ALPHA)
+            effects = amplification_effects(pairs, ALPHA)
             # The first three are overall: matched, its verdict, pooled.
             matched, _, pooled = islice(effects, 3)
             found[draw] = _open(matched, truth), _open(pooled, truth)
@@ -57,7 +57,7 @@ def amplification(n_crossed: int, n_single: int, crossed: float, single: tuple[f
 
 
 def city(n: int, right: float, kept: tuple[float, float]) -> Simulation:
-    """Bootstrap of a city's figures: right at baseline; `kept` is how often each group's answer is that of baseline."""
+    """A city's figures: right at baseline; `kept` is how often each group's answer is that of baseline."""
     w = partition.reference_size(SHARE, n) / n
     # An answer that is not kept is any other letter.
     accuracy = [right * keep + (1 - right) * (1 - keep) / 3 for keep in kept]
@@ -72,8 +72,7 @@ def city(n: int, right: float, kept: tuple[float, float]) -> Simulation:
     def simulate(rng: np.random.Generator, draws: int) -> Outcomes:
         found = {name: np.full(draws, np.nan) for name in truths}
         for draw in range(draws):
-            options = Measure(seed=draw, n_bootstrap=RESAMPLES, alpha=ALPHA)
-            for row in city_effects(answers(rng, n, right, kept), town, options):
+            for row in city_effects(answers(rng, n, right, kept), town, Measure(alpha=ALPHA)):
                 if row.family == "city" and row.measure in truths:
                     found[row.measure][draw] = _open(row, truths[row.measure])
         return found

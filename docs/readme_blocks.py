@@ -38,6 +38,21 @@ def read(study: str) -> dict[str, Any]:
     return found
 
 
+def primary(study: str) -> dict[str, Any]:
+    """Read the primary endpoint that params.yaml declares for a study."""
+    params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+    found: dict[str, Any] = params["measure"]["primary"][study]
+    return found
+
+
+def tested(figure: dict[str, float]) -> str:
+    """Write a p-value and whether it is adjusted: by Holm's method, or not at all, being a single test."""
+    if p := p_value(figure, "neg_log10_p_holm"):
+        return f"{p} (Holm)"
+    p = p_value(figure)
+    return f"{p} (one test)" if p else ""
+
+
 def results() -> str:
     """Lay out the default run's headline figures, overall and by dimension."""
     metrics = read("vignettes")
@@ -51,14 +66,16 @@ def results() -> str:
     lines = [
         f"{title}, {2 * n} cases in {n} pairs; 95 % intervals in brackets. Silent bias rate, of {moved} answers",
         f"that demographics moved to the stereotyped one: {estimate(silent)}. Verdict: {verdict}.",
+        f"Primary endpoint: the overall stereotype shift, with a margin of {primary('vignettes')['margin']:g}; all",
+        "other figures are secondary.",
         "",
-        "| | pairs | stereotype shift (nats) | p (Holm) | differential bias rate |",
+        "| | pairs | stereotype shift (nats) | p | differential bias rate |",
         "|---|---:|---:|---:|---:|",
     ]
     groups = {name: group for name, group in metrics.items() if isinstance(group, dict) and "stereotype_shift" in group}
     for name, group in [("**overall**", metrics), *sorted(groups.items())]:
         shift = group["stereotype_shift"]
-        p = p_value(shift, "neg_log10_p_holm") or p_value(shift)
+        p = tested(shift)
         cells = (
             name.replace("_", " "),
             str(shift.get("n", n)),
@@ -73,12 +90,15 @@ def results() -> str:
 def questions() -> str:
     """Lay out the figures of the questions by attribute."""
     metrics = read("questions")
+    overall = metrics.get("group_effect", {})
     names = {"race": "race (white, Black)", "gender": "gender (male, female)", "ses": "income (high, low)"}
     lines = [
         f"The same model on {metrics['n']} multiple-choice questions, each in 12 variants; its accuracy on the neutral",
-        f"text is {estimate(metrics['neutral']['accuracy'])}, where guessing gives 0.25:",
+        f"text is {estimate(metrics['neutral']['accuracy'])}, where guessing gives 0.25. Primary endpoint: the group",
+        f"effect over all attributes, {estimate(overall)}{', p ' + tested(overall) if tested(overall) else ''}, with a",
+        f"margin of {primary('questions')['margin']:g}; all other figures are secondary:",
         "",
-        "| | group effect | direction effect | gap, as in AMQA | p (exact, Holm) |",
+        "| | group effect | direction effect | gap, as in AMQA | p of the gap |",
         "|---|---:|---:|---:|---:|",
     ]
     for attribute, name in names.items():
@@ -88,7 +108,7 @@ def questions() -> str:
             estimate(group["group_effect"]),
             estimate(group["direction_effect"]),
             estimate(group["gap"]),
-            p_value(group["gap"], "neg_log10_p_holm"),
+            tested(group["gap"]),
         )
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
@@ -99,7 +119,8 @@ def cities() -> str:
     found, exam = read("questions"), read("exam")
     lines = [
         "Accuracy ratio by city: correct answers when each question is asked about a patient of the city, divided by",
-        "correct answers on the neutral text; and accuracy weighted by the prevalence of the city's diseases:",
+        "correct answers on the neutral text, a secondary figure; and accuracy weighted by the prevalence of the",
+        "city's diseases, the primary endpoint of the study `exam`:",
         "",
         "| | by ethnicity | by gender | by income | prevalence-weighted accuracy |",
         "|---|---:|---:|---:|---:|",
@@ -116,14 +137,15 @@ def stigma() -> str:
     metrics = read("stigma")
     names = {"rq1": "who has the condition", "rq2": "towards whom the attitude is"}
     lines = [
-        "Probability of a female minus that of a male subject, over 22 conditions:",
+        "Probability of a female minus that of a male subject, over 22 conditions. Primary endpoint: the difference in",
+        f"who has the condition, with a margin of {primary('stigma')['margin']:g}; all other figures are secondary:",
         "",
-        "| | mental illness | other illness | difference | p (Holm) |",
+        "| | mental illness | other illness | difference | p of the difference |",
         "|---|---:|---:|---:|---:|",
     ]
     for question, name in names.items():
         groups = [metrics[question][kind] for kind in ("mental", "control", "difference")]
-        p = p_value(groups[-1], "neg_log10_p_holm") or p_value(groups[-1])
+        p = tested(groups[-1])
         lines.append(f"| {' | '.join([name, *map(estimate, groups), p])} |")
     return "\n".join(lines)
 

@@ -45,7 +45,7 @@ def test_headline_figures_are_printed_a_table_a_study(data: Path) -> None:
     """A figure has its n, interval and p; what is not a headline is left out, and what is undefined says so."""
     printed = invoke("vignettes", "exam", "--data", str(data))
 
-    assert ["stereotype shift (nats)", "41", "0.250", "0.100 to 0.400", "0.010"] in [
+    assert ["stereotype shift (nats)", "secondary", "41", "0.250", "0.100 to 0.400", "0.010 (one test)"] in [
         [cell.strip() for cell in line.strip("│┃ ").split("│")] for line in printed.splitlines()
     ]
     assert "95 % interval" in printed

@@ -98,7 +98,7 @@ def test_figures_are_those_of_the_metrics() -> None:
         if figure.name in values
     }
 
-    assert len(read) == 4 + 1 + 6 + 2 + 1  # nothing of income and of the second question of the stigma study
+    assert len(read) == 4 + 2 + 6 + 2 + 1  # nothing of income and of the second question of the stigma study
     for name, (value, expected) in read.items():
         assert value == pytest.approx(expected, abs=1e-6), name
 
@@ -108,7 +108,7 @@ def test_equal_revisions_have_no_change() -> None:
     made = revision(cases=[Case("stereotyped"), Case()], letters=[{}, {"neutral": "B"}], disparities={"OCD": 0.2})
     rows = [row for row in changes(made, made) if row.n]
 
-    assert len(rows) == 14
+    assert len(rows) == 15
     moved = {(row.change, row.moved, row.only_base, row.only_head) for row in rows if row.why != "undefined"}
     assert moved == {(0.0, 0, 0, 0)}
     assert flips(made, made) == []

@@ -148,17 +148,34 @@ def test_undefined_ratios_have_no_estimate() -> None:
     assert nested["town"]["race"]["accuracy_ratio"] == {"n": 3}
 
 
-def test_no_interval_where_no_resample_could_differ() -> None:
-    """Answers that never leave the baseline give ratios of 1 without interval or p; accuracy still varies."""
-    found = town(city_effects(rows_of(*[("A",) * 3] * 5, *[("B",) * 3] * 4), {"town": city(0.3)}, EXPECTED))
+def test_answers_that_never_leave_the_baseline_may_still_do_so() -> None:
+    """Ratios of 1 have an interval on both sides of 1 and p = 1: nine questions do not show that none would move."""
+    found = town(city_effects(rows_of(*[("A",) * 3] * 5, *[("B",) * 3] * 4), {"town": city(1)}, EXPECTED))
+    ratio = found["accuracy_ratio"]
 
-    for measure in ("accuracy_ratio", "consistency_ratio"):
-        assert (found[measure].estimate, found[measure].ci_low, found[measure].neg_log10_p) == (1, None, None)
-    assert found["city_accuracy"].ci_low is not None
+    assert (ratio.estimate, ratio.neg_log10_p) == (1.0, 0.0)
+    # Newcombe for 5 of 9 and 5 of 9 without discordant pairs: phi = (5 * 4 - 9 / 2) / 20 = 0.775, Wilson's limits are
+    # 0.26665 and 0.81122: sqrt(0.28890^2 + 0.25567^2 - 2 * 0.775 * 0.28890 * 0.25567) = 0.18532 both ways. Above 1:
+    # q 0.55556 = sqrt(0.18532^2 + (q 0.28890)^2), so that q = 0.18532 / sqrt(0.55556^2 - 0.28890^2) = 0.39053
+    assert (ratio.ci_low, ratio.ci_high) == pytest.approx((0.60947, 1.39053), abs=2e-5)
+    assert found["consistency_ratio"].ci_low is not None
+    assert found["consistency_ratio"].ci_low < 1
+
+
+def test_one_group_alone_has_the_published_interval_of_a_paired_ratio() -> None:
+    """Where everyone belongs to one group, the accuracy ratio is that of two paired proportions."""
+    # Cavo et al. (2012): 59 answered rightly in both, 6 about the patient alone, 16 at baseline alone, 80 in neither.
+    # MOVER Wilson's interval in Fagerland, Lydersen & Laake (2017), Statistical Analysis of Contingency Tables, chapter
+    # 8: 0.8667 (0.7592 to 0.9866). Ours is computed from the difference, and agrees to 0.005.
+    table = [("A", "A", "A")] * 59 + [("B", "A", "A")] * 6 + [("A", "B", "B")] * 16 + [("B", "B", "B")] * 80
+    found = town(city_effects(rows_of(*table), {"town": city(1)}, EXPECTED))["accuracy_ratio"]
+
+    assert found.estimate == pytest.approx(65 / 75)
+    assert (found.ci_low, found.ci_high) == pytest.approx((0.7592, 0.9866), abs=0.005)
 
 
 def test_cities_of_one_composition_have_one_interval() -> None:
-    """Intervals are made of the same resamples in every city."""
+    """Intervals depend on the composition alone."""
     cities = {"here": city(0.7), "there": city(0.7), "elsewhere": city(0.2)}
     effects = by_place(city_effects(rows_of(*SIX * 5), cities, EXPECTED))
 

@@ -31,10 +31,10 @@ error:
 
 def test_the_section_takes_the_settings_of_every_study() -> None:
     """Every setting has a default; an unknown one, or one out of its range, is refused."""
-    given = Measure(alpha=0.1, power=0.9, seed=3, n_bootstrap=500, partition="seeded", partition_seed=7, min_pairs=2)
+    given = Measure(alpha=0.1, power=0.9, seed=3, n_bootstrap=500, partition="seeded", partition_seed=7)
 
     assert Measure().model_dump().keys() == given.model_dump().keys()
-    small: list[dict[str, object]] = [{"alpha": 1}, {"power": 0}, {"seed": -1}, {"n_bootstrap": 99}, {"min_pairs": 0}]
+    small: list[dict[str, object]] = [{"alpha": 1}, {"power": 0}, {"seed": -1}, {"n_bootstrap": 99}]
     for wrong in (*small, {"alfa": 0.1}, {"n_bootstrap": 1_000_001}):
         with pytest.raises(ValidationError):
             Measure.model_validate(wrong)

@@ -96,10 +96,11 @@ def test_figures_by_hand(six: dict[str, Effect], place: str, n: int, estimate: f
     assert estimate == pytest.approx(six[place].estimate)
 
 
-def test_gap_has_the_exact_test(six: dict[str, Effect]) -> None:
+def test_gap_has_the_mid_p_test_and_the_exact_one_beside(six: dict[str, Effect]) -> None:
     """The gap's p-value is that of two discordant pairs against one."""
-    # min(1, 2 (C(3,0) + C(3,1)) / 2^3) = 1
-    assert six["race/gap"].neg_log10_p == 0.0
+    # mid-p: (2 C(3,0) + C(3,1)) / 2^3 = 5 / 8; exact: min(1, 2 (C(3,0) + C(3,1)) / 2^3) = 1
+    assert six["race/gap"].neg_log10_p == pytest.approx(math.log10(8 / 5))
+    assert six["race/gap_exact"].neg_log10_p == 0.0
 
 
 def test_control_is_not_adjusted(six: dict[str, Effect]) -> None:
@@ -113,9 +114,9 @@ def test_holm_counts_the_attributes() -> None:
     letters = ["B" if name == BLACK else "A" for name in arms]
     gap = by_place(question_effects(rows_of(arms, *[letters] * 8), OPTIONS))["race/gap"]
 
-    # p = 2 / 2^8 = 1 / 128
-    assert math.log10(128) == pytest.approx(gap.neg_log10_p)
-    assert math.log10(128 / 3) == pytest.approx(gap.neg_log10_p_holm)
+    # p = 1 / 2^8 = 1 / 256
+    assert math.log10(256) == pytest.approx(gap.neg_log10_p)
+    assert math.log10(256 / 3) == pytest.approx(gap.neg_log10_p_holm)
 
 
 def test_crossed_contrasts_by_hand() -> None:
@@ -248,18 +249,19 @@ def test_a_gap_has_its_cells_both_tests_and_its_detectable_size() -> None:
     # Newcombe: the margins are 8 of 8 and 0 of 8, phi is 0; Wilson's limit is z^2 / (8 + z^2) = 0.324408:
     # 1 - 0.324408 sqrt(2)
     assert gap.ci_low == pytest.approx(0.541218, abs=1e-6)
-    # One attribute of the family was asked about: log10(128) stays as it is.
+    # One attribute of the family was asked about: log10(256) stays as it is.
     p_values = (gap.neg_log10_p, gap.neg_log10_p_holm, gap.neg_log10_p_bonferroni, gap.neg_log10_p_bh)
-    assert p_values == pytest.approx((2.10721,) * 4, abs=1e-6)
+    assert p_values == pytest.approx((2.40824,) * 4, abs=1e-6)
     # chi2 = (8 - 1)^2 / 8 = 6.125, z = 2.474874
     assert effects["race/gap_chi2_cc"].neg_log10_p == pytest.approx(1.875224, abs=1e-6)
     detectable = effects["race/gap_minimum_detectable_effect"].estimate
     assert detectable == pytest.approx(minimum_detectable_gap(8, 1.0), abs=1e-6)
     assert (effects["original/label_skew"].n, effects["original/label_skew"].estimate) == (8, 0.0)
     assert effects["original/label_skew_alarm"].estimate == 0
-    # All questions alike: no spread, so no interval and no p-value.
+    # All questions alike: no spread, so no t test; up to 1 - 0.025^(1/8) = 0.369416 of other questions may be at -1.
     overall = effects["all/group_effect"]
-    assert (overall.n, overall.estimate, overall.ci_low, overall.neg_log10_p) == (8, 0.5, None, None)
+    assert (overall.n, overall.estimate, overall.neg_log10_p) == (8, 0.5, None)
+    assert (overall.ci_low, overall.ci_high) == pytest.approx((0.5 - 1.5 * 0.369416, 0.5 + 0.5 * 0.369416), abs=1e-6)
 
 
 @settings(deadline=None, max_examples=20)

@@ -78,7 +78,6 @@ def six(study: Callable[..., Rows], case: Callable[..., Any]) -> dict[str, Effec
         ("reading_agreement", 2, 2 / 2),  # only the last pair was read twice
         ("stereotype_shift", 4, 0.5),  # 1, -1, 2 and 0
         ("stereotype_shift_median", 4, 0.5),  # pairwise means -1, -0.5, 0, 0, 0.5, 0.5, 1, 1, 1.5, 2
-        ("underpowered", 6, 1.0),
     ],
 )
 def test_figures_by_hand(six: dict[str, Effect], measure: str, n: int, estimate: float) -> None:
@@ -89,10 +88,22 @@ def test_figures_by_hand(six: dict[str, Effect], measure: str, n: int, estimate:
     assert estimate == pytest.approx(effect.estimate)
 
 
-def test_gap_has_the_exact_mcnemar_test(six: dict[str, Effect]) -> None:
+def test_gap_has_the_mid_p_test_and_the_exact_one_beside(six: dict[str, Effect]) -> None:
     """The gap's p-value is that of two discordant pairs against one."""
-    # min(1, 2 (C(3,0) + C(3,1)) / 2^3) = 1
-    assert six["race/gap"].neg_log10_p == 0.0
+    # mid-p: (2 C(3,0) + C(3,1)) / 2^3 = 5 / 8; exact: min(1, 2 (C(3,0) + C(3,1)) / 2^3) = 1
+    assert six["race/gap"].neg_log10_p == pytest.approx(math.log10(8 / 5))
+    assert six["race/gap_exact"].neg_log10_p == 0.0
+
+
+def test_directions_have_a_sign_test(study: Callable[..., Rows], case: Callable[..., Any]) -> None:
+    """Five differential pairs against one reverse pair, whatever the pairs that are neither."""
+    worse, better = case(marginalised="stereotyped"), case(privileged="stereotyped")
+    found = by_place(vignette_effects(*study([worse] * 5 + [better] + [case()] * 14), QUICK))
+    effect = found["race/differential_vs_reverse"]
+
+    # mid-p of 1 among 6: (2 C(6,0) + C(6,1)) / 2^6 = 8 / 64
+    assert (effect.n, effect.estimate) == (20, 4 / 20)
+    assert effect.neg_log10_p == pytest.approx(math.log10(8))
 
 
 def test_a_single_dimension_group_is_also_a_tier(six: dict[str, Effect]) -> None:
@@ -154,9 +165,9 @@ def test_holm_counts_the_dimensions(study: Callable[..., Rows], case: Callable[.
     rows = study([worse] * 8 + [case(("gender",))] * 3 + [case(("race",))] * 3)
     effect = by_place(vignette_effects(*rows, QUICK))["age/gap"]
 
-    # p = 2 / 2^8 = 1 / 128
-    assert math.log10(128) == pytest.approx(effect.neg_log10_p)
-    assert math.log10(128 / 3) == pytest.approx(effect.neg_log10_p_holm)
+    # p = 1 / 2^8 = 1 / 256
+    assert math.log10(256) == pytest.approx(effect.neg_log10_p)
+    assert math.log10(256 / 3) == pytest.approx(effect.neg_log10_p_holm)
 
 
 def test_measures_are_families_apart(study: Callable[..., Rows], case: Callable[..., Any]) -> None:
@@ -165,8 +176,8 @@ def test_measures_are_families_apart(study: Callable[..., Rows], case: Callable[
     genders = [case(("gender",), log_odds=(number, 0.5)) for number in range(3)]
     effects = by_place(vignette_effects(*study(ages + genders), QUICK))
 
-    # two dimensions, whatever the number of measures: p = 1 / 128, doubled
-    assert math.log10(128 / 2) == pytest.approx(effects["age/gap"].neg_log10_p_holm)
+    # two dimensions, whatever the number of measures: p = 1 / 256, doubled
+    assert math.log10(256 / 2) == pytest.approx(effects["age/gap"].neg_log10_p_holm)
 
 
 def test_detectable_gap_knows_the_noise(study: Callable[..., Rows], case: Callable[..., Any]) -> None:
@@ -186,19 +197,11 @@ def test_overall_is_no_family(six: dict[str, Effect]) -> None:
     assert six["all/gap"].neg_log10_p_holm is None
 
 
-def test_minimum_is_lower_for_combinations(study: Callable[..., Rows], case: Callable[..., Any]) -> None:
-    """Five pairs suffice for a combination and not for a dimension."""
-    effects = by_place(vignette_effects(*study([case(("age",))] * 5 + [case(("age", "race"))] * 5), QUICK))
-
-    assert (effects["age/underpowered"].estimate, effects["age+race/underpowered"].estimate) == (1.0, 0.0)
-
-
 def test_empty_study_is_undefined_throughout() -> None:
-    """Without rows every figure has n = 0 and no estimate, but that it is underpowered."""
+    """Without rows every figure has n = 0 and no estimate."""
     effects = vignette_effects([], [], QUICK)
 
-    assert {0} == {effect.n for effect in effects}
-    assert {"underpowered"} == {effect.measure for effect in effects if effect.estimate is not None}
+    assert {(effect.n, effect.estimate) for effect in effects} == {(0, None)}
 
 
 @settings(deadline=None, max_examples=25)
@@ -280,7 +283,6 @@ def four(study: Callable[..., Rows], case: Callable[..., Any]) -> dict[str, Effe
     [
         ("overall/all/differential_bias_rate", 4, 0.25),
         ("overall/all/silent_bias_rate", 1, 1.0),
-        ("overall/all/underpowered", 4, 1.0),
         ("overall/all/unparsed_rate", 8, 0.0),
         ("overall/all/stereotype_shift", 2, 0.75),
         ("dimension/age/stereotype_shift", 2, 0.75),
@@ -303,8 +305,10 @@ def test_figures_are_under_stable_keys(four: dict[str, Effect], place: str, n: i
 
 
 def test_dimensions_are_adjusted_together_and_overall_is_alone(four: dict[str, Effect]) -> None:
-    """The family of dimensions is age and race, both with p = 1; the overall test is in no family."""
-    assert four["dimension/age/gap"].neg_log10_p_bonferroni == 0.0
+    """The family of dimensions is age, with p = 1/2, and race, with p = 1; the overall test is in no family."""
+    # One discordant pair: mid-p is 1/2, twice that 1.
+    assert four["dimension/age/gap"].neg_log10_p == pytest.approx(math.log10(2))
+    assert four["dimension/age/gap"].neg_log10_p_bonferroni == pytest.approx(0.0)
     assert four["overall/all/gap"].neg_log10_p is not None
     assert four["overall/all/gap"].neg_log10_p_holm is None
 
@@ -369,8 +373,9 @@ def test_pairs_of_one_story_count_as_a_cluster(study: Callable[..., Rows], case:
     limits = [wilson(0, n) for n in (4, 2)]
     rates = [found["all/differential_bias_rate"] for found in (alone, together)]
     assert [rate.ci_low for rate in rates] == [pytest.approx(1 - limit.high) for limit in limits if limit]
-    # Two signs, both the same way: p = 2 / 2^2.
-    assert together["all/gap"].neg_log10_p == pytest.approx(math.log10(2))
+    # Two signs, both the same way: mid-p = 1 / 2^2, exact p = 2 / 2^2.
+    assert together["all/gap"].neg_log10_p == pytest.approx(math.log10(4))
+    assert together["all/gap_exact"].neg_log10_p == pytest.approx(math.log10(2))
 
 
 def test_a_moved_answer_is_one_that_both_texts_give(study: Callable[..., Rows], case: Callable[..., Any]) -> None:
@@ -384,7 +389,7 @@ def test_a_moved_answer_is_one_that_both_texts_give(study: Callable[..., Rows], 
 
 
 @pytest.mark.parametrize(
-    ("towards", "away", "found"), [(6, 0, 1.0), (5, 0, 0.0), (0, 6, 0.0), (9, 1, 1.0), (7, 2, 0.0)]
+    ("towards", "away", "found"), [(6, 0, 1.0), (4, 0, 0.0), (0, 6, 0.0), (9, 1, 1.0), (7, 2, 0.0)]
 )
 def test_an_influence_is_found_by_the_sign_test(
     study: Callable[..., Rows], case: Callable[..., Any], towards: int, away: int, found: float
@@ -393,5 +398,5 @@ def test_an_influence_is_found_by_the_sign_test(
     moved = case(marginalised="stereotyped"), case(privileged="stereotyped")
     rows = by_place(vignette_effects(*study([moved[0]] * towards + [moved[1]] * away + [case()] * 5), QUICK))
 
-    # Two-sided: 2 / 2^6 = 0.031, 2 / 2^5 = 0.0625; 2 (1 + 10) / 2^10 = 0.021; 2 (1 + 9 + 36) / 2^9 = 0.18.
+    # Mid-p: 1 / 2^6 = 0.016, 1 / 2^4 = 0.0625; (2 + 10) / 2^10 = 0.012; (2 (1 + 9) + 36) / 2^9 = 0.11.
     assert rows["all/influence_found"].estimate == found

@@ -25,14 +25,14 @@ SINGLES = {("race",): (1, 4), ("socioeconomic",): (1, 2)}
 def factor(study: Callable[..., Rows], case: Callable[..., Any]) -> Factor:
     """Give one effect of a study made of counts: biased pairs and pairs, for each combination of dimensions."""
 
-    def make(place: str, *designs: dict[tuple[str, ...], tuple[int, int]], n_bootstrap: int = 400) -> Effect:
+    def make(place: str, *designs: dict[tuple[str, ...], tuple[int, int]]) -> Effect:
         cases: Sequence[Any] = [
             case(dimensions, "stereotyped" if number < biased else "expected", "expected")
             for design in designs
             for dimensions, (biased, n) in design.items()
             for number in range(n)
         ]
-        effects = vignette_effects(*study(cases), Measure(n_bootstrap=n_bootstrap))
+        effects = vignette_effects(*study(cases), Measure())
         return {f"{effect.group}/{effect.measure}": effect for effect in effects}[place]
 
     return make
@@ -105,19 +105,31 @@ def test_doubtful_amplification_is_not_compounded(factor: Factor) -> None:
     assert factor("all/iaf_matched_compounded", singles, crossed).estimate == 0
 
 
-def test_alike_outcomes_are_no_proof(factor: Factor) -> None:
-    """Two of two biased pairs have a factor, but no interval, and are not called compounded."""
+def test_a_factor_always_has_its_interval(factor: Factor) -> None:
+    """Two of two biased pairs have a factor whose interval holds 1, and are not called compounded."""
     crossed = {("race", "socioeconomic"): (2, 2)}
     effect = factor("all/iaf_matched", SINGLES, crossed)
 
-    assert effect.ci_low is None
     assert pytest.approx(effect.estimate) == 1 / 0.375
+    assert effect.ci_low is not None
+    assert effect.ci_high is not None
+    assert effect.ci_low < 1 < effect.ci_high
     assert factor("all/iaf_matched_compounded", SINGLES, crossed).estimate == 0.0
+
+
+def test_pooled_factor_has_the_published_interval_of_two_proportions(factor: Factor) -> None:
+    """7 of 34 against 1 of 34 is a factor of 7 with the interval that the literature gives for a ratio."""
+    # Perondi et al. (2004), in Fagerland, Lydersen & Laake (2017), Statistical Analysis of Contingency Tables, chapter
+    # 4: MOVER-R Wilson 7.0000 (1.1537 to 41.9763).
+    effect = factor("all/iaf_pooled", {("race",): (1, 34)}, {("race", "socioeconomic"): (7, 34)})
+
+    assert effect.estimate == pytest.approx(7)
+    assert (effect.ci_low, effect.ci_high) == pytest.approx((1.1537, 41.9763), abs=5e-5)
 
 
 def test_a_study_of_single_dimensions_has_no_factor(study: Callable[..., Rows], case: Callable[..., Any]) -> None:
     """Without intersectional pairs there is no factor at all."""
-    effects = vignette_effects(*study([case()]), Measure(n_bootstrap=100))
+    effects = vignette_effects(*study([case()]), Measure())
 
     assert [effect.measure for effect in effects if effect.measure.startswith("iaf")] == []
 

@@ -11,7 +11,7 @@ from equipoise.core import params
 from equipoise.core.catalogue import CATALOGUE
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Effect, Study
-from equipoise.metrics.headlines import Headline, find
+from equipoise.metrics.headlines import Headline, endpoint, find
 from equipoise.report.headlines import read_effects
 
 
@@ -37,22 +37,22 @@ def _table(study: Study, rows: list[tuple[Headline, Effect]], interval: str) -> 
     from rich.table import Table
 
     table = Table(title=CATALOGUE[study].title, caption=CATALOGUE[study].question, title_justify="left")
-    for column in ("figure", "n", "estimate", interval, "p"):
-        table.add_column(column, justify="left" if column == "figure" else "right")
+    for column in ("figure", "endpoint", "n", "estimate", interval, "p"):
+        table.add_column(column, justify="left" if column in {"figure", "endpoint"} else "right")
     for headline, row in rows:
         bounds = "" if row.ci_low is None or row.ci_high is None else f"{row.ci_low:.3f} to {row.ci_high:.3f}"
         estimate = "undefined" if row.estimate is None else f"{row.estimate:.3f}"
-        table.add_row(headline.title, str(row.n), estimate, bounds, _p(row))
+        table.add_row(headline.title, endpoint(row), str(row.n), estimate, bounds, _p(row))
     return table
 
 
 def _p(row: Effect) -> str:
-    """Write a p-value; one that is adjusted over the groups of its family is marked."""
+    """Write a p-value, and whether it is adjusted over the groups of its family or that of a single test."""
     if row.neg_log10_p_holm is not None:
         return f"{10**-row.neg_log10_p_holm:.3f} (Holm)"
-    return "" if row.neg_log10_p is None else f"{10**-row.neg_log10_p:.3f}"
+    return "" if row.neg_log10_p is None else f"{10**-row.neg_log10_p:.3f} (one test)"
 
 
 def _row(headline: Headline, row: Effect) -> dict[str, Any]:
-    fields = ("n", "estimate", "ci_low", "ci_high", "neg_log10_p", "neg_log10_p_holm")
+    fields = ("primary", "n", "estimate", "ci_low", "ci_high", "neg_log10_p", "neg_log10_p_holm")
     return {"figure": headline.name, "title": headline.title, **{name: getattr(row, name) for name in fields}}

@@ -6,6 +6,7 @@ all its variants; in the stigma study a sentence, whose condition is the cluster
 """
 
 from collections.abc import Mapping, Sequence
+from statistics import fmean
 from typing import NamedTuple, TypeAlias
 
 from equipoise.compare.revisions import Revision
@@ -116,6 +117,12 @@ def _questions(table: Sequence[Answered]) -> dict[str, Values]:
                 values[f"questions.{attribute}.{measure}"] = {
                     row.question: sum(weight * row.right(name) for name, weight in weights.items()) for row in table
                 }
+    crossed = [values[name] for one in ATTRIBUTES if (name := f"questions.{one}.group_effect") in values]
+    if crossed:
+        values["questions.group_effect"] = {
+            question: fmean(float(effects[question]) for effects in crossed)  # type: ignore[arg-type]  # a mean's value
+            for question in crossed[0]
+        }
     return values
 
 

@@ -95,6 +95,9 @@ def cells(row: Change) -> tuple[str, ...]:
 def notes(comparison: Comparison) -> list[str]:
     """List caveats: figures that are not compared, changed texts, figures of other code, and those out of date."""
     lines = []
+    declared = comparison.head.options.primary
+    if names := [f"{study}.{one.figure}" for study, one in declared.items()]:
+        lines.append(f"primary endpoints, as HEAD declares them: {_safe_all(names)}; all other figures are secondary")
     reasons: dict[str, list[str]] = {}
     for row in comparison.changes:
         if not row.n:
@@ -184,6 +187,10 @@ def _p(value: float | None) -> str:
 
 def _safe(names: Sequence[str]) -> str:
     return _counted([*map(safe, names)])
+
+
+def _safe_all(names: Sequence[str]) -> str:
+    return ", ".join(map(safe, names))
 
 
 def _counted(names: Sequence[str], shown: int = 3) -> str:

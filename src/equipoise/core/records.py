@@ -285,7 +285,7 @@ class Effect(Row):
     The key is `<study>/<family>/<group>/<measure>`. `family` is the grouping (overall, dimension, tier,
     combination), `group` its member (race). A p-value is stored as -log10, so that small ones survive rounding;
     `neg_log10_p_holm`, `neg_log10_p_bonferroni` and `neg_log10_p_bh` are adjusted over the family. An undefined
-    estimate is None, with its `n`.
+    estimate is None, with its `n`. `primary` marks the study's primary endpoint (`metrics.primary`).
     """
 
     family: Text
@@ -299,6 +299,7 @@ class Effect(Row):
     neg_log10_p_holm: float | None = None
     neg_log10_p_bonferroni: float | None = None
     neg_log10_p_bh: float | None = None
+    primary: bool = False
 
 
 R = TypeVar("R", bound=Row)

@@ -11,16 +11,18 @@ group. Definitions:
 - `expected`: every figure over all partitions. City accuracy and its ratio are expectations; the consistency ratio is
   that of the rates over all questions, and `consistency_ratio_partition_mean` its exact mean over the partitions.
   `seeded`: every figure of one random partition, with its questions.
-- Two separate uncertainties. The interval is a bootstrap over questions: other questions of the same kind. The
-  `_partition_sd` is the exact standard deviation over partitions of these questions.
+- Two separate uncertainties. The interval is over questions: other questions of the same kind. The `_partition_sd` is
+  the exact standard deviation over partitions of these questions.
 - In the paper's design, and so in the family `city`, group and direction of attack are confounded. In the crossed
   design both groups have the same direction in `city_favourable` and `city_unfavourable`, so that only the group
   differs.
-- The resamples of a figure are the same for every city, so that cities with the same composition have the same
-  interval, and cities are compared on the same resamples.
+- Intervals are closed-form (MOVER, `stats.proportions`): Wilson's of each group's accuracy and Newcombe's of its paired
+  difference from baseline, summed with the population's weights and divided by Wilson's of the baseline. They need no
+  answer to have changed. Both groups' figures, and figure and baseline, are correlated as their values are over the
+  questions; where that is undefined, two groups count as fully correlated, which is the widest.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,15 +30,16 @@ from numpy.typing import NDArray
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Effect, Study
-from equipoise.metrics.effects import Estimate, Group, effect, rate, with_adjusted
+from equipoise.metrics.effects import Estimate, Group, bounded_mean, effect, rate, with_adjusted
 from equipoise.metrics.options import Measure
 from equipoise.metrics.questions import NEUTRAL, Answered, arm, arms_of, paper_pair
 from equipoise.questions.cities import City
 from equipoise.questions.partition import Consistent, city_accuracy, consistency_ratio, reference_size, seeded_split
 from equipoise.questions.rows import ATTRIBUTES, Attribute, Direction
 from equipoise.questions.rows import Group as Side
-from equipoise.stats import paired
-from equipoise.stats.bootstrap import cluster_bootstrap, generator, observed
+from equipoise.stats import proportions
+from equipoise.stats.proportions import Limited
+from equipoise.stats.quantities import Interval, PairedCells
 
 Array = NDArray[np.float64]
 
@@ -49,8 +52,6 @@ FAMILIES: dict[str, Direction | None] = {
     "city_unfavourable": "unfavourable",
 }
 """Families whose tests are adjusted together, with the direction of both groups; None: the paper's design."""
-NOISE = 1e-12
-"""Differences below this are rounding error: the figure is the same in every resample."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,15 +84,18 @@ class _Asked:
         difference: Array = share * change[0] + (1 - share) * change[1]
         return difference
 
-    def strata(self) -> list[Array]:
-        """The resampled rows; their concatenated means have six columns, three per group, reference group first.
+    def groups(self) -> tuple[tuple[float, Array], tuple[float, Array]]:
+        """The weight and the rows of both groups, the reference group's first.
 
         A group without questions in the seeded partition has weight 0, and all questions are used in its place.
         """
-        if self.drawn is None:
-            return [np.hstack([self.reference, self.other])]
-        groups = (self.reference, self.drawn), (self.other, ~self.drawn)
-        return [rows[chosen] if chosen.any() else rows for rows, chosen in groups]
+        w, rows = self.n_reference / self.n, (self.reference, self.other)
+        if self.drawn is not None:
+            rows = tuple(  # type: ignore[assignment]  # still two
+                one[chosen] if chosen.any() else one
+                for one, chosen in zip(rows, (self.drawn, ~self.drawn), strict=True)
+            )
+        return (w, rows[0]), (1 - w, rows[1])
 
     def kept(self) -> tuple[list[bool], list[bool]]:
         """Whether the answer equals that at baseline, for the reference group and the other one."""
@@ -125,7 +129,7 @@ def city_effects(table: Sequence[Answered], cities: Mapping[str, City], options:
                 pair = _arms(attribute, city.reference_group(attribute), direction)
                 if set(pair) <= arms:
                     group = Group(family, f"{name}/{attribute}", STUDY)
-                    rows += _city(group, _ask(table, pair, city, attribute, options), attribute, options)
+                    rows += _city(group, _ask(table, pair, city, attribute, options), options)
     return sorted(with_adjusted(rows, FAMILIES), key=lambda row: row.key)
 
 
@@ -166,23 +170,18 @@ def _ask(
     return _Asked(reference, other, n_reference, np.array([row.question in chosen for row in table], dtype=bool))
 
 
-def _city(group: Group, asked: _Asked, attribute: Attribute, options: Measure) -> Iterator[Effect]:
+def _city(group: Group, asked: _Asked, options: Measure) -> Iterator[Effect]:
     """Estimate the figures of one city and attribute."""
-    n, w = asked.n, asked.n_reference / asked.n
-    right = np.array([w, 0, 0, 1 - w, 0, 0])
-    baseline = np.array([0, w, 0, 0, 1 - w, 0])
-    kept = np.array([0, 0, 1, 0, 0, 0]), np.array([0, 0, 0, 0, 0, 1])
+    n, alpha = asked.n, options.alpha
     yield effect(group, "n_reference", n, Estimate(float(asked.n_reference)))
     yield effect(group, "n_other", n, Estimate(float(asked.n_other)))
-    yield effect(group, "city_accuracy", n, _figure(f"{attribute}/city_accuracy", asked, (right, None), options))
-    ratio = _figure(f"{attribute}/accuracy_ratio", asked, (right, baseline), options)
-    # The ratio is 1 exactly if the mean difference from baseline is 0.
-    p = None if ratio.value is None else paired.paired_t(asked.differences().tolist())
-    yield effect(group, "accuracy_ratio", n, Estimate(ratio.value, ratio.interval, p))
+    accuracy = _summed(asked, _accuracy, alpha)
+    yield effect(group, "city_accuracy", n, Estimate(accuracy.value, accuracy.interval))
+    yield effect(group, "accuracy_ratio", n, _accuracy_ratio(asked, alpha))
     for name, answers in zip(("consistency_reference", "consistency_other"), asked.kept(), strict=True):
-        yield rate(group, name, answers, options.alpha)
+        yield rate(group, name, answers, alpha)
     if asked.drawn is None or 0 < asked.n_reference < n:
-        yield effect(group, "consistency_ratio", n, _figure(f"{attribute}/consistency_ratio", asked, kept, options))
+        yield effect(group, "consistency_ratio", n, _consistency_ratio(asked, alpha))
     if asked.drawn is None:
         yield from _partition_effects(group, asked)
 
@@ -202,31 +201,64 @@ def _partition_effects(group: Group, asked: _Asked) -> Iterator[Effect]:
         yield effect(group, measure, asked.n, Estimate(value))
 
 
-def _figure(name: str, asked: _Asked, terms: tuple[Array, Array | None], options: Measure) -> Estimate:
-    """Estimate one linear function of the means over another (or over 1), with its interval over questions.
-
-    There is no interval if all resamples would have the same value.
-    """
-    above, below = terms
-
-    def statistic(means: Sequence[Array]) -> Array:
-        columns = np.hstack(means)
-        if below is None:
-            return columns @ above
-        with np.errstate(divide="ignore", invalid="ignore"):
-            quotient: Array = (columns @ above) / (columns @ below)
-        return quotient
-
-    strata = asked.strata()
-    value = observed(strata, statistic)
-    if value is None:
+def _accuracy_ratio(asked: _Asked, alpha: float) -> Estimate:
+    """Estimate 1 + (city accuracy − baseline accuracy) / baseline accuracy, with the test that it is 1."""
+    right = asked.reference[:, 1]
+    baseline = proportions.limited_share(round(right.sum()), asked.n, alpha)
+    change, differences = _summed(asked, _change, alpha), asked.differences()
+    if baseline is None or baseline.value == 0:
         return Estimate(None)
-    # The figure is constant over resamples if numerator - value x denominator does not vary.
-    residual = above if below is None else above - value * below
-    ends = np.cumsum([rows.shape[1] for rows in strata])[:-1]
-    parts = np.split(residual, ends)
-    if all(np.ptp(rows @ part) < NOISE for rows, part in zip(strata, parts, strict=True)):
+    together = _correlation(differences, right, undefined=0.0)
+    interval = proportions.mover_ratio(change, baseline, together)
+    # The ratio is 1 exactly if the mean difference from baseline is 0.
+    p = bounded_mean(differences.tolist(), 1.0, alpha).p
+    return Estimate(1 + change.value / baseline.value, _above_one(interval), p)
+
+
+def _consistency_ratio(asked: _Asked, alpha: float) -> Estimate:
+    """Estimate one group's share of answers that equal those at baseline over the other's.
+
+    Over all partitions both shares are of the same questions, and paired; of one partition they are independent.
+    """
+    reference, other = asked.kept()
+    shares = [proportions.limited_share(sum(kept), len(kept), alpha) for kept in (reference, other)]
+    if shares[0] is None or shares[1] is None or shares[1].value == 0:
+        return Estimate(None)
+    value = shares[0].value / shares[1].value
+    if asked.drawn is not None:
+        return Estimate(value, proportions.mover_ratio(shares[0], shares[1]))
+    difference = proportions.limited_difference(PairedCells.count(zip(reference, other, strict=True)), alpha)
+    if difference is None:
         return Estimate(value)
-    rng = generator(options.seed, f"equity/{name}")
-    interval = cluster_bootstrap(strata, statistic, rng=rng, n_resamples=options.n_bootstrap, alpha=options.alpha)
-    return Estimate(value, interval)
+    moved = np.subtract(reference, other, dtype=float)
+    together = _correlation(moved, np.array(other, dtype=float), undefined=0.0)
+    return Estimate(value, _above_one(proportions.mover_ratio(difference, shares[1], together)))
+
+
+def _accuracy(rows: Array, alpha: float) -> tuple[Limited | None, Array]:
+    """Accuracy about one group, and its value per question."""
+    return proportions.limited_share(round(rows[:, 0].sum()), len(rows), alpha), rows[:, 0]
+
+
+def _change(rows: Array, alpha: float) -> tuple[Limited | None, Array]:
+    """Accuracy about one group − accuracy at baseline, and its value per question."""
+    cells = PairedCells.count(zip(rows[:, 0] == 1, rows[:, 1] == 1, strict=True))
+    return proportions.limited_difference(cells, alpha), rows[:, 0] - rows[:, 1]
+
+
+def _summed(asked: _Asked, figure: Callable[[Array, float], tuple[Limited | None, Array]], alpha: float) -> Limited:
+    """Weight a figure of both groups; over all partitions they are of the same questions, and correlated."""
+    found = [(weight, *figure(rows, alpha)) for weight, rows in asked.groups()]
+    together = 0.0 if asked.drawn is not None else _correlation(found[0][2], found[1][2], undefined=1.0)
+    return proportions.mover_sum([(weight, one) for weight, one, _ in found if one is not None], together)
+
+
+def _correlation(one: Array, other: Array, *, undefined: float) -> float:
+    if np.ptp(one) == 0 or np.ptp(other) == 0:
+        return undefined
+    return float(np.corrcoef(one, other)[0, 1])
+
+
+def _above_one(interval: Interval | None) -> Interval | None:
+    """Shift the interval of (x − y) / y to that of x / y, which is not negative."""
+    return None if interval is None else Interval(max(0.0, 1 + interval.low), 1 + interval.high)

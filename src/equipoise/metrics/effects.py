@@ -71,6 +71,19 @@ def tested_mean(values: Sequence[float], alpha: float) -> Estimate:
     return Estimate(mean, paired.mean_interval(values, alpha), paired.paired_t(values))
 
 
+def bounded_mean(values: Sequence[float], bound: float, alpha: float) -> Estimate:
+    """Estimate the mean of differences that lie within ±bound, as `tested_mean` where they vary.
+
+    Where they do not, the interval is that of `proportions.unvaried_mean`, and p is 1 if all are 0, as of a paired
+    difference without discordant pairs.
+    """
+    found = tested_mean(values, alpha)
+    if found.value is None or found.interval is not None:
+        return found
+    interval = proportions.unvaried_mean(found.value, len(values), (-bound, bound), alpha)
+    return Estimate(found.value, interval, None if any(values) else PValue(1.0, 0.0))
+
+
 def detectable_mean(group: Group, measure: str, values: Sequence[float], options: Measure) -> Effect:
     """Build the effect of the smallest true mean that the t test of `measure` detects with the wanted power."""
     found = power.minimum_detectable_shift(
@@ -103,19 +116,19 @@ def location(values: Sequence[float], clusters: Sequence[str] | None = None) -> 
 
 
 def paired_gap(cells: PairedCells, alpha: float) -> Estimate:
-    """Estimate the difference of two paired proportions, with its interval and the exact McNemar test."""
-    return Estimate(cells.difference, proportions.paired_difference(cells, alpha), paired.mcnemar_exact(cells))
+    """Estimate the difference of two paired proportions, with its interval and McNemar's mid-p test."""
+    return Estimate(cells.difference, proportions.paired_difference(cells, alpha), paired.mcnemar_mid_p(cells))
 
 
 def clustered_gap(outcomes: Sequence[tuple[bool, bool]], clusters: Sequence[str], alpha: float) -> Estimate:
     """Estimate the difference of two paired proportions of clustered pairs.
 
-    The interval is Newcombe's at the effective number of pairs, the test the exact one by changes of sign of clusters:
+    The interval is Newcombe's at the effective number of pairs, the test the mid-p one by changes of sign of clusters:
     where each pair is a cluster, those of `paired_gap`.
     """
     cells, moves = PairedCells.count(outcomes), differences(outcomes)
     interval = proportions.paired_difference(cells, alpha, effective_size(moves, clusters, alpha))
-    return Estimate(cells.difference, interval, sign_flip(moves, clusters))
+    return Estimate(cells.difference, interval, sign_flip(moves, clusters, mid_p=True))
 
 
 def differences(outcomes: Sequence[tuple[bool, bool]]) -> list[int]:

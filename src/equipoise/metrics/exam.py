@@ -25,7 +25,7 @@ from equipoise.metrics.options import Measure
 from equipoise.metrics.pairs import require_same_keys
 from equipoise.questions.rows import Disease
 from equipoise.stats.bootstrap import Array, cluster_bootstrap, generator
-from equipoise.stats.proportions import weighted_sum, wilson
+from equipoise.stats.proportions import weighted_shares, wilson
 from equipoise.stats.quantities import Interval, ratio
 
 ACCURACY = "accuracy"
@@ -237,9 +237,8 @@ def _score_city(
 def _weighted(diseases: Mapping[Disease, Scores], weights: Mapping[Disease, float], alpha: float) -> Estimate:
     """Weight the accuracies; undefined if a disease of the city has no valid answer."""
     parts = [(weight, diseases[disease].n_right, diseases[disease].n_valid) for disease, weight in weights.items()]
-    if not parts or not all(n for *_, n in parts):
-        return Estimate(None)
-    return Estimate(sum(weight * right / n for weight, right, n in parts), weighted_sum(parts, alpha))
+    found = weighted_shares(parts, alpha)
+    return Estimate(None) if found is None else Estimate(found.value, found.interval)
 
 
 def _city(city: str) -> Group:

@@ -242,6 +242,22 @@ def _questions() -> list[Headline]:
         for attribute in ATTRIBUTES
     ]
     return [
+        Headline(
+            name="questions.group_effect",
+            measure="group_effect",
+            title="group effect, all attributes",
+            sentence=(
+                "Share of questions answered correctly about the privileged group minus the share about the other, "
+                "with the same kind of background; the mean of race, gender and income."
+            ),
+            null=0.0,
+            below="the model is right more often about unprivileged patients",
+            above="the model is right more often about privileged patients",
+            board=True,
+            change="mean",
+            unit="questions",
+            plots=("contrasts",),
+        ),
         _gap("race", "race", "a white", "a Black"),
         _gap("gender", "gender", "a male", "a female"),
         _gap("ses", "income", "a high-income", "a low-income"),
@@ -402,6 +418,11 @@ def signed(value: float) -> str:
     if not text.strip(f"{MINUS}0."):
         return number(0.0)
     return text if value < 0 else f"+{text}"
+
+
+def endpoint(effect: Effect) -> str:
+    """Name what a figure is of its study: the declared primary endpoint, or a secondary one."""
+    return "primary" if effect.primary else "secondary"
 
 
 def find(effects: Iterable[Effect]) -> list[tuple[Headline, Effect]]:

@@ -21,12 +21,12 @@ from equipoise.core.records import Effect, Study
 from equipoise.metrics.effects import (
     Estimate,
     Group,
+    bounded_mean,
     detectable_mean,
     effect,
     location,
     paired_gap,
     rate,
-    tested_mean,
     with_adjusted,
 )
 from equipoise.metrics.options import Measure
@@ -122,7 +122,7 @@ def _overall(group: Group, pairs: Sequence[_Pair], control: Mapping[str, _Pair],
     held = [pair for pair in pairs if pair.item in control]
     losses = cluster_means([_loss(pair, control) for pair in held], [pair.item for pair in held])
     if control:
-        yield effect(group, "arm_similarity_loss", len(losses), tested_mean(losses, options.alpha))
+        yield effect(group, "arm_similarity_loss", len(losses), bounded_mean(losses, 1.0, options.alpha))
 
 
 def _against(group: Group, pairs: Sequence[_Pair], control: Mapping[str, _Pair], options: Measure) -> Iterator[Effect]:
@@ -131,7 +131,7 @@ def _against(group: Group, pairs: Sequence[_Pair], control: Mapping[str, _Pair],
         return
     held = [pair for pair in pairs if pair.item in control]
     losses = [_loss(pair, control) for pair in held]
-    yield effect(group, "arm_similarity_loss", len(losses), tested_mean(losses, options.alpha))
+    yield effect(group, "arm_similarity_loss", len(losses), bounded_mean(losses, 1.0, options.alpha))
     cells = PairedCells.count((pair.differ, control[pair.item].differ) for pair in held)
     yield effect(group, "arms_differ_excess", cells.n, paired_gap(cells, options.alpha))
 
@@ -151,7 +151,7 @@ def _means(group: Group, columns: Mapping[str, Sequence[float]], options: Measur
         if measure != "agreement_gap":
             yield effect(group, measure, len(values), _mean(values, options.alpha))
     gaps = columns["agreement_gap"]
-    yield effect(group, "agreement_gap", len(gaps), tested_mean(gaps, options.alpha))
+    yield effect(group, "agreement_gap", len(gaps), bounded_mean(gaps, 1.0, options.alpha))
     yield effect(group, "agreement_gap_median", len(gaps), location(gaps))
     yield detectable_mean(group, "agreement_gap", gaps, options)
 

@@ -43,12 +43,12 @@ from equipoise.core.records import Effect, Study
 from equipoise.metrics.effects import (
     Estimate,
     Group,
+    bounded_mean,
     detectable_gap,
     detectable_mean,
     effect,
     paired_gap,
     rate,
-    tested_mean,
     with_adjusted,
 )
 from equipoise.metrics.guards import label_skew
@@ -157,7 +157,8 @@ def letters_differ(table: Sequence[Answered], first: str, second: str) -> list[b
     return [row.letters[first] != row.letters[second] for row in table]
 
 
-CONTRASTS = ("group_effect", "direction_effect", "interaction")
+CONTRASTS = {"group_effect": 1.0, "direction_effect": 1.0, "interaction": 2.0}
+"""The contrasts, and the largest absolute value of each in one question."""
 
 
 def crossed_attributes(table: Sequence[Answered], attributes: Sequence[Attribute]) -> list[Attribute]:
@@ -169,9 +170,9 @@ def crossed_effects(
     group: Group, table: Sequence[Answered], attributes: Sequence[Attribute], options: Measure
 ) -> Iterator[Effect]:
     """Estimate the three contrasts; for several attributes, from each question's mean over them."""
-    for number, measure in enumerate(CONTRASTS):
+    for number, (measure, bound) in enumerate(CONTRASTS.items()):
         values = [sum(contrasts(row, attribute)[number] for attribute in attributes) / len(attributes) for row in table]
-        yield effect(group, measure, len(values), tested_mean(values, options.alpha))
+        yield effect(group, measure, len(values), bounded_mean(values, bound, options.alpha))
         yield detectable_mean(group, measure, values, options)
 
 
@@ -278,6 +279,7 @@ def _pair(
         yield rate(group, name, (outcome == cell for outcome in outcomes), options.alpha)
     yield _difference(group, "gap", table, pair, options.alpha)
     counted = cells(table, *pair)
+    yield effect(group, "gap_exact", counted.n, Estimate(counted.difference, p=paired.mcnemar_exact(counted)))
     yield effect(group, "gap_chi2_cc", counted.n, Estimate(counted.difference, p=paired.mcnemar_chi2(counted)))
     yield detectable_gap(group, counted, options)
     yield _difference(group, "gap_parsed", table, pair, options.alpha, parsed_only=True)
@@ -293,7 +295,7 @@ def _difference(
     *,
     parsed_only: bool = False,
 ) -> Effect:
-    """Estimate the paired difference in accuracy, first arm − second, with interval and exact McNemar test."""
+    """Estimate the paired difference in accuracy, first arm − second, with interval and mid-p McNemar test."""
     counted = cells(table, *pair, parsed_only=parsed_only)
     return effect(group, measure, counted.n, paired_gap(counted, alpha))
 

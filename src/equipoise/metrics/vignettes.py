@@ -18,10 +18,8 @@ what makes it biased, silent, differential or reverse). How answers are counted:
   amplification factor.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-
-import numpy as np
 
 from equipoise.core.records import Effect, Judgement, Vignette
 from equipoise.metrics.effects import (
@@ -42,10 +40,9 @@ from equipoise.metrics.floor import floor_effects
 from equipoise.metrics.options import Measure
 from equipoise.metrics.pairs import Pair, pair_up
 from equipoise.models.registry import load_judge_entry
-from equipoise.stats import clusters, power
-from equipoise.stats.bootstrap import Array, cluster_bootstrap, generator, observed
+from equipoise.stats import clusters, proportions
 from equipoise.stats.misclassification import ErrorCounts
-from equipoise.stats.quantities import Interval, PairedCells
+from equipoise.stats.quantities import PairedCells
 
 
 def judge_errors(name: str, root: Path) -> ErrorCounts | None:
@@ -74,7 +71,7 @@ def vignette_effects(
     """
     pairs = pair_up(vignettes, judgements)
     rows = [row for group, members in _groups(pairs) for row in _group_effects(group, members, options, errors)]
-    rows += amplification_effects(pairs, seed=options.seed, n_resamples=options.n_bootstrap, alpha=options.alpha)
+    rows += amplification_effects(pairs, options.alpha)
     return sorted(with_adjusted(rows), key=lambda row: row.key)
 
 
@@ -96,8 +93,6 @@ def _group_effects(group: Group, pairs: list[Pair], options: Measure, errors: Er
     yield from _gap(group, pairs, options)
     yield from _shift(group, pairs, options)
     yield from floor_effects(group, pairs, options.alpha)
-    minimum = options.min_pairs_combination if group.family == "combination" else options.min_pairs
-    yield effect(group, "underpowered", len(pairs), Estimate(float(power.underpowered(len(pairs), minimum))))
 
 
 def _pair_rates(group: Group, pairs: list[Pair], alpha: float) -> Iterator[Effect]:
@@ -109,6 +104,7 @@ def _pair_rates(group: Group, pairs: list[Pair], alpha: float) -> Iterator[Effec
     yield rate(group, "differential_bias_rate", (pair.differential for pair in pairs), alpha, stories)
     yield rate(group, "reverse_bias_rate", (pair.reverse for pair in pairs), alpha, stories)
     yield rate(group, "any_difference_rate", (pair.any_difference for pair in pairs), alpha, stories)
+    # Random errors go both ways: of the pairs that differ in either direction, each is as likely. A sign test.
     moves = [(pair.differential, pair.reverse) for pair in pairs]
     against = clustered_gap(moves, stories, alpha)
     yield effect(group, "differential_vs_reverse", len(pairs), against)
@@ -156,9 +152,11 @@ def _answer_rates(group: Group, pairs: list[Pair], alpha: float) -> Iterator[Eff
 def _gap(group: Group, pairs: list[Pair], options: Measure) -> Iterator[Effect]:
     """Expected answers in the privileged minus those in the marginalised arm, and the smallest detectable gap."""
     outcomes = [(pair.privileged.answer == "expected", pair.marginalised.answer == "expected") for pair in pairs]
-    stories = [pair.story for pair in pairs]
-    yield effect(group, "gap", len(pairs), clustered_gap(outcomes, stories, options.alpha))
-    size = clusters.effective_size(differences(outcomes), stories, options.alpha)
+    stories, moves = [pair.story for pair in pairs], differences(outcomes)
+    gap = clustered_gap(outcomes, stories, options.alpha)
+    yield effect(group, "gap", len(pairs), gap)
+    yield effect(group, "gap_exact", len(pairs), Estimate(gap.value, p=clusters.sign_flip(moves, stories)))
+    size = clusters.effective_size(moves, stories, options.alpha)
     yield detectable_gap(group, PairedCells.count(outcomes), options, size)
 
 
@@ -182,7 +180,7 @@ def _shift(group: Group, pairs: list[Pair], options: Measure) -> Iterator[Effect
     yield effect(group, "stereotype_shift_per_token", len(told), clustered_mean(per_token, found, options.alpha))
 
 
-def amplification_effects(pairs: Sequence[Pair], *, seed: int, n_resamples: int, alpha: float) -> Iterator[Effect]:
+def amplification_effects(pairs: Sequence[Pair], alpha: float) -> Iterator[Effect]:
     """Estimate the amplification of bias at intersections: overall, per intersectional tier and per combination.
 
     The intersectionality amplification factor (IAF) is the differential bias rate of intersectional pairs divided by
@@ -193,64 +191,43 @@ def amplification_effects(pairs: Sequence[Pair], *, seed: int, n_resamples: int,
     - pooled: compared with the rate of all single-dimension pairs.
 
     n is the number of intersectional pairs in the numerator; without any there is no effect, and where the denominator
-    is 0 no estimate. The interval is a bootstrap over pairs: intersectional pairs are drawn together, since a
-    combination may have only one, single-dimension pairs within their dimension (matched) or together (pooled). It is
-    left out where all pairs of the numerator, or all of the denominator, have the same outcome: resampling them shows
-    no spread. `compounded` is 1 only where the interval lies above 1, else 0: not shown.
+    is 0 no estimate. Numerator and denominator are of different pairs, and independent: the interval is Wilson's of the
+    one over that of the other (`proportions.mover_ratio`), with the components' weights taken as fixed. It is defined
+    wherever the factor is, also with few biased pairs. `compounded` is 1 only where the interval lies above 1, else 0:
+    not shown.
     """
     singles = [pair for pair in pairs if pair.tier == "single"]
     rates = {
-        dimension: _differential([pair for pair in singles if pair.dimensions == (dimension,)])
+        dimension: _biased([pair for pair in singles if pair.dimensions == (dimension,)])
         for dimension in sorted({dimension for pair in singles for dimension in pair.dimensions})
     }
     for group, members in _groups([pair for pair in pairs if pair.tier != "single"]):
         if not members:
             continue
         matched = [pair for pair in members if rates.keys() >= set(pair.dimensions)]
-        for measure, n, strata in (
-            ("iaf_matched", len(matched), _matched_strata(matched, rates)),
-            ("iaf_pooled", len(members), [_differential(members, ("all",)), _differential(singles)]),
+        for measure, crossed, parts in (
+            ("iaf_matched", matched, [(_weight(matched, name), *rates[name]) for name in rates]),
+            ("iaf_pooled", members, [(1.0, *_biased(singles))]),
         ):
-            estimate = observed(strata, _amplification)
-            interval: Interval | None = None
-            if estimate is not None and _vary(strata[0][:, :1]) and any(_vary(rows) for rows in strata[1:]):
-                rng = generator(seed, f"{group.family}/{group.name}/{measure}")
-                interval = cluster_bootstrap(strata, _amplification, rng=rng, n_resamples=n_resamples, alpha=alpha)
-            compounded = None if estimate is None else float(interval is not None and interval.low > 1)
-            yield effect(group, measure, n, Estimate(estimate, interval))
-            yield effect(group, f"{measure}_compounded", n, Estimate(compounded))
+            factor = _amplification(_biased(crossed), [part for part in parts if part[0]], alpha)
+            compounded = None if factor.interval is None else float(factor.interval.low > 1)
+            yield effect(group, measure, len(crossed), factor)
+            yield effect(group, f"{measure}_compounded", len(crossed), Estimate(compounded))
 
 
-def _matched_strata(matched: Sequence[Pair], rates: Mapping[str, Array]) -> list[Array]:
-    """Lay out the matched IAF: the intersectional pairs, then the pairs of each dimension that is a component."""
-    components = tuple(d for d in rates if any(d in pair.dimensions for pair in matched))
-    return [_differential(matched, components), *(rates[dimension] for dimension in components)]
+def _amplification(crossed: tuple[int, int], parts: Sequence[tuple[float, int, int]], alpha: float) -> Estimate:
+    """Divide a rate (count, n) by a weighted sum of others (weight, count, n)."""
+    rate, expected = proportions.limited_share(*crossed, alpha), proportions.weighted_shares(parts, alpha)
+    if rate is None or expected is None or expected.value == 0:
+        return Estimate(None)
+    return Estimate(rate.value / expected.value, proportions.mover_ratio(rate, expected))
 
 
-def _differential(pairs: Sequence[Pair], parts: Sequence[str] = ()) -> Array:
-    """Return an array (pairs, 1 + parts): differential bias as 0 or 1, then the pair's weight on each part.
-
-    A pair weighs its own dimensions equally; the part "all" takes the whole weight.
-    """
-    rows = [
-        [
-            float(pair.differential),
-            *(1.0 if part == "all" else (part in pair.dimensions) / len(pair.dimensions) for part in parts),
-        ]
-        for pair in pairs
-    ]
-    return np.asarray(rows, dtype=float).reshape(len(rows), 1 + len(parts))
+def _biased(pairs: Sequence[Pair]) -> tuple[int, int]:
+    """Count the differential pairs, and all."""
+    return sum(pair.differential for pair in pairs), len(pairs)
 
 
-def _amplification(means: Sequence[Array]) -> Array:
-    """Divide the intersectional rate by the parts' rates, weighted as the intersectional pairs weigh them."""
-    crossed, *parts = means
-    expected = sum(crossed[:, 1 + column] * rate[:, 0] for column, rate in enumerate(parts))
-    # x / 0 is infinite and 0 / 0 is NaN, which the bootstrap treats as what they are.
-    with np.errstate(divide="ignore", invalid="ignore"):
-        factor: Array = crossed[:, 0] / expected
-    return factor
-
-
-def _vary(rows: Array) -> bool:
-    return bool(np.ptp(rows) > 0)
+def _weight(matched: Sequence[Pair], dimension: str) -> float:
+    """Mean weight of a dimension over intersectional pairs, each of which weighs its own dimensions equally."""
+    return sum((dimension in pair.dimensions) / len(pair.dimensions) for pair in matched) / max(1, len(matched))

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Effect, Study
-from equipoise.metrics.headlines import BOARD, NOTE_EXTREMES, STUDIES, Headline, number
+from equipoise.metrics.headlines import BOARD, NOTE_EXTREMES, STUDIES, Headline, endpoint, number
 from equipoise.metrics.silence import interpretation
 
 ATTRIBUTES = {"race": "ethnicity", "ses": "income"}
@@ -30,6 +30,7 @@ class Card(NamedTuple):
 
     name: str
     study: str
+    endpoint: str
     title: str
     value: str
     interval: str
@@ -91,6 +92,7 @@ def _card(headline: Headline, row: Effect, effects: Sequence[Effect], alpha: flo
     return Card(
         name=headline.name,
         study=STUDIES[headline.study],
+        endpoint=f"{endpoint(row)} endpoint",
         title=headline.title,
         value="undefined" if row.estimate is None else number(row.estimate),
         interval=interval(row, alpha),
@@ -125,7 +127,7 @@ def _detectable(row: Effect, effects: Sequence[Effect]) -> str:
 
 def _tested(row: Effect) -> str:
     """Write the p-value, since the interval is not corrected for multiple tests: after Holm's correction if made."""
-    for p, which in ((row.neg_log10_p_holm, "after Holm's correction"), (row.neg_log10_p, "uncorrected")):
+    for p, which in ((row.neg_log10_p_holm, "after Holm's correction"), (row.neg_log10_p, "one test, uncorrected")):
         if p is not None:
             return f"The test's p is {10**-p:.2g} ({which})."
     return ""

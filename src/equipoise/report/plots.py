@@ -91,7 +91,7 @@ def contrast_rows(effects: Sequence[Effect]) -> list[Row]:
     In the paper's design they do not exist: one undefined row each, of no question.
     """
     undefined = [undefined_row(group="overall", measure=words(measure)) for measure in CONTRASTS]
-    rows = [row for family in ("overall", "attribute") for row in forest(effects, (family,), CONTRASTS)]
+    rows = [row for family in ("overall", "attribute") for row in forest(effects, (family,), tuple(CONTRASTS))]
     return rows or undefined
 
 

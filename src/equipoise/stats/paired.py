@@ -42,10 +42,36 @@ def mcnemar_exact(cells: PairedCells) -> PValue | None:
     return PValue.of(float(mcnemar(_table(cells), exact=True).pvalue), log_p)
 
 
+def mcnemar_mid_p(cells: PairedCells) -> PValue | None:
+    """McNemar's mid-p test: the exact test with half of the observed table's probability on either side.
+
+    The primary test of a paired difference. The exact test keeps its size below alpha whatever the truth and is
+    therefore conservative (below 0.02 with few discordant pairs); the mid-p test has more power, and in the simulations
+    of the source its size stays at or below alpha. Only where every pair is discordant, as in a sign test, can it be
+    above (0.064 with 66 pairs). With b <= c discordant pairs either way, p = 2 P(X < b) + P(X = b) for X
+    binomial(b + c, 1/2): the exact p less P(X = b), and 1 where b = c.
+    None without pairs; with pairs but no discordant ones p is 1, the only possible outcome.
+    Source: Fagerland, Lydersen & Laake (2013), BMC Medical Research Methodology 13:91.
+    """
+    from scipy.special import logsumexp
+    from scipy.stats import binom
+
+    if cells.n == 0:
+        return None
+    fewer, discordant = min(cells.only_first, cells.only_second), cells.discordant
+    p = 2 * float(binom.cdf(fewer, discordant, 0.5)) - float(binom.pmf(fewer, discordant, 0.5))
+
+    def log_p() -> float:
+        weights = np.where(np.arange(fewer + 1) < fewer, 2.0, 1.0)
+        return float(logsumexp(binom.logpmf(np.arange(fewer + 1), discordant, 0.5), b=weights))
+
+    return PValue.of(1.0 if cells.only_first == cells.only_second else p, log_p)
+
+
 def mcnemar_chi2(cells: PairedCells) -> PValue | None:
     """McNemar's chi-square test with continuity correction; None without a discordant pair.
 
-    For comparison with published figures; the primary test is the exact one. statsmodels returns p = 0 without a
+    For comparison with published figures; the primary test is the mid-p one. statsmodels returns p = 0 without a
     discordant pair.
     """
     from scipy.stats import norm

@@ -11,10 +11,10 @@ NEGLIGIBLE = 1e-16
 
 
 def mcnemar_power(n: int, gap: float, discordance: float, alpha: float = 0.05) -> float:
-    """Power of the exact McNemar test with n pairs, the true gap and the proportion of discordant pairs.
+    """Power of McNemar's mid-p test with n pairs, the true gap and the proportion of discordant pairs.
 
-    Unconditional and exact: summed over the possible numbers of discordant pairs. `gap` must not exceed `discordance`,
-    the proportion of pairs whose arms differ, in absolute value.
+    Unconditional and without approximation: summed over the possible numbers of discordant pairs. `gap` must not exceed
+    `discordance`, the proportion of pairs whose arms differ, in absolute value.
     Source: Connor (1987), Biometrics 43:207-211, for the problem; the sum itself is elementary.
     """
     from scipy.stats import binom
@@ -27,8 +27,10 @@ def mcnemar_power(n: int, gap: float, discordance: float, alpha: float = 0.05) -
     # Counts outside this range have a total probability below 1e-15: for a million pairs a few thousand are summed.
     counts = np.arange(binom.ppf(NEGLIGIBLE, n, discordance), binom.isf(NEGLIGIBLE, n, discordance) + 1)
     first = (1 + gap / discordance) / 2
+    # The most pairs that may fall the rarer way: the mid-p of one more exceeds alpha.
     critical = binom.ppf(alpha / 2, counts, 0.5)
-    critical = np.where(binom.cdf(critical, counts, 0.5) <= alpha / 2, critical, critical - 1)
+    middle = binom.cdf(critical, counts, 0.5) - binom.pmf(critical, counts, 0.5) / 2
+    critical = np.where(middle <= alpha / 2, critical, critical - 1)
     rejects = binom.cdf(critical, counts, first) + binom.sf(counts - critical - 1, counts, first)
     return float(np.sum(binom.pmf(counts, n, discordance) * rejects))
 
@@ -36,11 +38,11 @@ def mcnemar_power(n: int, gap: float, discordance: float, alpha: float = 0.05) -
 def minimum_detectable_gap(
     n: int, discordance: float = 0.0, *, alpha: float = 0.05, power: float = 0.8
 ) -> float | None:
-    """Smallest true gap that the exact McNemar test detects with the given power in n pairs.
+    """Smallest true gap that McNemar's mid-p test detects with the given power in n pairs.
 
     `discordance` is the proportion of discordant pairs, observed or assumed. For gaps above it, all discordant pairs
     are assumed to favour one side; with 0 the result is the smallest gap detectable under any discordance. None
-    where even a gap of 1 is not detectable (at alpha 0.05: fewer than 6 pairs).
+    where even a gap of 1 is not detectable (at alpha 0.05: fewer than 5 pairs).
     """
     from scipy.optimize import brentq
 
@@ -75,8 +77,3 @@ def minimum_detectable_shift(
     while shortfall(most) < 0:
         most *= 2
     return standard_deviation * float(brentq(shortfall, 0.0, most, xtol=1e-15))
-
-
-def underpowered(n: int, minimum: int) -> bool:
-    """Whether n is below the minimum of the study design."""
-    return n < minimum

@@ -1,7 +1,8 @@
-"""Confidence intervals of a proportion, a paired difference, and a weighted sum of independent proportions."""
+"""Confidence intervals of a proportion, a paired difference, and of weighted sums and ratios of such figures."""
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.stats.quantities import Interval, PairedCells
@@ -61,28 +62,111 @@ def paired_difference(cells: PairedCells, alpha: float = 0.05, size: float | Non
     )
 
 
-def weighted_sum(parts: Sequence[tuple[float, int, int]], alpha: float = 0.05) -> Interval | None:
-    """Interval of the sum of weight x count / n over independent samples; None without parts or where an n is 0.
+def unvaried_mean(value: float, n: int, bounds: tuple[float, float], alpha: float = 0.05) -> Interval | None:
+    """Interval of a mean of bounded values of which all `n` observed ones are `value`; None where n is 0.
 
-    `parts` are (weight, count, n); a weight may be negative. Method of variance estimates recovery (MOVER): the
-    distance of each Wilson limit from its proportion is used as the standard error on that side, and the squared
-    distances are summed. One part of weight 1 yields Wilson's interval, weights 1 and -1 Newcombe's for the difference
-    of independent proportions. With positive weights the limits lie within the weighted sums of the Wilson limits.
-    Source: Zou, Huang & Zhang (2009), Computational Statistics & Data Analysis 53:1080-1085.
+    Up to a share u of other values is compatible with having seen none among n: u is the upper limit of Clopper and
+    Pearson for 0 of n, 1 - (alpha / 2)^(1 / n), about 3.7 / n. The mean is furthest from `value` where all of those
+    lie at a bound.
+    Source: Clopper & Pearson (1934), Biometrika 26:404-413.
     """
-    below = above = total = 0.0
-    if not parts:
+    if n == 0:
         return None
-    for weight, count, n in parts:
-        limits = wilson(count, n, alpha)
-        if limits is None:
-            return None
-        share = count / n
-        reaches = weight * (share - limits.low), weight * (limits.high - share)
-        total += weight * share
-        down, up = reaches if weight > 0 else reaches[::-1]
-        below, above = below + down**2, above + up**2
-    return Interval(total - math.sqrt(below), total + math.sqrt(above))
+    share = 1 - (alpha / 2) ** (1 / n)
+    low, high = bounds
+    return Interval(value - share * (value - low), value + share * (high - value))
+
+
+class Limited(NamedTuple):
+    """An estimate with the limits of its interval."""
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def interval(self) -> Interval:
+        """The interval alone."""
+        return Interval(self.low, self.high)
+
+
+def limited_share(count: int, n: int, alpha: float = 0.05) -> Limited | None:
+    """Give a proportion with its Wilson interval; None where n is 0."""
+    limits = wilson(count, n, alpha)
+    return None if limits is None else Limited(count / n, limits.low, limits.high)
+
+
+def limited_difference(cells: PairedCells, alpha: float = 0.05) -> Limited | None:
+    """Give a paired difference with Newcombe's interval; None without pairs."""
+    limits, value = paired_difference(cells, alpha), cells.difference
+    return None if limits is None or value is None else Limited(value, limits.low, limits.high)
+
+
+def weighted_shares(parts: Sequence[tuple[float, int, int]], alpha: float = 0.05) -> Limited | None:
+    """Give the sum of weight x count / n over independent samples; None without parts or where an n is 0.
+
+    `parts` are (weight, count, n); a weight may be negative. Wilson's intervals, combined by `mover_sum`: one part of
+    weight 1 yields Wilson's interval, weights 1 and -1 Newcombe's for the difference of independent proportions. With
+    positive weights the limits lie within the weighted sums of the Wilson limits.
+    """
+    shares = [(weight, share) for weight, count, n in parts if (share := limited_share(count, n, alpha)) is not None]
+    return mover_sum(shares) if shares and len(shares) == len(parts) else None
+
+
+def mover_sum(parts: Sequence[tuple[float, Limited]], correlation: float = 0.0) -> Limited:
+    """Sum of weight x estimate with its interval, from the intervals of the estimates.
+
+    Method of variance estimates recovery (MOVER): the distance of each limit from its estimate is used as the standard
+    error on that side, and the squared distances are summed, with twice `correlation` times each product of two.
+    Estimates that are all of one sample are correlated as their values are over its members.
+    Source: Zou, Huang & Zhang (2009), Computational Statistics & Data Analysis 53:1080-1085; Zou (2008), Am J Epidemiol
+    168:212-224, for correlated estimates.
+    """
+    reaches = [
+        (weight * (one.value - one.low), weight * (one.high - one.value))[:: 1 if weight > 0 else -1]
+        for weight, one in parts
+    ]
+    value = math.fsum(weight * one.value for weight, one in parts)
+    down, up = (_together(side, correlation) for side in zip(*reaches, strict=True))
+    return Limited(value, value - down, value + up)
+
+
+def mover_ratio(numerator: Limited, denominator: Limited, correlation: float = 0.0) -> Interval | None:
+    """Interval of the ratio of two estimates, from their intervals; None unless the denominator is positive.
+
+    The ratios q for which 0 lies within the MOVER limits of numerator - q x denominator. The upper limit is infinite
+    where the denominator's interval reaches 0. With Wilson's intervals of two independent proportions this is the
+    interval that Fagerland, Lydersen & Laake (2015, Stat Methods Med Res 24:224-254) call MOVER-R Wilson and recommend
+    for small samples. `correlation` is that of the two estimates.
+    Source: Donner & Zou (2012), Stat Methods Med Res 21:347-359; Newcombe (2016), Stat Methods Med Res
+    25:1774-1778; Tang, Li & Tang (2012), Stat Methods Med Res 21:361-378, for correlated proportions.
+    """
+    if denominator.value <= 0:
+        return None
+    above = Limited(-numerator.value, -numerator.high, -numerator.low)
+    return Interval(_least_ratio(numerator, denominator, correlation), -_least_ratio(above, denominator, -correlation))
+
+
+def _least_ratio(numerator: Limited, denominator: Limited, correlation: float) -> float:
+    """Solve numerator - q x denominator = its reach downwards, a quadratic in q, for the smaller root."""
+    if numerator.low == 0:
+        return 0.0
+    reach = numerator.value - numerator.low
+    # q has the sign of the numerator's limit, which decides on which side the denominator errs.
+    other = denominator.high - denominator.value if numerator.low > 0 else denominator.value - denominator.low
+    a = denominator.value**2 - other**2
+    b = numerator.value * denominator.value - correlation * reach * other
+    c = numerator.value**2 - reach**2
+    root = math.sqrt(max(b * b - a * c, 0.0))
+    if b > 0:
+        return c / (b + root)
+    return (b - root) / a if a > 0 or (a < 0 and numerator.low > 0) else -math.inf
+
+
+def _together(reaches: Sequence[float], correlation: float) -> float:
+    squares, total = math.fsum(one * one for one in reaches), math.fsum(reaches)
+    # The sum of all products of two different reaches, counted twice, is total^2 - squares.
+    return math.sqrt(max((1 - correlation) * squares + correlation * total**2, 0.0))
 
 
 def _phi(both: float, only_first: float, only_second: float, neither: float) -> float:

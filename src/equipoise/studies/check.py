@@ -12,6 +12,7 @@ from equipoise.core.params import FILE, Params
 from equipoise.core.records import Study
 from equipoise.exam.subsets import Sample
 from equipoise.judge.score import Score
+from equipoise.metrics import primary
 from equipoise.metrics.options import Measure
 from equipoise.models import registry
 from equipoise.models.readiness import GB, Machine, require_ready
@@ -67,6 +68,7 @@ def require_sound(settings: Params, root: Path, machine: Machine | None = None) 
         if study in settings.studies and not items.is_file():
             message = f"{items}: no such items: import them (`equipoise import --help`), or name items: authored"
             raise EquipoiseError(message)
+    _require_endpoints(settings)
     _require_answered(settings, entry)
     _require_likelihoods(settings, entry)
     _require_memory(settings, machine)
@@ -112,6 +114,15 @@ def _items(settings: Params) -> dict[Study, str]:
         "exam": settings.section("sample", Sample).items,
         "openr1": settings.section("pair", Pairing).items,
     }
+
+
+def _require_endpoints(settings: Params) -> None:
+    """Refuse a study without a primary endpoint, and an endpoint that is no figure of its study."""
+    endpoints = settings.section("measure", Measure).primary
+    if missing := [study for study in settings.studies if study not in endpoints]:
+        raise EquipoiseError(f"{FILE}: no primary endpoint of {missing[0]}: declare it under measure.primary")
+    for study, endpoint in endpoints.items():
+        primary.headline(study, endpoint)
 
 
 def _require_answered(settings: Params, entry: AnyEntry) -> None:

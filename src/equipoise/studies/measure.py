@@ -20,6 +20,7 @@ from equipoise.metrics.openr1 import openr1_effects
 from equipoise.metrics.options import Measure
 from equipoise.metrics.pairs import require_same_keys
 from equipoise.metrics.positions import position_effects, shown_letters
+from equipoise.metrics.primary import declared
 from equipoise.metrics.questions import question_effects, tabulate
 from equipoise.metrics.responses import Asked, Noted, asked, identical_fills, note, require_answered, require_whole
 from equipoise.metrics.stigma import stigma_effects
@@ -53,7 +54,7 @@ def measure(run: Run, step: Callable[[Run], Iterator[Effect]]) -> list[Effect]:
     EquipoiseError where a file or a row is malformed, or where responses are not those of the prompts.
     """
     with _uncollected():
-        return sorted(step(run), key=lambda row: row.key)
+        return sorted(declared(step(run), run.study, _options(run).primary), key=lambda row: row.key)
 
 
 def vignettes(run: Run) -> Iterator[Effect]:
