@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise.text.conclusions import headed, locate, statements
+from equipoise.text.conclusions import HEADINGS, headed, locate, statements
 
 REFLUX = "It could be reflux. The most likely diagnosis is unclear to many. "
 
@@ -86,6 +86,15 @@ def test_the_next_best_statements_follow() -> None:
     assert [text[one.start : one.end] for one in statements(text)] == [
         *("**Answer:** see above.", "**Diagnosis:** gout.", "It is most likely gout.", "Call."),
     ]
+
+
+def test_the_last_headings_of_a_text_that_repeats_them_are_read() -> None:
+    """Of any number of headings those at the end count, the last first."""
+    text = "Diagnosis: stroke.\n" * (HEADINGS + 1)
+    found = [one.start for one in statements(text) if one.how == "heading"]
+
+    # A line has 19 characters; the first heading, at 0, is left out.
+    assert found == [19 * line for line in range(HEADINGS, 0, -1)]
 
 
 def test_only_headings_are_found_in_thinking() -> None:

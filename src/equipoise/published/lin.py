@@ -22,6 +22,7 @@ The figures are tables 3 to 6, and the paths and predictions beneath them.
 
 import ast
 import math
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
@@ -360,13 +361,13 @@ def _lists(line: str, where: str) -> list[list[Any]]:
     except (ValueError, SyntaxError, MemoryError, RecursionError) as error:
         raise EquipoiseError(f"{where}: not a list of predictions: correct or delete the row") from error
     found: list[list[Any]] = []
-    pending = [value]
+    pending = deque([value])
     while pending:
-        one = pending.pop(0)
+        one = pending.popleft()
         if isinstance(one, list) and one and not isinstance(one[0], list):
             found.append(one)
         elif isinstance(one, list):
-            pending = one + pending
+            pending.extendleft(reversed(one))
         else:
             raise EquipoiseError(
                 f"{where}: {one!r} where a list of predictions was expected: correct or delete the row"

@@ -1,12 +1,13 @@
 """Where a text states its conclusion: under a heading such as `Final Answer`, in a sentence that concludes, or last."""
 
 import re
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Literal, NamedTuple
 
 from equipoise.text.patterns import caseless, past
-from equipoise.text.sentences import each_sentence, sentence_spans
+from equipoise.text.sentences import Span, each_sentence, sentence_spans
 
 How = Literal["heading", "sentence", "paragraph"]
 
@@ -71,6 +72,8 @@ MIXED = caseless(
 
 LONGEST = 1200
 """Characters after a heading in which its statement is looked for."""
+HEADINGS = 200
+"""Headings of a text that are read, the last ones: one that has more repeats itself."""
 
 
 class Statement(NamedTuple):
@@ -96,9 +99,10 @@ def statements(text: str) -> Iterator[Statement]:
     if not re.search(r"\w", text):
         return
     yield from _under(text, HEADING)
-    yield from _sentences(text, DECIDES)
+    spans = sentence_spans(text)
+    yield from _sentences(text, spans, DECIDES)
     yield from _under(text, SUMMARY)
-    yield from _sentences(text, LEANS)
+    yield from _sentences(text, spans, LEANS)
     yield _paragraph(text)
 
 
@@ -111,7 +115,7 @@ def _under(text: str, heading: re.Pattern[str]) -> Iterator[Statement]:
     """Statements under headings, the last first; one that the end of the text cuts short comes after all others."""
     cut_short = []
     written = len(text.rstrip(" \n\t*_"))
-    for match in reversed(list(heading.finditer(text))):
+    for match in reversed(deque(heading.finditer(text), maxlen=HEADINGS)):
         first = past(MARKUP, text, match.end(), len(text))
         room = text[first : first + LONGEST]
         spans = each_sentence(room)
@@ -132,13 +136,13 @@ def _under(text: str, heading: re.Pattern[str]) -> Iterator[Statement]:
     yield from cut_short
 
 
-def _sentences(text: str, cue: re.Pattern[str]) -> Iterator[Statement]:
+def _sentences(text: str, spans: Sequence[Span], cue: re.Pattern[str]) -> Iterator[Statement]:
     """The sentences with a cue, the last first, those that weigh other diagnoses too after the rest.
 
     A heading, or a sentence that is cut short, does not count.
     """
     found = []
-    for span in reversed(sentence_spans(text)):
+    for span in reversed(spans):
         sentence = text[span.start : span.end]
         if cue.search(sentence) and not any(no.search(sentence) for no in (CUT_SHORT, HEADING_ALONE)):
             found.append((Statement(*span, "sentence"), MIXED.search(sentence) is not None))

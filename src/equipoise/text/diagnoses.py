@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple, Self
 
@@ -155,8 +155,12 @@ class Diagnoses(Frozen):
         return {_stem(word): self._wordings[word,] for word in sorted(single, key=len, reverse=True)}
 
     @cached_property
-    def _longest(self) -> int:
-        return max(map(len, self._wordings))
+    def _longest(self) -> dict[str, int]:
+        """The words of the longest wording that begins with a word."""
+        found: dict[str, int] = {}
+        for key in self._wordings:
+            found[key[0]] = max(len(key), found.get(key[0], 0))
+        return found
 
     @cached_property
     def _composed(self) -> dict[str, Meaning]:
@@ -213,7 +217,8 @@ class Diagnoses(Frozen):
 
     def _longest_at(self, words: Sequence[str], place: int, within: str) -> tuple[int, str | None]:
         """The longest wording that begins at a place, in words, and its group; without one a single word and None."""
-        for length in range(min(self._longest, len(words) - place), 0, -1):
+        begins = max(self._longest.get(word, 0) for word in (words[place], words[place].lower()))
+        for length in range(min(begins, len(words) - place), 0, -1):
             stretch = words[place : place + length]
             key = tuple(stretch) if tuple(stretch) in self._wordings else tuple(word.lower() for word in stretch)
             name = self._wordings.get(key)
@@ -240,16 +245,17 @@ def _key(wording: str) -> tuple[str, ...]:
 
 def _words(text: str) -> list[str]:
     """Words in their case, spelt as in America, singular, without possessives."""
-    found = []
     plain = "".join(one for one in normalised(text, "NFKD") if not unicodedata.combining(one))
-    for word in WORD.findall(PREFIX.sub(r"\1", POSSESSIVE.sub("", plain))):
-        if abbreviation(word):
-            found.append(word)
-        elif abbreviation(word[:-1]) and word[-1] == "s":
-            found.append(word[:-1])
-        else:
-            found.append(_singular(_spelt(american(word.lower()))))
-    return found
+    return [_read_word(word) for word in WORD.findall(PREFIX.sub(r"\1", POSSESSIVE.sub("", plain)))]
+
+
+@lru_cache(maxsize=4096)
+def _read_word(word: str) -> str:
+    if abbreviation(word):
+        return word
+    if abbreviation(word[:-1]) and word[-1] == "s":
+        return word[:-1]
+    return _singular(_spelt(american(word.lower())))
 
 
 def american(wording: str) -> str:
@@ -271,6 +277,7 @@ def _singular(word: str) -> str:
     return word if keeps or not word.endswith("s") else word[:-1]
 
 
+@lru_cache(maxsize=4096)
 def _stem(word: str) -> str:
     """A word without its ending: `alcoholic` and `alcohol`, `infected` and `infection` have one stem."""
     for ending in ENDINGS:

@@ -203,7 +203,7 @@ class Descriptions:
             sentence=_compile(rf"(?<![^\s]){subject}\s+{LINK}\s+{said}\s*\.(?:\s+|$)"),
             joined=_compile(rf"(?<=\s){LINK}\s+{said},?\s+and\s+(?={verb})"),
             before_noun=_compile(
-                rf"(?:(?P<race>{races})(?={between}{alternatives(people)})"
+                rf"(?<![\w-])(?:(?P<race>{races})(?={between}{alternatives(people)})"
                 rf"|(?P<ses>{clear}(?={between}{someone})|{unclear}(?={listed}{someone})))"
                 rf"(?:\s*,)?(?:\s+(?:and|or))?\s+"
             ),
@@ -295,19 +295,15 @@ def match_case(model: str, word: str) -> str:
     return word[:1].upper() + word[1:] if model[:1].isupper() else word
 
 
-@dataclass(frozen=True)
-class Token:
+class Token(NamedTuple):
     """A word, clitic or mark: its half-open range, its text and the number of its sentence."""
 
     start: int
     end: int
     text: str
     sentence: int
-
-    @cached_property
-    def lower(self) -> str:
-        """The text in lower case, with a straight apostrophe."""
-        return self.text.lower().replace("’", "'")
+    lower: str
+    """The text in lower case, with a straight apostrophe."""
 
     @property
     def is_word(self) -> bool:
@@ -323,7 +319,8 @@ def tokenise(text: str) -> list[Token]:
     for match in TOKEN.finditer(text):
         while sentence + 1 < len(ranges) and match.start() >= ranges[sentence + 1].start:
             sentence += 1
-        tokens.append(Token(match.start(), match.end(), match[0], sentence))
+        lower = match[0].lower().replace("’", "'")
+        tokens.append(Token(*match.span(), match[0], sentence, lower))
     return tokens
 
 
