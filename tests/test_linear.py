@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import gc
-import os
 import re
 import time
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from equipoise.cases.rows import Output
 from equipoise.cases.score import reasoning_of
 from equipoise.core.records import Answer
 from equipoise.judge.lexicon import load_lexicon as load_features
+from equipoise.judge.wordings import Finder, Wording
+from equipoise.openr1.agree import entailments
+from equipoise.openr1.pairs import ages, stated
+from equipoise.published.lin import Wordings, _lists, phrase_end
 from equipoise.questions.neutral.lexicon import load_lexicon
 from equipoise.questions.neutral.neutralise import neutralise, select
 from equipoise.questions.rows import Neutralised
 from equipoise.questions.variants.agents import Arm
 from equipoise.questions.variants.validators import load_clinical, violations
+from equipoise.stigma.aggregate import noun_lexicon
+from equipoise.stigma.library import load_library as load_sentences
 from equipoise.text.answers import match_answer, read_generated
 from equipoise.text.articles import article
 from equipoise.text.conclusions import statements
@@ -33,6 +39,10 @@ from equipoise.vignettes.schema import REVEALING
 DATA = Path(__file__).parents[1] / "data"
 LARGEST = 2.6
 """By what the time may grow where the length doubles; 2 is linear, 4 the square."""
+CLEAR = 2.2
+"""By what it may grow on average over four doublings where nothing else is looked at: a square that makes the last of
+them LARGEST makes the average 2.3.
+"""
 FLOOR = 0.05
 """Seconds of processor time below which two times are not compared."""
 
@@ -193,6 +203,11 @@ HOSTILE: list[tuple[str, ...]] = [
     ("", "|---", "|\n"),
     ("", "a\n", "b"),
     ("", "\n\n- ", ""),
+    ("", "as a ", "man"),
+    ("As a ", "very ", "woman"),
+    ("I", " ", "am pregnant"),
+    ("", "I just turned ", "3"),
+    ("", "my co-", "workers"),
 ]
 
 # Two halves, each of which repeats its own.
@@ -220,6 +235,11 @@ FEATURES = [
     for words in ("Black", "woman", "75-year-old", "homeless", "obese", "heroin", "Muslim", "deaf", "low income")
     for feature in LEXICON.features({"": words})
 ]
+# What a user's file may hold, on which Python's `re` would take more than a lifetime.
+BACKTRACKING = Finder([Wording(words="(?:a|a|aa)+b"), Wording(words=r"(?:\pL+ ?)+x")])
+GOLD = "That sounds hard. What would help you today?"
+STIGMA = load_sentences(DATA / "sentences")
+WORDINGS, GENDERED = Wordings(STIGMA), noun_lexicon(STIGMA.words.nouns)
 READERS: dict[str, Callable[[str], object]] = {
     "windows": lambda text: windows(text, sentences=3, stride=1),
     "final_question": final_question,
@@ -245,6 +265,12 @@ READERS: dict[str, Callable[[str], object]] = {
     "said": lambda text: Output("", text).said,
     "reasoning_of": reasoning_of,
     "revealing": REVEALING.search,
+    "wordings": BACKTRACKING.finds,
+    "stated": stated,
+    "ages": ages,
+    "agreement": lambda text: entailments([(text, GOLD), (GOLD, text)], lambda pairs: np.ones((len(pairs), 3))),
+    "subject": lambda text: WORDINGS.place(f"My friend {text} has depression.", "rq1"),
+    "phrase_end": lambda text: phrase_end(f"close {text}", GENDERED),
 }
 
 
@@ -268,15 +294,20 @@ def seconds(reader: Callable[[str], object], text: str) -> float:
 
 
 def growth(reader: Callable[[str], object], hostile: tuple[str, ...], length: int) -> float:
-    """By what the time grows where the length doubles, up to the length: the shortest of some rounds counts.
+    """By what the time grows where the length doubles, up to the length.
 
-    From half the length on; where that is more than it may be, on average from an eighth on, since texts are also cut
-    into pieces of a size, and where the cuts fall makes steps of the time, which its square would outgrow.
+    On average from a sixteenth of the length on, where that is clearly linear: one reading of the whole text is then
+    enough. Else from half the length on, the shortest of some rounds; and where that is more than it may be, on average
+    from an eighth on, since texts are also cut into pieces of a size, and where the cuts fall makes steps of the time,
+    which its square would outgrow.
     """
-    eighth, half, whole = (repeated(hostile, length // part) for part in (8, 2, 1))
+    sixteenth, eighth, half, whole = (repeated(hostile, length // part) for part in (16, 8, 2, 1))
     long = seconds(reader, whole)
     if long < FLOOR:
         return 0.0
+    average = float((long / seconds(reader, sixteenth)) ** (1 / 4))
+    if average <= CLEAR:
+        return average
     short = seconds(reader, half)
     for _ in range(4):
         if long <= LARGEST * short or long < FLOOR:
@@ -293,16 +324,11 @@ def test_time_is_linear(name: str) -> None:
     assert {hostile: round(by, 1) for hostile, by in grown.items() if by > LARGEST} == {}
 
 
-SHARE = int(os.environ.get("EQUIPOISE_LINEAR_SHARE", "20"))
-"""Of the longest texts a reader gets one in so many: all of them, with 1, take half an hour."""
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", READERS)
 def test_time_is_linear_up_to_200_000_characters(name: str) -> None:
-    """The same for texts so long; every text is tried on some readers."""
-    texts = (*HOSTILE, *HALVES)[list(READERS).index(name) % SHARE :: SHARE]
-    grown = {hostile: growth(READERS[name], hostile, 200_000) for hostile in texts}
+    """The same for texts so long."""
+    grown = {hostile: growth(READERS[name], hostile, 200_000) for hostile in (*HOSTILE, *HALVES)}
 
     assert {hostile: round(by, 1) for hostile, by in grown.items() if by > LARGEST} == {}
 
@@ -310,6 +336,11 @@ def test_time_is_linear_up_to_200_000_characters(name: str) -> None:
 def test_a_reader_that_takes_the_square_is_found() -> None:
     """From every `a` this pattern reads to the end of a text without `b`: twice the text takes four times as long."""
     assert growth(re.compile("a+b").search, ("", "a", ""), 50_000) == pytest.approx(4, abs=1)
+
+
+def test_a_row_of_many_lists_is_read_in_linear_time() -> None:
+    """The lists of a row of saved predictions are taken one by one, whatever their number."""
+    assert growth(lambda text: _lists(f"[{text}]", "row 1"), ("", "[1],", ""), 400_000) <= LARGEST
 
 
 @pytest.mark.parametrize("name", READERS)
