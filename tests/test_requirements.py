@@ -15,6 +15,7 @@ import yaml
 
 ROOT = Path(__file__).parents[1]
 LOCKED = ("build.txt", "dev.txt", "runtime.txt", "torch.txt", "weights.txt")
+WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
 SHA = re.compile(r"[\w./-]+@[0-9a-f]{40}")
 
 
@@ -63,7 +64,7 @@ def test_the_lock_has_what_pyproject_names() -> None:
 
 def test_workflows_name_commits_and_a_comment_runs_no_code_of_others() -> None:
     """Every action is a commit; only the workflow on finished runs may write, and it checks out the default branch."""
-    for path in (ROOT / ".github/workflows").glob("*.yml"):
+    for path in WORKFLOWS:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
         steps = [step for job in content["jobs"].values() for step in job["steps"]]
         writes = "write" in json.dumps([job.get("permissions", {}) for job in content["jobs"].values()])
@@ -72,6 +73,42 @@ def test_workflows_name_commits_and_a_comment_runs_no_code_of_others() -> None:
         # YAML reads the key `on` as true.
         assert writes == ("workflow_run" in content[True]), path
         assert not (writes and any("ref" in step.get("with", {}) for step in steps)), path
+
+
+RIGHTS = {
+    "ci": {"check-and-test": {"contents": "read"}},
+    "bias-review": {"measure": {"contents": "read"}},
+    "bias-comment": {"comment": {"actions": "read", "contents": "read", "pull-requests": "write"}},
+}
+"""What each job may do; a job without rights of its own has those of its workflow."""
+
+
+def test_jobs_have_the_rights_that_they_need_and_an_end() -> None:
+    """A workflow gives its jobs no rights but those that are listed here, and each job a limit of time."""
+    found = {path.stem: yaml.safe_load(path.read_text(encoding="utf-8")) for path in WORKFLOWS}
+    rights = {
+        name: {key: job.get("permissions", content["permissions"]) for key, job in content["jobs"].items()}
+        for name, content in found.items()
+    }
+
+    assert rights == RIGHTS
+    assert all(job["timeout-minutes"] for content in found.values() for job in content["jobs"].values())
+
+
+def test_jobs_run_what_exists() -> None:
+    """Every target of make, every script and every file that a workflow names or waits for is in the repository."""
+    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    for path in WORKFLOWS:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        commands = "\n".join(step.get("run", "") for job in content["jobs"].values() for step in job["steps"])
+        scripts = re.findall(r"(?<!\S)\.(?:ci|github)/[\w./-]+", commands)
+        commands += "".join((ROOT / script).read_text(encoding="utf-8") for script in scripts)
+        made = {name for line in re.findall(r"^\s*make\b(.*)", commands, re.MULTILINE) for name in line.split()}
+        waited_for = (content[True].get("pull_request") or {}).get("paths", [])
+
+        assert scripts or made, path
+        assert {name for name in made if re.fullmatch(r"[a-z][a-z-]*", name)} <= targets, path
+        assert [one for one in waited_for if not any(ROOT.glob(one))] == [], path
 
 
 COMMENT = runpy.run_path(str(ROOT / ".github/comment.py"))
