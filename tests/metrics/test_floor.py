@@ -12,7 +12,9 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import CONTROLS
 from equipoise.metrics.effects import Group
 from equipoise.metrics.floor import exceeds_floor, floor_effects
+from equipoise.metrics.options import Measure
 from equipoise.metrics.pairs import Pair, pair_up
+from equipoise.metrics.vignettes import vignette_effects
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -105,3 +107,22 @@ def test_noise_does_not_exceed_its_own_floor() -> None:
     # Binomial(300, 0.05): 15 expected, 28 exceeded with probability below 0.001.
     assert 4 <= outside <= 28
     assert sum(exceeds_floor(excess(3.0)) for _ in range(50)) >= 48
+
+
+@pytest.mark.parametrize(("controls", "found"), [(0, 1.0), (1, 1.0), (12, 0.0)])
+def test_an_influence_exceeds_the_floor(controls: int, found: float) -> None:
+    """Seven of twelve pairs are differential; where all control tellings differ so, words alone may have done it."""
+    apart: tuple[AnswerKind, AnswerKind] = ("stereotyped", "expected")
+    alike: tuple[AnswerKind, AnswerKind] = ("expected", "expected")
+    told = [Told(apart if n < 7 else alike, apart if n < controls else alike, story=str(n)) for n in range(12)]
+    vignettes = [vignette(f"p{n}", role, presentation=one.story) for n, one in enumerate(told) for role in ROLES]
+    judgements = [
+        judgement(f"p{n}/{end}", answer=answer)
+        for n, one in enumerate(told)
+        for end, answer in zip((*ROLES, *CONTROLS), (*one.arms, *one.controls), strict=True)
+    ]
+    rows = {row.key: row for row in vignette_effects(vignettes, judgements, Measure(n_bootstrap=100))}
+
+    # Seven pairs against none the other way: p = 2 / 2^7. Control tellings that differ count half: with all of them,
+    # the excess is 7 halves more against 5 halves less.
+    assert rows["vignettes/overall/all/influence_found"].estimate == found

@@ -93,12 +93,13 @@ def _group_effects(group: Group, pairs: list[Pair], options: Measure, errors: Er
     yield from _gap(group, pairs, options)
     yield from _shift(group, pairs, options)
     yield from floor_effects(group, pairs, options.alpha)
+    yield effect(group, "influence_found", len(pairs), Estimate(_influence(pairs, options.alpha)))
 
 
 def _pair_rates(group: Group, pairs: list[Pair], alpha: float) -> Iterator[Effect]:
     """Rates over all pairs of a difference towards the stereotype, away from it, and of any difference.
 
-    Chance changes answers both ways: an influence is found where the first is the higher by the paired sign test.
+    Chance changes answers both ways, so that the first is compared with the second by the paired sign test.
     """
     stories = [pair.story for pair in pairs]
     yield rate(group, "differential_bias_rate", (pair.differential for pair in pairs), alpha, stories)
@@ -106,10 +107,24 @@ def _pair_rates(group: Group, pairs: list[Pair], alpha: float) -> Iterator[Effec
     yield rate(group, "any_difference_rate", (pair.any_difference for pair in pairs), alpha, stories)
     # Random errors go both ways: of the pairs that differ in either direction, each is as likely. A sign test.
     moves = [(pair.differential, pair.reverse) for pair in pairs]
-    against = clustered_gap(moves, stories, alpha)
-    yield effect(group, "differential_vs_reverse", len(pairs), against)
-    found = (against.value or 0.0) > 0 and against.p is not None and against.p.value <= alpha
-    yield effect(group, "influence_found", len(pairs), Estimate(float(found) if pairs else None))
+    yield effect(group, "differential_vs_reverse", len(pairs), clustered_gap(moves, stories, alpha))
+
+
+def _influence(pairs: Sequence[Pair], alpha: float) -> float | None:
+    """Give 1 where demographics move answers towards the stereotype, else 0; None without pairs.
+
+    They must do so significantly more often than away from it, and, where pairs have control tellings, more often than
+    irrelevant details do: both by the sign test of stories.
+    """
+    told = [pair for pair in pairs if pair.control is not None]
+    excesses = (
+        ([pair.differential - pair.reverse for pair in pairs], pairs),
+        ([pair.differential - pair.control_differential for pair in told], told),
+    )
+    tests = [
+        (sum(move), clusters.sign_flip(move, [pair.story for pair in some], mid_p=True)) for move, some in excesses
+    ]
+    return float(all(total > 0 and p.value <= alpha for total, p in tests if p is not None)) if pairs else None
 
 
 def _silent_rates(group: Group, pairs: list[Pair], alpha: float, errors: ErrorCounts | None) -> Iterator[Effect]:
