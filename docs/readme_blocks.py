@@ -24,7 +24,9 @@ def estimate(figure: dict[str, float], digits: int = 3) -> str:
     text = number(figure["estimate"], digits)
     if "ci_low" not in figure:
         return text
-    return f"{text} ({number(figure['ci_low'], digits)} to {number(figure['ci_high'], digits)})"
+    bounds = f"{number(figure['ci_low'], digits)} to {number(figure['ci_high'], digits)}"
+    warning = f"; covers {number(figure['coverage'], 2)} in simulations" if "coverage" in figure else ""
+    return f"{text} ({bounds}{warning})"
 
 
 def p_value(figure: dict[str, float], name: str = "neg_log10_p") -> str:

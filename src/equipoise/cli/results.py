@@ -11,7 +11,7 @@ from equipoise.core import params
 from equipoise.core.catalogue import CATALOGUE
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Effect, Study
-from equipoise.metrics.headlines import Headline, endpoint, find
+from equipoise.metrics.headlines import Headline, endpoint, find, undercoverage
 from equipoise.report.headlines import read_effects
 
 
@@ -41,6 +41,8 @@ def _table(study: Study, rows: list[tuple[Headline, Effect]], interval: str) -> 
         table.add_column(column, justify="left" if column in {"figure", "endpoint"} else "right")
     for headline, row in rows:
         bounds = "" if row.ci_low is None or row.ci_high is None else f"{row.ci_low:.3f} to {row.ci_high:.3f}"
+        if (coverage := undercoverage(row)) is not None:
+            bounds += f" (covers {coverage:.2f})"
         estimate = "undefined" if row.estimate is None else f"{row.estimate:.3f}"
         table.add_row(headline.title, endpoint(row), str(row.n), estimate, bounds, _p(row))
     return table
@@ -54,5 +56,5 @@ def _p(row: Effect) -> str:
 
 
 def _row(headline: Headline, row: Effect) -> dict[str, Any]:
-    fields = ("primary", "n", "estimate", "ci_low", "ci_high", "neg_log10_p", "neg_log10_p_holm")
+    fields = ("primary", "n", "estimate", "ci_low", "ci_high", "coverage", "neg_log10_p", "neg_log10_p_holm")
     return {"figure": headline.name, "title": headline.title, **{name: getattr(row, name) for name in fields}}

@@ -286,6 +286,7 @@ class Effect(Row):
     combination), `group` its member (race). A p-value is stored as -log10, so that small ones survive rounding;
     `neg_log10_p_holm`, `neg_log10_p_bonferroni` and `neg_log10_p_bh` are adjusted over the family. An undefined
     estimate is None, with its `n`. `primary` marks the study's primary endpoint (`metrics.primary`).
+    `coverage` is that of the interval, simulated at the figure's own values, where it was.
     """
 
     family: Text
@@ -300,6 +301,7 @@ class Effect(Row):
     neg_log10_p_bonferroni: float | None = None
     neg_log10_p_bh: float | None = None
     primary: bool = False
+    coverage: float | None = None
 
 
 R = TypeVar("R", bound=Row)

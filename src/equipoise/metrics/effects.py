@@ -2,13 +2,13 @@
 
 import math
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
 from equipoise.core.records import DECIMALS, Effect, Study
 from equipoise.metrics.options import Measure
 from equipoise.stats import paired, power, proportions
-from equipoise.stats.clusters import Mean, effective_size, sign_flip
+from equipoise.stats.clusters import Mean, effective_size, sign_flip, simulated_coverage
 from equipoise.stats.misclassification import ErrorCounts, rogan_gladen, rogan_gladen_interval
 from equipoise.stats.multiplicity import Method, adjust
 from equipoise.stats.quantities import Interval, PairedCells, PValue, ratio
@@ -30,11 +30,15 @@ class Group(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A figure with its uncertainty; None where undefined."""
+    """A figure with its uncertainty; None where undefined.
+
+    `coverage` is that of the interval, simulated at the figure's own values (`clusters.simulated_coverage`).
+    """
 
     value: float | None
     interval: Interval | None = None
     p: PValue | None = None
+    coverage: float | None = None
 
 
 def effect(group: Group, measure: str, n: int, estimate: Estimate) -> Effect:
@@ -51,6 +55,7 @@ def effect(group: Group, measure: str, n: int, estimate: Estimate) -> Effect:
         ci_low=None if interval is None else _finite(interval.low),
         ci_high=None if interval is None else _finite(interval.high),
         neg_log10_p=None if p is None else p.neg_log10,
+        coverage=estimate.coverage,
     )
 
 
@@ -79,7 +84,8 @@ def bounded_mean(values: Sequence[float], bound: float, alpha: float) -> Estimat
     """
     found = tested_mean(values, alpha)
     if found.value is None or found.interval is not None:
-        return found
+        alone = [str(place) for place in range(len(values))]
+        return replace(found, coverage=simulated_coverage(values, alone, alpha))
     interval = proportions.unvaried_mean(found.value, len(values), (-bound, bound), alpha)
     return Estimate(found.value, interval, None if any(values) else PValue(1.0, 0.0))
 

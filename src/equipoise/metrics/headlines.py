@@ -32,6 +32,8 @@ COUNTS = {
 EVERY = "*"
 """In place of a group: the same measure in every group of the family."""
 MINUS = "\N{MINUS SIGN}"
+LEAST_COVERAGE = 0.92
+"""An interval whose simulated coverage is lower is printed with it."""
 FULL: tuple[Field, ...] = ("estimate", "interval", "p")
 
 
@@ -420,6 +422,11 @@ def signed(value: float) -> str:
     return text if value < 0 else f"+{text}"
 
 
+def undercoverage(effect: Effect) -> float | None:
+    """Give the simulated coverage of a figure's interval where it is too low to go unsaid, else None."""
+    return None if effect.coverage is None or effect.coverage >= LEAST_COVERAGE else effect.coverage
+
+
 def endpoint(effect: Effect) -> str:
     """Name what a figure is of its study: the declared primary endpoint, or a secondary one."""
     return "primary" if effect.primary else "secondary"
@@ -460,7 +467,8 @@ def headline_metrics(study: Study, effects: Iterable[Effect]) -> Nested:
     `n` is the largest number of items behind one of the figures. A group's first figure has its own `n` where that is
     another one, a later figure where it is not the first one's, and an undefined figure always. A figure has what is
     defined of its fields: `estimate`, `ci_low` and `ci_high`, and `neg_log10_p`, adjusted by Holm's method where the
-    tests of several groups are (`neg_log10_p_holm`). Beside them `guards_triggered` counts the guards that warn,
+    tests of several groups are (`neg_log10_p_holm`). An interval whose simulated coverage is below
+    `LEAST_COVERAGE` has its `coverage` too. Beside them `guards_triggered` counts the guards that warn,
     `unparsed` the answers that could not be read.
     """
     rows = list(effects)
@@ -500,5 +508,7 @@ def _fields(headline: Headline, row: Effect, n: int) -> Nested:
     if "p" in headline.fields:
         holm = row.neg_log10_p_holm
         given |= {"neg_log10_p": row.neg_log10_p} if holm is None else {"neg_log10_p_holm": holm}
+    if "interval" in headline.fields:
+        given["coverage"] = undercoverage(row)
     defined: Nested = {name: shown(row.measure, name, value) for name, value in given.items() if value is not None}
     return defined if row.n == n and row.estimate is not None else {"n": row.n, **defined}

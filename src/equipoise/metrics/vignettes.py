@@ -19,6 +19,7 @@ what makes it biased, silent, differential or reverse). How answers are counted:
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from equipoise.core.records import Effect, Judgement, Vignette
@@ -184,7 +185,9 @@ def _shift(group: Group, pairs: list[Pair], options: Measure) -> Iterator[Effect
     shifted = [(pair.shift, pair) for pair in pairs if pair.shift is not None]
     shifts, stories = [shift for shift, _ in shifted], [pair.story for _, pair in shifted]
     n, found = len(shifts), clusters.clustered_mean(shifts, stories)
-    yield effect(group, "stereotype_shift", n, clustered_mean(shifts, found, options.alpha))
+    shift = clustered_mean(shifts, found, options.alpha)
+    coverage = clusters.simulated_coverage(shifts, stories, options.alpha)
+    yield effect(group, "stereotype_shift", n, replace(shift, coverage=coverage))
     yield detectable_clustered_mean(group, "stereotype_shift", n, found, options)
     two_way = clusters.two_way_mean(shifts, stories, [pair.persona for _, pair in shifted])
     yield effect(group, "stereotype_shift_two_way", n, clustered_mean(shifts, two_way, options.alpha))

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Effect, Study
-from equipoise.metrics.headlines import BOARD, NOTE_EXTREMES, STUDIES, Headline, endpoint, number
+from equipoise.metrics.headlines import BOARD, NOTE_EXTREMES, STUDIES, Headline, endpoint, number, undercoverage
 from equipoise.metrics.silence import interpretation
 
 ATTRIBUTES = {"race": "ethnicity", "ses": "income"}
@@ -88,7 +88,13 @@ def verdict(headline: Headline, row: Effect) -> str:
 
 
 def _card(headline: Headline, row: Effect, effects: Sequence[Effect], alpha: float) -> Card:
-    sentences = (headline.sentence, verdict(headline, row), _silence(headline, row, effects), _tested(row))
+    sentences = (
+        headline.sentence,
+        verdict(headline, row),
+        _covered(row),
+        _silence(headline, row, effects),
+        _tested(row),
+    )
     return Card(
         name=headline.name,
         study=STUDIES[headline.study],
@@ -123,6 +129,14 @@ def _detectable(row: Effect, effects: Sequence[Effect]) -> str:
     key = f"{row.key}_minimum_detectable_effect"
     found = next((other.estimate for other in effects if other.key == key), None)
     return "" if found is None else f"smallest effect that could be found {number(found)}"
+
+
+def _covered(row: Effect) -> str:
+    """Warn of an interval that is too narrow in simulations at the figure's own values."""
+    coverage = undercoverage(row)
+    if coverage is None:
+        return ""
+    return f"In simulations with these cases' own values, such an interval covers the truth in only {coverage:.0%}."
 
 
 def _tested(row: Effect) -> str:

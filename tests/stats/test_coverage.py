@@ -1,0 +1,42 @@
+"""Tests of the coverage that is simulated at a figure's own values."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from equipoise.stats.clusters import RESAMPLES, clustered_mean, simulated_coverage
+
+NAMES = [f"story{number}" for number in range(12)]
+
+
+def test_coverage_is_that_of_the_interval_itself() -> None:
+    """Resampling whole clusters and asking for each interval gives the same share."""
+    values, clusters = [3.0, 1.0, -2.0, 0.5, 4.0, 0.0, 1.5], ["a", "a", "b", "c", "c", "c", "d"]
+    members = {name: [v for v, c in zip(values, clusters, strict=True) if c == name] for name in "abcd"}
+    hits = []
+    for draw in np.random.default_rng(0).integers(4, size=(RESAMPLES, 4)).tolist():
+        drawn = [(value, str(place)) for place, which in enumerate(draw) for value in members["abcd"[which]]]
+        found = clustered_mean([value for value, _ in drawn], [name for _, name in drawn])
+        if found is not None:
+            interval = found.interval()
+            hits.append(interval.low <= np.mean(values) <= interval.high)
+
+    assert simulated_coverage(values, clusters) == pytest.approx(np.mean(hits), abs=1e-9)
+
+
+def test_skewed_values_cover_less_than_even_ones() -> None:
+    """One story in twelve that stands far out lets the interval miss; values on both sides alike do not."""
+    skewed, even = [0.1 * number for number in range(11)] + [60.0], [float(number) for number in range(12)]
+    low, high = simulated_coverage(skewed, NAMES), simulated_coverage(even, NAMES)
+
+    assert low is not None
+    assert high is not None
+    # The resamples without the outlier, (11/12)^12 = 35 %, have intervals far below the mean.
+    assert low < 0.92 < high
+
+
+def test_without_spread_or_clusters_there_is_no_coverage() -> None:
+    """Values that do not vary, and a single cluster, have no interval whose coverage could be asked for."""
+    assert simulated_coverage([1.0] * 12, NAMES) is None
+    assert simulated_coverage([1.0, 2.0], ["a", "a"]) is None
