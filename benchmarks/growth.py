@@ -155,7 +155,8 @@ def infer(count: int, folder: Path) -> dict[str, float]:
 
 def _distinct(row: dict[str, Any], number: int) -> dict[str, Any]:
     """Make a prompt unique without changing its length."""
-    return row | {"key": f"{number:06}", "stem": "", "turns": [f"{number:06} {row['turns'][0][7:]}", *row["turns"][1:]]}
+    made = row | {"key": f"{number:06}", "stem": "", "lead": ""}
+    return made | {"turns": [f"{number:06} {row['turns'][0][7:]}", *row["turns"][1:]]}
 
 
 def score(count: int, folder: Path) -> dict[str, float]:

@@ -7,6 +7,8 @@ with the most orders counts, as in `equipoise.questions.asked.chosen`; of equal 
 
 from __future__ import annotations
 
+from functools import cache
+from itertools import permutations, product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
     Rights = dict[str, NDArray[np.bool_]]
     """Whether each question (draws, questions) is answered rightly, by arm."""
+    Attempts = Rights
+    """The same for every attempt (attempts, draws, questions)."""
 
 DRAWS = 10_000
 RIGHT, KEPT = 0.5, 0.7
@@ -76,7 +80,7 @@ def attacks() -> Iterator[Study]:
                 attack = way in {"cross_fitted", "evaluator"}
                 if attack and measure == "accuracy_ratio":
                     continue
-                test = "exact McNemar" if measure in PAIRS and not attack else "paired t"
+                test = "McNemar, mid-p" if measure in PAIRS and not attack else "paired t"
                 rows[f"{way}/{measure}"] = type_one(f"{measure.replace('_', ' ')}, {told} ({test})", note)
         told = f"{n} questions, answers by chance in {ORDERS} orders, {ATTEMPTS} attempts"
         yield Study(f"attack/{n}", told, DRAWS, answers_by_chance(n), rows)
@@ -112,30 +116,47 @@ def _tables(rng: np.random.Generator, n: int, draws: int) -> dict[str, Counts]:
 
 
 class _Model:
-    """The answers of a model: an option by order, attempt, arm, draw and question; option 0 is right."""
+    """The answers of a model: what it gives in all orders, by telling, draw and question, as one number."""
 
     def __init__(self, rng: np.random.Generator, shape: tuple[int, int], like: _Model | None = None) -> None:
         """Draw them; `like` is a model that leans to the same options."""
-        self.base = like.base if like else (rng.random(shape) >= RIGHT).astype(np.int8)
-        self.ranks = like.ranks if like else rng.random((OPTIONS, *shape), dtype=np.float32).argsort(axis=0)
-        tellings = (ORDERS, 1 + len(ARMS) * ATTEMPTS, *shape)
-        moved = (rng.random(tellings, dtype=np.float32) >= KEPT) * rng.integers(
-            1, OPTIONS, size=tellings, dtype=np.int8
-        )
-        self.answers = (self.base + moved) % OPTIONS
+        self.gold = like.gold if like else (rng.random(shape, dtype=np.float32) >= RIGHT).astype(np.int8)
+        self.rank = like.rank if like else rng.integers(len(RANKS), size=shape, dtype=np.int8)
+        drawn = rng.integers(len(CODES), size=(1 + len(ARMS) * ATTEMPTS, *shape), dtype=np.uint16)
+        self.codes = CODES[drawn]
 
-    def choose(self, orders: tuple[int, ...]) -> dict[str, NDArray[np.bool_]]:
+    def choose(self, orders: tuple[int, ...]) -> Attempts:
         """Say whether the option chosen over some orders is right: by arm, arrays (attempts, draws, questions)."""
-        answers = self.answers[list(orders)]
-        votes = np.stack(
-            [OPTIONS * (answers == option).sum(axis=0, dtype=np.int8) + self.ranks[option] for option in range(OPTIONS)]
-        )
-        right = votes.argmax(axis=0) == 0
+        right = _choices(orders)[self.codes, self.rank] == self.gold
         arms = {arm: right[1 + place * ATTEMPTS :][:ATTEMPTS] for place, arm in enumerate(ARMS)}
         return {"neutral": right[:1], **arms}
 
 
-def _attacked(choosing: Rights, measuring: Rights) -> Rights:
+RANKS = list(permutations(range(OPTIONS)))
+"""The ways to rank the options, of which equal ones are chosen by the first."""
+GIVEN = np.array(list(product(range(OPTIONS), repeat=ORDERS)))
+"""The option given in each order (256, 4), by number: 0 is what the model leans to, 1 is right where 0 is not."""
+
+
+def _codes() -> NDArray[np.uint8]:
+    """Spread the numbers of GIVEN over 2 ** 16 equally likely places, as often as the model gives them."""
+    chances = np.where(GIVEN == 0, KEPT, (1 - KEPT) / (OPTIONS - 1)).prod(axis=1)
+    ends = np.rint(chances.cumsum() * 2**16).astype(int)
+    return np.repeat(np.arange(len(GIVEN)), np.diff(ends, prepend=0)).astype(np.uint8)
+
+
+CODES = _codes()
+
+
+@cache
+def _choices(orders: tuple[int, ...]) -> NDArray[np.int8]:
+    """Tabulate the option with the most of some orders, (256, 24), by number and ranking."""
+    votes = np.stack([(GIVEN[:, orders] == option).sum(axis=1) for option in range(OPTIONS)], axis=1)
+    first = [[-rank.index(option) for option in range(OPTIONS)] for rank in RANKS]
+    return (OPTIONS * votes[:, None] + np.array(first)[None]).argmax(axis=2).astype(np.int8)
+
+
+def _attacked(choosing: Attempts, measuring: Attempts) -> Rights:
     """Take of each arm the first attempt that moves the choosing answers as intended, else the last."""
     found = {"neutral": measuring["neutral"][0]}
     for arm in ARMS:
@@ -171,7 +192,7 @@ def _sizes(values: Array) -> Counts:
 
 
 def _mcnemar(row: list[int]) -> float:
-    return rejects(paired.mcnemar_exact(PairedCells(*row)))
+    return rejects(paired.mcnemar_mid_p(PairedCells(*row)))
 
 
 def _t(row: list[int]) -> float:

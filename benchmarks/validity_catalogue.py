@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import validity_simulations as small
 import validity_studies as whole
+from validity_attacks import attacks
 from validity_section import (
     BOOTSTRAPPED,
     COUNTED,
@@ -206,6 +207,7 @@ SECTIONS: dict[str, Section] = {
     "Pairs that share a story": stories,
     "Sparse figures": _sparse,
     "Partitions and averages": _bootstraps,
+    "Texts chosen by answers": attacks,
     "Families of tests": _families,
     "Power": _power,
 }

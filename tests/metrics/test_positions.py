@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from itertools import product
+
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import builders
 from equipoise.core.records import Effect
 from equipoise.metrics.options import Measure
 from equipoise.metrics.positions import position_effects, shown_letters
-from equipoise.metrics.questions import question_effects, tabulate
-from equipoise.questions.asked import shown_as
-from equipoise.questions.rows import Order
+from equipoise.metrics.questions import DIRECTIONS, arm, question_effects, tabulate
+from equipoise.questions.asked import choices, order_key, shown, shown_as
+from equipoise.questions.rows import ATTRIBUTES, Group, Order
 
 LETTERS = "ABCD"
+GROUPS: tuple[Group, ...] = ("privileged", "unprivileged")
 
 
 def order(shift: int, **by_place: float) -> Order:
@@ -82,3 +88,38 @@ def test_the_label_skew_of_an_arm_is_that_of_the_letters_shown() -> None:
     assert (effects["neutral/label_skew"].estimate, effects["neutral/label_skew"].n) == (0.75, 48)
     assert effects["neutral/label_skew_alarm"].estimate == 1
     assert effects["neutral/accuracy"].estimate == 0.25
+
+
+@settings(max_examples=15)
+@given(seed=st.integers(0, 2**32 - 1), rotation=st.integers(1, 3))
+def test_gaps_do_not_depend_on_which_order_comes_first(seed: int, rotation: int) -> None:
+    """With all options written some places on, the same prompts are asked, and every figure is the same."""
+    rng = np.random.default_rng(seed)
+    arms = ["neutral", *(arm(attribute, *sides) for attribute in ATTRIBUTES for sides in product(GROUPS, DIRECTIONS))]
+    written = {letter: f"option {letter}" for letter in LETTERS}
+    # What the model thinks of the text in each arm and of each letter, by the option's text that is shown first.
+    utilities = {
+        (item, name, first): dict(zip(LETTERS, rng.normal(size=4).tolist(), strict=True))
+        for item, name, first in product(("q1", "q2", "q3", "q4"), arms, written.values())
+    }
+
+    def figures(options: dict[str, str]) -> dict[str, float | None]:
+        variants, responses = [], []
+        for item, name in product(("q1", "q2", "q3", "q4"), arms):
+            gold = next(letter for letter, text in options.items() if text == written["A"])
+            row = builders.variant(item, name, options=options, gold=gold)
+            variants.append(row)
+            for shift in range(4):
+                scores = utilities[item, name, shown(options, shift)["A"]]
+                responses.append(builders.response(order_key(row.key, shift), study="questions", log_likelihood=scores))
+        read = list(choices(responses, {row.key: row.options for row in variants}))
+        letters, orders = {one.key: one.letter for one in read}, {one.key: one.orders for one in read}
+        effects = question_effects(tabulate(variants, letters, orders), Measure())
+        return {row.key: row.estimate for row in effects}
+
+    first, second = figures(written), figures(shown(written, rotation))
+
+    assert first["questions/attribute/race/gap"] is not None
+    assert first.keys() == second.keys()
+    for key, value in first.items():
+        assert value == pytest.approx(second[key], abs=1e-9), key

@@ -46,6 +46,9 @@ def test_the_settings_that_ship_are_sound() -> None:
             r"ray, which is not installed: run `pip install",
         ),
         ({"perturb": {"generator": "replay"}}, r"section perturb: .*replay names no file"),
+        ({"perturb": {"attempts": 3, "orders": 1}}, r"section perturb: .*set orders to 2 or more, or name another"),
+        ({"perturb": {"evaluator": "smolm2"}}, r"models: no entry 'smolm2': did you mean 'smollm2'\?"),
+        ({"perturb": {"evaluator": "smollm2"}}, r"perturb\.evaluator smollm2 is the model under test: set it to null"),
     ],
 )
 def test_what_cannot_work_is_named(change: dict[str, object], message: str) -> None:

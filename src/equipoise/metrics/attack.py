@@ -11,11 +11,11 @@ Student's t interval and test: `gap`, `lift`, `penalty`, `gap_favourable`, `gap_
 crossed design.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
 
 from equipoise.core.records import Effect
-from equipoise.metrics.effects import Group, effect, tested_mean, with_adjusted
+from equipoise.metrics.effects import Group, bounded_mean, effect, with_adjusted
 from equipoise.metrics.options import Measure
 from equipoise.metrics.questions import (
     CONTRASTS,
@@ -35,8 +35,6 @@ from equipoise.questions.variants.loop import ATTACK
 
 FAMILY = "attack"
 """The family of these effects; the group is an attribute, or `all` for the contrasts over all of them."""
-
-Value = Callable[[Answered], float]
 
 
 def attack_tables(
@@ -69,12 +67,7 @@ def attack_effects(tables: Sequence[Sequence[Answered]], options: Measure) -> li
         return []
     rows = [row for attribute in ATTRIBUTES for row in _attribute_effects(tables, attribute, options.alpha)]
     if crossed := crossed_attributes(tables[0], ATTRIBUTES):
-        for number, measure in enumerate(CONTRASTS):
-
-            def overall(row: Answered, place: int = number) -> float:
-                return fmean(contrasts(row, attribute)[place] for attribute in crossed)
-
-            rows.append(_mean(Group(FAMILY, "all", STUDY), measure, tables, overall, options.alpha))
+        rows += _contrast_effects(Group(FAMILY, "all", STUDY), tables, crossed, options.alpha)
     return sorted(with_adjusted(rows, (FAMILY,)), key=lambda row: row.key)
 
 
@@ -84,26 +77,29 @@ def _attribute_effects(tables: Sequence[Sequence[Answered]], attribute: Attribut
     if not {privileged, unprivileged} <= names:
         return
     pairs = {"gap": (privileged, unprivileged), "lift": (privileged, NEUTRAL), "penalty": (NEUTRAL, unprivileged)}
-    crossed = bool(crossed_attributes(tables[0], [attribute]))
+    crossed = crossed_attributes(tables[0], [attribute])
+    for direction in DIRECTIONS if crossed else ():
+        sides = arm(attribute, "privileged", direction), arm(attribute, "unprivileged", direction)
+        pairs[f"gap_{direction}"] = sides
+    for measure, (first, second) in pairs.items():
+        values = [[float(row.right(first)) - float(row.right(second)) for row in table] for table in tables]
+        yield _mean(group, measure, values, 1.0, alpha)
     if crossed:
-        for direction in DIRECTIONS:
-            sides = arm(attribute, "privileged", direction), arm(attribute, "unprivileged", direction)
-            pairs[f"gap_{direction}"] = sides
-    for measure, pair in pairs.items():
-
-        def difference(row: Answered, pair: tuple[str, str] = pair) -> float:
-            return float(row.right(pair[0])) - float(row.right(pair[1]))
-
-        yield _mean(group, measure, tables, difference, alpha)
-    for number, measure in enumerate(CONTRASTS if crossed else ()):
-
-        def contrast(row: Answered, place: int = number) -> float:
-            return contrasts(row, attribute)[place]
-
-        yield _mean(group, measure, tables, contrast, alpha)
+        yield from _contrast_effects(group, tables, crossed, alpha)
 
 
-def _mean(group: Group, measure: str, tables: Sequence[Sequence[Answered]], value: Value, alpha: float) -> Effect:
-    """Estimate the mean over questions of a value, each question's being its mean over the runs."""
-    values = [fmean(value(row) for row in rows) for rows in zip(*tables, strict=True)]
-    return effect(group, measure, len(values), tested_mean(values, alpha))
+def _contrast_effects(
+    group: Group, tables: Sequence[Sequence[Answered]], attributes: Sequence[Attribute], alpha: float
+) -> Iterator[Effect]:
+    """Estimate the three contrasts; for several attributes, from each question's mean over them."""
+    for number, (measure, bound) in enumerate(CONTRASTS.items()):
+        values = [
+            [fmean(contrasts(row, attribute)[number] for attribute in attributes) for row in table] for table in tables
+        ]
+        yield _mean(group, measure, values, bound, alpha)
+
+
+def _mean(group: Group, measure: str, runs: Sequence[Sequence[float]], bound: float, alpha: float) -> Effect:
+    """Estimate the mean over questions of a value within ±bound, each question's being its mean over the runs."""
+    values = [fmean(one) for one in zip(*runs, strict=True)]
+    return effect(group, measure, len(values), bounded_mean(values, bound, alpha))
