@@ -113,7 +113,7 @@ def plain(name: str) -> str:
 
 def _any_of(entries: tuple[str, ...]) -> re.Pattern[str]:
     """Match any of the entries as whole words; without entries, everything."""
-    words = "|".join(re.escape(entry).replace(r"\*", r"\w*") for entry in entries)
+    words = "|".join(re.sub(r"(?:\\\*)+", r"\\w*", re.escape(entry)) for entry in entries)
     return re.compile(rf"\b(?:{words})\b" if words else "")
 
 

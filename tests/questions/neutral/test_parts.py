@@ -7,8 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.questions.neutral.lexicon import Edit, Lexicon, apply, compose, load_lexicon, plural, settle
-from equipoise.questions.neutral.neutralise import neutralise_items, select
+from equipoise.questions.neutral.lexicon import (
+    Edit,
+    Lexicon,
+    alternatives,
+    apply,
+    compose,
+    load_lexicon,
+    plural,
+    settle,
+)
+from equipoise.questions.neutral.neutralise import neutralise, neutralise_items, select
 from equipoise.questions.rows import Item
 
 CASE = "A 50-year-old man has a cough. Which drug should be given?"
@@ -28,6 +37,19 @@ CASE = "A 50-year-old man has a cough. Which drug should be given?"
 def test_plural(verb: str, form: str | None, lexicon: Lexicon) -> None:
     """A verb in the third person singular gives its plural; any other form stays."""
     assert form == plural(verb, lexicon.verbs)
+
+
+@pytest.mark.parametrize(("twice", "once"), [("poor**", "poor*"), ("on  benefits", "on benefits"), ("##", "#")])
+def test_a_sign_given_twice_is_read_once(twice: str, once: str) -> None:
+    """Two signs in a row would try every length of the one with every length of the other."""
+    assert alternatives([twice]) == alternatives([once])
+
+
+def test_a_title_has_no_meaning_but_its_own(lexicon: Lexicon) -> None:
+    """A title of a user's list is plain words, whatever characters it holds."""
+    nouns = lexicon.nouns.model_copy(update={"titles": frozenset({"rev(d"})})
+
+    assert neutralise("Rev(d Smith coughs.", lexicon.model_copy(update={"nouns": nouns})).text == "The patient coughs."
 
 
 @given(data=st.data(), text=st.text("ab ", min_size=1, max_size=12))

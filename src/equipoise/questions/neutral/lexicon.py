@@ -276,8 +276,9 @@ def alternatives(words: Iterable[str]) -> str:
     """A group of whole words and phrases, longest first; `*` is any letters, `#` a number, a blank any white space."""
     ordered = sorted(set(words), key=lambda word: (-len(word), word))
     bodies = "|".join(re.escape(word) for word in ordered)
+    # Of a sign twice in a row the one would try all lengths of the other.
     for sign, pattern in ((r"\*", r"\w*"), (r"\#", r"\d+"), (r"\ ", r"\s+"), ("'", "['’]")):
-        bodies = bodies.replace(sign, pattern)
+        bodies = re.sub(f"(?:{re.escape(sign)})+", pattern.replace("\\", r"\\"), bodies)
     return rf"(?:(?<![\w-])(?:{bodies})(?!\w))"
 
 

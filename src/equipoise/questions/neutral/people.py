@@ -45,7 +45,8 @@ def description_edits(text: str, lexicon: Lexicon) -> Iterator[Edit]:
 
 def phrase_edits(text: str, lexicon: Lexicon) -> Iterator[Edit]:
     """Yield edits of titles with names, gendered trades, and phrases of two genders."""
-    for match in re.finditer(rf"\b(?:{'|'.join(sorted(lexicon.nouns.titles))})(?:{NAME}|\.)", text, re.IGNORECASE):
+    titles = "|".join(re.escape(title) for title in sorted(lexicon.nouns.titles))
+    for match in re.finditer(rf"\b(?:{titles})(?:{NAME}|\.)", text, re.IGNORECASE):
         if match[0][0].isupper():
             yield Edit(match.start(), match.end(), match_case(_opening(text, match.start()), "the patient"), "title")
     for match in BOTH_SEXES.finditer(text):
