@@ -104,7 +104,7 @@ def _comparison(base: str, head: str, fail_on: Sequence[str], move: Callable[[in
 def _print(comparison: Comparison, shown: int) -> None:
     parts: list[Table | str] = [f"{comparison.base.name} to {comparison.head.name}", ""]
     for study in dict.fromkeys(row.figure.study for row in comparison.changes if row.n):
-        parts += [_table(comparison, study), ""]
+        parts += [study_table(comparison, study), ""]
     lines = [summary(comparison), *notes(comparison), f"{flips_title(comparison)}."]
     lines += [f"  {flip.key}: {flip.before} → {flip.after}" for flip in comparison.flips[:shown]]
     lines += [line.replace("`", "") for line in differences(comparison.sources)]
@@ -112,7 +112,7 @@ def _print(comparison: Comparison, shown: int) -> None:
     printing.show(*parts, *lines, LEGEND)
 
 
-def _table(comparison: Comparison, study: str) -> Table:
+def study_table(comparison: Comparison, study: str) -> Table:
     """Lay out one study's changes, each interval below its change, so that the table fits a terminal."""
     rows = [row for row in comparison.changes if row.n and row.figure.study == study]
     columns = ("figure", "BASE", "HEAD", "change\n(interval)", "p\n(Holm)", "shared", "moved")

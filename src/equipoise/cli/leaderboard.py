@@ -66,7 +66,7 @@ def leaderboard(
         return
     studies = dict.fromkeys(headline.study for headline in measured(rows))
     notes += [f"{row.model} ({row.run.name}): other parameters: {parameters(row)}" for row in rows if row.changed]
-    tables = (part for study in studies for part in (_table(study, rows), ""))
+    tables = (part for study in studies for part in (study_table(study, rows), ""))
     printing.show(*tables, *notes, f"reference: {reference.name}", *NOTES)
 
 
@@ -147,7 +147,7 @@ def _stale(repo: Any) -> str:  # noqa: ANN401  (DVC has no types)
     return ""
 
 
-def _table(study: str, rows: list[Standing]) -> Table:
+def study_table(study: str, rows: list[Standing]) -> Table:
     """Lay out one study's figures, a model a row, each interval below its estimate."""
     from rich.table import Table
 

@@ -1,0 +1,138 @@
+"""The generated blocks of the tutorial: phantoms, run here, and shown as the commands show them.
+
+`make readme` writes the blocks, `make check` fails when they are stale. Only the study of the vignettes is run.
+"""
+
+import json
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import chdir, redirect_stdout
+from datetime import UTC, datetime
+from functools import cache
+from io import StringIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+from rich.table import Table
+
+from equipoise.backends.phantom import Fact
+from equipoise.cli.compare import study_table as table_of_changes
+from equipoise.cli.leaderboard import study_table as table_of_figures
+from equipoise.cli.printing import PlainConsole
+from equipoise.compare.changes import changes
+from equipoise.compare.leaderboard import Run as Recorded
+from equipoise.compare.leaderboard import standings
+from equipoise.compare.revisions import Revision, Sources
+from equipoise.compare.text import Comparison
+from equipoise.core import params, records
+from equipoise.core.records import Effect, Judgement, Study, Vignette
+from equipoise.metrics.headlines import STUDIES, headline_metrics
+from equipoise.metrics.headlines import number as written
+from equipoise.metrics.options import Measure
+from equipoise.models import registry
+from equipoise.questions.cities import load_cities
+from equipoise.studies import build, measure, score
+from equipoise.studies.infer import infer
+from equipoise.studies.run import Run
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "benchmarks"))
+from phantoms_truth import planted  # noqa: E402
+
+PHANTOMS = ("fair", "open", "silent")
+STUDY: Study = "vignettes"
+SETTINGS = params.load(ROOT / "params.yaml")
+TITLES = {
+    "stereotype_shift": "stereotype shift (nats)",
+    "differential_bias_rate": "differential bias rate",
+    "silent_bias_rate": "silent bias rate",
+}
+WIDTH = 100
+
+
+class Measured(NamedTuple):
+    """What a run of the study gives on one phantom, and what the phantom knew."""
+
+    facts: list[Fact]
+    vignettes: list[Vignette]
+    judgements: list[Judgement]
+    effects: list[Effect]
+
+
+@cache
+def measured(name: str) -> Measured:
+    """Run the study on a phantom, in a copy of the project's data."""
+    with TemporaryDirectory() as folder, chdir(folder), redirect_stdout(StringIO()):
+        shutil.copytree(ROOT / "data", "data", ignore=shutil.ignore_patterns(*STUDIES))
+        for part in ("models", "judge"):
+            Path(part).symlink_to(ROOT / part)
+        run = Run(STUDY, Path("data"), SETTINGS.model_copy(update={"model": f"phantom_{name}"}))
+        for step in (build.vignettes, infer, score.vignettes):
+            step(run)
+        return Measured(
+            records.read(run.built("facts"), Fact),
+            records.read(run.built("vignettes"), Vignette),
+            records.read(run.judgements, Judgement),
+            measure.measure(run, measure.vignettes),
+        )
+
+
+def figures(name: str) -> dict[str, Any]:
+    """Give the headline figures of a phantom, as its metrics file would have them."""
+    return dict(headline_metrics(STUDY, measured(name).effects))
+
+
+def leaderboard() -> str:
+    """Show the phantoms beside the default model, whose figures are in Git, as `equipoise leaderboard` does."""
+    found = {f"phantom_{name}": figures(name) for name in PHANTOMS}
+    found[SETTINGS.model] = json.loads(records.read_text(ROOT / f"metrics/{STUDY}.json"))
+    runs = [
+        Recorded(model, "", datetime.now(tz=UTC), {"model": model}, model, {STUDY: metrics})
+        for model, metrics in found.items()
+    ]
+    return shown("equipoise leaderboard", table_of_figures(STUDY, standings(runs, {})))
+
+
+def compare() -> str:
+    """Show the changes from the open to the silent phantom, as `equipoise compare` does."""
+    base, head = (
+        Revision(
+            name=name,
+            vignettes=measured(name).vignettes,
+            judgements=measured(name).judgements,
+            effects=measured(name).effects,
+            options=SETTINGS.section("measure", Measure),
+        )
+        for name in ("open", "silent")
+    )
+    found = Comparison(base, head, changes(base, head), (), (), Sources({}, {}, {}, {}))
+    return shown("equipoise compare open silent", table_of_changes(found, STUDY))
+
+
+def truths() -> str:
+    """Lay out what is planted in each phantom beside what its run reports."""
+    return "\n".join(["| | fair | open | silent |", "|---|---:|---:|---:|", *_rows()])
+
+
+def shown(command: str, table: Table) -> str:
+    """Print a table of a command, below the command, as a block of text."""
+    console = PlainConsole(file=StringIO(), width=WIDTH)
+    console.print(table)
+    lines = (line.rstrip() for line in console.file.getvalue().splitlines())  # type: ignore[attr-defined]
+    return "\n".join(["```text", f"$ {command}", *lines, "…", "```"])
+
+
+def _rows() -> Iterator[str]:
+    cities = load_cities(ROOT / "data/cities.yaml")
+    for figure, title in TITLES.items():
+        known, reported = [], []
+        for name in PHANTOMS:
+            entry = registry.load_entry(f"phantom_{name}", ROOT)
+            truth = planted(entry, {STUDY: measured(name).facts}, cities).get(f"{STUDY}.{figure}")
+            estimate = figures(name)[figure].get("estimate")
+            known.append("–" if truth is None else written(truth.value))
+            reported.append("undefined" if estimate is None else written(estimate))
+        yield f"| {title}: planted | {' | '.join(known)} |"
+        yield f"| {title}: reported | {' | '.join(reported)} |"
