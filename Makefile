@@ -54,11 +54,13 @@ test: .venv/developed
 test-slow: .venv/developed
 	$(PYTEST) -m slow
 
+# Pages with blocks that code writes.
+GENERATED = README.md judge/weights/README.md docs/tutorial.md
 check: .venv/developed
 	ruff check
 	ruff format --check
 	mypy
-	cog -I docs --check README.md judge/weights/README.md
+	cog -I docs --check $(GENERATED)
 	$(SPHINX)
 
 # Build the documentation site, which opens without a network; a broken link, or a page without a place, fails.
@@ -67,9 +69,9 @@ docs: .venv/developed
 	$(SPHINX)
 	@echo "Open build/docs/index.html"
 
-# Rewrite the generated blocks of the README and of the judge's card.
+# Rewrite the generated blocks of the README, of the judge's card and of the tutorial.
 readme: .venv/developed
-	cog -I docs -r README.md judge/weights/README.md
+	cog -I docs -r $(GENERATED)
 
 # Train the embedded judge's second half anew (half an hour on one free core); its weights are in the repository.
 judge: .venv/developed

@@ -47,7 +47,7 @@ SETTINGS = params.load(ROOT / "params.yaml")
 TITLES = {
     "stereotype_shift": "stereotype shift (nats)",
     "differential_bias_rate": "differential bias rate",
-    "silent_bias_rate": "silent bias rate",
+    "silent_bias_rate_moved": "silent bias rate",
 }
 WIDTH = 100
 
