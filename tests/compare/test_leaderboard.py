@@ -153,6 +153,7 @@ def test_the_extremes_of_the_cities_are_named() -> None:
     table = {
         "n": 9,
         "race": {"gap": {"estimate": 0.1}},
+        "position_bias": {"estimate": 0.2},  # a figure, and no city
         "london": {"race": {"accuracy_ratio": {"n": 9, "estimate": 0.9}}, "ses": {"accuracy_ratio": {"n": 0}}},
         "dublin": {"race": {"accuracy_ratio": {"n": 9, "estimate": 1.1, "ci_low": 1.0, "ci_high": 1.2}}},
     }

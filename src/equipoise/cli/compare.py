@@ -1,5 +1,6 @@
 """`equipoise compare`: what changed between two revisions, paired by item, and gates on it."""
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Annotated
 
@@ -123,10 +124,15 @@ def study_table(comparison: Comparison, study: str) -> Table:
         figure = f"{family}.\n{measure}" if len(family) + len(measure) > WIDEST else name.removeprefix(f"{study}.")
         table.add_row(
             figure,
-            *(value.replace(" of ", "\nof ").replace(" biased", "\nbiased") for value in (base, head)),
+            *(_stacked(value) for value in (base, head)),
             change.replace(" ", "\n", 1),
             f"{p}\n({p_holm})" if p else "",
             shared.replace(f" {row.figure.unit}", "").replace(" ", "\n"),
             moved,
         )
     return table
+
+
+def _stacked(level: str) -> str:
+    """Put what a rate is of below it: `0.778`, `of 9`, `moved`."""
+    return re.sub(r" (of|biased|moved)\b", r"\n\1", level)

@@ -267,7 +267,7 @@ def _found(file: Mapping[str, Any], headline: Headline) -> list[tuple[str, Mappi
         for city, attributes in file.items()
         if isinstance(attributes, Mapping)
         for attribute, table in attributes.items()
-        if headline.measure in table
+        if isinstance(table, Mapping) and headline.measure in table
     ]
 
 
