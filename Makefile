@@ -9,7 +9,7 @@ export DVC_NO_ANALYTICS := 1
 export PYTHONPATH :=
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: repro sweep review test test-slow check docs readme judge adapters validity bench faults lock clean
+.PHONY: repro sweep review test test-slow check docs readme judge validity bench faults lock clean
 
 # One study alone: make repro STUDY=vignettes. Another model, as an experiment: make repro MODEL=phantom_silent
 STUDY ?=
@@ -77,14 +77,6 @@ readme: .venv/developed
 judge: .venv/developed
 	pip install --quiet --constraint requirements/constraints.txt --group judge
 	cd judge && dvc repro
-
-# Train the adapters of the trained phantoms anew (about five minutes of one core each), and measure them.
-adapters: .venv/developed
-	pip install --quiet --no-deps --require-hashes --upgrade --target .cache/peft --requirement benchmarks/adapters.txt
-	for rule in fair open silent; do \
-	  PYTHONPATH=src:.cache/peft HF_HUB_OFFLINE=1 python benchmarks/trained_adapters.py "$$rule" || exit 1; done
-	PYTHONPATH=src HF_HUB_OFFLINE=1 python benchmarks/trained_phantoms.py
-	PYTHONPATH=src python benchmarks/phantoms.py --render
 
 # Simulate whether the statistics keep their promises, and write docs/validity.md (some minutes on one core).
 validity: .venv/developed

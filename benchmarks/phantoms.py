@@ -22,7 +22,6 @@ import typer
 
 sys.path.insert(0, str(Path(__file__).parent))
 from phantoms_truth import Truth, planted
-from trained_phantoms import known_figures, section
 
 from equipoise.backends.phantom import BANK, Fact, PhantomBackend
 from equipoise.core import params, stage
@@ -136,7 +135,7 @@ def main(
                 figures[name] = measured(bench, name, seeds)
                 write_json(FIGURES, dict(sorted(figures.items())))
                 typer.echo(f"{name}: done")
-    write_text(PAGE, page(figures) + section(known_figures()))
+    write_text(PAGE, page(figures))
 
 
 def remembered(judge: Callable[[list[tuple[str, str]]], Any]) -> Callable[[list[tuple[str, str]]], Any]:
