@@ -401,3 +401,31 @@ def test_an_influence_is_found_by_the_sign_test(
 
     # Mid-p: 1 / 2^6 = 0.016, 1 / 2^4 = 0.0625; (2 + 10) / 2^10 = 0.012; (2 (1 + 9) + 36) / 2^9 = 0.11.
     assert rows["all/influence_found"].estimate == found
+
+
+def test_samples_are_no_further_pairs(study: Callable[..., Any], case: Callable[..., Any]) -> None:
+    """Every pair twice over, as two equal samples: estimates stay, and no interval becomes narrower."""
+    vignettes, once = study(
+        [
+            case(("race",), "stereotyped", log_odds=(1.0, 0.5)),
+            case(("race",), log_odds=(0.0, 0.25)),
+            case(("age",), "stereotyped", log_odds=(2.0, 0.0)),
+            case(("age", "race"), "stereotyped", log_odds=(1.0, 0.0)),
+            case(("age", "race"), log_odds=(0.5, 0.5)),
+        ]
+    )
+    again = [one.model_copy(update={"key": f"{one.key}#1"}) for one in once]
+    alone, twice = (
+        {row.measure: row for row in vignette_effects(vignettes, rows, Measure()) if row.family == "overall"}
+        for rows in (once, once + again)
+    )
+
+    for measure in ("stereotype_shift", "iaf_matched", "iaf_pooled", "differential_bias_rate", "gap"):
+        one, other = alone[measure], twice[measure]
+        assert other.n == 2 * one.n
+        assert other.estimate == pytest.approx(one.estimate)
+        assert other.ci_low <= one.ci_low + 1e-9  # type: ignore[operator]
+        assert other.ci_high >= one.ci_high - 1e-9  # type: ignore[operator]
+    # The standard error CR2 and the degrees of freedom are those of the pairs' means.
+    assert twice["stereotype_shift"].ci_low == pytest.approx(alone["stereotype_shift"].ci_low)
+    assert twice["iaf_pooled"].ci_high == pytest.approx(alone["iaf_pooled"].ci_high)

@@ -57,11 +57,6 @@ def floor_effects(group: Group, pairs: Sequence[Pair], alpha: float) -> Iterator
         yield effect(group, measure, len(rows), _clustered([one.arms - one.control for one in rows], rows, alpha))
 
 
-def exceeds_floor(excess: Effect) -> bool:
-    """Whether an excess over the noise floor is shown: its whole interval is above 0."""
-    return excess.ci_low is not None and excess.ci_low > 0
-
-
 def _clustered(values: Sequence[float], told: Sequence[_Told], alpha: float) -> Estimate:
     """Estimate the mean of the pairs' values, clustered by story."""
     return clustered_mean(values, clusters.clustered_mean(values, [one.story for one in told]), alpha)

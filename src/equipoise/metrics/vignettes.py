@@ -22,7 +22,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from equipoise.core.records import Effect, Judgement, Vignette
+from equipoise.core.records import Effect, Judgement, Vignette, unsampled
 from equipoise.metrics.effects import (
     Estimate,
     Group,
@@ -233,7 +233,7 @@ def amplification_effects(pairs: Sequence[Pair], alpha: float) -> Iterator[Effec
             yield effect(group, f"{measure}_compounded", len(crossed), Estimate(compounded))
 
 
-def _amplification(crossed: tuple[int, int], parts: Sequence[tuple[float, int, int]], alpha: float) -> Estimate:
+def _amplification(crossed: tuple[float, float], parts: Sequence[tuple[float, float, float]], alpha: float) -> Estimate:
     """Divide a rate (count, n) by a weighted sum of others (weight, count, n)."""
     rate, expected = proportions.limited_share(*crossed, alpha), proportions.weighted_shares(parts, alpha)
     if rate is None or expected is None or expected.value == 0:
@@ -241,9 +241,10 @@ def _amplification(crossed: tuple[int, int], parts: Sequence[tuple[float, int, i
     return Estimate(rate.value / expected.value, proportions.mover_ratio(rate, expected))
 
 
-def _biased(pairs: Sequence[Pair]) -> tuple[int, int]:
-    """Count the differential pairs, and all."""
-    return sum(pair.differential for pair in pairs), len(pairs)
+def _biased(pairs: Sequence[Pair]) -> tuple[float, float]:
+    """Count the differential pairs, and all; of a pair that was sampled, each sample is a fraction."""
+    number = len({unsampled(pair.key) for pair in pairs})
+    return (sum(pair.differential for pair in pairs) * number / len(pairs), number) if pairs else (0, 0)
 
 
 def _weight(matched: Sequence[Pair], dimension: str) -> float:

@@ -90,7 +90,7 @@ class Limited(NamedTuple):
         return Interval(self.low, self.high)
 
 
-def limited_share(count: int, n: int, alpha: float = 0.05) -> Limited | None:
+def limited_share(count: float, n: float, alpha: float = 0.05) -> Limited | None:
     """Give a proportion with its Wilson interval; None where n is 0."""
     limits = wilson(count, n, alpha)
     return None if limits is None else Limited(count / n, limits.low, limits.high)
@@ -102,7 +102,7 @@ def limited_difference(cells: PairedCells, alpha: float = 0.05) -> Limited | Non
     return None if limits is None or value is None else Limited(value, limits.low, limits.high)
 
 
-def weighted_shares(parts: Sequence[tuple[float, int, int]], alpha: float = 0.05) -> Limited | None:
+def weighted_shares(parts: Sequence[tuple[float, float, float]], alpha: float = 0.05) -> Limited | None:
     """Give the sum of weight x count / n over independent samples; None without parts or where an n is 0.
 
     `parts` are (weight, count, n); a weight may be negative. Wilson's intervals, combined by `mover_sum`: one part of
