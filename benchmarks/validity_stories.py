@@ -53,7 +53,7 @@ def stories() -> Iterator[Study]:
         told = f"{_told(n)}, gap {gap:g}, {discordance} discordant, ICC {icc:g}"
         rows = {"interval": coverage("gap by story (Newcombe, effective n)")}
         if gap == 0:
-            rows["test"] = type_one("gap by story (signs of stories)")
+            rows["test"] = type_one("gap by story (signs of stories, mid-p)")
             rows["independent"] = type_one("exact McNemar, stories ignored", INDEPENDENT)
         yield Study(f"stories/gap/{n}/{gap}/{icc}", told, TESTED, gaps(n, gap, discordance, icc), rows)
 
@@ -114,7 +114,7 @@ def gaps(n: int, gap: float, discordance: float, icc: float) -> Simulation:
             size = effective_size(moves.tolist(), names)
             found[draw] = (
                 holds(proportions.paired_difference(cells, size=size), gap),
-                rejects(sign_flip(moves.tolist(), names)),
+                rejects(sign_flip(moves.tolist(), names, mid_p=True)),
                 rejects(paired.mcnemar_exact(cells)),
             )
         return {"interval": found[:, 0], "test": found[:, 1], "independent": found[:, 2]}
