@@ -37,7 +37,7 @@ pytestmark = pytest.mark.skipif(not ANCHORS, reason="EQUIPOISE_ANCHORS does not 
 
 def scored(path: Path, *options: str) -> dict[str, Any]:
     """Score one file as the command does."""
-    arguments = ["--json", "--cities", str(CITIES), "--resamples", "100", *options, str(path)]
+    arguments = ["--json", "--cities", str(CITIES), *options, str(path)]
     one: dict[str, Any] = json.loads(CliRunner().invoke(app, arguments, catch_exceptions=False).stdout)
     return one
 

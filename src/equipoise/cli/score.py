@@ -107,7 +107,6 @@ def score_equity(
         typer.Option(help="Over all partitions of the questions between the groups, or for one that is drawn."),
     ] = "expected",
     seed: Annotated[int, typer.Option(min=0, help="Seed of the partition that is drawn.")] = 42,
-    resamples: Resamples = 2000,
     as_json: AsJson = False,
     allow_incomplete: Annotated[
         bool, typer.Option("--allow-incomplete", help="Score each JSONL file over the questions that it has.")
@@ -121,7 +120,7 @@ def score_equity(
         amqa.require_same_questions(answers, amqa.complete_ids())
     tables = results | answers
     amqa.require_same_gold(tables)
-    options = Measure(partition=partition, partition_seed=seed, n_bootstrap=resamples)
+    options = Measure(partition=partition, partition_seed=seed)
     scored = []
     with progress("score") as move:
         for name in map(str, files):
