@@ -49,8 +49,8 @@ MEANINGS = {
     "refused_answers": "Answers that the model refused to give: the figures are about the rest.",
     "label_skew": (
         "Arms in which one letter is given far too often, whatever option is shown there, as by a parser that misreads "
-        "or a model that always picks the same one. Answers are averaged over the orders of the options, so that the "
-        "letter decides nothing, and little is left of them that does. Accuracy there means little."
+        "or a model that always picks the same one. Averaged over the orders of the options, the letter decides "
+        "nothing, but what is left may be hardly more than chance: accuracy there means little."
     ),
     "stereotype_skew": (
         "Whether wrong diagnoses of privileged patients, whom the stereotype does not concern, are the stereotyped one "
