@@ -299,9 +299,9 @@ def growth(reader: Callable[[str], object], hostile: tuple[str, ...], length: in
     On average from a sixteenth of the length on, where that is clearly linear: one reading of the whole text is then
     enough. Else from half the length on, the shortest of some rounds; and where that is more than it may be, on average
     from an eighth on, since texts are also cut into pieces of a size, and where the cuts fall makes steps of the time,
-    which its square would outgrow.
+    which its square would outgrow: of some lengths about an eighth, the one on the highest step counts.
     """
-    sixteenth, eighth, half, whole = (repeated(hostile, length // part) for part in (16, 8, 2, 1))
+    sixteenth, half, whole = (repeated(hostile, length // part) for part in (16, 2, 1))
     long = seconds(reader, whole)
     if long < FLOOR:
         return 0.0
@@ -313,7 +313,8 @@ def growth(reader: Callable[[str], object], hostile: tuple[str, ...], length: in
         if long <= LARGEST * short or long < FLOOR:
             return long / short
         short, long = min(short, seconds(reader, half)), min(long, seconds(reader, whole))
-    return float((long / min(seconds(reader, eighth) for _ in range(4))) ** (1 / 3))
+    eighths = [repeated(hostile, length // 8 - length // 200 * less) for less in range(4)]
+    return float((long / max(seconds(reader, eighth) for eighth in eighths)) ** (1 / 3))
 
 
 @pytest.mark.parametrize("name", READERS)
