@@ -9,7 +9,7 @@ export DVC_NO_ANALYTICS := 1
 export PYTHONPATH :=
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: repro sweep review test test-slow check docs readme judge validity bench faults lock clean
+.PHONY: repro sweep review test test-slow check docs readme judge validity phantoms bench faults lock clean
 
 # One study alone: make repro STUDY=vignettes. Another model, as an experiment: make repro MODEL=phantom_silent
 STUDY ?=
@@ -81,6 +81,11 @@ judge: .venv/developed
 # Simulate whether the statistics keep their promises, and write docs/validity.md (some minutes on one core).
 validity: .venv/developed
 	python benchmarks/validity.py
+
+# Hold what is reported of the phantoms against what is planted, and write docs/phantoms.md (minutes a phantom).
+SEEDS ?= 200
+phantoms: .venv/developed
+	PYTHONPATH=src OMP_NUM_THREADS=1 python benchmarks/phantoms.py --seeds $(SEEDS)
 
 # Time the tools that a user would pick instead side by side with this one, then a whole run stage by stage, and how the
 # cost grows; write the figures to benchmarks/ and docs/performance.md (about an hour on two idle cores, after

@@ -12,6 +12,8 @@ import math
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
 from pathlib import Path
 from statistics import fmean
 from tempfile import TemporaryDirectory
@@ -127,15 +129,13 @@ def main(
     figures: dict[str, Any] = json.loads(read_text(FIGURES)) if FIGURES.is_file() else {}
     chosen = [name for name in names(ROOT / FOLDER) if name.startswith(only) and name.startswith("phantom_")]
     if not render:
-        with TemporaryDirectory() as place, kept_probabilities("minilm_nli", ROOT) as judge:
-            data = Path(place) / "data"
-            shutil.copytree(ROOT / "data", data, ignore=shutil.ignore_patterns(*STUDIES))
-            bench = Bench(data, Measure(n_bootstrap=resamples), remembered(judge))
-            for name in chosen:
-                figures[name] = measured(bench, name, seeds)
+        with ProcessPoolExecutor(mp_context=get_context("spawn")) as processes:
+            running = {processes.submit(measured, name, seeds, resamples): name for name in chosen}
+            for done in as_completed(running):
+                figures[running[done]] = done.result()
                 write_json(FIGURES, dict(sorted(figures.items())))
-                typer.echo(f"{name}: done")
-    write_text(PAGE, page(figures))
+                typer.echo(f"{running[done]}: done")
+    write_text(PAGE, page(dict(sorted(figures.items()))))
 
 
 def remembered(judge: Callable[[list[tuple[str, str]]], Any]) -> Callable[[list[tuple[str, str]]], Any]:
@@ -151,8 +151,16 @@ def remembered(judge: Callable[[list[tuple[str, str]]], Any]) -> Callable[[list[
     return probabilities
 
 
-def measured(bench: Bench, name: str, seeds: int) -> dict[str, Any]:
+def measured(name: str, seeds: int, resamples: int) -> dict[str, Any]:
     """Run a phantom with every seed, and compare each headline figure with its truth."""
+    with TemporaryDirectory() as place, kept_probabilities("minilm_nli", ROOT) as judge:
+        data = Path(place) / "data"
+        shutil.copytree(ROOT / "data", data, ignore=shutil.ignore_patterns(*STUDIES))
+        return held_against(Bench(data, Measure(n_bootstrap=resamples), remembered(judge)), name, seeds)
+
+
+def held_against(bench: Bench, name: str, seeds: int) -> dict[str, Any]:
+    """Hold what is reported of a phantom against what is planted, over all seeds."""
     entry = load_entry(name, ROOT)
     assert isinstance(entry, PhantomEntry)  # noqa: S101
     truths = planted(entry, bench.facts, load_cities(ROOT / "data/cities.yaml"))

@@ -127,9 +127,10 @@ def cities() -> str:
         "| | by ethnicity | by gender | by income | prevalence-weighted accuracy |",
         "|---|---:|---:|---:|---:|",
     ]
-    for name in (name for name, city in found.items() if isinstance(city, dict) and name in exam):
+    weighed = {name: city for name, city in exam.items() if isinstance(city, dict) and "accuracy" in city}
+    for name, city in weighed.items():
         ratios = [estimate(found[name][attribute]["accuracy_ratio"]) for attribute in ("race", "gender", "ses")]
-        weighted = estimate(exam[name]["prevalence_weighted_accuracy"])
+        weighted = estimate(city["prevalence_weighted_accuracy"])
         lines.append(f"| {' | '.join([name.title(), *ratios, weighted])} |")
     return "\n".join(lines)
 
