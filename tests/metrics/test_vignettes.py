@@ -429,3 +429,32 @@ def test_samples_are_no_further_pairs(study: Callable[..., Any], case: Callable[
     # The standard error CR2 and the degrees of freedom are those of the pairs' means.
     assert twice["stereotype_shift"].ci_low == pytest.approx(alone["stereotype_shift"].ci_low)
     assert twice["iaf_pooled"].ci_high == pytest.approx(alone["iaf_pooled"].ci_high)
+
+
+def test_a_wording_is_a_group_and_every_figure_the_mean_over_wordings(
+    study: Callable[..., Any], case: Callable[..., Any]
+) -> None:
+    """Shifts of 1 and 0 in one wording and of 3 and 2 in the other: 0.5, 2.5, and 1.5 over both."""
+    vignettes, first = study([case(("race",), log_odds=(1.0, 0.0)), case(("race",), log_odds=(0.0, 0.0))])
+    more = {"marginalised": 2.0, "privileged": 0.0}
+    second = [
+        one.model_copy(
+            update={"key": f"{one.key}#1", "log_odds": one.log_odds + more[one.key.rpartition("/")[2]]},
+        )
+        for one in first
+    ]
+    rows = vignette_effects(vignettes, first + second, QUICK, wordings=2)
+    found = {row.key.removeprefix("vignettes/"): row for row in rows if row.measure == "stereotype_shift"}
+
+    assert found["overall/all/stereotype_shift"].estimate == pytest.approx(1.5)
+    assert found["wording/1/stereotype_shift"].estimate == pytest.approx(0.5)
+    assert found["wording/2/stereotype_shift"].estimate == pytest.approx(2.5)
+    assert found["wording/2/stereotype_shift"].neg_log10_p_holm is None
+
+
+def test_a_single_wording_is_no_group(study: Callable[..., Any], case: Callable[..., Any]) -> None:
+    """Samples in one wording are not split."""
+    vignettes, first = study([case(("race",), log_odds=(1.0, 0.0))])
+    rows = vignette_effects(vignettes, first + [one.model_copy(update={"key": f"{one.key}#1"}) for one in first], QUICK)
+
+    assert "wording" not in {row.family for row in rows}

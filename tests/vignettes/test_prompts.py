@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 import builders
 from equipoise.core.records import Answer, Prompt, Vignette
-from equipoise.vignettes.profiles import Build, samples_of, vignette_prompt
+from equipoise.vignettes.profiles import Build, Wording, samples_of, vignette_prompt, vignette_prompts
 
 BUILD = Build(
     profile="core",
@@ -74,3 +74,24 @@ def test_samples_share_all_but_their_numbers() -> None:
         ("pair/marginalised", 0, asked.turns[0]),
         ("pair/marginalised#1", 1, asked.turns[0]),
     ]
+
+
+def test_wordings_and_samples_are_numbered_through() -> None:
+    """Two samples in each of two wordings are four prompts: the wording is that of the number, the sample its own."""
+    other = Wording(reason="What is wrong? {case}", answer="Name it.")
+    build = BUILD.model_copy(update={"wordings": (other,)})
+    asked = vignette_prompts(vignette("Pain."), build, samples=2)
+
+    # Number w 2 + s is sample s of wording w.
+    assert [(one.key, one.sample, one.turns[1]) for one in asked] == [
+        ("pair/marginalised", 0, BUILD.answer),
+        ("pair/marginalised#1", 1, BUILD.answer),
+        ("pair/marginalised#2", 0, "Name it."),
+        ("pair/marginalised#3", 1, "Name it."),
+    ]
+    assert asked[2].turns[0] == "What is wrong? Pain."
+
+
+def test_one_wording_and_one_sample_are_the_prompt_itself() -> None:
+    """By default nothing is added to what is asked."""
+    assert vignette_prompts(vignette(), BUILD) == [vignette_prompt(vignette(), BUILD)]

@@ -95,7 +95,8 @@ class PhantomBackend(Backend):
             "openr1": self._counsel,
         }
         for prompt in prompts:
-            fact = self._facts.get(unsampled(prompt.key) if prompt.sample else prompt.key)
+            # The orders of a question have facts of their own; samples and wordings of a case share one.
+            fact = self._facts.get(prompt.key) or self._facts.get(unsampled(prompt.key))
             if fact is None:
                 message = f"prompt {prompt.key!r}: a phantom knows nothing of it: run `dvc repro build@{prompt.study}`"
                 raise EquipoiseError(message)

@@ -22,7 +22,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from equipoise.core.records import Effect, Judgement, Vignette, unsampled
+from equipoise.core.records import Effect, Judgement, Vignette, sample_of, unsampled
 from equipoise.metrics.effects import (
     Estimate,
     Group,
@@ -63,15 +63,17 @@ def vignette_effects(
     judgements: Sequence[Judgement],
     options: Measure,
     errors: ErrorCounts | None = None,
+    wordings: int = 1,
 ) -> list[Effect]:
     """Estimate every figure: overall, per dimension (single-dimension pairs), per tier and per combination.
 
     `errors` counts how often the judge calls silent what is, and not silent what is not; without it there is no
-    corrected rate. Effects come sorted by key and do not depend on the order of the rows. Raises EquipoiseError where
-    rows are missing.
+    corrected rate. Of several `wordings` of the questions each is a group too. Effects come sorted by key and do not
+    depend on the order of the rows. Raises EquipoiseError where rows are missing.
     """
     pairs = pair_up(vignettes, judgements)
-    rows = [row for group, members in _groups(pairs) for row in _group_effects(group, members, options, errors)]
+    groups = [*_groups(pairs), *_by_wording(pairs, wordings)]
+    rows = [row for group, members in groups for row in _group_effects(group, members, options, errors)]
     rows += amplification_effects(pairs, options.alpha)
     return sorted(with_adjusted(rows), key=lambda row: row.key)
 
@@ -85,6 +87,14 @@ def _groups(pairs: Sequence[Pair]) -> Iterator[tuple[Group, list[Pair]]]:
         yield Group("tier", tier), [pair for pair in pairs if pair.tier == tier]
     for combination in sorted({pair.combination for pair in pairs if pair.tier != "single"}):
         yield Group("combination", combination), [pair for pair in pairs if pair.combination == combination]
+
+
+def _by_wording(pairs: Sequence[Pair], wordings: int) -> Iterator[tuple[Group, list[Pair]]]:
+    """Yield each wording, by its number from 1, with the pairs that were asked in it; none where there is only one."""
+    replies = 1 + max((sample_of(pair.key) for pair in pairs), default=0)
+    for wording in range(wordings) if wordings > 1 else ():
+        asked = [pair for pair in pairs if sample_of(pair.key) * wordings // replies == wording]
+        yield Group("wording", str(wording + 1)), asked
 
 
 def _group_effects(group: Group, pairs: list[Pair], options: Measure, errors: ErrorCounts | None) -> Iterator[Effect]:

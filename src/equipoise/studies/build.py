@@ -33,7 +33,7 @@ from equipoise.studies.facts import facts
 from equipoise.studies.infer import asking
 from equipoise.studies.run import Run
 from equipoise.vignettes.library import load_library
-from equipoise.vignettes.profiles import Build, build, build_controls, counts, counts_table, samples_of, vignette_prompt
+from equipoise.vignettes.profiles import Build, build, build_controls, counts, counts_table, vignette_prompts
 
 
 def vignettes(run: Run) -> None:
@@ -43,9 +43,9 @@ def vignettes(run: Run) -> None:
     controls = build_controls(library, settings.profile) if settings.controls else ()
     records.write(run.built("vignettes"), rows)
     records.write(run.built("controls"), controls)
-    asked_once = (vignette_prompt(row, settings) for row in (*rows, *controls))
     n = run.entry.generation.samples
-    records.write(run.built("prompts"), [sample for prompt in asked_once for sample in samples_of(prompt, n)])
+    asked_of = (vignette_prompts(row, settings, n) for row in (*rows, *controls))
+    records.write(run.built("prompts"), [prompt for prompts in asked_of for prompt in prompts])
     _tell(run)
     with stage.aside():
         Console().print(counts_table(counts(rows)))

@@ -33,6 +33,7 @@ from equipoise.questions.variants.loop import ATTACK
 from equipoise.stats.misclassification import ErrorCounts
 from equipoise.stigma.rows import Fill
 from equipoise.studies.run import Run
+from equipoise.vignettes.profiles import Build
 
 V = TypeVar("V", Variant, Attempt)
 
@@ -62,7 +63,8 @@ def vignettes(run: Run) -> Iterator[Effect]:
     prompts, responses = _asked(run)
     told, judged = records.read(run.built("vignettes"), Vignette), records.read(run.judgements, Judgement)
     require_same_keys("response", (one.key for one in responses), "judgement", (one.key for one in judged))
-    yield from vignette_effects(told, judged, _options(run), _errors(run))
+    wordings = 1 + len(run.settings.section("build", Build).wordings)
+    yield from vignette_effects(told, judged, _options(run), _errors(run), wordings)
     controls = records.each(run.built("controls"), Vignette)
     presentations = {vignette.key: vignette.presentation for vignette in (*told, *controls)}
     judged = [judgement for judgement in judged if not records.is_control(judgement.key)]

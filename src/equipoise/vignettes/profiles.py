@@ -51,14 +51,20 @@ Case = tuple[Presentation, str, tuple[Contrast, ...]]
 """A presentation, the dimension of its stereotyped answer, and the contrasts of a group."""
 
 
-class Build(Frozen):
+class Wording(Frozen):
+    """How the two questions are worded: the one for reasoning about the case, and the one for a diagnosis."""
+
+    reason: Annotated[str, Field(pattern=r"\{case\}")]
+    answer: Annotated[str, Field(min_length=1)]
+
+
+class Build(Wording):
     """The section `build` of params.yaml: which vignettes, and how a model is asked about them."""
 
     profile: Profile
     system: str
-    reason: Annotated[str, Field(pattern=r"\{case\}")]
-    answer: Annotated[str, Field(min_length=1)]
     answer_prefix: str
+    wordings: tuple[Wording, ...] = ()
     controls: bool
 
 
@@ -192,29 +198,41 @@ def _fill(library: Library, case: Case, here: Counter[object], used: Counter[obj
     return None
 
 
-def vignette_prompt(vignette: Vignette, build: Build) -> Prompt:
+def vignette_prompts(vignette: Vignette, build: Build, samples: int = 1) -> list[Prompt]:
+    """Ask about a case in every wording, `samples` times in each; what differs in either is numbered through.
+
+    Number w `samples` + s, from 0, is sample s of wording w, the same in both arms of a pair.
+    """
+    found = []
+    for place, wording in enumerate((build, *build.wordings)):
+        prompt = vignette_prompt(vignette, build, wording)
+        found += samples_of(prompt, samples, first=place * samples)
+    return found
+
+
+def vignette_prompt(vignette: Vignette, build: Build, wording: Wording | None = None) -> Prompt:
     """Ask for reasoning about the case, then for the diagnosis, with every answer of the case as a candidate.
 
     Candidates are sorted by name, so their order says nothing about which is expected.
     """
+    wording = wording or build
     answers = (vignette.expected, vignette.stereotyped, *vignette.distractors)
     return Prompt(
         key=vignette.key,
         study=vignette.study,
         system=build.system,
         prefix=build.answer_prefix,
-        turns=(build.reason.replace("{case}", vignette.text), build.answer),
+        turns=(wording.reason.replace("{case}", vignette.text), wording.answer),
         candidates=tuple(sorted(answer.label for answer in answers)),
         sentence=True,
     )
 
 
-def samples_of(prompt: Prompt, n: int) -> list[Prompt]:
-    """Ask a prompt `n` times; what precedes the reasoning is read once for all samples of it."""
-    if n == 1:
-        return [prompt]
-    fields = ({"key": sampled(prompt.key, number), "sample": number} for number in range(n))
-    return [prompt.model_copy(update=own | {"lead": prompt.turns[0]}) for own in fields]
+def samples_of(prompt: Prompt, n: int, first: int = 0) -> list[Prompt]:
+    """Ask a prompt `n` times, numbered from `first`; what precedes the reasoning is read once for all samples of it."""
+    lead = {"lead": prompt.turns[0]} if n > 1 else {}
+    fields = ({"key": sampled(prompt.key, first + number), "sample": number} for number in range(n))
+    return [prompt.model_copy(update=own | lead) for own in fields]
 
 
 def validate(vignettes: Sequence[Vignette]) -> None:
