@@ -58,13 +58,14 @@ def test_a_file_is_canonical(tmp_path: Path) -> None:
     records.write(path, [effect("b", group="é", estimate=1 / 3), effect("a", estimate=-1e-9, ci_low=2.0)])
 
     # 1/3 to six places is 0.333333; -1e-9 rounds to -0.0, which is written as 0.0.
-    nothing = '"ci_high": null, "ci_low": null'
+    nothing = '"ci_high": null, "ci_low": null, "coverage": null'
     rest = (
         '"n": 3, "neg_log10_p": null, "neg_log10_p_bh": null, "neg_log10_p_bonferroni": null, '
-        '"neg_log10_p_holm": null, "study": "vignettes"}\n'
+        '"neg_log10_p_holm": null, "primary": false, "study": "vignettes"}\n'
     )
     expected = (
-        '{"ci_high": null, "ci_low": 2.0, "estimate": 0.0, "family": "f", "group": "g", "key": "a", "measure": "x", '
+        '{"ci_high": null, "ci_low": 2.0, "coverage": null, "estimate": 0.0, '
+        '"family": "f", "group": "g", "key": "a", "measure": "x", '
         f"{rest}"
         f'{{{nothing}, "estimate": 0.333333, "family": "f", "group": "é", "key": "b", "measure": "x", '
         f"{rest}"

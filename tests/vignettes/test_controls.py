@@ -86,12 +86,12 @@ def test_details_say_nothing_of_patient_or_case(authored: Library) -> None:
     lexicon = load_lexicon(DATA / "features")
     said = " ".join(text for one in authored.details.values() for text in (*one.word, *one.clause))
     named = [
-        match.group()
+        said[slice(*place)]
         for contrast in authored.contrasts.values()
         for arm in (contrast.marginalised, contrast.privileged)
         for feature in lexicon.features({contrast.dimension: arm.feature})
         if feature.named
-        for match in feature.named.finditer(said)
+        for place in feature.named.places(said)
     ]
     cases = {word for one in authored.presentations.values() for word in re.findall(r"[a-z]{4,}", one.text.lower())}
     shared = set(re.findall(r"[a-z]{4,}", said)) & cases
