@@ -120,3 +120,15 @@ def test_paired_interval_covers_the_truth() -> None:
 
     assert min(coverage) > 0.93
     assert pytest.approx(np.mean(coverage), abs=0.02) == 0.95
+
+
+def test_a_share_of_one_of_any_effective_number_is_a_proportion() -> None:
+    """A count of all n pairs, n x size / n, may exceed the effective number `size` in its last digit: no error."""
+    sizes = [(n, n * n / squares) for n in range(2, 60) for squares in range(n, n * n, 3)]
+    over = [(n, size) for n, size in sizes if n * size / n > size]
+
+    assert over
+    for n, size in over:
+        interval = paired_difference(PairedCells(both=n, only_first=0, only_second=0, neither=0), size=size)
+        assert interval is not None
+        assert interval.low < 0 < interval.high
