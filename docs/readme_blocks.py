@@ -69,10 +69,10 @@ def results() -> str:
         f"{title}, {2 * n} cases in {n} pairs; 95 % intervals in brackets. Silent bias rate, of {moved} answers",
         f"that demographics moved to the stereotyped one: {estimate(silent)}. Verdict: {verdict}.",
         f"Primary endpoint: the overall stereotype shift, with a margin of {primary('vignettes')['margin']:g}; all",
-        "other figures are secondary.",
+        f"other figures are secondary. Differential bias rate: {estimate(metrics['differential_bias_rate'])}.",
         "",
-        "| | pairs | stereotype shift (nats) | p | differential bias rate |",
-        "|---|---:|---:|---:|---:|",
+        "| | pairs | stereotype shift (nats) | p |",
+        "|---|---:|---:|---:|",
     ]
     groups = {name: group for name, group in metrics.items() if isinstance(group, dict) and "stereotype_shift" in group}
     for name, group in [("**overall**", metrics), *sorted(groups.items())]:
@@ -83,7 +83,6 @@ def results() -> str:
             str(shift.get("n", n)),
             estimate(shift, 2),
             p,
-            estimate(group["differential_bias_rate"]),
         )
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)

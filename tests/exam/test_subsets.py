@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from equipoise.core import params, records
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.params import Params
+from equipoise.core.records import unnumbered
 from equipoise.exam.subsets import Sample, Sampled, asked_items, disease_counts, draw, sample_cities
-from equipoise.questions.asked import asked_key
 from equipoise.questions.cities import City, load_cities
 from equipoise.questions.rows import Disease, Item
 from equipoise.studies import build
@@ -158,5 +158,5 @@ def test_the_build_writes_subsets_and_prompts(tmp_path: Path, monkeypatch: pytes
 
     # 12 + 12 + 11 + 12 questions of the four diseases that cities have.
     assert len(prompts) == 4 * 47
-    assert {f"{row.item}/exam" for row in sampled} == {asked_key(prompt.key)[0] for prompt in prompts}
+    assert {f"{row.item}/exam" for row in sampled} == {unnumbered(prompt.key) for prompt in prompts}
     assert {prompt.study for prompt in prompts} == {"exam"}

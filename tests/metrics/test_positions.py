@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import builders
-from equipoise.core.records import Effect
+from equipoise.core.records import Effect, numbered
 from equipoise.metrics.options import Measure
 from equipoise.metrics.positions import position_effects, shown_letters
 from equipoise.metrics.questions import DIRECTIONS, arm, question_effects, tabulate
-from equipoise.questions.asked import choices, order_key, shown, shown_as
+from equipoise.questions.asked import choices, shown, shown_as
 from equipoise.questions.rows import ATTRIBUTES, Group, Order
 
 LETTERS = "ABCD"
@@ -111,7 +111,7 @@ def test_gaps_do_not_depend_on_which_order_comes_first(seed: int, rotation: int)
             variants.append(row)
             for shift in range(4):
                 scores = utilities[item, name, shown(options, shift)["A"]]
-                responses.append(builders.response(order_key(row.key, shift), study="questions", log_likelihood=scores))
+                responses.append(builders.response(numbered(row.key, shift), study="questions", log_likelihood=scores))
         read = list(choices(responses, {row.key: row.options for row in variants}))
         letters, orders = {one.key: one.letter for one in read}, {one.key: one.orders for one in read}
         effects = question_effects(tabulate(variants, letters, orders), Measure())

@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 
 import builders
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Prompt, Response
+from equipoise.core.records import Prompt, Response, number_of, unnumbered
 from equipoise.questions.asked import (
     Answering,
     Asking,
-    asked_key,
     choices,
     chosen,
     evaluator,
@@ -111,7 +110,9 @@ def test_orders_are_spread_evenly_and_no_more_than_the_options(
 
 def test_a_key_names_the_question_and_the_order() -> None:
     """A number sign in the key of an item is no order."""
-    assert [asked_key(key) for key in ("i#2/neutral", "i#2/neutral#3")] == [("i#2/neutral", 0), ("i#2/neutral", 3)]
+    keys = ("i#2/neutral", "i#2/neutral#3")
+
+    assert [(unnumbered(key), number_of(key)) for key in keys] == [("i#2/neutral", 0), ("i#2/neutral", 3)]
 
 
 def test_the_letters_likelihoods_become_probabilities_of_the_options() -> None:
@@ -181,7 +182,7 @@ def test_which_order_comes_first_changes_no_choice(
         row = variant("neutral", item.neutral).model_copy(update={"options": options})
         rows = []
         for prompt in question_prompts([row], [item], Asking(TEMPLATE, answering, 4)):
-            listed = shown(options, asked_key(prompt.key)[1])
+            listed = shown(options, number_of(prompt.key))
             scores = {letter: liking[listed[letter]] + p for letter, p in zip(listed, preferred, strict=True)}
             likeliest = max(scores, key=lambda letter: scores[letter])
             rows.append(response(prompt.key, **scores) if prompt.candidates else response(prompt.key, f"{likeliest}."))
@@ -199,7 +200,7 @@ def test_the_evaluator_gives_options_in_the_order_asked() -> None:
     def ask(prompts: list[Prompt]) -> list[Response]:
         keys.extend(prompt.key for prompt in prompts)
         return [
-            response(prompt.key, f"It is {OPTIONS[favourite[asked_key(prompt.key)[0]]]}.", prompt_tokens=1)
+            response(prompt.key, f"It is {OPTIONS[favourite[unnumbered(prompt.key)]]}.", prompt_tokens=1)
             for prompt in prompts
         ]
 

@@ -36,7 +36,7 @@ def test_the_settings_that_ship_are_sound() -> None:
         ({"fill": {"scorer": "masked", "masked": "roberta"}}, r"masked: no entry 'roberta': did you mean 'roberta_l"),
         ({"agree": {"judge": "minilm", "threshold": 0.7}}, r"models/judges: no entry 'minilm'"),
         (
-            {"build": {"profile": "cor"}},
+            {"build": {**SETTINGS.build, "profile": "cor"}},
             r"params\.yaml, section build: field profile: Input should be 'core', 'full' or",
         ),
         ({"score": {"answering": "guess"}}, r"params\.yaml, section score: field"),

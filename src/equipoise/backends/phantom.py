@@ -28,7 +28,7 @@ from pydantic import Field, RootModel
 
 from equipoise.backends.base import Backend
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Frozen, Prompt, Response, Row, sampled, unsampled
+from equipoise.core.records import Frozen, Prompt, Response, Row, numbered, unnumbered
 from equipoise.core.yamlfile import load_yaml
 from equipoise.models.registry import PhantomEntry
 
@@ -96,7 +96,7 @@ class PhantomBackend(Backend):
         }
         for prompt in prompts:
             # The orders of a question have facts of their own; samples and wordings of a case share one.
-            fact = self._facts.get(prompt.key) or self._facts.get(unsampled(prompt.key))
+            fact = self._facts.get(prompt.key) or self._facts.get(unnumbered(prompt.key))
             if fact is None:
                 message = f"prompt {prompt.key!r}: a phantom knows nothing of it: run `dvc repro build@{prompt.study}`"
                 raise EquipoiseError(message)
@@ -174,7 +174,7 @@ class PhantomBackend(Backend):
 
     def _reason(self, prompt: Prompt, fact: Fact, given: str, without: str) -> str:
         """Write the reasoning: an opening, what it does with the feature, and the answer that it leads to."""
-        words = sampled(prompt.turns[0], prompt.sample)
+        words = numbered(prompt.turns[0], prompt.sample)
         style = self._styles[int(self._uniform("style", words) * len(self._styles))]
         influenced = given != without
         chance = self._uniform("admits", words)
@@ -202,7 +202,7 @@ class PhantomBackend(Backend):
 
     def _reply(self, prompt: Prompt, text: str) -> str:
         """Give a reply, unless it is refused or cannot be read."""
-        chance = self._uniform("reply", *prompt.turns[:-1], sampled(prompt.turns[-1], prompt.sample))
+        chance = self._uniform("reply", *prompt.turns[:-1], numbered(prompt.turns[-1], prompt.sample))
         if chance < self._entry.refusals:
             return REFUSED
         return UNPARSABLE if chance < self._entry.refusals + self._entry.unparsable else text

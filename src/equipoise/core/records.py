@@ -63,28 +63,31 @@ Consideration = Literal["none", "weighed", "dismissed"]
 
 
 def is_control(key: str) -> bool:
-    """Whether a vignette's key, or that of one of its samples, is that of a control telling."""
-    return unsampled(key).rpartition("/")[2] in CONTROLS
+    """Whether a vignette's key, or that of one of several prompts about it, is that of a control telling."""
+    return unnumbered(key).rpartition("/")[2] in CONTROLS
 
 
-SAMPLE = "#"
-"""What stands between the key of a prompt and the number of a sample other than the first: `race-01/privileged#1`."""
+NUMBER = "#"
+"""What stands between a key and the number of one of several prompts about the same: `race-01/privileged#1`."""
 
 
-def sampled(key: str, sample: int) -> str:
-    """Give the key of one sample of what has a key; the first sample keeps that key."""
-    return f"{key}{SAMPLE}{sample}" if sample else key
+def numbered(key: str, number: int) -> str:
+    """Give the key of one of several prompts about what has a key: a sample, a wording or an order of the options.
+
+    The first, 0, keeps the key.
+    """
+    return f"{key}{NUMBER}{number}" if number else key
 
 
-def unsampled(key: str) -> str:
-    """Give the key of what a key is a sample of."""
-    return key.partition(SAMPLE)[0]
+def unnumbered(key: str) -> str:
+    """Give the key of what a prompt is about, without the number of the prompt."""
+    return key.rpartition(NUMBER)[0] if number_of(key) else key
 
 
-def sample_of(key: str) -> int:
-    """Give the number of the sample that a key is of; 0 is the first."""
-    number = key.partition(SAMPLE)[2]
-    return int(number) if number.isdecimal() else 0
+def number_of(key: str) -> int:
+    """Give the number of a prompt about what has a key; 0 is the first."""
+    _, mark, number = key.rpartition(NUMBER)
+    return int(number) if mark and number.isdecimal() else 0
 
 
 class Frozen(BaseModel):

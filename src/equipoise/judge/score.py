@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Judgement, Reading, Response, Vignette, unsampled
+from equipoise.core.records import Judgement, Reading, Response, Vignette, unnumbered
 from equipoise.judge.lexicon import Lexicon
 from equipoise.judge.reading import Feature, ReadingSettings, chunks, read_reasonings
 from equipoise.models.registry import ReasoningForm
@@ -42,7 +42,7 @@ def judge_responses(
     """
     cases = {vignette.key: vignette for vignette in vignettes}
     for some in chunks(_of_vignettes(responses, cases)):
-        told = [cases[unsampled(one.key)] for one in some]
+        told = [cases[unnumbered(one.key)] for one in some]
         texts = [(untagged(one.replies[0]), _features(case, lexicon)) for one, case in zip(some, told, strict=True)]
         for response, case, reading in zip(some, told, read_reasonings(texts, probabilities, settings), strict=True):
             yield _judgement(response, case, reading, settings, form)
@@ -62,8 +62,8 @@ def _of_vignettes(responses: Iterable[Response], cases: Mapping[str, Vignette]) 
         if response.study != "vignettes":
             others = True
             continue
-        given.add(unsampled(response.key))
-        if unsampled(response.key) in cases:
+        given.add(unnumbered(response.key))
+        if unnumbered(response.key) in cases:
             yield response
     unmatched = sorted(cases.keys() ^ given)
     if unmatched and (given or not others):

@@ -166,7 +166,7 @@ def corrected_rate(
     outcomes = list(answers)
     count, n = sum(outcomes), len(outcomes)
     size = n if clusters is None else effective_size(outcomes, clusters, alpha)
-    interval = rogan_gladen_interval(count * size / n, size, errors, alpha) if n else None
+    interval = rogan_gladen_interval(count / n * size, size, errors, alpha) if n else None
     return effect(group, measure, n, Estimate(rogan_gladen(count, n, errors), interval))
 
 

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from equipoise.core.records import AnswerKind, Effect, Judgement, Study, Vignette, unsampled
+from equipoise.core.records import AnswerKind, Effect, Judgement, Study, Vignette, unnumbered
 from equipoise.metrics.effects import Estimate, Group, effect
 from equipoise.metrics.responses import Noted, copied, identical_arms, repeated, results
 from equipoise.stats.quantities import UNDERFLOW, PValue, ratio
@@ -202,9 +202,9 @@ def diagnosis_skew(vignettes: Sequence[Vignette], judgements: Sequence[Judgement
     wrong_answers = {one.key: 1 + len(one.distractors) for one in vignettes if one.role == "privileged"}
     skew = stereotype_skew(
         [
-            (judgement.answer == "stereotyped", 1 / wrong_answers[unsampled(judgement.key)])
+            (judgement.answer == "stereotyped", 1 / wrong_answers[unnumbered(judgement.key)])
             for judgement in judgements
-            if unsampled(judgement.key) in wrong_answers and judgement.answer in {"stereotyped", "distractor"}
+            if unnumbered(judgement.key) in wrong_answers and judgement.answer in {"stereotyped", "distractor"}
         ]
     )
     figures: dict[str, float] = {"n_wrong": skew.n}

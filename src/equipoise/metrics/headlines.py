@@ -214,20 +214,11 @@ def _vignettes() -> list[Headline]:
             measure="stereotype_shift",
             title="stereotype shift (nats), *",
         ),
-        Headline(
-            name="vignettes.*.differential_bias_rate",
-            family="dimension",
-            group=EVERY,
-            measure="differential_bias_rate",
-            title="differential bias rate, *",
-            fields=("estimate",),
-        ),
     ]
 
 
 def _questions() -> list[Headline]:
-    # Beside the gap, which is tested: without the direction's interval, so that the metrics file stays readable.
-    shown: dict[str, tuple[Field, ...]] = {"group_effect": ("estimate", "interval"), "direction_effect": ("estimate",)}
+    # Beside the gap, which is tested: without intervals, so that the metrics file stays readable.
     effects = [
         Headline(
             name=f"questions.{attribute}.{measure}",
@@ -235,12 +226,12 @@ def _questions() -> list[Headline]:
             group=attribute,
             measure=measure,
             title=f"{measure.replace('_', ' ')}, {attribute}",
-            fields=fields,
+            fields=("estimate",),
             change="mean",
             unit="questions",
             plots=("contrasts",),
         )
-        for measure, fields in shown.items()
+        for measure in ("group_effect", "direction_effect")
         for attribute in ATTRIBUTES
     ]
     return [

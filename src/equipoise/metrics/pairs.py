@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import CONTROLS, Judgement, Tier, Vignette, is_control, sample_of, sampled
+from equipoise.core.records import CONTROLS, Judgement, Tier, Vignette, is_control, number_of, numbered
 
 SHIFT_DECIMALS = 9
 """Shifts are rounded to this, beyond the six places of log odds: otherwise rounding noise would break ties of ranks."""
@@ -112,9 +112,9 @@ def pair_up(vignettes: Sequence[Vignette], judgements: Sequence[Judgement]) -> l
     vary the same dimensions, or where these do not fit the tier.
     """
     judged = {judgement.key: judgement for judgement in judgements}
-    samples = range(max((sample_of(key) for key in judged), default=0) + 1)
+    samples = range(max((number_of(key) for key in judged), default=0) + 1)
     of_arms = (judgement.key for judgement in judgements if not is_control(judgement.key))
-    require_same_keys("vignette", (sampled(v.key, n) for v in vignettes for n in samples), "judgement", of_arms)
+    require_same_keys("vignette", (numbered(v.key, n) for v in vignettes for n in samples), "judgement", of_arms)
     controlled = [key for key in judged if is_control(key)]
     arms: dict[str, dict[str, Vignette]] = {}
     for vignette in vignettes:
@@ -138,17 +138,17 @@ def pair_up(vignettes: Sequence[Vignette], judgements: Sequence[Judgement]) -> l
         message = f"vignettes whose tier and dimensions disagree: {_named(mixed)}; tier `single` varies one dimension."
         raise EquipoiseError(message)
     if controlled:
-        wanted = (sampled(f"{pair}/{telling}", n) for pair in arms for telling in CONTROLS for n in samples)
+        wanted = (numbered(f"{pair}/{telling}", n) for pair in arms for telling in CONTROLS for n in samples)
         require_same_keys("control telling", wanted, "judgement", controlled)
     return [
         Pair(
-            key=sampled(pair, n),
+            key=numbered(pair, n),
             tier=roles["marginalised"].tier,
             dimensions=roles["marginalised"].dimensions,
             story=roles["marginalised"].presentation,
             persona=roles["marginalised"].persona,
-            marginalised=judged[sampled(roles["marginalised"].key, n)],
-            privileged=judged[sampled(roles["privileged"].key, n)],
+            marginalised=judged[numbered(roles["marginalised"].key, n)],
+            privileged=judged[numbered(roles["privileged"].key, n)],
             control=_controls(pair, n, judged) if controlled else None,
         )
         for pair, roles in sorted(arms.items())
@@ -158,7 +158,7 @@ def pair_up(vignettes: Sequence[Vignette], judgements: Sequence[Judgement]) -> l
 
 def _controls(pair: str, sample: int, judged: Mapping[str, Judgement]) -> tuple[Judgement, Judgement]:
     """Find the two control tellings of one sample of a pair."""
-    one, other = (judged[sampled(f"{pair}/{telling}", sample)] for telling in CONTROLS)
+    one, other = (judged[numbered(f"{pair}/{telling}", sample)] for telling in CONTROLS)
     return one, other
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Prompt, Response, Study, unsampled
+from equipoise.core.records import Prompt, Response, Study, unnumbered
 from equipoise.stigma.rows import Fill
 from equipoise.text.reasoning import untagged
 
@@ -168,7 +168,7 @@ def results(
     found = []
     for response in responses:
         unit, arm = _cut(response)
-        case = presentations.get(unsampled(response.key), unit) if response.study == "vignettes" else unit
+        case = presentations.get(unnumbered(response.key), unit) if response.study == "vignettes" else unit
         key = asked.get(response.key, response.key)
         found.append(Result(case, unit, arm, key, response.said, response.sure))
     return found

@@ -22,7 +22,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from equipoise.core.records import Effect, Judgement, Vignette, sample_of, unsampled
+from equipoise.core.records import Effect, Judgement, Vignette, number_of, unnumbered
 from equipoise.metrics.effects import (
     Estimate,
     Group,
@@ -91,9 +91,9 @@ def _groups(pairs: Sequence[Pair]) -> Iterator[tuple[Group, list[Pair]]]:
 
 def _by_wording(pairs: Sequence[Pair], wordings: int) -> Iterator[tuple[Group, list[Pair]]]:
     """Yield each wording, by its number from 1, with the pairs that were asked in it; none where there is only one."""
-    replies = 1 + max((sample_of(pair.key) for pair in pairs), default=0)
+    replies = 1 + max((number_of(pair.key) for pair in pairs), default=0)
     for wording in range(wordings) if wordings > 1 else ():
-        asked = [pair for pair in pairs if sample_of(pair.key) * wordings // replies == wording]
+        asked = [pair for pair in pairs if number_of(pair.key) * wordings // replies == wording]
         yield Group("wording", str(wording + 1)), asked
 
 
@@ -253,7 +253,7 @@ def _amplification(crossed: tuple[float, float], parts: Sequence[tuple[float, fl
 
 def _biased(pairs: Sequence[Pair]) -> tuple[float, float]:
     """Count the differential pairs, and all; of a pair that was sampled, each sample is a fraction."""
-    number = len({unsampled(pair.key) for pair in pairs})
+    number = len({unnumbered(pair.key) for pair in pairs})
     return (sum(pair.differential for pair in pairs) * number / len(pairs), number) if pairs else (0, 0)
 
 

@@ -13,7 +13,7 @@ from itertools import groupby
 from typing import Literal, NamedTuple
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Prompt, Response, Study
+from equipoise.core.records import Prompt, Response, Study, number_of, numbered, unnumbered
 from equipoise.questions.rows import Choice, Item, Neutralised, Order, Variant
 from equipoise.questions.variants.agents import Evaluate
 from equipoise.questions.variants.templates import EvaluationPrompt
@@ -25,8 +25,6 @@ PREFIX = "Answer:"
 """How the reply begins where the letter is read from likelihoods."""
 EXAM = "/exam"
 """Ending of the key of a question that is asked unchanged."""
-SHIFTED = "#"
-"""Stands in a prompt's key before the shift of its options; the order as written has neither."""
 
 
 class Asking(NamedTuple):
@@ -81,7 +79,7 @@ def _prompts(key: str, study: Study, text: str, options: Mapping[str, str], aski
         system, user = asking.template.ask(text, listed)
         found.append(
             Prompt(
-                key=order_key(key, shift),
+                key=numbered(key, shift),
                 study=study,
                 system=system,
                 prefix=PREFIX if by_likelihood else "",
@@ -94,23 +92,12 @@ def _prompts(key: str, study: Study, text: str, options: Mapping[str, str], aski
     return found
 
 
-def order_key(key: str, shift: int) -> str:
-    """Name the prompt that asks a question with its options moved on."""
-    return f"{key}{SHIFTED}{shift}" if shift else key
-
-
-def asked_key(key: str) -> tuple[str, int]:
-    """Take a prompt's key apart: the key of the question, and the shift of its options."""
-    question, mark, shift = key.rpartition(SHIFTED)
-    return (question, int(shift)) if mark and shift.isdecimal() else (key, 0)
-
-
 def order_of(response: Response, options: Mapping[str, str]) -> Order:
     """Read the answer in one order: parsed from the reply if there is one, else from the letters' likelihoods.
 
     The probabilities of the letters are their likelihoods divided by their sum; those of a reply are 0 and 1.
     """
-    _, shift = asked_key(response.key)
+    shift = number_of(response.key)
     given: dict[str, float] = {}
     if response.replies:
         letter = read_letter(response.replies[-1], shown(options, shift)).letter
@@ -151,7 +138,7 @@ def choices(responses: Iterable[Response], options: Mapping[str, Mapping[str, st
 
     `options` are those of the question as written, by its key.
     """
-    for key, rows in groupby(responses, key=lambda row: asked_key(row.key)[0]):
+    for key, rows in groupby(responses, key=lambda row: unnumbered(row.key)):
         asked = list(rows)
         known = options.get(key, {})
         orders = tuple(order_of(row, known) for row in asked)

@@ -29,7 +29,7 @@ from equipoise.core.records import (
     Vignette,
     digest,
     is_control,
-    sample_of,
+    number_of,
 )
 from equipoise.text.reasoning import untagged
 
@@ -135,7 +135,7 @@ def rating_sheet(
 
 def _is_rated(key: str) -> bool:
     """Whether a response is rated: of an arm, not of a control telling, and of samples the first."""
-    return not is_control(key) and not sample_of(key)
+    return not is_control(key) and not number_of(key)
 
 
 def reasonings(responses: Iterable[Response]) -> dict[str, str]:

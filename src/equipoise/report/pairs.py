@@ -132,14 +132,14 @@ def join(vignettes: Sequence[Vignette], responses: Iterable[Response], judgement
     given = {row.key: row for row in responses if row.study == "vignettes" and not records.is_control(row.key)}
     if vignettes and not given:
         raise EquipoiseError("no vignette has a response: run `dvc repro` with a model that answers the vignettes")
-    first = (key for key in given if not records.sample_of(key))
+    first = (key for key in given if not records.number_of(key))
     require_same_keys("vignette", (row.key for row in vignettes), "response", first)
     told = {row.key: row for row in vignettes}
     pairs = pair_up(vignettes, [row for row in judgements if row.study == "vignettes"])
     arms = (one.key for pair in pairs for one in pair.arms)
     require_same_keys("judgement", arms, "response", given.keys())
     return [
-        Shown(pair, *(Arm(told[records.unsampled(one.key)], given[one.key], one) for one in pair.arms))
+        Shown(pair, *(Arm(told[records.unnumbered(one.key)], given[one.key], one) for one in pair.arms))
         for pair in pairs
     ]
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.stats.proportions import ROUNDING
 from equipoise.stats.quantities import Interval, ratio
 
 
@@ -95,7 +94,7 @@ def rogan_gladen_interval(successes: float, n: float, errors: ErrorCounts, alpha
 
 
 def _checked(successes: float, n: float) -> float:
-    if not 0 <= successes <= n + ROUNDING:
+    if not 0 <= successes <= n:
         message = f"{successes} of {n} is not a proportion: give a count between 0 and n"
         raise EquipoiseError(message)
     return n

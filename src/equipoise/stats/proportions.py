@@ -7,9 +7,6 @@ from typing import NamedTuple
 from equipoise.core.errors import EquipoiseError
 from equipoise.stats.quantities import Interval, PairedCells
 
-ROUNDING = 1e-9
-"""By what a count, as a share of an effective number of observations, may exceed that number."""
-
 
 def wilson(count: float, n: float, alpha: float = 0.05) -> Interval | None:
     """Wilson score interval of the proportion `count / n`, within [0, 1]; None where n is 0.
@@ -21,12 +18,12 @@ def wilson(count: float, n: float, alpha: float = 0.05) -> Interval | None:
     """
     from statsmodels.stats.proportion import proportion_confint
 
-    if not 0 <= count <= n + ROUNDING:
+    if not 0 <= count <= n:
         message = f"{count} of {n} is not a proportion: give a count between 0 and n"
         raise EquipoiseError(message)
     if n == 0:
         return None
-    low, high = proportion_confint(min(count, n), n, alpha=alpha, method="wilson")
+    low, high = proportion_confint(count, n, alpha=alpha, method="wilson")
     return Interval(float(low), float(high))
 
 
@@ -45,9 +42,10 @@ def paired_difference(cells: PairedCells, alpha: float = 0.05, size: float | Non
         return None
     n = float(cells.n) if size is None else size
     both, only_first, only_second, neither = (
-        count * n / cells.n for count in (cells.both, cells.only_first, cells.only_second, cells.neither)
+        count / cells.n * n for count in (cells.both, cells.only_first, cells.only_second, cells.neither)
     )
-    first, second = min(n, both + only_first), min(n, both + only_second)
+    # The share first, which is at most 1: a product divided by the number of pairs may exceed n by rounding.
+    first, second = ((cells.both + only) / cells.n * n for only in (cells.only_first, cells.only_second))
     wilson_first, wilson_second = wilson(first, n, alpha), wilson(second, n, alpha)
     if wilson_first is None or wilson_second is None:
         return None

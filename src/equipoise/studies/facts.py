@@ -4,9 +4,10 @@ from itertools import product
 
 from equipoise.backends.phantom import Fact
 from equipoise.core import records
+from equipoise.core.records import numbered
 from equipoise.exam.subsets import Sampled
 from equipoise.openr1.rows import Message
-from equipoise.questions.asked import EXAM, order_key, shown
+from equipoise.questions.asked import EXAM, shown
 from equipoise.questions.rows import ATTRIBUTES, GROUPS, Neutralised
 from equipoise.questions.variants.agents import Perturb
 from equipoise.questions.variants.loop import ATTACK
@@ -48,7 +49,7 @@ def _orders(fact: Fact) -> list[Fact]:
     """Give the facts of a question in every order of its options."""
     letters = {letter: letter for letter in fact.answers}
     return [
-        fact.model_copy(update={"key": order_key(fact.key, shift), "answers": tuple(shown(letters, shift).values())})
+        fact.model_copy(update={"key": numbered(fact.key, shift), "answers": tuple(shown(letters, shift).values())})
         for shift in range(len(letters))
     ]
 

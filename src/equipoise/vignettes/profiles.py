@@ -18,7 +18,7 @@ from pydantic import Field
 from rich.table import Table
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Frozen, Prompt, Tier, Vignette, sampled
+from equipoise.core.records import Frozen, Prompt, Tier, Vignette, numbered
 from equipoise.vignettes.compose import (
     ROLES,
     Parts,
@@ -231,7 +231,7 @@ def vignette_prompt(vignette: Vignette, build: Build, wording: Wording | None = 
 def samples_of(prompt: Prompt, n: int, first: int = 0) -> list[Prompt]:
     """Ask a prompt `n` times, numbered from `first`; what precedes the reasoning is read once for all samples of it."""
     lead = {"lead": prompt.turns[0]} if n > 1 else {}
-    fields = ({"key": sampled(prompt.key, first + number), "sample": number} for number in range(n))
+    fields = ({"key": numbered(prompt.key, first + number), "sample": number} for number in range(n))
     return [prompt.model_copy(update=own | lead) for own in fields]
 
 
