@@ -86,7 +86,6 @@ def test_a_metrics_file_is_nested_by_the_parts_of_the_names() -> None:
             row("vignettes/overall/all/silent_bias_rate", n=5, p=None),
             row("vignettes/dimension/age/stereotype_shift", n=10),
             row("vignettes/dimension/race/stereotype_shift", n=10, p=0.5),
-            row("vignettes/dimension/race/differential_bias_rate", n=10),
         ]
     )
 
@@ -100,11 +99,14 @@ def test_a_metrics_file_is_nested_by_the_parts_of_the_names() -> None:
             "stereotype_shift": {"n": 10, "estimate": 0.25, "ci_low": 0.0, "ci_high": 0.5, "neg_log10_p_holm": 1.699}
         },
         "race": {
-            "stereotype_shift": {"n": 10, "estimate": 0.25, "ci_low": 0.0, "ci_high": 0.5, "neg_log10_p_holm": 0.301},
-            # The n is that of the figure above.
-            "differential_bias_rate": {"estimate": 0.25},
+            "stereotype_shift": {"n": 10, "estimate": 0.25, "ci_low": 0.0, "ci_high": 0.5, "neg_log10_p_holm": 0.301}
         },
     }
+    two = [row(f"questions/attribute/race/{measure}", n=10, p=None) for measure in ("gap", "group_effect")]
+    race = headline_metrics("questions", [row("questions/overall/all/group_effect", p=None), *two])["race"]
+    # The n of the effect is that of the gap before it.
+    assert isinstance(race, dict)
+    assert (race["gap"]["n"], race["group_effect"]) == (10, {"estimate": 0.25})
 
 
 def test_counts_are_whole_numbers_beside_the_figures() -> None:
