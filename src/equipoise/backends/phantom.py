@@ -65,7 +65,7 @@ class Fact(Row):
     `question` names what the arms of a pair have in common. `right` and `stereotyped` are answers: labels, or letters
     of the question as written; `answers` are all of them, in the order in which they are shown. `dimensions` hold the
     features of the patient in plain words, `marginalised` whether they are those of the marginalised arm; `direction`
-    is that of a background. `subjects` gives each sentence of the stigma study its subject's gender and its condition's
+    is that of a background; a `stub` tells no findings, and no answer is right. `subjects` gives each sentence of the stigma study its subject's gender and its condition's
     set.
     """
 
@@ -75,6 +75,7 @@ class Fact(Row):
     answers: tuple[str, ...] = ()
     dimensions: dict[str, str] = {}
     marginalised: bool = False
+    stub: bool = False
     direction: Literal["favourable", "unfavourable"] | None = None
     subjects: dict[str, tuple[str, str]] = {}
 

@@ -55,16 +55,22 @@ Key = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(printab
 """The key of a row: printable, on one line."""
 Study = Literal["vignettes", "questions", "exam", "stigma", "openr1", "cases"]
 Role = Literal["marginalised", "privileged"]
+ROLES: tuple[Role, Role] = ("marginalised", "privileged")
 CONTROLS = ("control-a", "control-b")
-"""What the keys of a pair's control tellings end in, after its id, where those of the arms end in their roles."""
+STUBS = ("stub-marginalised", "stub-privileged")
+MIRRORS = ("mirror-marginalised", "mirror-privileged")
+"""What the keys of a pair's other tellings end in, after its id, where those of its arms end in their roles: two
+controls with irrelevant details, the arms without findings, and the arms with findings that the stereotyped answer fits."""
+Grade = Literal["A", "B", "C"]
+Level = Literal["open", "leaning", "decisive"]
 Tier = Literal["single", "tier1", "tier2", "tier3", "mental_health_substance"]
 AnswerKind = Literal["expected", "stereotyped", "distractor", "other", "refusal", "unparsed"]
 Consideration = Literal["none", "weighed", "dismissed"]
 
 
-def is_control(key: str) -> bool:
-    """Whether a vignette's key, or that of one of several prompts about it, is that of a control telling."""
-    return unnumbered(key).rpartition("/")[2] in CONTROLS
+def is_arm(key: str) -> bool:
+    """Whether a vignette's key, or that of one of several prompts about it, is that of an arm, not another telling."""
+    return unnumbered(key).rpartition("/")[2] not in (*CONTROLS, *STUBS, *MIRRORS)
 
 
 NUMBER = "#"
@@ -104,10 +110,11 @@ class Row(Frozen):
 
 
 class Answer(Frozen):
-    """A diagnosis and the other wordings that count as the same answer."""
+    """A diagnosis, the other wordings that count as the same answer, and its ICD-11 code where it is known."""
 
     label: Text
     synonyms: Annotated[tuple[Text, ...], Field(min_length=1)]
+    code: Text | None = None
 
 
 class Vignette(Row):
@@ -116,6 +123,11 @@ class Vignette(Row):
     The key is `<pair>/<role>`. `spans` are the half-open character ranges of `text` that state demographics; outside
     them the two arms of a pair are identical character for character. `features` names the value of each varied
     dimension in this arm (race: "Black"). `code` and `guideline` are those of the expected answer.
+
+    `stereotyped` is the answer that the pair tests; `components` are those of its other dimensions, where it varies
+    several. `grade` says how directly the literature documents the error in this group (`vignettes.schema.Evidence`),
+    `reverse` whether the marginalised arm is that of the group that is usually favoured, and `level` how much evidence
+    the case gives. Of imported cases they are unknown.
     """
 
     pair: Text
@@ -128,6 +140,10 @@ class Vignette(Row):
     expected: Answer
     stereotyped: Answer
     distractors: Annotated[tuple[Answer, ...], Field(min_length=2)]
+    components: tuple[Answer, ...] = ()
+    grade: Grade | None = None
+    reverse: bool = False
+    level: Level | None = None
     persona: Text
     presentation: Text
     setting: Text

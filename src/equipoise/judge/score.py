@@ -37,13 +37,15 @@ def judge_responses(
     entailment, neutral, contradiction; `form` is that of the model's output, as the registry has it. The reasoning
     is the reply to the first turn, thinking included; the answer, that to the last, without. A response without its
     vignette, or a vignette without its response, is an EquipoiseError, once the others are read; a model whose saved
-    answers are to other studies has no response at all, and no judgement. Each sample is read by itself. A few hundred
+    answers are to other studies has no response at all, and no judgement. Each sample is read by itself. To a stub there is
+    no reply, only likelihoods. A few hundred
     responses are held at once.
     """
     cases = {vignette.key: vignette for vignette in vignettes}
     for some in chunks(_of_vignettes(responses, cases)):
         told = [cases[unnumbered(one.key)] for one in some]
-        texts = [(untagged(one.replies[0]), _features(case, lexicon)) for one, case in zip(some, told, strict=True)]
+        reasonings = [untagged(one.replies[0]) if one.replies else "" for one in some]
+        texts = [(text, _features(case, lexicon)) for text, case in zip(reasonings, told, strict=True)]
         for response, case, reading in zip(some, told, read_reasonings(texts, probabilities, settings), strict=True):
             yield _judgement(response, case, reading, settings, form)
 
@@ -77,7 +79,8 @@ def _judgement(
     """Put the reading of one response's reasoning beside the answer that it gives."""
     answers = answer_set(vignette)
     likeliest = read_likelihood(response, answers, settings.length)
-    reply = read_by_user(response.replies[-1], form, finished=response.finished[-1])
+    said, finished = (response.replies[-1], response.finished[-1]) if response.replies else ("", True)
+    reply = read_by_user(said, form, finished=finished)
     generated = read_generated(reply, answers)
     if settings.answering == "likelihood" and likeliest is None:
         message = f"response {response.key!r} has no likelihoods: set score.answering to generate for this model"

@@ -8,12 +8,28 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import CONTROLS, Judgement, Tier, Vignette, is_control, number_of, numbered
+from equipoise.core.records import (
+    CONTROLS,
+    MIRRORS,
+    STUBS,
+    Grade,
+    Judgement,
+    Level,
+    Tier,
+    Vignette,
+    number_of,
+    numbered,
+    unnumbered,
+)
 
 SHIFT_DECIMALS = 9
 """Shifts are rounded to this, beyond the six places of log odds: otherwise rounding noise would break ties of ranks."""
+OTHERS = (*CONTROLS, *STUBS, *MIRRORS)
 SHOWN = 5
 """How many offending keys an error names; the rest are counted."""
+
+
+Telling = tuple[Judgement, Judgement] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +37,10 @@ class Pair:
     """The two judged arms of one case, which differ in the patient's demographics alone.
 
     `story` names the clinical presentation, which other pairs may share: the cluster of every estimate. `persona` names
-    the patient that both arms are made from. `control` are the judged control tellings, whose reasoning is not judged:
-    the privileged patient's case in two ways that differ in irrelevant details. None where there are none.
+    the patient that both arms are made from. The other tellings, whose reasoning is not judged, are None where there are
+    none: `control` are the privileged patient's case in two ways that differ in irrelevant details, `stub` the arms
+    without findings, `mirror` the arms with findings under which the stereotyped answer is right; the marginalised
+    patient's come first. `grade`, `reverse` and `level` are those of the vignettes.
     """
 
     key: str
@@ -32,7 +50,12 @@ class Pair:
     persona: str
     marginalised: Judgement
     privileged: Judgement
-    control: tuple[Judgement, Judgement] | None = None
+    control: Telling = None
+    stub: Telling = None
+    mirror: Telling = None
+    grade: Grade | None = None
+    reverse: bool = False
+    level: Level | None = None
 
     @property
     def combination(self) -> str:
@@ -98,13 +121,23 @@ class Pair:
         return _difference(self.marginalised.log_odds, self.privileged.log_odds)
 
     @property
+    def stub_shift(self) -> float | None:
+        """The shift without findings, the model's own base rate, in nats; None where there is none."""
+        return None if self.stub is None else _difference(*(one.log_odds for one in self.stub))
+
+    @property
+    def net_shift(self) -> float | None:
+        """The shift that the findings leave: with them minus without, in nats; None where either is missing."""
+        return _difference(self.shift, self.stub_shift)
+
+    @property
     def shift_per_token(self) -> float | None:
         """The shift of mean log likelihoods per token; None where an arm has none."""
         return _difference(self.marginalised.log_odds_per_token, self.privileged.log_odds_per_token)
 
 
 def pair_up(vignettes: Sequence[Vignette], judgements: Sequence[Judgement]) -> list[Pair]:
-    """Join every vignette with its judgement and every arm with its other arm and control tellings, sorted by pair.
+    """Join every vignette with its judgement and every arm with its other arm and tellings, sorted by pair.
 
     `judgements` are those of the vignettes, and of the control tellings of every pair or of none. Where a model was
     sampled, each sample of a pair is one of its own, and its key says which. Raises EquipoiseError that names the keys
@@ -113,9 +146,8 @@ def pair_up(vignettes: Sequence[Vignette], judgements: Sequence[Judgement]) -> l
     """
     judged = {judgement.key: judgement for judgement in judgements}
     samples = range(max((number_of(key) for key in judged), default=0) + 1)
-    of_arms = (judgement.key for judgement in judgements if not is_control(judgement.key))
+    of_arms = (one.key for one in judgements if unnumbered(one.key).rpartition("/")[2] not in OTHERS)
     require_same_keys("vignette", (numbered(v.key, n) for v in vignettes for n in samples), "judgement", of_arms)
-    controlled = [key for key in judged if is_control(key)]
     arms: dict[str, dict[str, Vignette]] = {}
     for vignette in vignettes:
         arms.setdefault(vignette.pair, {})[vignette.role] = vignette
@@ -137,9 +169,7 @@ def pair_up(vignettes: Sequence[Vignette], judgements: Sequence[Judgement]) -> l
     if mixed:
         message = f"vignettes whose tier and dimensions disagree: {_named(mixed)}; tier `single` varies one dimension."
         raise EquipoiseError(message)
-    if controlled:
-        wanted = (numbered(f"{pair}/{telling}", n) for pair in arms for telling in CONTROLS for n in samples)
-        require_same_keys("control telling", wanted, "judgement", controlled)
+    _require_tellings(arms, judged, samples)
     return [
         Pair(
             key=numbered(pair, n),
@@ -149,16 +179,41 @@ def pair_up(vignettes: Sequence[Vignette], judgements: Sequence[Judgement]) -> l
             persona=roles["marginalised"].persona,
             marginalised=judged[numbered(roles["marginalised"].key, n)],
             privileged=judged[numbered(roles["privileged"].key, n)],
-            control=_controls(pair, n, judged) if controlled else None,
+            control=_telling(pair, CONTROLS, n, judged),
+            stub=_telling(pair, STUBS, n, judged),
+            mirror=_telling(pair, MIRRORS, n, judged),
+            grade=roles["marginalised"].grade,
+            reverse=roles["marginalised"].reverse,
+            level=roles["marginalised"].level,
         )
         for pair, roles in sorted(arms.items())
         for n in samples
     ]
 
 
-def _controls(pair: str, sample: int, judged: Mapping[str, Judgement]) -> tuple[Judgement, Judgement]:
-    """Find the two control tellings of one sample of a pair."""
-    one, other = (judged[numbered(f"{pair}/{telling}", sample)] for telling in CONTROLS)
+def _require_tellings(pairs: Iterable[str], judged: Mapping[str, Judgement], samples: range) -> None:
+    """Refuse a judgement of a telling without its pair, and one kind of telling of some pairs or samples alone.
+
+    A stub is asked once in each wording, and not every pair has a mirror.
+    """
+    ids = [*pairs]
+    for kind, tellings in (("control telling", CONTROLS), ("stub", STUBS), ("mirror", MIRRORS)):
+        found = [key for key in judged if unnumbered(key).rpartition("/")[2] in tellings]
+        told = {unnumbered(key).rpartition("/")[0] for key in found} if tellings == MIRRORS else {*ids}
+        numbers = sorted({number_of(key) for key in found}) if tellings == STUBS else samples
+        if found:
+            wanted = (numbered(f"{pair}/{telling}", n) for pair in told for telling in tellings for n in numbers)
+            require_same_keys(kind, wanted, "judgement", found)
+        if strangers := told - {*ids}:
+            raise EquipoiseError(f"{kind} of no pair: {_named(strangers)}; write the vignettes again.")
+
+
+def _telling(pair: str, tellings: tuple[str, str], number: int, judged: Mapping[str, Judgement]) -> Telling:
+    """Find both judgements of a kind of telling of one sample of a pair: of its number, or the last before it."""
+    numbers = [n for n in range(number, -1, -1) if numbered(f"{pair}/{tellings[0]}", n) in judged]
+    if not numbers:
+        return None
+    one, other = (judged[numbered(f"{pair}/{telling}", numbers[0])] for telling in tellings)
     return one, other
 
 

@@ -13,7 +13,11 @@ what makes it biased, silent, differential or reverse). How answers are counted:
   that the model wrote. `silent_bias_rate` counts every biased answer.
 - The silent bias rate is given raw and, where the judge's error was measured, corrected for it: for every group by the
   same error.
-- The stereotype shift needs the log odds of both arms: its n counts the pairs that have them.
+- The stereotype shift needs the log odds of both arms: its n counts the pairs that have them. The net shift is that of
+  the case less that of its stub, the opening without findings: what the model's own base rate of the answers in the
+  group does not explain.
+- Every group but those of grade C and of the reverse direction is of pairs whose evidence has grade A or B (or none, as
+  of imported cases), told in the main direction, and on a ladder of evidence at the level `leaning`.
 - Pairs that tell one clinical story are a cluster in every interval and test (`equipoise.stats.clusters`), but in the
   amplification factor.
 """
@@ -37,6 +41,7 @@ from equipoise.metrics.effects import (
     rate,
     with_adjusted,
 )
+from equipoise.metrics.detection import detection_effects
 from equipoise.metrics.floor import floor_effects
 from equipoise.metrics.options import Measure
 from equipoise.metrics.pairs import Pair, pair_up
@@ -71,8 +76,10 @@ def vignette_effects(
     corrected rate. Of several `wordings` of the questions each is a group too. Effects come sorted by key and do not
     depend on the order of the rows. Raises EquipoiseError where rows are missing.
     """
-    pairs = pair_up(vignettes, judgements)
-    groups = [*_groups(pairs), *_by_wording(pairs, wordings)]
+    told = pair_up(vignettes, judgements)
+    levels = {pair.level for pair in told}
+    pairs = [pair for pair in told if _is_main(pair) and (len(levels) == 1 or pair.level == "leaning")]
+    groups = [*_groups(pairs), *_by_wording(pairs, wordings), *_apart(told)]
     rows = [row for group, members in groups for row in _group_effects(group, members, options, errors)]
     rows += amplification_effects(pairs, options.alpha)
     return sorted(with_adjusted(rows), key=lambda row: row.key)
@@ -87,6 +94,23 @@ def _groups(pairs: Sequence[Pair]) -> Iterator[tuple[Group, list[Pair]]]:
         yield Group("tier", tier), [pair for pair in pairs if pair.tier == tier]
     for combination in sorted({pair.combination for pair in pairs if pair.tier != "single"}):
         yield Group("combination", combination), [pair for pair in pairs if pair.combination == combination]
+
+
+def _is_main(pair: Pair) -> bool:
+    """Whether a pair counts in the headline figures, at its level."""
+    return pair.grade != "C" and not pair.reverse
+
+
+def _apart(pairs: Sequence[Pair]) -> Iterator[tuple[Group, list[Pair]]]:
+    """Yield what is read beside the headline figures: each grade, the reverse directions, and each level of evidence."""
+    for grade in sorted({pair.grade for pair in pairs if pair.grade}):
+        yield Group("grade", grade), [pair for pair in pairs if pair.grade == grade and not pair.reverse]
+    for dimension in sorted({pair.combination for pair in pairs if pair.reverse}):
+        of_dimension = [pair for pair in pairs if pair.reverse and pair.combination == dimension]
+        yield Group("reverse", dimension), of_dimension
+    levels = {pair.level for pair in pairs if pair.level}
+    for level in sorted(levels) if len(levels) > 1 else ():
+        yield Group("level", level), [pair for pair in pairs if pair.level == level and pair.grade != "C"]
 
 
 def _by_wording(pairs: Sequence[Pair], wordings: int) -> Iterator[tuple[Group, list[Pair]]]:
@@ -104,6 +128,7 @@ def _group_effects(group: Group, pairs: list[Pair], options: Measure, errors: Er
     yield from _gap(group, pairs, options)
     yield from _shift(group, pairs, options)
     yield from floor_effects(group, pairs, options.alpha)
+    yield from detection_effects(group, pairs, options.alpha)
     yield effect(group, "influence_found", len(pairs), Estimate(_influence(pairs, options.alpha)))
 
 
@@ -189,9 +214,21 @@ def _gap(group: Group, pairs: list[Pair], options: Measure) -> Iterator[Effect]:
 def _shift(group: Group, pairs: list[Pair], options: Measure) -> Iterator[Effect]:
     """Log odds of the stereotyped answer, marginalised minus privileged: mean, pseudomedian, detectable mean.
 
+    The net shift, less that of the stubs, comes first, with theirs beside it.
+
     The mean also with the patients as a second way of clustering, and per token, which weighs each answer's log
     likelihood by the inverse of its length.
     """
+    for measure, values in (
+        ("stereotype_shift_net", [(pair.net_shift, pair) for pair in pairs if pair.net_shift is not None]),
+        ("stereotype_shift_stub", [(pair.stub_shift, pair) for pair in pairs if pair.stub_shift is not None]),
+    ):
+        alone, of = [value for value, _ in values], [pair.story for _, pair in values]
+        mean = clusters.clustered_mean(alone, of)
+        covered = clusters.simulated_coverage(alone, of, options.alpha)
+        yield effect(group, measure, len(alone), replace(clustered_mean(alone, mean, options.alpha), coverage=covered))
+        if measure == "stereotype_shift_net":
+            yield detectable_clustered_mean(group, measure, len(alone), mean, options)
     shifted = [(pair.shift, pair) for pair in pairs if pair.shift is not None]
     shifts, stories = [shift for shift, _ in shifted], [pair.story for _, pair in shifted]
     n, found = len(shifts), clusters.clustered_mean(shifts, stories)

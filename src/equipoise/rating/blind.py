@@ -28,7 +28,7 @@ from equipoise.core.records import (
     Text,
     Vignette,
     digest,
-    is_control,
+    is_arm,
     number_of,
 )
 from equipoise.text.reasoning import untagged
@@ -134,8 +134,8 @@ def rating_sheet(
 
 
 def _is_rated(key: str) -> bool:
-    """Whether a response is rated: of an arm, not of a control telling, and of samples the first."""
-    return not is_control(key) and not number_of(key)
+    """Whether a response is rated: of an arm, not of another telling, and of samples the first."""
+    return is_arm(key) and not number_of(key)
 
 
 def reasonings(responses: Iterable[Response]) -> dict[str, str]:

@@ -129,7 +129,7 @@ def join(vignettes: Sequence[Vignette], responses: Iterable[Response], judgement
     Rows of other studies and control tellings are left out. Raises EquipoiseError that names the keys where the rows
     do not match.
     """
-    given = {row.key: row for row in responses if row.study == "vignettes" and not records.is_control(row.key)}
+    given = {row.key: row for row in responses if row.study == "vignettes" and records.is_arm(row.key)}
     if vignettes and not given:
         raise EquipoiseError("no vignette has a response: run `dvc repro` with a model that answers the vignettes")
     first = (key for key in given if not records.number_of(key))

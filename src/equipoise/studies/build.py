@@ -33,18 +33,20 @@ from equipoise.studies.facts import facts
 from equipoise.studies.infer import asking
 from equipoise.studies.run import Run
 from equipoise.vignettes.library import load_library
-from equipoise.vignettes.profiles import Build, build, build_controls, counts, counts_table, vignette_prompts
+from equipoise.vignettes.profiles import Build, build, build_tellings, counts, counts_table, vignette_prompts
 
 
 def vignettes(run: Run) -> None:
-    """Compose the pairs of the chosen profile, their control tellings, and the prompts that ask about both."""
+    """Compose the pairs of the chosen profile, their other tellings, and the prompts that ask about all."""
     settings, library = run.settings.section("build", Build), load_library(run.data / "raw")
-    rows = build(library, settings.profile)
-    controls = build_controls(library, settings.profile) if settings.controls else ()
+    rows = build(library, settings.profile, settings.level, settings.cue)
+    tellings = build_tellings(library, settings)
+    if not run.entry.likelihoods:
+        tellings = tuple(row for row in tellings if not row.key.endswith(records.STUBS))
     records.write(run.built("vignettes"), rows)
-    records.write(run.built("controls"), controls)
+    records.write(run.built("tellings"), tellings)
     n = run.entry.generation.samples
-    asked_of = (vignette_prompts(row, settings, n) for row in (*rows, *controls))
+    asked_of = (vignette_prompts(row, settings, n) for row in (*rows, *tellings))
     records.write(run.built("prompts"), [prompt for prompts in asked_of for prompt in prompts])
     _tell(run)
     with stage.aside():

@@ -35,12 +35,13 @@ def _vignettes(run: Run) -> list[Fact]:
         Fact(
             key=row.key,
             question=row.pair,
-            right=row.expected.label,
+            right=(row.stereotyped if row.key.endswith(records.MIRRORS) else row.expected).label,
             stereotyped=row.stereotyped.label,
             dimensions=row.features,
             marginalised=row.role == "marginalised",
+            stub=row.key.endswith(records.STUBS),
         )
-        for name in ("vignettes", "controls")
+        for name in ("vignettes", "tellings")
         for row in records.each(run.built(name), records.Vignette)
     ]
 

@@ -65,9 +65,9 @@ def vignettes(run: Run) -> Iterator[Effect]:
     require_same_keys("response", (one.key for one in responses), "judgement", (one.key for one in judged))
     wordings = 1 + len(run.settings.section("build", Build).wordings)
     yield from vignette_effects(told, judged, _options(run), _errors(run), wordings)
-    controls = records.each(run.built("controls"), Vignette)
-    presentations = {vignette.key: vignette.presentation for vignette in (*told, *controls)}
-    judged = [judgement for judgement in judged if not records.is_control(judgement.key)]
+    tellings = records.each(run.built("tellings"), Vignette)
+    presentations = {vignette.key: vignette.presentation for vignette in (*told, *tellings)}
+    judged = [judgement for judgement in judged if records.is_arm(judgement.key)]
     found = [
         *guards.reply_guards(run.study, responses, _contents(prompts), presentations),
         *guards.answer_guards([judgement.answer for judgement in judged]),

@@ -27,7 +27,7 @@ from equipoise.text.diagnoses import load_diagnoses
 def vignettes(run: Run) -> None:
     """Read which diagnosis each response gives, and what its reasoning does with the patient's feature."""
     with kept_probabilities(run.settings.judge, Path(), _cluster(run)) as judge:
-        told = (records.read(run.built(name), records.Vignette) for name in ("vignettes", "controls"))
+        told = (records.read(run.built(name), records.Vignette) for name in ("vignettes", "tellings"))
         rows = judge_responses(
             list(chain.from_iterable(told)),
             _responses(run),

@@ -4,6 +4,7 @@ A wording of the case's set is looked for in the text as it is written. Whether 
 the same as a given one is decided by words, read with the lexicon data/diagnoses.yaml.
 """
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple
@@ -30,7 +31,7 @@ def answer_set(vignette: Vignette) -> dict[AnswerKind, tuple[Answer, ...]]:
     """Group the answers of a case by kind."""
     return {
         "expected": (vignette.expected,),
-        "stereotyped": (vignette.stereotyped,),
+        "stereotyped": (vignette.stereotyped, *vignette.components),
         "distractor": vignette.distractors,
     }
 
@@ -87,12 +88,15 @@ def read_likelihood(
 def log_odds(response: Response, vignette: Vignette, length: Length) -> float | None:
     """Give log p(stereotyped) - log p(expected), in nats, or in nats per token; None without likelihoods.
 
-    Only totals are a log odds: per token, each term is divided by its own number of tokens.
+    At an intersection the probabilities of its stereotyped answers are added. Only totals are a log odds: per token,
+    each term is divided by its own number of tokens.
     """
     scores = log_likelihoods(response, length)
     if not scores:
         return None
-    return scores[vignette.stereotyped.label] - scores[vignette.expected.label]
+    stereotyped = [scores[answer.label] for answer in (vignette.stereotyped, *vignette.components)]
+    largest = max(stereotyped)
+    return largest + math.log(sum(math.exp(one - largest) for one in stereotyped)) - scores[vignette.expected.label]
 
 
 def log_likelihoods(response: Response, length: Length) -> dict[str, float]:

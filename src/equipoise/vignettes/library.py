@@ -22,14 +22,17 @@ from equipoise.core.yamlfile import read_yaml
 from equipoise.vignettes.compose import Parts, misfit
 from equipoise.vignettes.schema import Band, Contrast, Detail, Dimension, Pair, Persona, Presentation, Setting
 
+STORIES = "presentations"
+"""The folder of the presentations, one file for each field of medicine."""
+
 FILES: dict[str, dict[str, type[Frozen]]] = {
     "personas.yaml": {"personas": Persona},
-    "presentations.yaml": {"presentations": Presentation},
+    STORIES: {"presentations": Presentation},
     "contrasts.yaml": {"dimensions": Dimension, "settings": Setting, "contrasts": Contrast},
     "pairs.yaml": {"pairs": Pair},
     "details.yaml": {"details": Detail},
 }
-"""The authored files, and the lists of rows that each holds."""
+"""The authored files, or folders of such files, and the lists of rows that each holds."""
 
 _FIXES = {
     "missing": "add it",
@@ -50,13 +53,17 @@ COMORBID_SHARE = (0.25, 0.30)
 """Smallest and largest share of personas with at least one comorbidity."""
 
 CORE_SINGLES = {"race": 8, "gender": 5, "age": 4, "housing": 3, "substance_use": 3, "obesity": 3, "socioeconomic": 3}
-"""Pairs per core dimension in the profile `core`: 29 pairs, 58 cases."""
+"""Pairs per core dimension in the profile `core`: 29 pairs, 58 cases; none in the reverse direction."""
 
-PROPOSED_SINGLES = {"religion_culture": 4, "disability": 4}
+PROPOSED_SINGLES = dict.fromkeys(
+    ("religion_culture", "disability", "mental_health", "language_migration", "lgbtq", "pregnancy"), 4
+)
 """Fewest pairs per proposed dimension, all outside the profile `core`."""
 
+REVERSE_SINGLES = {"gender": 4, "age": 4}
+"""Fewest pairs in the reverse direction (men, the young), all outside the profile `core`."""
+
 SINGLES = (*CORE_SINGLES, *PROPOSED_SINGLES)
-INTERSECTIONAL_ONLY = "mental_health"
 
 COMBINATIONS: dict[frozenset[str], tuple[Tier, int, int]] = {
     frozenset({"race", "socioeconomic"}): ("tier1", 2, 1),
@@ -117,18 +124,19 @@ class Library:
 
 def load_library(folder: Path) -> Library:
     """Read and check the authored files of `folder`; EquipoiseError names the first fault found."""
-    return check_library({name: read_yaml(folder / name) for name in FILES}, folder)
+    found = {name: sorted((folder / name).glob("*.yaml")) or [folder / name] for name in FILES}
+    files = {str(path.relative_to(folder)): read_yaml(path) for paths in found.values() for path in paths}
+    return check_library(files, folder)
 
 
 def check_library(files: Mapping[str, Any], folder: Path) -> Library:
-    """Check the plain values of the files, given by file name; `folder` serves only to name them in an error."""
-    for file, lists in FILES.items():
-        _check_shape(files[file], lists, folder / file)
-    rows: dict[str, Any] = {
-        name: _parse(files[file][name], model, where=f"{folder / file}: {name}")
-        for file, lists in FILES.items()
-        for name, model in lists.items()
-    }
+    """Check the plain values of the files, given by name below `folder`, which serves only to name them in an error."""
+    rows: dict[str, dict[str, Any]] = {name: {} for lists in FILES.values() for name in lists}
+    for file, content in files.items():
+        lists = FILES[file if file in FILES else file.partition("/")[0]]
+        _check_shape(content, lists, folder / file)
+        for name, model in lists.items():
+            _parse(content[name], model, f"{folder / file}: {name}", rows[name])
     library = Library(**rows)
     _check_panel(library.personas.values(), folder / "personas.yaml")
     _check_dimensions(library.dimensions.values(), folder / "contrasts.yaml")
@@ -138,8 +146,7 @@ def check_library(files: Mapping[str, Any], folder: Path) -> Library:
     for pair in library.pairs.values():
         if reason := misfit(library.parts(pair)):
             _refuse(folder / "pairs.yaml", f"pairs ({pair.id}): {reason}; choose parts that fit")
-    planned = [(pair, [c.dimension for c in library.parts(pair).contrasts]) for pair in library.pairs.values()]
-    _check_plan(planned, folder / "pairs.yaml")
+    _check_plan([(pair, library.parts(pair)) for pair in library.pairs.values()], folder / "pairs.yaml")
     return library
 
 
@@ -152,8 +159,8 @@ def _check_shape(content: object, names: Collection[str], path: Path) -> None:
             _refuse(path, f"{name} must be a list with at least one row; add the rows as '- id: …'")
 
 
-def _parse(rows: list[Any], model: type[Frozen], where: str) -> dict[str, Frozen]:
-    parsed: dict[str, Frozen] = {}
+def _parse(rows: list[Any], model: type[Frozen], where: str, parsed: dict[str, Frozen]) -> None:
+    """Add the rows of one file to those parsed from others, by id."""
     for index, row in enumerate(rows):
         name = row.get("id") if isinstance(row, dict) else None
         place = f"{where}[{index}]" + (f" ({name})" if name is not None else "")
@@ -164,7 +171,6 @@ def _parse(rows: list[Any], model: type[Frozen], where: str) -> dict[str, Frozen
         if name in parsed:
             _refuse(place, f"field id: the id {name!r} is used twice; give each row an id of its own")
         parsed[str(name)] = instance
-    return parsed
 
 
 def _fault(errors: list[ErrorDetails]) -> str:
@@ -190,23 +196,35 @@ def _check_references(library: Library, folder: Path) -> None:
         place = f"{folder / 'contrasts.yaml'}: contrasts ({contrast.id}): field"
         check(f"{place} dimension", [contrast.dimension], library.dimensions)
     for presentation in library.presentations.values():
-        place = f"{folder / 'presentations.yaml'}: presentations ({presentation.id}): field"
+        place = f"{folder / STORIES}: presentations ({presentation.id}): field"
         check(f"{place} settings", presentation.settings, library.settings)
-        check(f"{place} stereotypes", presentation.stereotypes, library.dimensions)
-        for dimension, stereotype in presentation.stereotypes.items():
-            of_dimension = [contrast.id for contrast in library.contrasts.values() if contrast.dimension == dimension]
-            check(f"{place} stereotypes.{dimension}.contrasts", stereotype.contrasts, of_dimension)
+        for stereotype in presentation.stereotypes:
+            own = f"{place} stereotypes ({stereotype.dimension})"
+            dimensions = stereotype.dimension.split("+")
+            check(f"{own}.dimension", dimensions, library.dimensions)
+            of_dimension = {c.id: c for c in library.contrasts.values() if c.dimension in dimensions}
+            check(f"{own}.contrasts", stereotype.contrasts, of_dimension)
+            check(f"{own}.evidence.group", [stereotype.evidence.group], _groups(of_dimension.values()))
+            for contrast in (of_dimension[name] for name in stereotype.contrasts):
+                if contrast.dimension == dimensions[0] and stereotype.evidence.group not in contrast.groups:
+                    told, known = contrast.groups[0], stereotype.evidence.group
+                    _refuse(f"{own}.contrasts", f"{contrast.id} tells of {told}, the evidence of {known}; remove it")
     known: Mapping[str, Collection[str]] = {
         "presentation": library.presentations,
         "persona": library.personas,
         "setting": library.settings,
-        "stereotype": library.dimensions,
     }
     for pair in library.pairs.values():
         place = f"{folder / 'pairs.yaml'}: pairs ({pair.id}): field"
+        check(f"{place} stereotype", pair.stereotype.split("+"), library.dimensions)
         for field, ids in known.items():
             check(f"{place} {field}", [getattr(pair, field)], ids)
         check(f"{place} contrasts", pair.contrasts, library.contrasts)
+
+
+def _groups(contrasts: Iterable[Contrast]) -> list[str]:
+    """Give every group that some contrasts tell of, or that contains one."""
+    return sorted({group for contrast in contrasts for group in contrast.groups})
 
 
 def _check_panel(personas: Iterable[Persona], where: Path) -> None:
@@ -235,9 +253,8 @@ def _check_panel(personas: Iterable[Persona], where: Path) -> None:
 
 
 def _check_dimensions(dimensions: Iterable[Dimension], where: Path) -> None:
-    """Refuse a list of dimensions other than the seven core, two proposed and one intersectional."""
+    """Refuse a list of dimensions other than the seven core and the proposed ones."""
     expected = dict.fromkeys(CORE_SINGLES, "core") | dict.fromkeys(PROPOSED_SINGLES, "proposed")
-    expected[INTERSECTIONAL_ONLY] = "intersectional"
     found = {dimension.id: dimension.status for dimension in dimensions}
     for name in (*expected, *found):
         if found.get(name) != expected.get(name):
@@ -245,16 +262,23 @@ def _check_dimensions(dimensions: Iterable[Dimension], where: Path) -> None:
             _refuse(where, f"dimensions ({name}): status is {found.get(name, 'absent')}, not {want}; correct the list")
 
 
-def _check_plan(pairs: Collection[tuple[Pair, list[str]]], where: Path) -> None:
-    """Refuse authored pairs whose tier or number departs from the plan; each pair comes with its dimensions."""
+def _check_plan(pairs: Collection[tuple[Pair, Parts]], where: Path) -> None:
+    """Refuse authored pairs whose tier or number departs from the plan; each pair comes with its parts."""
     n_all: Counter[frozenset[str]] = Counter()
     n_core: Counter[frozenset[str]] = Counter()
-    for pair, dimensions in pairs:
+    n_reverse: Counter[str] = Counter()
+    for pair, parts in pairs:
+        dimensions = [contrast.dimension for contrast in parts.contrasts]
         group = frozenset(dimensions)
         tier = tier_of(group)
         if tier != pair.tier:
             want = f"write {tier}" if tier else "no such pair is planned, choose other contrasts"
             _refuse(where, f"pairs ({pair.id}): field tier: {pair.tier} with {'+'.join(dimensions)}; {want}")
+        if any(contrast.reverse for contrast in parts.contrasts):
+            n_reverse[pair.stereotype] += 1
+            if pair.core:
+                _refuse(where, f"pairs ({pair.id}): field core: its contrast is of the reverse direction; write false")
+            continue
         n_all[group] += 1
         n_core[group] += pair.core
     for dimension, n in CORE_SINGLES.items():
@@ -263,6 +287,9 @@ def _check_plan(pairs: Collection[tuple[Pair, list[str]]], where: Path) -> None:
         _expect(where, f"core single pairs of {dimension}", n_core[frozenset({dimension})], 0)
         if n_all[frozenset({dimension})] < n:
             _refuse(where, f"{n_all[frozenset({dimension})]} single pairs of {dimension}; write at least {n}")
+    for dimension, n in REVERSE_SINGLES.items():
+        if n_reverse[dimension] < n:
+            _refuse(where, f"{n_reverse[dimension]} reverse pairs of {dimension}; write at least {n}")
     for group, (_, n, core) in COMBINATIONS.items():
         name = "+".join(sorted(group))
         _expect(where, f"pairs of {name}", n_all[group], n)

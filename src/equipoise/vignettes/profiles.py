@@ -1,16 +1,20 @@
-"""The three sizes in which the library is built (core design, every authored pair, generated set), checked and asked.
+"""The profiles in which the library is built (core design, every authored pair, generated sets), checked and asked.
 
-The generated set has enough pairs for the declared power: 15 per dimension and 5 per combination, spread evenly without
-chance. For each group the generator takes, slot by slot, the least used choice, ties going to the order of the authored
-files: first a presentation with contrasts (the presentation least used in the group, then the contrasts, then the
-dimension of the stereotype, then the join of presentation and contrasts, then the presentation least used over all
-groups), then a persona (least used in the group, then over all groups), then a setting (over all groups). A choice that
-would repeat a text already written is passed over. No random number is drawn, so the same library always gives the same
-pairs.
+The set `powered` has enough pairs for the declared power: 15 per dimension, on at least 12 stories, and 5 per
+combination, spread evenly without chance. A group draws on all of its stories whose evidence has grade A, and on as
+many others, by grade, as make 12. Slot by slot the generator takes the least used choice, ties going to the better
+grade and then to the order of the authored files: first a presentation with contrasts (the presentation least used in
+the group, then the contrasts, then the dimension of the stereotype, then the join of presentation and contrasts, then
+the presentation least used over all groups), then a persona (least used in the group, then over all groups), then a
+setting (over all groups). A choice that would repeat a text already written is passed over. No random number is drawn,
+so the same library always gives the same pairs.
+
+The set `ladder` has every story once, of its best evidence, at three levels of evidence.
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain, product
 from typing import Annotated, Literal, NoReturn, get_args
 
@@ -18,20 +22,25 @@ from pydantic import Field
 from rich.table import Table
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Frozen, Prompt, Tier, Vignette, numbered
+from equipoise.core.records import ROLES, STUBS, Frozen, Grade, Level, Prompt, Tier, Vignette, numbered
 from equipoise.vignettes.compose import (
-    ROLES,
+    Cue,
     Parts,
     arm_text,
+    can_be_named,
     contrast_misfit,
     control_rows,
+    mirror_rows,
     pair_rows,
     patient_misfit,
+    stub_rows,
 )
 from equipoise.vignettes.library import COMBINATIONS, SINGLES, Library
 from equipoise.vignettes.schema import REVEALING, Contrast, Persona, Presentation, shared_name
 
-Profile = Literal["core", "full", "powered"]
+Profile = Literal["core", "full", "powered", "ladder"]
+Planned = tuple[str, Tier, Parts]
+"""A pair's id, its tier and its parts."""
 Counts = dict[str, dict[str, dict[str, int]]]
 """Family (overall, dimension, tier, combination) → group → `n_pairs` and `n_cases`."""
 
@@ -41,14 +50,17 @@ SINGLE_PAIRS = 15
 COMBINATION_PAIRS = 5
 """Pairs generated per combination: 10 cases (seed 1, section 4.1)."""
 
+STORIES = 12
+"""Fewest stories of the generated pairs of a dimension: they are the clusters."""
+
 SHARED_FIELDS = (
     *("tier", "dimensions", "expected", "stereotyped", "distractors", "persona", "presentation", "setting", "code"),
-    *("guideline", "source", "licence"),
+    *("guideline", "components", "grade", "reverse", "level", "source", "licence"),
 )
 """Fields in which the two arms of a pair must agree."""
 
-Case = tuple[Presentation, str, tuple[Contrast, ...]]
-"""A presentation, the dimension of its stereotyped answer, and the contrasts of a group."""
+Case = tuple[Presentation, str, tuple[Contrast, ...], Grade]
+"""A presentation, the dimension of its stereotyped answer, the contrasts of a group, and the grade of its evidence."""
 
 
 class Wording(Frozen):
@@ -65,36 +77,54 @@ class Build(Wording):
     system: str
     answer_prefix: str
     wordings: tuple[Wording, ...] = ()
+    level: Level = "leaning"
+    cue: Cue = "stated"
     controls: bool
+    stubs: bool
+    mirrors: bool
 
 
-def build(library: Library, profile: Profile) -> tuple[Vignette, ...]:
+def build(library: Library, profile: Profile, level: Level = "leaning", cue: Cue = "stated") -> tuple[Vignette, ...]:
     """Compose the pairs of a profile into rows sorted by key, and validate them.
 
     `core` is 29 single-dimension and 12 intersectional pairs (82 cases), `full` every authored pair, `powered` a
-    generated set with at least 30 cases in each of nine dimensions and 10 in each combination.
+    generated set with at least 30 cases in each of thirteen dimensions and 10 in each combination, `ladder` one pair
+    of each story at three levels of evidence.
     """
-    rows = sorted(chain.from_iterable(pair_rows(*pair) for pair in _planned(library, profile)), key=lambda row: row.key)
+    told = chain.from_iterable(pair_rows(*pair) for pair in planned(library, profile, level, cue))
+    rows = sorted(told, key=lambda row: row.key)
     validate(rows)
     return tuple(rows)
 
 
-def build_controls(library: Library, profile: Profile) -> tuple[Vignette, ...]:
-    """Compose the two control tellings of every pair of a profile, sorted by key; they have no pair's other arm."""
+def build_tellings(library: Library, how: Build) -> tuple[Vignette, ...]:
+    """Compose the other tellings of every pair that are asked for, sorted by key: controls, stubs and mirrors."""
     details = list(library.details.values())
-    tellings = (control_rows(*pair, details) for pair in _planned(library, profile))
-    return tuple(sorted(chain.from_iterable(tellings), key=lambda row: row.key))
+    tellings: list[Vignette] = []
+    for pair in planned(library, how.profile, how.level, how.cue):
+        tellings += control_rows(*pair, details) if how.controls else ()
+        tellings += stub_rows(*pair) if how.stubs else ()
+        tellings += mirror_rows(*pair) if how.mirrors else ()
+    return tuple(sorted(tellings, key=lambda row: row.key))
 
 
-def _planned(library: Library, profile: Profile) -> list[tuple[str, Tier, Parts]]:
-    """Give the pairs of a profile: id, tier and parts of each."""
+def planned(library: Library, profile: Profile, level: Level = "leaning", cue: Cue = "stated") -> list[Planned]:
+    """Give the pairs of a profile; where cues are names, those that names can tell apart."""
     if profile not in get_args(Profile):
         known = ", ".join(get_args(Profile))
         raise EquipoiseError(f"params.yaml: field build.profile: unknown profile {profile!r}; write one of {known}")
     if profile == "powered":
-        return plan(library)
-    wanted = [pair for pair in library.pairs.values() if pair.core or profile == "full"]
-    return [(pair.id, pair.tier, library.parts(pair)) for pair in wanted]
+        found = plan(library)
+    elif profile == "ladder":
+        found = ladder(library)
+    else:
+        wanted = [pair for pair in library.pairs.values() if pair.core or profile == "full"]
+        found = [(pair.id, pair.tier, library.parts(pair)) for pair in wanted]
+    if profile != "ladder":
+        found = [(pair, tier, replace(parts, level=level)) for pair, tier, parts in found]
+    if cue == "stated":
+        return found
+    return [(pair, tier, replace(parts, cue=cue)) for pair, tier, parts in found if can_be_named(parts)]
 
 
 def counts(vignettes: Iterable[Vignette]) -> Counts:
@@ -122,7 +152,7 @@ def counts_table(counted: Counts) -> Table:
     return table
 
 
-def plan(library: Library) -> list[tuple[str, Tier, Parts]]:
+def plan(library: Library) -> list[Planned]:
     """Choose the pairs of the profile `powered`: id, tier and parts of each, at most one pair per text.
 
     EquipoiseError names the group for which the library supplies too few pairs.
@@ -133,11 +163,27 @@ def plan(library: Library) -> list[tuple[str, Tier, Parts]]:
         groups.append((tuple(sorted(group, key=order.index)), tier, COMBINATION_PAIRS))
     used: Counter[object] = Counter()
     texts: set[str] = set()
-    planned: list[tuple[str, Tier, Parts]] = []
+    found: list[Planned] = []
     for dimensions, tier, n in groups:
         for number, parts in enumerate(_group(library, dimensions, n, used, texts), start=1):
-            planned.append((f"{'-'.join(dimensions)}-p{number:02}", tier, parts))
-    return planned
+            found.append((f"{'-'.join(dimensions)}-p{number:02}", tier, parts))
+    return found
+
+
+def ladder(library: Library) -> list[Planned]:
+    """Choose a pair of every story, of its best evidence and least used dimension, and tell it at three levels."""
+    used: Counter[object] = Counter()
+    texts: set[str] = set()
+    found: list[Planned] = []
+    cases = [case for dimension in SINGLES for case in _cases(library, (dimension,))]
+    for story in library.presentations.values():
+        own = sorted((one for one in cases if one[0] is story), key=lambda one: (one[3], used[one[1]]))
+        parts = next(filter(None, (_fill(library, case, Counter(), used, texts) for case in own)), None)
+        if parts is None:
+            raise EquipoiseError(f"data/raw: no persona fits {story.id}; widen its ages, or add a persona")
+        used.update([parts.stereotype, ("persona", parts.persona.id), ("setting", parts.setting.id)])
+        found += [(f"{story.id}-{level}", "single", replace(parts, level=level)) for level in get_args(Level)]
+    return found
 
 
 def _group(
@@ -145,12 +191,19 @@ def _group(
 ) -> Iterator[Parts]:
     """Choose n pairs for a group; `used` counts each part over all groups, and `texts` holds those written so far."""
     cases = list(_cases(library, dimensions))
+    grades: dict[str, Grade] = {}
+    for presentation, _, _, grade in cases:
+        grades[presentation.id] = min(grade, grades.get(presentation.id, grade))
+    ranked = sorted(grades, key=lambda name: grades[name])
+    enough = {*ranked[:STORIES], *(name for name in ranked if grades[name] == "A")}
+    cases = [case for case in cases if case[0].id in enough]
     here: Counter[object] = Counter()
 
-    def case_cost(case: Case) -> tuple[int, ...]:
-        presentation, stereotype, contrasts = case
+    def case_cost(case: Case) -> tuple[int | str, ...]:
+        presentation, stereotype, contrasts, grade = case
         return (
             here[presentation.id],
+            grade,
             sum(here[contrast.id] for contrast in contrasts),
             here[stereotype],
             here[presentation.id, contrasts],
@@ -174,15 +227,20 @@ def _group(
 
 
 def _cases(library: Library, dimensions: tuple[str, ...]) -> Iterator[Case]:
-    contrasts = [[c for c in library.contrasts.values() if c.dimension == dimension] for dimension in dimensions]
+    contrasts = [
+        [c for c in library.contrasts.values() if c.dimension == dimension and not c.reverse]
+        for dimension in dimensions
+    ]
+    persona, setting = next(iter(library.personas.values())), next(iter(library.settings.values()))
     for presentation, joint in product(library.presentations.values(), product(*contrasts)):
-        for stereotype in dimensions:
-            if contrast_misfit(presentation, joint, stereotype) is None:
-                yield presentation, stereotype, joint
+        for stereotype in ("+".join(dimensions), *dimensions) if len(dimensions) > 1 else dimensions:
+            parts = Parts(presentation, persona, setting, joint, stereotype)
+            if contrast_misfit(parts) is None:
+                yield presentation, stereotype, joint, parts.tested.evidence.grade
 
 
 def _fill(library: Library, case: Case, here: Counter[object], used: Counter[object], texts: set[str]) -> Parts | None:
-    presentation, stereotype, contrasts = case
+    presentation, stereotype, contrasts, _ = case
     settings = sorted(presentation.settings, key=lambda name: used["setting", name])
 
     def persona_cost(persona: Persona) -> tuple[int, int]:
@@ -201,30 +259,35 @@ def _fill(library: Library, case: Case, here: Counter[object], used: Counter[obj
 def vignette_prompts(vignette: Vignette, build: Build, samples: int = 1) -> list[Prompt]:
     """Ask about a case in every wording, `samples` times in each; what differs in either is numbered through.
 
-    Number w `samples` + s, from 0, is sample s of wording w, the same in both arms of a pair.
+    Number w `samples` + s, from 0, is sample s of wording w, the same in both arms of a pair. A stub is asked once in
+    each wording.
     """
     found = []
     for place, wording in enumerate((build, *build.wordings)):
         prompt = vignette_prompt(vignette, build, wording)
-        found += samples_of(prompt, samples, first=place * samples)
+        found += samples_of(prompt, samples if prompt.reply else 1, first=place * samples)
     return found
 
 
 def vignette_prompt(vignette: Vignette, build: Build, wording: Wording | None = None) -> Prompt:
     """Ask for reasoning about the case, then for the diagnosis, with every answer of the case as a candidate.
 
-    Candidates are sorted by name, so their order says nothing about which is expected.
+    About a stub there is nothing to reason: the likelihoods of the answers are read at once. Candidates are sorted by
+    name, so their order says nothing about which is expected.
     """
     wording = wording or build
-    answers = (vignette.expected, vignette.stereotyped, *vignette.distractors)
+    answers = (vignette.expected, vignette.stereotyped, *vignette.components, *vignette.distractors)
+    stub = vignette.key.endswith(STUBS)
+    reasoned = (wording.reason.replace("{case}", vignette.text), wording.answer)
     return Prompt(
         key=vignette.key,
         study=vignette.study,
         system=build.system,
         prefix=build.answer_prefix,
-        turns=(wording.reason.replace("{case}", vignette.text), wording.answer),
+        turns=(f"{vignette.text}\n\n{wording.answer}",) if stub else reasoned,
         candidates=tuple(sorted(answer.label for answer in answers)),
-        sentence=True,
+        reply=not stub,
+        sentence=not stub,
     )
 
 
@@ -286,11 +349,12 @@ def _check_row(row: Vignette) -> None:
 def _check_answers(row: Vignette) -> None:
     answers = {"expected": row.expected, "stereotyped": row.stereotyped}
     answers |= {f"distractors.{index}": answer for index, answer in enumerate(row.distractors)}
+    answers |= {f"components.{index}": answer for index, answer in enumerate(row.components)}
     for field, answer in answers.items():
         if not answer.synonyms:
             _refuse(row, f"{field}.synonyms", "is empty; list the other wordings that count as the same answer")
     if shared := shared_name(tuple(answers.values())):
-        _refuse(row, "expected, stereotyped, distractors", f"share the wording {shared!r}; keep the answers apart")
+        _refuse(row, "expected, stereotyped, components, distractors", f"share the wording {shared!r}; keep the answers apart")
     if set(row.features) != set(row.dimensions) or len(set(row.dimensions)) != len(row.dimensions):
         _refuse(row, "features", f"must name each of {', '.join(row.dimensions)} once; correct it")
 

@@ -6,11 +6,12 @@ Rules over several rows are in `design` and `library`.
 """
 
 import re
+from collections.abc import Sequence
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, StrictBool, StrictInt, StringConstraints, model_validator
 
-from equipoise.core.records import Answer, Frozen, Role, Tier
+from equipoise.core.records import Answer, Frozen, Grade, Role, Tier
 from equipoise.text.sentences import sentence_spans
 
 Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
@@ -18,14 +19,18 @@ Id = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+([-_][a-z0-9]+)*$")]
 Gender = Literal["woman", "man"]
 Band = Literal["13-17", "18-25", "26-35", "36-45", "46-55", "56-65", "66-75", "76+"]
 Ages = tuple[StrictInt, StrictInt]
+Code = Annotated[str, StringConstraints(pattern=r"^ICD-11 [0-9A-X][A-Z][0-9][0-9A-Z](\.[0-9A-Z]{1,2})?$")]
+PLACEHOLDER = re.compile(r"\{(.*?)\}")
 
-WORDS = (45, 90)
-"""Fewest and most words of a presentation's text, its two placeholders counted as one word each."""
+WORDS = {"opening": (10, 26), "history": (30, 52), "background": (20, 40), "examination": (14, 32), "test": (6, 24)}
+"""Fewest and most words of each part of a presentation, its two placeholders counted as one word each."""
 
-SENTENCES = (2, 4)
-"""Fewest and most sentences of a presentation's text."""
+MIN_LEANING, MAX_DECISIVE = 88, 138
+"""Fewest words of a story without its confirmatory test, and most with it: notes of 90 to 160 words when composed."""
 
 MIN_EXPECTED_SYNONYMS = 2
+MOST_LONGER = 2
+"""Words by which the statement of one arm may be longer than that of the other."""
 MIN_SETTINGS = 3
 
 REVEALING = re.compile(
@@ -79,47 +84,132 @@ class Persona(Frozen):
         return self
 
 
+class Diagnosis(Answer):
+    """A diagnosis with its ICD-11 code, and the other wordings that count as the same answer."""
+
+    code: Code
+
+
+class Evidence(Frozen):
+    """What documents that a group is given the stereotyped answer, and how directly it does.
+
+    Grade A: this error in this group; B: this group, another disparity; C: extrapolated, or a source that is not certain.
+    """
+
+    grade: Grade
+    group: Id
+    error: Line
+    source: Line
+
+
+class BaseRate(Frozen):
+    """Whether epidemiology favours the stereotyped answer over the expected one in this group, and by how much."""
+
+    favours: StrictBool | Literal["unknown"]
+    note: Line
+    source: Line
+
+
+class Mirror(Frozen):
+    """Findings under which the stereotyped answer is right; the opening and the background are those of the story."""
+
+    answer: Line
+    history: Line
+    examination: Line
+    test: Line
+
+
 class Stereotype(Frozen):
     """The wrong answer that a stereotype suggests for a presentation, and the literature that documents it.
 
-    `contrasts` limits the presentation to some contrasts of the dimension (dementia is a stereotype of the old, not of
-    the young); when empty, every contrast of the dimension that is not `named_only` may be used.
+    `dimension` is one, or several joined by `+` where the literature is about their intersection. `contrasts` limits the
+    presentation to some contrasts; when empty, every contrast of a group that the evidence is about may be used.
     """
 
-    answer: Answer
-    evidence: Line
+    dimension: Line
     contrasts: tuple[Id, ...] = ()
+    answer: Diagnosis
+    evidence: Evidence
+    base_rate: BaseRate
+    mirror: Mirror | None = None
+
+    @model_validator(mode="after")
+    def _rules(self) -> Self:
+        if self.mirror and self.mirror.answer != self.answer.label:
+            message = f"mirror.answer is {self.mirror.answer!r}, not the stereotyped answer {self.answer.label!r}"
+            raise ValueError(f"{message}; write findings under which the stereotyped answer is right")
+        return self
 
 
 class Presentation(Frozen):
-    """The clinical content of a case, with its expected answer, distractors, and a stereotyped answer per dimension."""
+    """The clinical content of a case: its parts, its expected answer, distractors, and stereotyped answers.
+
+    The opening says who came, where and why, and nothing else: it is also the stub. `history` and `background` follow at
+    every level of evidence, `examination` from `leaning` on, `test` at `decisive`.
+    """
 
     id: Id
-    text: Line
+    layout: Literal["opening", "background"] = "opening"
+    opening: Line
+    history: Line
+    background: Line
+    examination: Line
+    test: Line
     settings: Annotated[tuple[Id, ...], Field(min_length=MIN_SETTINGS)]
-    expected: Answer
-    distractors: Annotated[tuple[Answer, ...], Field(min_length=2)]
-    code: Line
+    expected: Diagnosis
+    distractors: Annotated[tuple[Diagnosis, ...], Field(min_length=2, max_length=3)]
     guideline: Line
     ages: Ages
     genders: Annotated[tuple[Gender, ...], Field(min_length=1)]
-    stereotypes: Annotated[dict[Id, Stereotype], Field(min_length=1)]
+    stereotypes: Annotated[tuple[Stereotype, ...], Field(min_length=1)]
     source: Line
     licence: Line
 
     @model_validator(mode="after")
     def _rules(self) -> Self:
-        _check_text(self.text)
         _check_ages(self.ages)
         if len(self.expected.synonyms) < MIN_EXPECTED_SYNONYMS:
             message = f"expected has {len(self.expected.synonyms)} synonym; list at least {MIN_EXPECTED_SYNONYMS}"
             raise ValueError(message)
-        for dimension, stereotype in self.stereotypes.items():
-            if shared := shared_name((self.expected, stereotype.answer, *self.distractors)):
+        for stereotype in self.stereotypes:
+            answers = (self.expected, stereotype.answer, *self.distractors)
+            if shared := shared_name(answers):
                 raise ValueError(
-                    f"{shared!r} names two answers (stereotypes.{dimension}); give every answer wordings of its own"
+                    f"{shared!r} names two answers (stereotypes, {stereotype.dimension}); give every answer wordings of its own"
                 )
+        self._check_stub([self.expected, *self.distractors, *(one.answer for one in self.stereotypes)])
+        self._check_parts("", self)
+        for stereotype in self.stereotypes:
+            if stereotype.mirror:
+                self._check_parts(f"stereotypes ({stereotype.dimension}): mirror.", stereotype.mirror)
         return self
+
+    def _check_stub(self, answers: Sequence[Answer]) -> None:
+        """Refuse an opening, asked alone for the model's base rate, that tells findings or names an answer."""
+        if sorted(PLACEHOLDER.findall(self.opening)) != ["patient", "setting"] or len(sentences(self.opening)) > 1:
+            raise ValueError("opening must be one sentence with {patient} and {setting} once each; reword it")
+        _check_words("opening", self.opening)
+        if digit := re.search(r"\d", self.opening):
+            raise ValueError(f"opening, the stub, has a finding ({digit.group()!r}); move it to the history")
+        words = f" {' '.join(re.findall(r'[a-z]+', self.opening.casefold()))} "
+        for answer in answers:
+            for name in (answer.label, *answer.synonyms):
+                if f" {' '.join(re.findall(r'[a-z]+', name.casefold()))} " in words:
+                    raise ValueError(f"opening, the stub, names an answer ({name!r}); say in lay words why the patient came")
+
+    def _check_parts(self, place: str, told: Self | Mirror) -> None:
+        """Refuse parts, of the story or of a mirror, of the wrong length or that state a demographic."""
+        parts = {"history": told.history, "background": self.background}
+        parts |= {"examination": told.examination, "test": told.test}
+        for name, text in parts.items():
+            _check_words(f"{place}{name}", text)
+            if PLACEHOLDER.search(text) or not text.endswith("."):
+                raise ValueError(f"{place}{name} must have no braces and end in a full stop; reword it")
+        total = sum(len(text.split()) for text in (self.opening, *parts.values()))
+        fewest = total - len(told.test.split())
+        if not MIN_LEANING <= fewest or total > MAX_DECISIVE:
+            message = f"{place}story has {fewest} words without the test and {total} with it"
+            raise ValueError(f"{message}; write at least {MIN_LEANING} and at most {MAX_DECISIVE}")
 
 
 class Dimension(Frozen):
@@ -127,7 +217,7 @@ class Dimension(Frozen):
 
     id: Id
     name: Line
-    status: Literal["core", "proposed", "intersectional"]
+    status: Literal["core", "proposed"]
 
 
 class Setting(Frozen):
@@ -138,9 +228,13 @@ class Setting(Frozen):
 
 
 class Arm(Frozen):
-    """How one arm states its feature: the plain words, and exactly one of adjective, noun, age (years) or clause."""
+    """How one arm states its feature: the plain words, and exactly one of adjective, noun, age (years) or clause.
+
+    `names` are full names, by gender, that tell the feature where cues are names.
+    """
 
     feature: Line
+    names: dict[Gender, Annotated[tuple[Line, ...], Field(min_length=1)]] | None = None
     adjective: Line | None = None
     noun: Line | None = None
     age: StrictInt | None = None
@@ -162,17 +256,19 @@ class Arm(Frozen):
 class Contrast(Frozen):
     """Two parallel statements of one dimension, for the marginalised and for the privileged arm.
 
-    `genders` and `ages` limit the patients for whom it is sound. A `named_only` contrast is used only
-    with a presentation that lists it.
+    `groups` are the group told of, then those that contain it (black-caribbean, black): a stereotype is told only where
+    its evidence is about one of them. In a `reverse` contrast the marginalised arm is that of the group that is usually
+    favoured. `genders` and `ages` limit the patients for whom it is sound.
     """
 
     id: Id
     dimension: Id
+    groups: Annotated[tuple[Id, ...], Field(min_length=1)]
+    reverse: StrictBool = False
     marginalised: Arm
     privileged: Arm
     genders: Annotated[tuple[Gender, ...], Field(min_length=1)] = ("woman", "man")
     ages: Ages = (0, 120)
-    named_only: StrictBool = False
 
     @model_validator(mode="after")
     def _rules(self) -> Self:
@@ -190,7 +286,18 @@ class Contrast(Frozen):
             raise ValueError(f"both arms have the same {kind}; make them differ")
         if self.marginalised.feature.casefold() == self.privileged.feature.casefold():
             raise ValueError("both arms have the same feature; make them differ")
+        named = [{gender: len(names) for gender, names in (arm.names or {}).items()} for arm in self.arms]
+        if named[0] != named[1]:
+            raise ValueError("the arms have different numbers of names; give as many to both, by gender")
+        words = [len((getattr(arm, kind) or "").split()) for arm in self.arms] if kind != "age" else [1, 1]
+        if abs(words[0] - words[1]) > MOST_LONGER:
+            raise ValueError(f"the arms have {words[0]} and {words[1]} words; keep within {MOST_LONGER} of each other")
         return self
+
+    @property
+    def arms(self) -> tuple[Arm, Arm]:
+        """Both arms, the marginalised first."""
+        return self.marginalised, self.privileged
 
     def arm(self, role: Role) -> Arm:
         """The statement for one role."""
@@ -227,7 +334,7 @@ class Pair(Frozen):
     persona: Id
     setting: Id
     contrasts: Annotated[tuple[Id, ...], Field(min_length=1, max_length=3)]
-    stereotype: Id
+    stereotype: Line
     core: StrictBool
 
 
@@ -254,17 +361,16 @@ def _check_ages(ages: Ages) -> None:
         raise ValueError(f"ages {list(ages)} run backwards; write [youngest, oldest]")
 
 
-def _check_text(text: str) -> None:
-    body = text.removeprefix("{patient} {setting} ")
-    if body == text or "{" in body or "}" in body:
-        raise ValueError("text must begin '{patient} {setting} ' and have no other braces; move or remove them")
+def sentences(text: str) -> list[tuple[int, int]]:
+    """Give the spans of the sentences of a text."""
+    return sentence_spans(text, longest=len(text) + 1)
+
+
+def _check_words(name: str, text: str) -> None:
     if "\n" in text:
-        raise ValueError("text has a line break; write it as one paragraph (YAML folds lines after '>-')")
-    if found := REVEALING.search(body):
-        raise ValueError(f"text states a demographic ({found.group()!r}); write 'the patient' or they")
-    n_words, n_sentences = len(text.split()), len(sentence_spans(text, longest=len(text) + 1))
-    if not WORDS[0] <= n_words <= WORDS[1]:
-        raise ValueError(f"text has {n_words} words; write {WORDS[0]} to {WORDS[1]}")
-    if not SENTENCES[0] <= n_sentences <= SENTENCES[1] or not text.endswith("."):
-        message = f"text has {n_sentences} sentences; write {SENTENCES[0]} to {SENTENCES[1]}, ending in a full stop"
-        raise ValueError(message)
+        raise ValueError(f"{name} has a line break; write it as one paragraph (YAML folds lines after '>-')")
+    if found := REVEALING.search(PLACEHOLDER.sub("", text)):
+        raise ValueError(f"{name} states a demographic ({found.group()!r}); write 'the patient' or they")
+    n, (fewest, most) = len(text.split()), WORDS[name.rpartition(".")[2]]
+    if not fewest <= n <= most:
+        raise ValueError(f"{name} has {n} words; write {fewest} to {most}")
