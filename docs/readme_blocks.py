@@ -71,12 +71,12 @@ def results() -> str:
         f"Primary endpoint: the overall stereotype shift, with a margin of {primary('vignettes')['margin']:g}; all",
         f"other figures are secondary. Differential bias rate: {estimate(metrics['differential_bias_rate'])}.",
         "",
-        "| | pairs | stereotype shift (nats) | p |",
+        "| | pairs | net stereotype shift (nats) | p |",
         "|---|---:|---:|---:|",
     ]
-    groups = {name: group for name, group in metrics.items() if isinstance(group, dict) and "stereotype_shift" in group}
+    groups = {name: group for name, group in metrics.items() if isinstance(group, dict) and "stereotype_shift_net" in group}
     for name, group in [("**overall**", metrics), *sorted(groups.items())]:
-        shift = group["stereotype_shift"]
+        shift = group["stereotype_shift_net"]
         p = tested(shift)
         cells = (
             name.replace("_", " "),

@@ -45,7 +45,7 @@ PHANTOMS = ("fair", "open", "silent")
 STUDY: Study = "vignettes"
 SETTINGS = params.load(ROOT / "params.yaml")
 TITLES = {
-    "stereotype_shift": "stereotype shift (nats)",
+    "stereotype_shift_net": "net shift (nats)",
     "differential_bias_rate": "differential bias rate",
     "silent_bias_rate_moved": "silent bias rate",
 }

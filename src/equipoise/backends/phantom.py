@@ -7,6 +7,7 @@ does. With all terms in nats, the utility of an answer a to a text t about a que
 
 where z is standard normal. The base utility of the right answer is spread (probit(ability) + z(q)), so that without a
 plant a share `ability` of questions is answered rightly; of the other answers one, by chance, has 0, the rest less.
+Where nothing is found (a stub), the right answer has as little as those.
 Both arms of a pair are about the same question. The planted terms are the fields of
 `equipoise.models.registry.PhantomEntry`.
 
@@ -108,7 +109,8 @@ class PhantomBackend(Backend):
         planted = {fact.stereotyped: self._entry.stereotyped}
         plain = self._utilities(prompt, fact, prompt.candidates, planted)
         if fact.marginalised:
-            planted[fact.stereotyped] += self._entry.shift_of(fact.dimensions)
+            planted[fact.stereotyped] += self._entry.base_rate_of(fact.dimensions)
+            planted[fact.stereotyped] += 0.0 if fact.stub else self._entry.shift_of(fact.dimensions)
         told = self._utilities(prompt, fact, prompt.candidates, planted)
         drawn = self._drawn(prompt, prompt.candidates)
         given, without = (prompt.candidates[int((values + drawn).argmax())] for values in (told, plain))
@@ -158,6 +160,8 @@ class PhantomBackend(Backend):
         base = {answer: -APART - abs(self._normal("base", fact.question, answer)) for answer in others} | {taken: 0.0}
         ability = float(ndtri(self._entry.ability))
         base[fact.right] = self._entry.spread * (ability + self._normal("ability", fact.question))
+        if fact.stub:
+            base[fact.right] = -APART - abs(self._normal("base", fact.question, fact.right))
         words = (prompt.system, *prompt.turns)
         return np.array(
             [

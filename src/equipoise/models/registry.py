@@ -8,7 +8,7 @@ weights; `openai` is any server that speaks OpenAI's chat completions; `replay` 
 
 import difflib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -30,8 +30,11 @@ ShiftedDimension = Literal[
     "disability",
     "gender",
     "housing",
+    "language_migration",
+    "lgbtq",
     "mental_health",
     "obesity",
+    "pregnancy",
     "race",
     "religion_culture",
     "socioeconomic",
@@ -357,7 +360,8 @@ class PhantomEntry(ModelEntry):
 
     Everything in nats is added to the utility of an answer. `shift` holds, by dimension (`default` for any other), what
     the stereotyped answer gains when the patient is marginalised, and the right letter loses; `background` what the
-    right letter gains from a favourable background and loses from an unfavourable one. `stereotyped` is what a
+    right letter gains from a favourable background and loses from an unfavourable one. `base_rates` hold, likewise, what
+    the stereotyped diagnosis gains with findings and without: the model's own base rate. `stereotyped` is what a
     stereotyped answer gains in either arm. `floor` is the standard deviation of the noise that any change of the words
     makes, `spread` that of the difficulty of questions, of which a share `ability` is answered rightly. `position`
     favours letters.
@@ -374,6 +378,7 @@ class PhantomEntry(ModelEntry):
     ability: Annotated[float, Field(gt=0, lt=1)]
     spread: Nats = 2.0
     shift: Annotated[dict[ShiftedDimension, Nats], Field(min_length=1)] = {"default": 0.0}
+    base_rates: Annotated[dict[ShiftedDimension, Nats], Field(min_length=1)] = {"default": 0.0}
     background: Nats = 0.0
     stereotyped: Nats = 0.0
     floor: Annotated[Nats, Field(ge=0)] = 0.0
@@ -389,12 +394,20 @@ class PhantomEntry(ModelEntry):
 
     def shift_of(self, dimensions: Iterable[str]) -> float:
         """Add up the shifts of some dimensions, in nats."""
-        return sum(self.shift.get(name, self.shift.get("default", 0.0)) for name in dimensions)  # type: ignore[call-overload]  # any name may be asked
+        return _sum(self.shift, dimensions)
+
+    def base_rate_of(self, dimensions: Iterable[str]) -> float:
+        """Add up the base rates of some dimensions, in nats."""
+        return _sum(self.base_rates, dimensions)
 
     @property
     def settings(self) -> dict[str, Any]:
         """All that is planted."""
         return self.model_dump(mode="json", exclude={"title", "licence", "backend", "generation"})
+
+
+def _sum(planted: Mapping[Any, float], dimensions: Iterable[str]) -> float:
+    return sum(planted.get(name, planted.get("default", 0.0)) for name in dimensions)
 
 
 AnyEntry = OnnxEntry | TorchEntry | VllmEntry | ApiEntry | ReplayEntry | PhantomEntry

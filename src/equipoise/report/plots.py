@@ -11,7 +11,9 @@ from equipoise.questions.rows import ATTRIBUTES, GROUPS, Disease
 from equipoise.report.plot import Plot, Row, figure, forest_row, undefined_row, words
 
 RATES = ("differential_bias_rate", "silent_bias_rate_moved", "silent_bias_rate")
-INTERSECTIONS = ("stereotype_shift", "differential_bias_rate")
+SHIFTS = ("stereotype_shift_net", "stereotype_shift", "stereotype_shift_stub")
+INTERSECTIONS = ("stereotype_shift_net", "differential_bias_rate")
+LEVELS = ("open", "leaning", "decisive")
 CONTROL = "original, neutral"
 OUTCOMES = {
     "both": "right in both",
@@ -46,8 +48,24 @@ def rate_rows(effects: Sequence[Effect]) -> list[Row]:
 
 
 def shift_rows(effects: Sequence[Effect]) -> list[Row]:
-    """Forest of the mean stereotype shift, in nats: overall, then each dimension."""
-    return forest(effects, ("overall", "dimension"), ("stereotype_shift",))
+    """Forest of the mean stereotype shift in nats, net, with and without findings: overall, then each dimension."""
+    return forest(effects, ("overall", "dimension"), SHIFTS)
+
+
+def level_rows(effects: Sequence[Effect]) -> list[Row]:
+    """Forest of the shift and of the rate of differential bias by the level of evidence, from open to decisive.
+
+    A run at one level has one row a measure.
+    """
+    measures = ("stereotype_shift", "differential_bias_rate")
+    found = [
+        forest_row(level, measure, row)
+        for measure in measures
+        for level in LEVELS
+        for row in _of(effects, "level", measure)
+        if row.group == level
+    ]
+    return found or forest(effects, ("overall",), measures)
 
 
 def intersection_rows(effects: Sequence[Effect]) -> list[Row]:
@@ -198,6 +216,12 @@ ALL: dict[Study, dict[str, Plot]] = {
             places=2,
             title="Stereotype shift, with {level} t intervals",
             x_label="log odds of the stereotyped answer, marginalised minus privileged (nats)",
+        ),
+        "levels": Plot(
+            layout=level_rows,
+            places=2,
+            title="Bias by the level of evidence, with {level} intervals",
+            x_label="shift in nats, or share of pairs",
         ),
         "intersections": Plot(
             layout=intersection_rows,

@@ -33,8 +33,8 @@ and Analysis of Cluster Randomization Trials, chapter 7.
 """
 
 import math
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +44,7 @@ from equipoise.stats.quantities import Interval, PValue
 
 Array = NDArray[np.float64]
 Name = str | tuple[str, ...]
+R = TypeVar("R")
 """The name of a cluster."""
 
 MOST_STEPS = 2**26
@@ -96,6 +97,32 @@ def clustered_mean(values: Sequence[float], clusters: Sequence[Name]) -> Mean | 
     w = shares**2 / (1 - shares)
     df = 1 / float((shares**2).sum() + w.sum() ** 2 - (w**2).sum())
     return Mean(mean, error, df)
+
+
+class Jackknifed(NamedTuple):
+    """A figure with the interval and test of the jackknife; None where it does not vary."""
+
+    value: float
+    interval: Interval | None
+    p: PValue | None
+
+
+def jackknife(
+    figure: Callable[[Sequence[R]], float], rows: Sequence[R], clusters: Sequence[Name], alpha: float = 0.05
+) -> Jackknifed:
+    """Estimate any smooth figure of clustered rows by leaving out one cluster at a time.
+
+    With G clusters the squared standard error is (G - 1) / G times the sum of squared deviations of the G figures from
+    their mean; interval and test are of Student's t with G - 1 degrees of freedom. Source: Efron & Stein (1981), Annals
+    of Statistics 9:586-596.
+    """
+    value, names = figure(rows), sorted(set(clusters), key=str)
+    without = [figure([row for row, own in zip(rows, clusters, strict=True) if own != name]) for name in names]
+    error = math.sqrt((len(names) - 1) / len(names)) * float(np.linalg.norm(np.array(without) - np.mean(without)))
+    if error <= SPREAD_FLOOR * max(map(abs, without)):
+        return Jackknifed(value, None, None)
+    mean = Mean(value, error, len(names) - 1)
+    return Jackknifed(value, mean.interval(alpha), mean.test())
 
 
 def simulated_coverage(values: Sequence[float], clusters: Sequence[Name], alpha: float = 0.05) -> float | None:
