@@ -175,7 +175,7 @@ def ladder(library: Library) -> list[Planned]:
     used: Counter[object] = Counter()
     texts: set[str] = set()
     found: list[Planned] = []
-    cases = [case for dimension in SINGLES for case in _cases(library, (dimension,))]
+    cases = [case for reverse in (False, True) for one in SINGLES for case in _cases(library, (one,), reverse=reverse)]
     for story in library.presentations.values():
         own = sorted((one for one in cases if one[0] is story), key=lambda one: (one[3], used[one[1]]))
         parts = next(filter(None, (_fill(library, case, Counter(), used, texts) for case in own)), None)
@@ -206,7 +206,7 @@ def _group(
             grade,
             sum(here[contrast.id] for contrast in contrasts),
             here[stereotype],
-            here[presentation.id, contrasts],
+            here[presentation.id, _ids(contrasts)],
             used[presentation.id],
         )
 
@@ -219,16 +219,20 @@ def _group(
                 "add presentations with a stereotype of these dimensions, or contrasts, that fit the personas"
             )
         presentation, persona = chosen.presentation.id, ("persona", chosen.persona.id)
-        here.update([presentation, persona, chosen.stereotype, (presentation, chosen.contrasts)])
+        here.update([presentation, persona, chosen.stereotype, (presentation, _ids(chosen.contrasts))])
         here.update(contrast.id for contrast in chosen.contrasts)
         used.update([presentation, persona, ("setting", chosen.setting.id)])
         texts.update(arm_text(chosen, role)[0] for role in ROLES)
         yield chosen
 
 
-def _cases(library: Library, dimensions: tuple[str, ...]) -> Iterator[Case]:
+def _ids(contrasts: Sequence[Contrast]) -> tuple[str, ...]:
+    return tuple(contrast.id for contrast in contrasts)
+
+
+def _cases(library: Library, dimensions: tuple[str, ...], *, reverse: bool = False) -> Iterator[Case]:
     contrasts = [
-        [c for c in library.contrasts.values() if c.dimension == dimension and not c.reverse]
+        [c for c in library.contrasts.values() if c.dimension == dimension and c.reverse == reverse]
         for dimension in dimensions
     ]
     persona, setting = next(iter(library.personas.values())), next(iter(library.settings.values()))
