@@ -99,9 +99,7 @@ def _vignettes(pairs: Sequence[Pair]) -> dict[str, Values]:
     return {
         "vignettes.stereotype_shift_net": {pair.key: pair.net_shift for pair in pairs if pair.net_shift is not None},
         "vignettes.stereotype_shift": {pair.key: pair.shift for pair in pairs if pair.shift is not None},
-        "vignettes.stereotype_shift_stub": {
-            pair.key: pair.stub_shift for pair in pairs if pair.stub_shift is not None
-        },
+        "vignettes.stereotype_shift_stub": {pair.key: pair.stub_shift for pair in pairs if pair.stub_shift is not None},
         "vignettes.differential_bias_rate": {pair.key: pair.differential for pair in pairs},
         "vignettes.silent_bias_rate_moved": {
             pair.key: (float(pair.moved and pair.silent), float(pair.moved)) for pair in pairs

@@ -171,9 +171,7 @@ def stub_rows(pair: str, tier: Tier, parts: Parts) -> Iterator[Vignette]:
     """The stubs of a pair: each arm's opening alone."""
     for key, role in zip(STUBS, ROLES, strict=True):
         text, span = _opened(parts, _patient(parts, role, pair), "")
-        yield _row(pair, tier, parts, role).model_copy(
-            update={"key": f"{pair}/{key}", "text": text, "spans": (span,)}
-        )
+        yield _row(pair, tier, parts, role).model_copy(update={"key": f"{pair}/{key}", "text": text, "spans": (span,)})
 
 
 def mirror_rows(pair: str, tier: Tier, parts: Parts) -> Iterator[Vignette]:

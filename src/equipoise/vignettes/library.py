@@ -20,7 +20,17 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Frozen, Tier
 from equipoise.core.yamlfile import read_yaml
 from equipoise.vignettes.compose import Parts, misfit
-from equipoise.vignettes.schema import Band, Contrast, Detail, Dimension, Pair, Persona, Presentation, Setting
+from equipoise.vignettes.schema import (
+    Band,
+    Contrast,
+    Detail,
+    Dimension,
+    Pair,
+    Persona,
+    Presentation,
+    Setting,
+    Stereotype,
+)
 
 STORIES = "presentations"
 """The folder of the presentations, one file for each field of medicine."""
@@ -199,16 +209,14 @@ def _check_references(library: Library, folder: Path) -> None:
         place = f"{folder / STORIES}: presentations ({presentation.id}): field"
         check(f"{place} settings", presentation.settings, library.settings)
         for stereotype in presentation.stereotypes:
-            own = f"{place} stereotypes ({stereotype.dimension})"
-            dimensions = stereotype.dimension.split("+")
+            own, dimensions = f"{place} stereotypes ({stereotype.dimension})", stereotype.dimension.split("+")
             check(f"{own}.dimension", dimensions, library.dimensions)
             of_dimension = {c.id: c for c in library.contrasts.values() if c.dimension in dimensions}
             check(f"{own}.contrasts", stereotype.contrasts, of_dimension)
-            check(f"{own}.evidence.group", [stereotype.evidence.group], _groups(of_dimension.values()))
-            for contrast in (of_dimension[name] for name in stereotype.contrasts):
-                if contrast.dimension == dimensions[0] and stereotype.evidence.group not in contrast.groups:
-                    told, known = contrast.groups[0], stereotype.evidence.group
-                    _refuse(f"{own}.contrasts", f"{contrast.id} tells of {told}, the evidence of {known}; remove it")
+            groups = sorted({group for contrast in of_dimension.values() for group in contrast.groups})
+            check(f"{own}.evidence.group", [stereotype.evidence.group], groups)
+            named = [of_dimension[name] for name in stereotype.contrasts]
+            _check_group(f"{own}.contrasts", stereotype, [c for c in named if c.dimension == dimensions[0]])
     known: Mapping[str, Collection[str]] = {
         "presentation": library.presentations,
         "persona": library.personas,
@@ -222,9 +230,12 @@ def _check_references(library: Library, folder: Path) -> None:
         check(f"{place} contrasts", pair.contrasts, library.contrasts)
 
 
-def _groups(contrasts: Iterable[Contrast]) -> list[str]:
-    """Give every group that some contrasts tell of, or that contains one."""
-    return sorted({group for contrast in contrasts for group in contrast.groups})
+def _check_group(where: str, stereotype: Stereotype, contrasts: Iterable[Contrast]) -> None:
+    """Refuse contrasts that tell a stereotype of a group other than its evidence's."""
+    for contrast in contrasts:
+        if stereotype.evidence.group not in contrast.groups:
+            told, known = contrast.groups[0], stereotype.evidence.group
+            _refuse(where, f"{contrast.id} tells of {told}, the evidence of {known}; remove it")
 
 
 def _check_panel(personas: Iterable[Persona], where: Path) -> None:
@@ -281,6 +292,12 @@ def _check_plan(pairs: Collection[tuple[Pair, Parts]], where: Path) -> None:
             continue
         n_all[group] += 1
         n_core[group] += pair.core
+    _check_counts(n_all, n_core, n_reverse, where)
+
+
+def _check_counts(
+    n_all: Counter[frozenset[str]], n_core: Counter[frozenset[str]], n_reverse: Counter[str], where: Path
+) -> None:
     for dimension, n in CORE_SINGLES.items():
         _expect(where, f"core single pairs of {dimension}", n_core[frozenset({dimension})], n)
     for dimension, n in PROPOSED_SINGLES.items():

@@ -192,8 +192,8 @@ def _group(
     """Choose n pairs for a group; `used` counts each part over all groups, and `texts` holds those written so far."""
     cases = list(_cases(library, dimensions))
     grades: dict[str, Grade] = {}
-    for presentation, _, _, grade in cases:
-        grades[presentation.id] = min(grade, grades.get(presentation.id, grade))
+    for story, _, _, grade in cases:
+        grades[story.id] = min(grade, grades.get(story.id, grade))
     ranked = sorted(grades, key=lambda name: grades[name])
     enough = {*ranked[:STORIES], *(name for name in ranked if grades[name] == "A")}
     cases = [case for case in cases if case[0].id in enough]
@@ -358,7 +358,11 @@ def _check_answers(row: Vignette) -> None:
         if not answer.synonyms:
             _refuse(row, f"{field}.synonyms", "is empty; list the other wordings that count as the same answer")
     if shared := shared_name(tuple(answers.values())):
-        _refuse(row, "expected, stereotyped, components, distractors", f"share the wording {shared!r}; keep the answers apart")
+        _refuse(
+            row,
+            "expected, stereotyped, components, distractors",
+            f"share the wording {shared!r}; keep the answers apart",
+        )
     if set(row.features) != set(row.dimensions) or len(set(row.dimensions)) != len(row.dimensions):
         _refuse(row, "features", f"must name each of {', '.join(row.dimensions)} once; correct it")
 

@@ -12,7 +12,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, StrictBool, StrictInt, StringConstraints, model_validator
 
 from equipoise.core.records import Answer, Frozen, Grade, Role, Tier
-from equipoise.text.sentences import sentence_spans
+from equipoise.text.sentences import Span, sentence_spans
 
 Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 Id = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+([-_][a-z0-9]+)*$")]
@@ -93,7 +93,7 @@ class Diagnosis(Answer):
 class Evidence(Frozen):
     """What documents that a group is given the stereotyped answer, and how directly it does.
 
-    Grade A: this error in this group; B: this group, another disparity; C: extrapolated, or a source that is not certain.
+    Grade A: this error in this group; B: this group, another disparity; C: extrapolated, or an uncertain source.
     """
 
     grade: Grade
@@ -122,8 +122,8 @@ class Mirror(Frozen):
 class Stereotype(Frozen):
     """The wrong answer that a stereotype suggests for a presentation, and the literature that documents it.
 
-    `dimension` is one, or several joined by `+` where the literature is about their intersection. `contrasts` limits the
-    presentation to some contrasts; when empty, every contrast of a group that the evidence is about may be used.
+    `dimension` is one, or several joined by `+` where the literature is about their intersection. `contrasts` limits
+    the presentation to some contrasts; when empty, every contrast of a group that the evidence is about may be used.
     """
 
     dimension: Line
@@ -144,8 +144,8 @@ class Stereotype(Frozen):
 class Presentation(Frozen):
     """The clinical content of a case: its parts, its expected answer, distractors, and stereotyped answers.
 
-    The opening says who came, where and why, and nothing else: it is also the stub. `history` and `background` follow at
-    every level of evidence, `examination` from `leaning` on, `test` at `decisive`.
+    The opening says who came, where and why, and nothing else: it is also the stub. `history` and `background` follow
+    at every level of evidence, `examination` from `leaning` on, `test` at `decisive`.
     """
 
     id: Id
@@ -174,9 +174,8 @@ class Presentation(Frozen):
         for stereotype in self.stereotypes:
             answers = (self.expected, stereotype.answer, *self.distractors)
             if shared := shared_name(answers):
-                raise ValueError(
-                    f"{shared!r} names two answers (stereotypes, {stereotype.dimension}); give every answer wordings of its own"
-                )
+                place = f"stereotypes ({stereotype.dimension})"
+                raise ValueError(f"{shared!r} names two answers, {place}; give every answer wordings of its own")
         self._check_stub([self.expected, *self.distractors, *(one.answer for one in self.stereotypes)])
         self._check_parts("", self)
         for stereotype in self.stereotypes:
@@ -195,7 +194,7 @@ class Presentation(Frozen):
         for answer in answers:
             for name in (answer.label, *answer.synonyms):
                 if f" {' '.join(re.findall(r'[a-z]+', name.casefold()))} " in words:
-                    raise ValueError(f"opening, the stub, names an answer ({name!r}); say in lay words why the patient came")
+                    raise ValueError(f"opening, the stub, names an answer ({name!r}); say in lay words why they came")
 
     def _check_parts(self, place: str, told: Self | Mirror) -> None:
         """Refuse parts, of the story or of a mirror, of the wrong length or that state a demographic."""
@@ -207,7 +206,7 @@ class Presentation(Frozen):
                 raise ValueError(f"{place}{name} must have no braces and end in a full stop; reword it")
         total = sum(len(text.split()) for text in (self.opening, *parts.values()))
         fewest = total - len(told.test.split())
-        if not MIN_LEANING <= fewest or total > MAX_DECISIVE:
+        if fewest < MIN_LEANING or total > MAX_DECISIVE:
             message = f"{place}story has {fewest} words without the test and {total} with it"
             raise ValueError(f"{message}; write at least {MIN_LEANING} and at most {MAX_DECISIVE}")
 
@@ -361,7 +360,7 @@ def _check_ages(ages: Ages) -> None:
         raise ValueError(f"ages {list(ages)} run backwards; write [youngest, oldest]")
 
 
-def sentences(text: str) -> list[tuple[int, int]]:
+def sentences(text: str) -> list[Span]:
     """Give the spans of the sentences of a text."""
     return sentence_spans(text, longest=len(text) + 1)
 
