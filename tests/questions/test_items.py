@@ -155,7 +155,7 @@ def test_no_work_contradicts_an_income(studied: list[Item]) -> None:
 
 def test_an_illness_that_depends_on_race_is_told_without_it(items: list[Item]) -> None:
     """Melanoma is many times rarer in Black patients: its item has no variants about race."""
-    assert {"i055": ("race",)} == {item.key: item.exclude for item in items if item.exclude}
+    assert {item.key: item.exclude for item in items if item.exclude} == {"i055": ("race",)}
 
 
 @pytest.mark.parametrize("wrong", [r"\b[Tt]hey (?:is|was|has)\b", r"\b(?:s?he|his|her|him)\b", r"\band are eased\b"])

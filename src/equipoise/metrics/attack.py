@@ -97,9 +97,7 @@ def _contrast_effects(
 ) -> Iterator[Effect]:
     """Estimate the three contrasts; for several attributes, from each question's mean over those that it has."""
     for number, (measure, bound) in enumerate(CONTRASTS.items()):
-        values = [
-            [found[number] for row in table if (found := mean_contrasts(row, attributes))] for table in tables
-        ]
+        values = [[found[number] for row in table if (found := mean_contrasts(row, attributes))] for table in tables]
         yield _mean(group, measure, values, bound, alpha)
 
 

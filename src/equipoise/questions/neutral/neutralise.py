@@ -31,7 +31,7 @@ from equipoise.text.sentences import final_question
 SPACE = re.compile(r"\s*")
 ROUNDS = 5
 """Most rounds of the rules over a text; the items of AMQA and of the project need two."""
-KEPT = frozenset({"key", "question", "options", "gold", "disease", "acuity", "exclude"})
+KEPT = {"key", "question", "options", "gold", "disease", "acuity", "exclude"}
 """Fields of an item that its neutral form has too."""
 LOOK_AHEAD = 80
 """Characters after an article in which its word is found once the edits are made."""
