@@ -31,6 +31,8 @@ from equipoise.text.sentences import final_question
 SPACE = re.compile(r"\s*")
 ROUNDS = 5
 """Most rounds of the rules over a text; the items of AMQA and of the project need two."""
+KEPT = {"key", "question", "options", "gold", "disease", "acuity", "exclude"}
+"""Fields of an item that its neutral form has too."""
 LOOK_AHEAD = 80
 """Characters after an article in which its word is found once the edits are made."""
 
@@ -54,7 +56,7 @@ def neutralise_items(
     for number, item in enumerate(items, start=1):
         neutral = neutralise(item.question, lexicon)
         row = Neutralised(
-            **item.model_dump(include={"key", "question", "options", "gold", "disease"}),
+            **item.model_dump(include=KEPT),
             neutral=neutral.text,
             excluded=select(item.question, item.options, lexicon),
             changes=neutral.changes,
