@@ -38,9 +38,15 @@ LOOK_AHEAD = 80
 
 
 class Neutralize(Frozen):
-    """The section `neutralize` of params.yaml: how many items are taken, from the first; 0 takes all."""
+    """The section `neutralize` of params.yaml: how many items are taken, spread over the file; 0 takes all."""
 
     limit: Limit = 0
+
+
+def spread(items: Sequence[Item], limit: int) -> list[Item]:
+    """Take at most `limit` items (0: all), at equal distances, so that every part of the file has its share."""
+    most = min(limit or len(items), len(items))
+    return [items[place * len(items) // most] for place in range(most)]
 
 
 def neutralise_items(
