@@ -9,6 +9,7 @@ import yaml
 from equipoise.core.errors import EquipoiseError
 from equipoise.judge.lexicon import FOLDER, Kind, Lexicon, load_lexicon
 from equipoise.judge.reading import Feature
+from equipoise.judge.wordings import Finder
 from equipoise.vignettes.library import load_library
 from equipoise.vignettes.profiles import build
 
@@ -111,6 +112,15 @@ def test_each_shipped_vignette_names_its_features() -> None:
 
     assert len(rows) == 82
     assert unnamed <= set(OFF_TOPIC.values())
+
+
+def test_no_personas_circumstances_name_a_feature() -> None:
+    """The sentence that a persona lends to both arms is short and names no dimension, nor any feature of one."""
+    sentences = [persona.background for persona in LIBRARY.personas.values()]
+    anything = Finder([wording for kind in KINDS.values() for wording in kind.wordings()])
+
+    assert [sentence for sentence in sentences if anything.finds(sentence)] == []
+    assert [sentence for sentence in sentences if not 7 <= len(sentence.split()) <= 12] == []
 
 
 @pytest.mark.parametrize(
