@@ -202,7 +202,7 @@ def test_settings_that_compose_nothing_are_refused(changes: dict[str, Any], mess
 
 
 def test_the_shipped_banks_compose() -> None:
-    """With the shipped settings, no brace is left, each bank's dimension is asked about, and no bank is told in both."""
+    """With the shipped settings, no brace is left, each bank's dimension is asked about, and none is told in both."""
     shipped = section(ROOT / "judge/params.yaml", "corpus", CorpusSettings)
     banks, around = load_banks(ROOT / "judge/corpus")
     subjects = load_lexicon(ROOT / FOLDER).subjects
