@@ -22,6 +22,7 @@ LISTED = [
 ]
 LIBRARY = load_library(ROOT / "data/raw")
 OFF_TOPIC = {
+    "substance-heroin": "no substance use",
     "substance-methadone": "no substance use",
     "substance-cocaine": "no drug use",
     "disability-learning": "no disability",
@@ -32,7 +33,7 @@ OFF_TOPIC = {
     "mental-bipolar": "no mental illness",
     "mental-depression": "no mental illness",
 }
-"""Contrasts whose privileged arm is about another matter on purpose (hay fever, badminton, a dentist, glasses)."""
+"""Contrasts whose privileged arm is about another matter on purpose (antihistamines, badminton, a dentist, glasses)."""
 RACE: dict[str, Any] = {
     "dimension": "race",
     "subject": "race",
@@ -172,7 +173,6 @@ def test_no_personas_circumstances_name_a_feature() -> None:
         ("not pregnant", "A non-pregnant woman.", True),
         ("recently gave birth", "Postpartum thyroiditis.", False),
         ("recently gave birth", "She is six weeks postpartum.", True),
-        ("past smoking", "She gave up smoking.", True),
         ("past heroin use", "She gave up smoking.", False),
         ("debt", "He is debt-free.", False),
         ("no debt", "He is debt-free.", True),
