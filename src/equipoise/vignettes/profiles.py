@@ -195,8 +195,9 @@ def _group(
     """Choose n pairs for a group; `used` counts each part over all groups, and `texts` holds those written so far."""
     cases = list(_cases(library, dimensions))
     grades: dict[str, Grade] = {}
-    for story, _, _, grade in cases:
-        grades[story.id] = min(grade, grades.get(story.id, grade))
+    for case in sorted(cases, key=lambda one: one[3]):
+        if case[0].id not in grades and _fill(library, case, Counter(), Counter(), set()):
+            grades[case[0].id] = case[3]
     ranked = sorted(grades, key=lambda name: grades[name])
     enough = {*ranked[:STORIES], *(name for name in ranked if grades[name] == "A")}
     cases = [case for case in cases if case[0].id in enough]
