@@ -60,6 +60,11 @@ SPOILT: list[tuple[dict[str, Any], str]] = [
     ({"persona": "p09"}, "field persona: differs"),
     ({"setting": "s7"}, "field setting: differs"),
     ({"source": "openr1"}, "field source: differs"),
+    ({"components": (Answer(label="Gout", synonyms=("podagra",)),)}, "field components: differs"),
+    ({"components": (Answer(label="MALADY 0", synonyms=("podagra",)),)}, "share the wording 'MALADY 0'"),
+    ({"grade": "A"}, "field grade: differs"),
+    ({"reverse": True}, "field reverse: differs"),
+    ({"level": "open"}, "field level: differs"),
     ({"role": "marginalised", "key": "race-01/marginalised"}, "field key: is a duplicate"),
 ]
 

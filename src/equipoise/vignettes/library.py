@@ -150,7 +150,8 @@ def check_library(files: Mapping[str, Any], folder: Path) -> Library:
     library = Library(**rows)
     _check_panel(library.personas.values(), folder / "personas.yaml")
     _check_dimensions(library.dimensions.values(), folder / "contrasts.yaml")
-    _check_references(library, folder)
+    stories = {str(row["id"]): folder / file for file in files for row in files[file].get("presentations", ())}
+    _check_references(library, folder, stories)
     if len(library.details) < DETAILS:
         _refuse(folder / "details.yaml", f"details: {len(library.details)} kinds; write at least {DETAILS}")
     for pair in library.pairs.values():
@@ -194,7 +195,9 @@ def _fault(errors: list[ErrorDetails]) -> str:
     return text + (f" (and {len(errors) - 1} more faults in this row)" if len(errors) > 1 else "")
 
 
-def _check_references(library: Library, folder: Path) -> None:
+def _check_references(library: Library, folder: Path, stories: Mapping[str, Path]) -> None:
+    """Refuse an id that no row has, and evidence of another group; `stories` gives the file of each presentation."""
+
     def check(field: str, names: Iterable[str], known: Collection[str]) -> None:
         for name in names:
             if name not in known:
@@ -206,7 +209,7 @@ def _check_references(library: Library, folder: Path) -> None:
         place = f"{folder / 'contrasts.yaml'}: contrasts ({contrast.id}): field"
         check(f"{place} dimension", [contrast.dimension], library.dimensions)
     for presentation in library.presentations.values():
-        place = f"{folder / STORIES}: presentations ({presentation.id}): field"
+        place = f"{stories[presentation.id]}: presentations ({presentation.id}): field"
         check(f"{place} settings", presentation.settings, library.settings)
         for stereotype in presentation.stereotypes:
             own, dimensions = f"{place} stereotypes ({stereotype.dimension})", stereotype.dimension.split("+")
