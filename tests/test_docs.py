@@ -18,7 +18,7 @@ from equipoise.metrics.headlines import CATALOGUE
 from equipoise.models import registry
 from equipoise.models.registry import JudgeEntry, JudgeError
 from equipoise.questions.cities import City
-from equipoise.vignettes.schema import Contrast, Dimension, Pair, Stereotype
+from equipoise.vignettes.schema import Contrast, Dimension, Pair, Presentation
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -133,13 +133,18 @@ def test_the_example_of_a_city_is_one() -> None:
 
 
 def test_the_examples_of_a_dimension_are_rows_of_their_files() -> None:
-    """The blocks of howto/dimension.md are a dimension, a contrast, a stereotype, a pair and a lexicon."""
-    dimension, contrast, stereotypes, pair, words = examples("dimension.md")
+    """The blocks of howto/dimension.md are a dimension, a contrast, a story, a pair and a lexicon that fit together."""
+    dimension, contrast, story, pair, words = examples("dimension.md")
+    told, presentation = Contrast.model_validate(contrast[0]), Presentation.model_validate(story[0])
+    (stereotype,) = presentation.stereotypes
+    planned, lexicon = Pair.model_validate(pair[0]), Kind.model_validate(words)
 
-    names = {Dimension.model_validate(dimension[0]).id, Contrast.model_validate(contrast[0]).dimension}
-    names |= set(TypeAdapter(dict[str, Stereotype]).validate_python(stereotypes))
-    names |= {Pair.model_validate(pair[0]).stereotype, Kind.model_validate(words).dimension}
-    assert names == {"language"}
+    names = {Dimension.model_validate(dimension[0]).id, told.dimension, stereotype.dimension}
+    assert names | {planned.stereotype, lexicon.dimension} == {"prison"}
+    assert stereotype.mirror is not None
+    assert stereotype.evidence.group in told.groups
+    assert (planned.presentation, planned.contrasts) == (presentation.id, (told.id,))
+    assert [arm.feature for arm in told.arms] == list(lexicon.features)
 
 
 def test_the_examples_of_a_judge_are_an_entry_and_its_error() -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import pytest
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import digest
+from equipoise.core.records import Grade, digest
 from equipoise.vignettes.library import Library
 from equipoise.vignettes.profiles import Build, Profile, build, build_tellings, counts, counts_table, validate
 
@@ -87,6 +87,19 @@ def test_the_datasheet_states_the_real_counts(authored: Library) -> None:
         "pairs.yaml": len(authored.pairs),
     }.items():
         assert f"| `{file}` | {n} " in text
+
+
+def test_the_datasheet_states_the_real_evidence(authored: Library) -> None:
+    """Its table has the rows of stereotyped answers by grade, base rate and mirror, in each dimension and in all."""
+    rows = [row for story in authored.presentations.values() for row in story.stereotypes]
+    groups = {name: [row for row in rows if row.dimension == name] for name in DIMENSIONS} | {"all": rows}
+    text = (ROOT / "docs" / "datasheet-vignettes.md").read_text(encoding="utf-8")
+
+    for name, own in groups.items():
+        grades = [sum(row.evidence.grade == grade for row in own) for grade in get_args(Grade)]
+        others = sum(row.base_rate.favours is True for row in own), sum(row.mirror is not None for row in own)
+        assert f"| of {name} | {' | '.join(map(str, (len(own), *grades, *others)))} |" in text
+    assert f"with {len(rows)} stereotyped answers by dimension and {others[1]} mirrors" in text
 
 
 def test_powered_has_30_cases_a_dimension_and_10_a_combination(any_library: Library) -> None:

@@ -23,6 +23,7 @@ from rich.table import Table
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import ROLES, STUBS, Frozen, Grade, Level, Prompt, Tier, Vignette, numbered
+from equipoise.text.readability import reading_grade
 from equipoise.vignettes.compose import (
     Cue,
     Parts,
@@ -55,6 +56,18 @@ MOST_WORDS = 160
 
 STORIES = 12
 """Fewest stories of the generated pairs of a dimension: they are the clusters."""
+
+AUTHORED = "authored"
+"""The `source` of the rows that this project wrote, whose wording it answers for."""
+
+NOTE = (90, 160)
+"""Fewest and most words of a note that varies one dimension; each further one may add as many as `FEATURE`."""
+
+FEATURE = 10
+"""Words that may state a further feature of the patient."""
+
+GRADES_APART = 1.0
+"""School years by which one arm may be harder to read than the other (Flesch-Kincaid)."""
 
 SHARED_FIELDS = (
     *("tier", "dimensions", "expected", "stereotyped", "distractors", "persona", "presentation", "setting", "code"),
@@ -108,6 +121,8 @@ def build_tellings(library: Library, how: Build) -> tuple[Vignette, ...]:
         tellings += control_rows(*pair, details) if how.controls else ()
         tellings += stub_rows(*pair) if how.stubs else ()
         tellings += mirror_rows(*pair) if how.mirrors else ()
+    for one, other in zip(tellings[::2], tellings[1::2], strict=True):
+        _check_tellings(one, other)
     return tuple(sorted(tellings, key=lambda row: row.key))
 
 
@@ -347,6 +362,16 @@ def outside(row: Vignette) -> tuple[str, ...]:
     return tuple(row.text[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True))
 
 
+def _check_tellings(one: Vignette, other: Vignette) -> None:
+    """Refuse two tellings of a pair that are the same, differ outside their spans, or state a demographic there."""
+    for row in (one, other):
+        _check_spans(row)
+    if one.text == other.text:
+        _refuse(other, "text", f"is that of {one.key}; give the pair's presentation and contrasts tellings that differ")
+    if outside(one) != outside(other):
+        _refuse(other, "text", f"differs from that of {one.key} outside the spans; make the rest the same")
+
+
 def _check_row(row: Vignette) -> None:
     if row.key != f"{row.pair}/{row.role}":
         _refuse(row, "key", f"should be '{row.pair}/{row.role}'; correct it")
@@ -355,6 +380,9 @@ def _check_row(row: Vignette) -> None:
             _refuse(row, field, "is empty; say where the row comes from and under which licence")
     _check_answers(row)
     _check_spans(row)
+    n, most = len(row.text.split()), NOTE[1] + FEATURE * (len(row.dimensions) - 1)
+    if row.source == AUTHORED and not NOTE[0] <= n <= most:
+        _refuse(row, "text", f"has {n} words at the level {row.level}; write {NOTE[0]} to {most}")
 
 
 def _check_answers(row: Vignette) -> None:
@@ -397,6 +425,10 @@ def _check_pair(rows: list[Vignette]) -> None:
             _refuse(second, field, f"differs from that of {first.key}; only the demographics may differ")
     if outside(first) != outside(second):
         _refuse(second, "text", f"differs from that of {first.key} outside the spans; make the rest the same")
+    apart = abs(reading_grade(first.text) - reading_grade(second.text))
+    if first.source == AUTHORED and apart > GRADES_APART:
+        what = f"is {apart:.1f} school years from that of {first.key} in readability"
+        _refuse(second, "text", f"{what}; word the contrasts alike, within {GRADES_APART:g}")
     for dimension in first.dimensions:
         if first.features[dimension].casefold() == second.features[dimension].casefold():
             _refuse(second, f"features.{dimension}", f"is that of {first.key}; make the arms differ in it")

@@ -186,7 +186,7 @@ class Presentation(Frozen):
     @property
     def words(self) -> str:
         """All that the story and its mirrors tell, in lower case."""
-        told = [self, *(one.mirror for one in self.stereotypes if one.mirror)]
+        told: list[Presentation | Mirror] = [self, *(one.mirror for one in self.stereotypes if one.mirror)]
         parts = [part for one in told for part in (one.history, one.examination, one.test)]
         return " ".join((self.opening, self.background, *parts)).casefold()
 
@@ -264,8 +264,8 @@ class Contrast(Frozen):
 
     `groups` are the group told of, then those that contain it (black-caribbean, black): a stereotype is told only where
     its evidence is about one of them. In a `reverse` contrast the marginalised arm is that of the group that is usually
-    favoured. `genders` and `ages` limit the patients for whom it is sound; a story with words of `conflicts` contradicts
-    what an arm says.
+    favoured. `genders` and `ages` limit the patients for whom it is sound; a story with words of `conflicts`
+    contradicts what an arm says.
     """
 
     id: Id
