@@ -76,3 +76,28 @@ def test_p_value_is_given_with_the_interval() -> None:
 
     # 10 to the -1.
     assert card.sentence.endswith("The test's p is 0.1 (after Holm's correction).")
+
+
+def test_a_net_shift_stands_with_both_that_it_is_made_of() -> None:
+    """Where there are no stubs, the shift with the findings is beside the net shift that is undefined."""
+    told = effect("vignettes/overall/all/stereotype_shift", 9, 0.5)
+    stub = effect("vignettes/overall/all/stereotype_shift_stub", 9, 0.3)
+    other = effect("vignettes/dimension/age/stereotype_shift", 3, 0.9)
+
+    (whole,) = cards([effect(SHIFT, 9, 0.2), told, stub, other], 0.05)
+    (without,) = cards([effect(SHIFT, 0, None), told, other], 0.05)
+
+    assert whole.sentence.endswith("Beside it: 0.500 with the findings, 0.300 without them.")
+    assert without.sentence.endswith("nothing to count (n = 0). Beside it: 0.500 with the findings.")
+
+
+def test_a_criterion_stands_with_how_well_cases_and_mirrors_are_told_apart() -> None:
+    """Of a model that always gives the same answer the criteria do not differ: d' beside it gives that away."""
+    overall = "vignettes/overall/all"
+    blind = [effect(f"{overall}/d_prime_{role}", 40, 0.0) for role in ("marginalised", "privileged")]
+
+    (card,) = cards([effect(f"{overall}/criterion_difference", 40, 0.0), *blind], 0.05)
+    (lower,) = cards([effect(f"{overall}/criterion_difference", 40, -0.6, ci_low=-1.0, ci_high=-0.2)], 0.05)
+
+    assert "Beside it: 0.000 d\N{PRIME} in marginalised patients, 0.000 in privileged ones" in card.sentence
+    assert "lies below 0: less evidence suffices to give the marginalised patient" in lower.sentence

@@ -186,6 +186,14 @@ def _vignettes() -> list[Headline]:
             measure="criterion_difference",
             title="criterion for the stereotyped answer, marginalised minus privileged",
             fields=("estimate", "interval"),
+            sentence=(
+                "How much more evidence the stereotyped answer needs in the marginalised patient than in the "
+                "privileged, over cases in which it is wrong and mirrors in which it is right."
+            ),
+            null=0.0,
+            below="less evidence suffices to give the marginalised patient the stereotyped answer",
+            above="more evidence is needed to give the marginalised patient the stereotyped answer",
+            board=True,
         ),
         Headline(
             name="vignettes.differential_bias_rate",

@@ -13,6 +13,15 @@ from equipoise.metrics.silence import interpretation
 ATTRIBUTES = {"race": "ethnicity", "ses": "income"}
 """Readers' words for an attribute where they are not its name."""
 
+BESIDE = {
+    "stereotype_shift_net": {"stereotype_shift": "with the findings", "stereotype_shift_stub": "without them"},
+    "criterion_difference": {
+        "d_prime_marginalised": "d\N{PRIME} in marginalised patients",
+        "d_prime_privileged": "in privileged ones (0: cases and mirrors are not told apart)",
+    },
+}
+"""Measures of the same group that are written with a figure, in words that follow the number."""
+
 
 def read_effects(data: Path, study: Study) -> list[Effect]:
     """Read the figures of a study's last run; a file that is missing, or has none of them, is an EquipoiseError."""
@@ -91,6 +100,7 @@ def _card(headline: Headline, row: Effect, effects: Sequence[Effect], alpha: flo
     sentences = (
         headline.sentence,
         verdict(headline, row),
+        _beside(row, effects),
         _covered(row),
         _silence(headline, row, effects),
         _tested(row),
@@ -107,6 +117,17 @@ def _card(headline: Headline, row: Effect, effects: Sequence[Effect], alpha: flo
         detectable=_detectable(row, effects),
         sentence=" ".join(sentence for sentence in sentences if sentence),
     )
+
+
+def _beside(row: Effect, effects: Sequence[Effect]) -> str:
+    """Write the figures that a difference cannot be read without, those of them that are defined.
+
+    A model that always gives the stereotyped answer, or never, has no difference of criteria, and a d' of 0.
+    """
+    estimates = {one.key: one.estimate for one in effects}
+    named = {row.key.removesuffix(row.measure) + other: words for other, words in BESIDE.get(row.measure, {}).items()}
+    found = [f"{number(value)} {words}" for key, words in named.items() if (value := estimates.get(key)) is not None]
+    return f"Beside it: {', '.join(found)}." if found else ""
 
 
 def _silence(headline: Headline, row: Effect, effects: Sequence[Effect]) -> str:
