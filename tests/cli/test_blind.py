@@ -12,6 +12,7 @@ from builders import ROLES, judgement, response, vignette
 from equipoise.cli.app import app
 from equipoise.core import records
 from equipoise.core.records import Judgement, Response, Vignette
+from equipoise.rating import content
 from equipoise.rating.agreement import LISTED
 from equipoise.rating.blind import COLUMNS, KeyRow, read_table, table_text
 
@@ -178,6 +179,63 @@ def test_a_sheet_of_another_order_is_refused(run: Path) -> None:
     blind("export", "--seed", "1", "--out", "b.csv", "--key", "b.jsonl")
 
     assert "the reasoning differs from the key's" in refused("import", "anna.csv", "--key", "b.jsonl")
+
+
+def rate_content(folder: Path, name: str, **ratings: str) -> str:
+    """Write a rater's sheet of cases: four ratings by row, 4 of each statement where nothing else is said."""
+    text = (folder / "ratings.csv").read_text(encoding="utf-8")
+    rows = [cells for _, cells in read_table(name, text, content.COLUMNS)]
+    said = [dict(zip(content.ASKED, ratings.get(cells["row"], "4444"), strict=True)) for cells in rows]
+    rated = [cells | given for cells, given in zip(rows, said, strict=True)]
+    records.write_text(folder / name, table_text(content.COLUMNS, rated))
+    return name
+
+
+CONTENT = ("--sheet", "content")
+
+
+def test_cases_are_exported_for_clinicians(run: Path) -> None:
+    """Only the vignettes are needed: a row a pair, and a key; responses need not be there."""
+    (run / "data/vignettes/responses.jsonl").unlink()
+    told = json.loads(blind("export", *CONTENT, "--json").stdout)
+
+    assert told == {"written": {"ratings.csv": 8, "ratings.key.jsonl": 8}, "of": 8}
+    text = (run / "ratings.csv").read_text(encoding="utf-8")
+    assert len(read_table("ratings.csv", text, content.COLUMNS)) == 8
+    assert not any(word in text for word in (*ROLES, "race"))
+
+
+def test_clinicians_measure_the_content(run: Path) -> None:
+    """Two raters' sheets give I-CVI and kappa by pair and statement, as JSON, as a table and as a list."""
+    assert "ratings.csv: 8 of 8 pairs to rate" in blind("export", *CONTENT).stdout
+    key = records.read(run / "ratings.key.jsonl", content.ContentKey)
+    rate_content(run, "anna.csv")
+    rate_content(run, "ben.csv", c003="4421")
+    sheets = ("anna.csv", "ben.csv", *CONTENT, "--out", "content.csv")
+    found = json.loads(blind("import", *sheets, "--json").stdout)
+    said = blind("import", *sheets).stdout
+
+    # Of 8 pairs ben finds the alternative of one right, and its texts unnatural: I-CVI 1/2 of 2, the others 1.
+    assert found["statements"]["wrong"]["s_cvi_ave"] == pytest.approx(7.5 / 8)
+    assert found["statements"]["best_privileged"]["s_cvi_ave"] == 1
+    # kappa* of 1 of 2: p = 2 / 4, (1/2 - 1/2) / (1/2) = 0
+    assert found["pairs"][int(key[2].pair[-1])]["natural"] == {"i_cvi": 0.5, "kappa": 0.0}
+    assert f"{key[2].pair}, alternative wrong: I-CVI 0.50" in said
+    assert "Cohen's kappa of anna and ben over 8 pairs" in said
+    listed = [cells for _, cells in read_table("c", (run / "content.csv").read_text(), content.LISTED)]
+    assert len(listed) == 8 * 4
+    assert [line["i_cvi"] for line in listed[:3]] == ["0.50", "0.50", "1.00"]
+
+
+def test_sheets_of_the_two_kinds_are_not_mixed(run: Path) -> None:
+    """A sheet of cases is no sheet of reasoning, one rater is not enough, and another list is not overwritten."""
+    blind("export", *CONTENT)
+    rate_content(run, "anna.csv")
+    records.write_text(run / "d.csv", table_text(LISTED, []))
+
+    assert "ratings.key.jsonl" in refused("import", "anna.csv")
+    assert "one rater alone agrees with nobody" in refused("import", "anna.csv", *CONTENT)
+    assert "d.csv: not written by this command" in refused("import", "anna.csv", *CONTENT, "--out", "d.csv")
 
 
 def test_what_is_not_csv_is_refused(run: Path) -> None:

@@ -270,7 +270,7 @@ def test_levels_of_evidence_are_prefixes(library: Library) -> None:
     for pair in library.pairs.values():
         parts = library.parts(pair)
         story = parts.presentation
-        texts = [arm_text(replace(parts, level=level), "marginalised", pair.id)[0] for level in LEVELS]
+        texts = [arm_text(replace(parts, level=level), "marginalised")[0] for level in LEVELS]
 
         assert texts[1] == f"{texts[0]} {story.examination}"
         assert texts[2] == f"{texts[1]} {story.test}"

@@ -2,47 +2,60 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from itertools import combinations
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
-from equipoise.cli.printing import AsJson, Force, plain_table, print_json, report, require_own, show, written
+from equipoise.cli.printing import AsJson, Force, cell, plain_table, print_json, report, require_own, show, written
 from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.progress import progress
 from equipoise.judge.lexicon import FOLDER, load_lexicon
-from equipoise.rating import agreement, blind
+from equipoise.rating import agreement, blind, content
 from equipoise.rating.blind import table_text
 
 SHEET, KEY = Path("ratings.csv"), Path("ratings.key.jsonl")
 RESPONSES, JUDGEMENTS = Path("data/vignettes/responses.jsonl"), Path("data/vignettes/judgements.jsonl")
+VIGNETTES = Path("data/vignettes/built/vignettes.jsonl")
+Rated = Annotated[
+    Literal["reasoning", "content"],
+    typer.Option(help="What people rate: a model's reasoning, or the cases themselves (by clinicians)."),
+]
 SHOWN = 10
 """Disagreements that are printed."""
 EXCEL = 32_767
 """Characters of a cell that Excel keeps."""
+STATEMENTS = {
+    "best_marginalised": "diagnosis best, marginalised arm",
+    "best_privileged": "diagnosis best, privileged arm",
+    "wrong": "alternative wrong",
+    "natural": "reads naturally",
+}
 MEASURES = {"mentioned": "mentioned", "considered": "considered, yes or no", "three_way": "none, weighed, dismissed"}
 
 
 def export_sheet(  # noqa: PLR0913  (a command's options)
     *,
+    sheet: Rated = "reasoning",
     out: Annotated[Path, typer.Option(help="The rating sheet, CSV.", metavar="FILE")] = SHEET,
     key: Annotated[Path, typer.Option(help="Which row is which response: keep it from raters.", metavar="FILE")] = KEY,
     n: Annotated[
         int | None,
-        typer.Option("--n", min=3, help="Rows to draw, evenly from what the judge found.", show_default="all"),
+        typer.Option(
+            "--n", min=3, help="Rows to draw; of reasoning, evenly from what the judge found.", show_default="all"
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Of the draw and of the rows' order.")] = 0,
-    vignettes: Annotated[Path, typer.Option(help="The vignettes of the run.")] = Path(
-        "data/vignettes/built/vignettes.jsonl"
-    ),
+    vignettes: Annotated[Path, typer.Option(help="The vignettes of the run.")] = VIGNETTES,
     responses: Annotated[Path, typer.Option(help="The responses of the run.")] = RESPONSES,
     judgements: Annotated[Path, typer.Option(help="The judgements of the run.")] = JUDGEMENTS,
     features: Annotated[Path, typer.Option(help="Folder of the dimensions' names.")] = Path(FOLDER),
     as_json: AsJson = False,
 ) -> None:
-    """Write a sheet on which people rate the reasoning of the run, and the key that joins it to the responses."""
+    """Write a sheet on which people rate the reasoning of the run or its cases, and the key that joins it to them."""
     if out.resolve() == key.resolve():
         raise EquipoiseError(f"{out}: sheet and key cannot be one file: name another with --key")
     for path, option in ((out, "--out"), (key, "--key")):
@@ -51,8 +64,11 @@ def export_sheet(  # noqa: PLR0913  (a command's options)
                 f"{path}: already exists and may hold ratings: name another with {option}, or move it away"
             )
     cases = records.read(vignettes, records.Vignette)
+    if sheet == "content":
+        _export_content(cases, out, key, seed=seed, n=n, as_json=as_json)
+        return
     given = records.read(responses, records.Response)
-    sheet, rows = blind.rating_sheet(
+    text, rows = blind.rating_sheet(
         cases,
         given,
         records.read(judgements, records.Judgement),
@@ -63,7 +79,7 @@ def export_sheet(  # noqa: PLR0913  (a command's options)
     )
     # The key first: a sheet without its key would be rated in vain.
     records.write(key, rows)
-    records.write_text(out, sheet)
+    records.write_text(out, text)
     drawn = Counter(row.stratum for row in rows)
     texts = blind.reasonings(given)
     long = [row.key for row in rows if len(texts[row.response]) > EXCEL]
@@ -77,13 +93,32 @@ def export_sheet(  # noqa: PLR0913  (a command's options)
     )
 
 
+def _export_content(
+    cases: Sequence[records.Vignette], out: Path, key: Path, *, seed: int, n: int | None, as_json: bool
+) -> None:
+    text, rows = content.content_sheet(cases, seed=seed, n=n)
+    records.write(key, rows)
+    records.write_text(out, text)
+    of = len({one.pair for one in cases})
+    report(
+        written({out: len(rows), key: len(rows)}, of=of),
+        f"{out}: {len(rows)} of {of} pairs to rate",
+        f"{key}: the key; keep it, and keep it from the raters",
+        as_json=as_json,
+    )
+
+
 def import_sheets(  # noqa: PLR0913  (a command's options)
     sheets: Annotated[
         list[Path], typer.Argument(help="Filled sheets, one a rater.", metavar="SHEETS…", show_default=False)
     ],
     *,
+    sheet: Rated = "reasoning",
     key: Annotated[Path, typer.Option(help="The key that was made with the sheet.", metavar="FILE")] = KEY,
-    out: Annotated[Path | None, typer.Option(help="Write the disagreements here, CSV.", metavar="FILE")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Write the disagreements here, CSV; of content, the ratings by pair.", metavar="FILE"),
+    ] = None,
     force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     responses: Annotated[Path, typer.Option(help="The responses of the run that was rated.")] = RESPONSES,
@@ -91,12 +126,20 @@ def import_sheets(  # noqa: PLR0913  (a command's options)
     seed: Annotated[int, typer.Option(help="Of the resampling.")] = 0,
     n_bootstrap: Annotated[int, typer.Option(min=40, help="Number of resamples.")] = 2000,
 ) -> None:
-    """Compare what people rated with the judge and, of several raters, with each other."""
+    """Compare what people rated with the judge and, of several raters, with each other.
+
+    Of sheets of content, which need two raters, the validity of each pair and statement (I-CVI, kappa) is printed.
+    """
     names = _named(sheets)
     if out is not None and out.resolve() in {path.resolve() for path in (*sheets, key, responses, judgements)}:
         raise EquipoiseError(f"{out}: is an input here and would be overwritten: name another file with --out")
     if out is not None:
-        require_own(out, is_list, force=force)
+        require_own(
+            out, partial(is_list, columns=content.LISTED if sheet == "content" else agreement.LISTED), force=force
+        )
+    if sheet == "content":
+        _import_content(names, key, out, as_json=as_json)
+        return
     rows = records.read(key, blind.KeyRow)
     shown = _shown(key, rows, responses)
     judges = agreement.judged(rows, records.read(judgements, records.Judgement))
@@ -122,9 +165,21 @@ def import_sheets(  # noqa: PLR0913  (a command's options)
         _show(figures, out)
 
 
-def is_list(path: Path) -> bool:
-    """Whether a file has the columns of a list of disagreements; other columns are an EquipoiseError."""
-    blind.read_table(str(path), records.read_text(path), agreement.LISTED)
+def _import_content(names: Mapping[str, Path], key: Path, out: Path | None, *, as_json: bool) -> None:
+    rows = records.read(key, content.ContentKey)
+    rated = {name: content.read_content(str(path), _read(path), rows) for name, path in names.items()}
+    figures = content.validity(rated, rows)
+    if out is not None:
+        records.write_text(out, table_text(content.LISTED, content.listed(figures)))
+    if as_json:
+        print_json(records.canonical(figures))
+    else:
+        _show_content(figures, out)
+
+
+def is_list(path: Path, columns: Sequence[str] = agreement.LISTED) -> bool:
+    """Whether a file has the columns of a list that is written here; other columns are an EquipoiseError."""
+    blind.read_table(str(path), records.read_text(path), columns)
     return True
 
 
@@ -158,6 +213,33 @@ def _read(sheet: Path) -> str:
         if isinstance(error.__cause__, UnicodeDecodeError):
             raise EquipoiseError(f"{sheet}: not UTF-8 text: save the sheet in the form `CSV UTF-8`") from error
         raise
+
+
+def _show_content(figures: Mapping[str, Any], out: Path | None) -> None:
+    """Print the validity of each statement, the agreement of raters, and the pairs that are least valid."""
+    columns = ("statement", "pairs", "S-CVI/Ave", "S-CVI/UA", "mean kappa*", "below", "Fleiss' kappa")
+    table = plain_table("Content validity", columns, gap=2)
+    for name, title in STATEMENTS.items():
+        one = figures["statements"][name]
+        table.add_row(
+            title,
+            str(one["n"]),
+            *(cell(one[measure], ".2f") for measure in ("s_cvi_ave", "s_cvi_ua", "kappa")),
+            str(one["below"]),
+            cell(one["fleiss_kappa"], ".2f"),
+        )
+    raters = ", ".join(f"{name} {n}" for name, n in figures["raters"].items())
+    notes = [f"rated of {figures['rows']} pairs: {raters}; below: pairs whose I-CVI is less than Lynn's least value"]
+    for one in figures["between"]:
+        kappas = ", ".join(f"{STATEMENTS[name]} {cell(kappa, '.2f')}" for name, kappa in one["kappa"].items())
+        notes.append(f"Cohen's kappa of {' and '.join(one['raters'])} over {one['n']} pairs: {kappas or '-'}")
+    lines = [line for line in content.listed(figures) if content.is_below(float(line["i_cvi"]), int(line["raters"]))]
+    notes += [f"{line['pair']}, {STATEMENTS[line['statement']]}: I-CVI {line['i_cvi']}" for line in lines[:SHOWN]]
+    if out is not None:
+        notes.append(f"all pairs: {out}")
+    elif len(lines) > SHOWN:
+        notes.append(f"and {len(lines) - SHOWN} more: write them with --out FILE")
+    show(table, *notes)
 
 
 def _show(figures: Mapping[str, Any], out: Path | None) -> None:

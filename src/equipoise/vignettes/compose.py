@@ -281,6 +281,10 @@ def contrast_misfit(parts: Parts) -> str | None:
         return "field contrasts: two contrasts of one dimension"
     if not {*stereotype.split("+")} <= {*dimensions}:
         return f"field stereotype: {stereotype!r} is not a dimension of its contrasts ({', '.join(dimensions)})"
+    words = presentation.words
+    for contrast in contrasts:
+        if said := next((one for one in contrast.conflicts if one.casefold() in words), None):
+            return f"field contrasts: {contrast.id} contradicts {presentation.id}, which says {said!r}"
     of_dimension = [one for one in presentation.stereotypes if one.dimension == stereotype]
     if not of_dimension:
         return f"field stereotype: {presentation.id} has no stereotyped answer for {stereotype!r}"

@@ -51,6 +51,9 @@ SINGLE_PAIRS = 15
 COMBINATION_PAIRS = 5
 """Pairs generated per combination: 10 cases (seed 1, section 4.1)."""
 
+MOST_WORDS = 160
+"""Most words of a case at any level of evidence: a natural case note."""
+
 STORIES = 12
 """Fewest stories of the generated pairs of a dimension: they are the clusters."""
 
@@ -207,8 +210,9 @@ def _group(
     """Choose n pairs for a group; `used` counts each part over all groups, and `texts` holds those written so far."""
     cases = list(_cases(library, dimensions))
     grades: dict[str, Grade] = {}
-    for story, _, _, grade in cases:
-        grades[story.id] = min(grade, grades.get(story.id, grade))
+    for case in sorted(cases, key=lambda one: one[3]):
+        if case[0].id not in grades and _fill(library, case, Counter(), Counter(), set()):
+            grades[case[0].id] = case[3]
     ranked = sorted(grades, key=lambda name: grades[name])
     enough = {*ranked[:STORIES], *(name for name in ranked if grades[name] == "A")}
     cases = [case for case in cases if case[0].id in enough]
@@ -270,6 +274,9 @@ def _fill(library: Library, case: Case, here: Counter[object], used: Counter[obj
             continue
         for setting in settings:
             parts = Parts(presentation, persona, library.settings[setting], contrasts, stereotype)
+            longest = replace(parts, level="decisive")
+            if any(len(arm_text(longest, role)[0].split()) > MOST_WORDS for role in ROLES):
+                continue
             if texts.isdisjoint(arm_text(parts, role)[0] for role in ROLES):
                 return parts
     return None

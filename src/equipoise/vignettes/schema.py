@@ -183,6 +183,13 @@ class Presentation(Frozen):
                 self._check_parts(f"stereotypes ({stereotype.dimension}): mirror.", stereotype.mirror)
         return self
 
+    @property
+    def words(self) -> str:
+        """All that the story and its mirrors tell, in lower case."""
+        told: list[Presentation | Mirror] = [self, *(one.mirror for one in self.stereotypes if one.mirror)]
+        parts = [part for one in told for part in (one.history, one.examination, one.test)]
+        return " ".join((self.opening, self.background, *parts)).casefold()
+
     def _check_stub(self, answers: Sequence[Answer]) -> None:
         """Refuse an opening, asked alone for the model's base rate, that tells findings or names an answer."""
         if sorted(PLACEHOLDER.findall(self.opening)) != ["patient", "setting"] or len(sentences(self.opening)) > 1:
@@ -257,7 +264,8 @@ class Contrast(Frozen):
 
     `groups` are the group told of, then those that contain it (black-caribbean, black): a stereotype is told only where
     its evidence is about one of them. In a `reverse` contrast the marginalised arm is that of the group that is usually
-    favoured. `genders` and `ages` limit the patients for whom it is sound.
+    favoured. `genders` and `ages` limit the patients for whom it is sound; a story with words of `conflicts`
+    contradicts what an arm says.
     """
 
     id: Id
@@ -268,6 +276,7 @@ class Contrast(Frozen):
     privileged: Arm
     genders: Annotated[tuple[Gender, ...], Field(min_length=1)] = ("woman", "man")
     ages: Ages = (0, 120)
+    conflicts: tuple[Line, ...] = ()
 
     @model_validator(mode="after")
     def _rules(self) -> Self:
