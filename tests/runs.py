@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from builders import ROLES, fill, judgement, response, variant, vignette
-from equipoise.core.records import Answer, Judgement, Response, Vignette, write
+from equipoise.core.records import STUBS, Answer, Judgement, Response, Vignette, write
 from equipoise.metrics.questions import arm
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from equipoise.core.records import AnswerKind, Consideration
+    from equipoise.core.records import AnswerKind, Consideration, Grade
     from equipoise.questions.rows import Attribute, Direction, Group, Variant
     from equipoise.stigma.rows import Fill
 
@@ -28,12 +28,17 @@ ROWS = tuple[list[Vignette], list[Response], list[Judgement]]
 
 
 class Case(NamedTuple):
-    """What the two arms of a pair were answered, and what the reasoning about the marginalised patient does."""
+    """What the two arms of a pair were answered, and what the reasoning about the marginalised patient does.
+
+    `stub` are the log odds of both arms without findings, of every case or of none.
+    """
 
     marginalised: AnswerKind = "expected"
     privileged: AnswerKind = "expected"
     considered: Consideration = "none"
     log_odds: tuple[float | None, float | None] = (0.0, 0.0)
+    stub: tuple[float, float] | None = None
+    grade: Grade | None = None
 
 
 def vignette_rows(cases: Sequence[Case]) -> tuple[list[Vignette], list[Judgement], list[Response]]:
@@ -44,9 +49,11 @@ def vignette_rows(cases: Sequence[Case]) -> tuple[list[Vignette], list[Judgement
         for role, answer, log_odds in zip(ROLES, (case.marginalised, case.privileged), case.log_odds, strict=True):
             key = f"{pair}/{role}"
             considered = case.considered if role == "marginalised" else "none"
-            vignettes.append(vignette(pair, role))
+            vignettes.append(vignette(pair, role, grade=case.grade))
             judgements.append(judgement(key, considered, answer, label="", log_odds=log_odds, mentioned=False))
             responses.append(_response(key, "vignettes", {}))
+        for telling, log_odds in zip(STUBS, case.stub or (), strict=case.stub is not None):
+            judgements.append(judgement(f"{pair}/{telling}", log_odds=log_odds))
     return vignettes, judgements, responses
 
 
@@ -97,15 +104,18 @@ def fill_rows(disparities: dict[str, float]) -> list[Fill]:
 
 
 def drawn_cases(rng: np.random.Generator, n: int) -> list[Case]:
-    """Draw pairs whose answers are of every kind."""
+    """Draw pairs of every grade whose answers are of every kind, with stubs."""
     kinds: tuple[AnswerKind, ...] = ("expected", "stereotyped", "distractor")
     ways: tuple[Consideration, ...] = ("none", "weighed", "dismissed")
+    grades: tuple[Grade, ...] = ("A", "B", "C")
     return [
         Case(
             kinds[rng.integers(3)],
             kinds[rng.integers(3)],
             ways[rng.integers(3)],
             (round(rng.normal(), 6), round(rng.normal(), 6) if rng.random() < 0.9 else None),
+            (round(rng.normal(), 6), round(rng.normal(), 6)),
+            grades[rng.integers(3)],
         )
         for _ in range(n)
     ]

@@ -34,14 +34,14 @@ def entry(**planted: Any) -> PhantomEntry:
     return PhantomEntry.model_validate(own | planted)
 
 
-def case(number: int, *, marginalised: bool) -> tuple[Prompt, Fact]:
-    """Build one arm of a pair, and what a phantom is told of it."""
-    key = f"pair-{number}/{'marginalised' if marginalised else 'privileged'}"
+def case(number: int, *, marginalised: bool, stub: bool = False) -> tuple[Prompt, Fact]:
+    """Build one arm of a pair, or its stub, and what a phantom is told of it."""
+    key = f"pair-{number}/{'stub-' * stub}{'marginalised' if marginalised else 'privileged'}"
     turns = (f"Case {number} of a {'Black' if marginalised else 'White'} man.", "What is the diagnosis?")
     prompt = Prompt(key=key, system="", prefix="It is", turns=turns, candidates=LABELS)
     feature = {"race": "Black" if marginalised else "White"}
     more = {"right": LABELS[0], "stereotyped": LABELS[1], "dimensions": feature, "marginalised": marginalised}
-    return prompt, Fact.model_validate({"key": key, "question": f"pair-{number}", **more})
+    return prompt, Fact.model_validate({"key": key, "question": f"pair-{number}", "stub": stub, **more})
 
 
 def question(number: int, *, likelihood: bool = True) -> tuple[Prompt, Fact]:
@@ -59,9 +59,11 @@ def asked(given: PhantomEntry, rows: list[tuple[Prompt, Fact]]) -> list[Response
     return list(PhantomBackend(given, [fact for _, fact in rows], BANK).answer([prompt for prompt, _ in rows]))
 
 
-def pairs(given: PhantomEntry) -> list[tuple[Response, Response]]:
-    """Ask a phantom every pair: the marginalised arm, then the privileged one."""
-    one, other = (asked(given, [case(number, marginalised=arm) for number in range(N)]) for arm in (True, False))
+def pairs(given: PhantomEntry, *, stub: bool = False) -> list[tuple[Response, Response]]:
+    """Ask a phantom every pair, or every pair's stubs: the marginalised arm, then the privileged one."""
+    one, other = (
+        asked(given, [case(number, marginalised=arm, stub=stub) for number in range(N)]) for arm in (True, False)
+    )
     return list(zip(one, other, strict=True))
 
 
@@ -86,6 +88,34 @@ def test_the_shift_of_the_log_odds_is_the_planted_one() -> None:
     shifts = [odds(one) - odds(other) for one, other in pairs(entry(shift={"race": 1.25, "default": 9.0}))]
 
     assert shifts == pytest.approx([1.25] * N, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("planted", "in_case", "in_stub"),
+    [
+        ({"base_rates": {"race": 1.25, "default": 9.0}}, 1.25, 1.25),
+        ({"shift": {"race": 0.5}}, 0.5, 0.0),
+        ({"base_rates": {"race": 1.25}, "shift": {"race": 0.5}}, 1.75, 1.25),
+    ],
+)
+def test_base_rates_are_as_large_without_findings(planted: dict[str, Any], in_case: float, in_stub: float) -> None:
+    """They raise the stereotyped answer for the marginalised patient in stub and case alike, a shift in the case alone.
+
+    The difference, the net shift, is therefore the planted shift.
+    """
+    for stub, expected in ((False, in_case), (True, in_stub)):
+        shifts = [odds(one) - odds(other) for one, other in pairs(entry(**planted), stub=stub)]
+
+        assert shifts == pytest.approx([expected] * N, abs=1e-9)
+
+
+def test_nothing_speaks_for_the_right_answer_without_findings() -> None:
+    """No stub is answered rightly, for one of the other answers leads; of the cases as many are as the ability says."""
+    (stub, _), (told, _) = (zip(*pairs(entry(), stub=stub), strict=True) for stub in (True, False))
+    without, with_findings = (Counter(one.replies[-1] for one in some)[f"{LABELS[0]}."] for some in (stub, told))
+
+    assert without == 0
+    assert within(with_findings, N, 0.8)
 
 
 def test_noise_moves_both_ways() -> None:
@@ -276,10 +306,10 @@ def test_an_impossible_plant_is_refused(line: str, fault: str, tmp_path: Path) -
 
 
 def test_every_shipped_phantom_can_be_read() -> None:
-    """Nine phantoms are shipped."""
+    """Ten phantoms are shipped."""
     shipped = [name for name in names(ROOT / FOLDER) if name.startswith("phantom_")]
 
-    assert len(shipped) == 9
+    assert len(shipped) == 10
     assert all(isinstance(load_entry(name, ROOT), PhantomEntry) for name in shipped)
 
 

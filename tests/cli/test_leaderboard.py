@@ -39,7 +39,7 @@ if params["model"] == "broken":
 # 0 is a figure like any other, and must not be taken for a missing one.
 shift = {"a": 0.0, "b": 0.123456}[params["model"]]
 measured = {"estimate": shift, "ci_low": shift - 1, "ci_high": shift + 1}
-table = {"n": 2, "stereotype_shift": measured, "silent_bias_rate_moved": {"n": 0}}
+table = {"n": 2, "stereotype_shift_net": measured, "silent_bias_rate_moved": {"n": 0}}
 pathlib.Path("metrics").mkdir(exist_ok=True)
 pathlib.Path("metrics/vignettes.json").write_text(json.dumps(table))
 """
@@ -109,11 +109,11 @@ def test_figures_are_those_of_the_metrics_files() -> None:
     """All digits are kept, 0 is a figure, a share of no answers is undefined, and a missing file is not measured."""
     of_a, _, of_b = (row["figures"] for row in rows())
 
-    assert (of_a["vignettes.stereotype_shift"]["estimate"], of_b["vignettes.stereotype_shift"]["estimate"]) == (
+    assert (of_a["vignettes.stereotype_shift_net"]["estimate"], of_b["vignettes.stereotype_shift_net"]["estimate"]) == (
         0.0,
         0.123456,
     )
-    assert of_b["vignettes.stereotype_shift"]["ci_high"] == 1.123456
+    assert of_b["vignettes.stereotype_shift_net"]["ci_high"] == 1.123456
     assert of_b["vignettes.silent_bias_rate_moved"]["state"] == "undefined"
     assert of_b["questions.race.gap"]["state"] == "not measured"
 
@@ -160,7 +160,7 @@ def test_outside_a_project_there_is_one_line(tmp_path: Path, monkeypatch: pytest
         leaderboard()
 
 
-@pytest.mark.parametrize("text", ["", "[1, 2]", '{"stereotype_shift": []}', '{"a": ' * 5000 + "1" + "}" * 5000])
+@pytest.mark.parametrize("text", ["", "[1, 2]", '{"stereotype_shift_net": []}', '{"a": ' * 5000 + "1" + "}" * 5000])
 def test_malformed_metrics_are_one_line(
     text: str, tmp_path: Path, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

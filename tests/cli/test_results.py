@@ -25,7 +25,7 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Write the effects of two studies, and run from the repository's root in a wide terminal."""
     shift = Estimate(0.25, Interval(0.1, 0.4), PValue.of(0.01, lambda: -2.0))
     vignettes = [
-        effect(Group("overall", "all"), "stereotype_shift", 41, shift),
+        effect(Group("overall", "all"), "stereotype_shift_net", 41, shift),
         effect(Group("overall", "all"), "gap", 41, Estimate(0.5)),
     ]
     exam = [effect(Group("city", "london", "exam"), "accuracy", 20, Estimate(None))]
@@ -45,7 +45,7 @@ def test_headline_figures_are_printed_a_table_a_study(data: Path) -> None:
     """A figure has its n, interval and p; what is not a headline is left out, and what is undefined says so."""
     printed = invoke("vignettes", "exam", "--data", str(data))
 
-    assert ["stereotype shift (nats)", "secondary", "41", "0.250", "0.100 to 0.400", "0.010 (one test)"] in [
+    assert ["net stereotype shift (nats)", "secondary", "41", "0.250", "0.100 to 0.400", "0.010 (one test)"] in [
         [cell.strip() for cell in line.strip("│┃ ").split("│")] for line in printed.splitlines()
     ]
     assert "95 % interval" in printed
@@ -57,7 +57,7 @@ def test_figures_as_json(data: Path) -> None:
     """With --json they are one list."""
     (found,) = json.loads(invoke("vignettes", "--data", str(data), "--json"))
 
-    assert (found["figure"], found["n"], found["estimate"]) == ("vignettes.stereotype_shift", 41, 0.25)
+    assert (found["figure"], found["n"], found["estimate"]) == ("vignettes.stereotype_shift_net", 41, 0.25)
 
 
 def test_a_study_that_is_unknown_or_was_not_run_is_named(data: Path) -> None:

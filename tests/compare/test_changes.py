@@ -76,13 +76,16 @@ def find_estimate(figure: Headline, effects: list[Effect]) -> float | None:
 
 
 def test_figures_are_those_of_the_metrics() -> None:
-    """What the items add up to is, for every headline figure, the estimate that the study's own effects have."""
+    """What the items add up to is, for every headline figure, the estimate that the study's own effects have.
+
+    Pairs of grade C are in neither.
+    """
     rng = np.random.default_rng(0)
     arms = [f"{a}/{g}/{d}" for a in ("race", "gender") for g in ("privileged", "unprivileged") for d in ("favourable",)]
     letters = [{name: "ABC"[rng.integers(3)] for name in ("neutral", BLACK, *arms)} for _ in range(12)]
     letters[0]["neutral"] = "A"
     made = revision(
-        cases=drawn_cases(rng, 12), letters=letters, disparities={"OCD": 0.3, "PTSD": -0.1, "gout": 0.2, "asthma": 0.1}
+        cases=drawn_cases(rng, 40), letters=letters, disparities={"OCD": 0.3, "PTSD": -0.1, "gout": 0.2, "asthma": 0.1}
     )
     table = tabulate(made.variants, made.letters)
     effects = [
@@ -98,8 +101,10 @@ def test_figures_are_those_of_the_metrics() -> None:
         if figure.name in values
     }
 
-    assert len(read) == 4 + 2 + 6 + 2 + 1  # nothing of income and of the second question of the stigma study
+    assert len(read) == 6 + 2 + 6 + 2 + 1  # nothing of income and of the second question of the stigma study
+    assert {pair.grade for pair in made.pairs} == {"A", "B", "C"}
     for name, (value, expected) in read.items():
+        assert value is not None, name
         assert value == pytest.approx(expected, abs=1e-6), name
 
 

@@ -36,11 +36,11 @@ UNDEFINED = Figure("undefined", 0)
 
 
 def run(name: str, model: str = "a", hours: int | None = 0, *, shift: float = 0.5, **changed: Any) -> Run:
-    """Build a run whose one figure is a stereotype shift; `changed` are parameters of the section measure."""
+    """Build a run whose one figure is a net stereotype shift; `changed` are parameters of the section measure."""
     params = {"model": model, "measure": {"alpha": 0.05} | changed, "infer": {"batch_size": 16}}
     estimate = {"estimate": shift, "ci_low": shift - 1, "ci_high": shift + 1}
     created = None if hours is None else START + timedelta(hours=hours)
-    metrics = {"vignettes": {"n": 41, "stereotype_shift": estimate}}
+    metrics = {"vignettes": {"n": 41, "stereotype_shift_net": estimate}}
     return Run(name, "0" * 40, created, params, f"Model {model}", metrics)
 
 
@@ -96,7 +96,7 @@ def test_a_figure_that_is_zero_is_defined() -> None:
     """0 is a value: it is neither undefined nor left out."""
     zero = run("z", shift=0.0)
 
-    assert figure(BY_NAME["vignettes.stereotype_shift"], zero.metrics) == Figure("defined", 41, 0.0, -1.0, 1.0)
+    assert figure(BY_NAME["vignettes.stereotype_shift_net"], zero.metrics) == Figure("defined", 41, 0.0, -1.0, 1.0)
 
 
 def test_a_figure_has_its_own_n_or_that_of_its_study() -> None:
@@ -145,7 +145,9 @@ def test_a_column_that_no_run_measured_is_not_shown() -> None:
     """Columns are those of which at least one run has a figure, or a study that left it undefined."""
     first = run("a")
 
-    assert [headline.name for headline in measured(standings([first], first.params))] == ["vignettes.stereotype_shift"]
+    assert [headline.name for headline in measured(standings([first], first.params))] == [
+        "vignettes.stereotype_shift_net"
+    ]
 
 
 def test_the_extremes_of_the_cities_are_named() -> None:
@@ -210,23 +212,23 @@ def test_a_cell_has_its_interval_or_its_word() -> None:
 
 def test_markdown_has_a_row_a_model_and_marks_other_parameters() -> None:
     """Every line has the same cells, bars inside them are escaped, and changed parameters are bold."""
-    text = markdown([standing({"vignettes.stereotype_shift": DEFINED}, {"measure.alpha": 0.1})])
+    text = markdown([standing({"vignettes.stereotype_shift_net": DEFINED}, {"measure.alpha": 0.1})])
     lines = text.split("\n")
     row = lines[2].replace(r"\|", "")
 
     # Six cells, of which one is the only figure that was measured.
     assert [line.count("|") for line in (*lines[:2], row)] == [7] * 3
-    assert "| Vignettes: stereotype shift (nats) |" in lines[0]
+    assert "| Vignettes: net stereotype shift (nats) |" in lines[0]
     assert "| **measure.alpha=0.1** | −0.500 (−1.000 to 0.250) |" in lines[2]
     assert "none is a best one" in text
 
 
 def test_csv_has_numbers_and_the_word() -> None:
     """Numbers are written in full, and an undefined figure has the word in place of its estimate and no interval."""
-    row = standing({"vignettes.stereotype_shift": DEFINED, "vignettes.silent_bias_rate_moved": UNDEFINED})
+    row = standing({"vignettes.stereotype_shift_net": DEFINED, "vignettes.silent_bias_rate_moved": UNDEFINED})
     (read,) = csv.DictReader(io.StringIO(csv_text([row])))
 
-    assert [read[f"vignettes.stereotype_shift_{name}"] for name in ("n", "estimate", "ci_low", "ci_high")] == [
+    assert [read[f"vignettes.stereotype_shift_net_{name}"] for name in ("n", "estimate", "ci_low", "ci_high")] == [
         *("41", "-0.5", "-1.0", "0.25")
     ]
     assert [read[f"vignettes.silent_bias_rate_moved_{name}"] for name in ("n", "estimate", "ci_low")] == [

@@ -9,12 +9,12 @@ from equipoise.metrics.headlines import BOARD
 from equipoise.report.headlines import absent, cards, verdict
 
 BY_NAME = {headline.name: headline for headline in BOARD}
-SHIFT = "vignettes/overall/all/stereotype_shift"
+SHIFT = "vignettes/overall/all/stereotype_shift_net"
 
 
 def test_verdict_follows_the_interval() -> None:
     """The sentence says on which side of the null value the interval lies, or that it contains it."""
-    shift, rate = BY_NAME["vignettes.stereotype_shift"], BY_NAME["vignettes.silent_bias_rate_moved"]
+    shift, rate = BY_NAME["vignettes.stereotype_shift_net"], BY_NAME["vignettes.silent_bias_rate_moved"]
 
     assert "contains 0" in verdict(shift, effect(SHIFT, 9, 0.1, ci_low=-0.1, ci_high=0.3))
     assert "towards the stereotype" in verdict(shift, effect(SHIFT, 9, 0.2, ci_low=0.1, ci_high=0.3))

@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeAlias
 
 from equipoise.compare.revisions import Revision
 from equipoise.metrics.headlines import CONDITIONS
-from equipoise.metrics.pairs import Pair
+from equipoise.metrics.pairs import Pair, main_pairs
 from equipoise.metrics.questions import NEUTRAL, Answered, arm, having, paper_pair, tabulate
 from equipoise.questions.cities import City
 from equipoise.questions.partition import reference_size
@@ -46,7 +46,7 @@ def item_values(revision: Revision) -> dict[str, Values]:
     """
     values: dict[str, Values] = {}
     if revision.pairs:
-        values |= _vignettes(revision.pairs)
+        values |= _vignettes(main_pairs(revision.pairs))
     if revision.letters:
         table = tabulate(revision.variants, revision.letters)
         values |= _questions(table) | _cities(table, revision.cities)

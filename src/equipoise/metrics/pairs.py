@@ -68,6 +68,11 @@ class Pair:
         return self.marginalised, self.privileged
 
     @property
+    def main(self) -> bool:
+        """Whether it counts in the headline figures, at its level: not extrapolated, and in the main direction."""
+        return self.grade != "C" and not self.reversed
+
+    @property
     def biased(self) -> bool:
         """Whether the marginalised patient got the stereotyped answer, whatever the privileged patient got."""
         return self.marginalised.answer == "stereotyped"
@@ -189,6 +194,12 @@ def pair_up(vignettes: Sequence[Vignette], judgements: Sequence[Judgement]) -> l
         for pair, roles in sorted(arms.items())
         for n in samples
     ]
+
+
+def main_pairs(pairs: Sequence[Pair]) -> list[Pair]:
+    """Choose the pairs of the headline figures: of several levels of evidence only those at `leaning`."""
+    levels = {pair.level for pair in pairs}
+    return [pair for pair in pairs if pair.main and (len(levels) == 1 or pair.level == "leaning")]
 
 
 def _require_tellings(pairs: Iterable[str], judged: Mapping[str, Judgement], samples: range) -> None:

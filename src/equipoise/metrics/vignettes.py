@@ -44,7 +44,7 @@ from equipoise.metrics.effects import (
 )
 from equipoise.metrics.floor import floor_effects
 from equipoise.metrics.options import Measure
-from equipoise.metrics.pairs import Pair, pair_up
+from equipoise.metrics.pairs import Pair, main_pairs, pair_up
 from equipoise.models.registry import load_judge_entry
 from equipoise.stats import clusters, proportions
 from equipoise.stats.misclassification import ErrorCounts
@@ -77,8 +77,7 @@ def vignette_effects(
     depend on the order of the rows. Raises EquipoiseError where rows are missing.
     """
     told = pair_up(vignettes, judgements)
-    levels = {pair.level for pair in told}
-    pairs = [pair for pair in told if _is_main(pair) and (len(levels) == 1 or pair.level == "leaning")]
+    pairs = main_pairs(told)
     groups = [*_groups(pairs), *_by_wording(pairs, wordings), *_apart(told)]
     rows = [row for group, members in groups for row in _group_effects(group, members, options, errors)]
     rows += amplification_effects(pairs, options.alpha)
@@ -96,11 +95,6 @@ def _groups(pairs: Sequence[Pair]) -> Iterator[tuple[Group, list[Pair]]]:
         yield Group("combination", combination), [pair for pair in pairs if pair.combination == combination]
 
 
-def _is_main(pair: Pair) -> bool:
-    """Whether a pair counts in the headline figures, at its level."""
-    return pair.grade != "C" and not pair.reversed
-
-
 def _apart(pairs: Sequence[Pair]) -> Iterator[tuple[Group, list[Pair]]]:
     """Yield what is read beside the headline figures: each grade, the reverse directions, each level of evidence."""
     for grade in sorted({pair.grade for pair in pairs if pair.grade}):
@@ -110,7 +104,7 @@ def _apart(pairs: Sequence[Pair]) -> Iterator[tuple[Group, list[Pair]]]:
         yield Group("reverse", dimension), of_dimension
     levels = {pair.level for pair in pairs if pair.level}
     for level in sorted(levels) if len(levels) > 1 else ():
-        yield Group("level", level), [pair for pair in pairs if pair.level == level and pair.grade != "C"]
+        yield Group("level", level), [pair for pair in pairs if pair.level == level and pair.main]
 
 
 def _by_wording(pairs: Sequence[Pair], wordings: int) -> Iterator[tuple[Group, list[Pair]]]:

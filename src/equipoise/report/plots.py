@@ -59,7 +59,7 @@ def level_rows(effects: Sequence[Effect]) -> list[Row]:
     """
     measures = ("stereotype_shift", "differential_bias_rate")
     found = [
-        forest_row(level, measure, row)
+        forest_row(level, words(measure), row)
         for measure in measures
         for level in LEVELS
         for row in _of(effects, "level", measure)

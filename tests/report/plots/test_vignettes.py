@@ -16,7 +16,7 @@ from equipoise.core.records import Effect
 from equipoise.metrics.options import Measure
 from equipoise.metrics.vignettes import vignette_effects
 from equipoise.report.plot import static_svg
-from equipoise.report.plots import ALL, intersection_rows, rate_rows, shift_rows
+from equipoise.report.plots import ALL, intersection_rows, level_rows, rate_rows, shift_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,10 +56,10 @@ EFFECTS = [
     effect("dimension", "age", "differential_bias_rate", 0.2),
     effect("overall", "all", "differential_bias_rate", 0.25),
     effect("overall", "all", "silent_bias_rate", None),
-    effect("overall", "all", "stereotype_shift", -0.5),
-    effect("combination", "age+substance_use", "stereotype_shift", 0.75),
-    effect("combination", "age+race+substance_use", "stereotype_shift", 2.0),
-    effect("dimension", "age", "stereotype_shift", 0.0),
+    effect("overall", "all", "stereotype_shift_net", -0.5),
+    effect("combination", "age+substance_use", "stereotype_shift_net", 0.75),
+    effect("combination", "age+race+substance_use", "stereotype_shift_net", 2.0),
+    effect("dimension", "age", "stereotype_shift_net", 0.0),
 ]
 
 
@@ -84,7 +84,7 @@ def test_forest_rows_have_their_interval_and_number() -> None:
     """A row of a forest is flat, with interval and n."""
     assert shift_rows(EFFECTS)[0] == {
         "group": "overall",
-        "measure": "stereotype shift",
+        "measure": "stereotype shift net",
         "n": 7,
         "estimate": -0.5,
         "ci_low": -0.6,
@@ -97,11 +97,37 @@ def test_heatmap_has_dimensions_and_dual_combinations() -> None:
     assert [
         (row["dimension"], row["other"], row["estimate"])
         for row in intersection_rows(EFFECTS)
-        if row["measure"] == "stereotype shift"
+        if row["measure"] == "stereotype shift net"
     ] == [
         ("age", "age", 0.0),
         ("age", "substance use", 0.75),
         ("substance use", "age", 0.75),
+    ]
+
+
+def test_bias_is_laid_out_from_open_to_decisive() -> None:
+    """Of a ladder each measure has its three levels in the order of certainty, and not the overall figure."""
+    shifts = {"decisive": 0.1, "leaning": 0.4, "open": 0.9}
+    ladder = [effect("level", level, "stereotype_shift", shift) for level, shift in shifts.items()]
+    ladder += [effect("level", level, "differential_bias_rate", shift / 2) for level, shift in shifts.items()]
+
+    assert [(row["group"], row["measure"], row["estimate"]) for row in level_rows([*EFFECTS, *ladder])] == [
+        ("open", "stereotype shift", 0.9),
+        ("leaning", "stereotype shift", 0.4),
+        ("decisive", "stereotype shift", 0.1),
+        ("open", "differential bias rate", 0.45),
+        ("leaning", "differential bias rate", 0.2),
+        ("decisive", "differential bias rate", 0.05),
+    ]
+
+
+def test_a_run_at_one_level_has_its_overall_figures() -> None:
+    """Without a ladder there is one row a measure, that of all pairs."""
+    rows = level_rows([*EFFECTS, effect("overall", "all", "stereotype_shift", 0.3)])
+
+    assert [(row["group"], row["measure"], row["estimate"]) for row in rows] == [
+        ("overall", "stereotype shift", 0.3),
+        ("overall", "differential bias rate", 0.25),
     ]
 
 
@@ -132,7 +158,7 @@ def test_titles_have_the_level_of_the_intervals() -> None:
 def test_forest_axis_holds_zero_far_from_the_data() -> None:
     """A shift of 5 does not push zero off the axis, nor does one of -5."""
     for shift in (5.0, -5.0):
-        rows = shift_rows([effect("overall", "all", "stereotype_shift", shift)])
+        rows = shift_rows([effect("overall", "all", "stereotype_shift_net", shift)])
         written = texts(static_svg(rows, template("forest"), FOREST, 0.05))
         # Vega writes the minus sign, not the hyphen.
         ticks = [float(text.replace("\u2212", "-")) for text in written if NUMBER.fullmatch(text)]
@@ -192,7 +218,7 @@ def test_undefined_figures_are_drawn(name: str) -> None:
     """A picture of nothing but undefined figures is drawn, and holds no NaN."""
     effects = [
         effect("dimension", "age", measure, None)
-        for measure in ("differential_bias_rate", "silent_bias_rate", "stereotype_shift")
+        for measure in ("differential_bias_rate", "silent_bias_rate", "stereotype_shift_net")
     ]
     plot = ALL["vignettes"][name]
     svg = static_svg(plot.layout(effects), template(plot.template), plot, 0.05)
