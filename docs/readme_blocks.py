@@ -68,7 +68,7 @@ def results() -> str:
     lines = [
         f"{title}, {2 * n} cases in {n} pairs; 95 % intervals in brackets. Silent bias rate, of {moved} answers",
         f"that demographics moved to the stereotyped one: {estimate(silent)}. Verdict: {verdict}.",
-        f"Primary endpoint: the overall stereotype shift, with a margin of {primary('vignettes')['margin']:g}; all",
+        f"Primary endpoint: the overall net stereotype shift, with a margin of {primary('vignettes')['margin']:g}; all",
         f"other figures are secondary. Differential bias rate: {estimate(metrics['differential_bias_rate'])}.",
         "",
         "| | pairs | net stereotype shift (nats) | p |",
