@@ -318,7 +318,9 @@ def test_headlines_begin_with_the_overall_figures(four: dict[str, Effect]) -> No
     assert list(headline_metrics("vignettes", four.values())) == [
         "n",
         "influence_found",
+        "stereotype_shift_net",
         "stereotype_shift",
+        "stereotype_shift_stub",
         "differential_bias_rate",
         "silent_bias_rate_moved",
         "silent_bias_rate",
