@@ -217,8 +217,8 @@ def _read(sheet: Path) -> str:
 
 def _show_content(figures: Mapping[str, Any], out: Path | None) -> None:
     """Print the validity of each statement, the agreement of raters, and the pairs that are least valid."""
-    columns = ("statement", "pairs", "S-CVI/Ave", "S-CVI/UA", "mean kappa*", "below", "Fleiss' kappa")
-    table = plain_table("Content validity", columns, gap=2)
+    columns = ("statement", "pairs", "Ave", "UA", "kappa*", "below", "Fleiss")
+    table = plain_table("Content validity (S-CVI)", columns, gap=2)
     for name, title in STATEMENTS.items():
         one = figures["statements"][name]
         table.add_row(
@@ -229,7 +229,7 @@ def _show_content(figures: Mapping[str, Any], out: Path | None) -> None:
             cell(one["fleiss_kappa"], ".2f"),
         )
     raters = ", ".join(f"{name} {n}" for name, n in figures["raters"].items())
-    notes = [f"rated of {figures['rows']} pairs: {raters}; below: pairs whose I-CVI is less than Lynn's least value"]
+    notes = [f"rated of {figures['rows']} pairs: {raters}; below: pairs whose I-CVI is too low"]
     for one in figures["between"]:
         kappas = ", ".join(f"{STATEMENTS[name]} {cell(kappa, '.2f')}" for name, kappa in one["kappa"].items())
         notes.append(f"Cohen's kappa of {' and '.join(one['raters'])} over {one['n']} pairs: {kappas or '-'}")
