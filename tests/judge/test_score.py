@@ -225,3 +225,22 @@ def test_naming_a_diagnosis_is_not_naming_the_feature() -> None:
 
     assert [mentioned(one) for one in ("This is panic of a woman.", "Perhaps Woman's  panic.")] == [False, False]
     assert mentioned("This is panic of a woman, since she is a woman.")
+
+
+def test_reasoning_is_judged_in_the_arms_alone() -> None:
+    """Of a mirror the answer is read and its reasoning is not; a stub has neither reply, and its likelihoods are read."""
+    mirror = vignette("marginalised").model_copy(update={"key": "pair/mirror-marginalised"})
+    stub = vignette("marginalised").model_copy(update={"key": "pair/stub-marginalised"})
+    replies = [
+        builders.response(mirror.key, "Her sex matters.", "Panic attack.", log_likelihood=LIKELY),
+        builders.response(stub.key, log_likelihood=LIKELY),
+    ]
+
+    told, opened = judge_responses(
+        [mirror, stub], replies, lexicon=LEXICON, probabilities=entailed, settings=Score.model_validate(SETTINGS)
+    )
+
+    assert (told.answer, told.considered, told.mentioned) == ("stereotyped", "none", False)
+    assert (opened.answer, opened.answer_generated) == ("stereotyped", "unparsed")
+    # log p(stereotyped) - log p(expected) = -0.5 + 2.
+    assert opened.log_odds == 1.5

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Judgement, Reading, Response, Vignette, unnumbered
+from equipoise.core.records import Judgement, Reading, Response, Vignette, is_arm, unnumbered
 from equipoise.judge.lexicon import Lexicon
 from equipoise.judge.reading import Feature, ReadingSettings, chunks, read_reasonings
 from equipoise.models.registry import ReasoningForm
@@ -37,13 +37,14 @@ def judge_responses(
     entailment, neutral, contradiction; `form` is that of the model's output, as the registry has it. The reasoning
     is the reply to the first turn, thinking included; the answer, that to the last, without. A response without its
     vignette, or a vignette without its response, is an EquipoiseError, once the others are read; a model whose saved
-    answers are to other studies has no response at all, and no judgement. Each sample is read by itself. To a stub
-    there is no reply, only likelihoods. A few hundred responses are held at once.
+    answers are to other studies has no response at all, and no judgement. Each sample is read by itself. Of other
+    tellings than the arms the answer alone is read; to a stub there is no reply. A few hundred responses are held at
+    once.
     """
     cases = {vignette.key: vignette for vignette in vignettes}
     for some in chunks(_of_vignettes(responses, cases)):
         told = [cases[unnumbered(one.key)] for one in some]
-        reasonings = [untagged(one.replies[0]) if one.replies else "" for one in some]
+        reasonings = [untagged(one.replies[0]) if is_arm(one.key) else "" for one in some]
         texts = [(text, _features(case, lexicon)) for text, case in zip(reasonings, told, strict=True)]
         for response, case, reading in zip(some, told, read_reasonings(texts, probabilities, settings), strict=True):
             yield _judgement(response, case, reading, settings, form)
