@@ -228,7 +228,7 @@ def test_naming_a_diagnosis_is_not_naming_the_feature() -> None:
 
 
 def test_reasoning_is_judged_in_the_arms_alone() -> None:
-    """Of a mirror the answer is read and its reasoning is not; a stub has neither reply, and its likelihoods are read."""
+    """Of a mirror the answer is read, its reasoning is not; a stub has no reply, and its likelihoods are read."""
     mirror = vignette("marginalised").model_copy(update={"key": "pair/mirror-marginalised"})
     stub = vignette("marginalised").model_copy(update={"key": "pair/stub-marginalised"})
     replies = [
