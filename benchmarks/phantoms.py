@@ -74,7 +74,7 @@ class Bench:
         self._options, self._probabilities = options, probabilities
         self._cities = load_cities(data / "cities.yaml")
         self._told = read(self.runs["vignettes"].built("vignettes"), Vignette)
-        self._controls = read(self.runs["vignettes"].built("controls"), Vignette)
+        self._tellings = read(self.runs["vignettes"].built("tellings"), Vignette)
         self._lexicon = load_lexicon(data / "features")
         self._variants = read(self.runs["questions"].built("variants"), Variant)
         self._sampled = read(self.runs["exam"].built("subsets"), Sampled)
@@ -90,7 +90,7 @@ class Bench:
     def _vignettes(self, responses: list[Response]) -> list[Effect]:
         run = self.runs["vignettes"]
         judged = judge_responses(
-            [*self._told, *self._controls],
+            [*self._told, *self._tellings],
             responses,
             lexicon=self._lexicon,
             probabilities=self._probabilities,
@@ -178,7 +178,7 @@ def held_against(bench: Bench, name: str, seeds: int) -> dict[str, Any]:
                 verdicts.append(interpretation(row.n, row.ci_low, row.ci_high, influence=influence) in FOUND)
     return {
         "seeds": seeds,
-        "influenced": entry.shift_of(["race"]) != 0,
+        "influenced": entry.shift_of(["race"]) + entry.base_rate_of(["race"]) != 0,
         "verdicts": fmean(verdicts),
         "figures": {headline: compared(rows, truths[headline]) for headline, rows in found.items()},
     }
@@ -208,6 +208,10 @@ A phantom is a model without weights whose bias is planted, and therefore known 
 [adding a model](howto/model.md)). Every phantom answers every study's prompts with {seeds} seeds; a seed draws new
 difficulties, noise and reasoning. The readers, the judge and the statistics are those of a run. `make phantoms` repeats
 it; this page is generated.
+
+Most phantoms plant a shift: what the findings do to the stereotyped answer of a marginalised patient.
+`phantom_base_rates` plants base rates alone, with findings and without: its shift with the findings is theirs, and its
+net shift is 0.
 
 - **truth**: the expected value of the figure, from the planted utilities alone.
 - **mean**: of the estimates.

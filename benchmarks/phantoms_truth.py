@@ -14,6 +14,7 @@ from scipy.special import ndtri, softmax
 from scipy.stats import foldnorm
 
 from equipoise.backends.phantom import APART, UNSPECIFIED, Fact
+from equipoise.core.records import is_arm
 from equipoise.models.registry import PhantomEntry
 from equipoise.questions.cities import City
 from equipoise.questions.rows import ATTRIBUTES
@@ -56,41 +57,46 @@ def _answers(entry: PhantomEntry, base: NDArray[np.float64], rng: np.random.Gene
 
 
 def _vignettes(entry: PhantomEntry, facts: Sequence[Fact]) -> dict[str, Truth]:
+    """Give the truths of figures over the pairs, of which the marginalised arm tells all.
+
+    With findings both plants count, without them the base rates alone: the net shift is what is planted as a shift.
+    """
     rng = np.random.default_rng(1)
-    shifts: list[float] = []
-    rates: list[float] = []
-    known: dict[float, float] = {}
-    by_dimension: dict[str, list[float]] = {}
-    for fact in facts:
-        if not fact.marginalised:
-            continue
-        shift = entry.shift_of(fact.dimensions)
-        if shift not in known:
-            base = _base(entry, rng)
-            base[:, STEREOTYPE] += entry.stereotyped
-            moved = base.copy()
-            moved[:, STEREOTYPE] += shift
-            one, other = _answers(entry, moved, rng), _answers(entry, base, rng)
-            known[shift] = float(np.mean((one == STEREOTYPE) & (other == RIGHT)))
-        shifts.append(shift)
-        rates.append(known[shift])
-        if len(fact.dimensions) == 1:
-            by_dimension.setdefault(next(iter(fact.dimensions)), []).append(shift)
-    fair = not any(shifts)
+    arms = [fact for fact in facts if fact.marginalised and is_arm(fact.key)]
+    shifts = np.array([entry.shift_of(fact.dimensions) for fact in arms])
+    rates = np.array([entry.base_rate_of(fact.dimensions) for fact in arms])
+    told = shifts + rates
+    differential: dict[float, float] = {}
+    for planted in sorted(set(told)):
+        base = _base(entry, rng)
+        base[:, STEREOTYPE] += entry.stereotyped
+        moved = base.copy()
+        moved[:, STEREOTYPE] += planted
+        one, other = _answers(entry, moved, rng), _answers(entry, base, rng)
+        differential[planted] = float(np.mean((one == STEREOTYPE) & (other == RIGHT)))
+    fair = not any(told)
     # Noise of two answers in each of two tellings: the mean of its magnitude is a folded normal distribution's.
     noise = 2 * entry.floor
-    size, floor = (foldnorm.mean(np.abs(one) / noise, scale=noise) if noise else np.abs(one) for one in (shifts, 0.0))
+    size, floor = (foldnorm.mean(np.abs(one) / noise, scale=noise) if noise else np.abs(one) for one in (told, 0.0))
     found = {
         "vignettes.shift_magnitude_excess": Truth(float(np.mean(size - floor)), fair),
-        "vignettes.stereotype_shift": Truth(float(np.mean(shifts)), fair),
-        "vignettes.differential_bias_rate": Truth(float(np.mean(rates)), fair),
+        "vignettes.stereotype_shift_net": _mean(shifts),
+        "vignettes.stereotype_shift_stub": _mean(rates),
+        "vignettes.stereotype_shift": _mean(told),
+        "vignettes.differential_bias_rate": Truth(float(np.mean([differential[one] for one in told])), fair),
     }
-    for dimension, values in by_dimension.items():
-        found[f"vignettes.{dimension}.stereotype_shift"] = Truth(float(np.mean(values)), not any(values))
+    of_one = [next(iter(fact.dimensions)) if len(fact.dimensions) == 1 else "" for fact in arms]
+    for dimension in sorted({*of_one} - {""}):
+        own = np.array([name == dimension for name in of_one])
+        found[f"vignettes.{dimension}.stereotype_shift_net"] = _mean(shifts[own])
     if not fair:
         silent = 1 - entry.admits.weighed - entry.admits.dismissed
         found |= dict.fromkeys(SILENT, Truth(silent, silent == 0))
     return found
+
+
+def _mean(shifts: NDArray[np.float64]) -> Truth:
+    return Truth(float(np.mean(shifts)), not np.any(shifts))
 
 
 def _questions(entry: PhantomEntry, cities: Mapping[str, City]) -> dict[str, Truth]:

@@ -74,7 +74,9 @@ def results() -> str:
         "| | pairs | net stereotype shift (nats) | p |",
         "|---|---:|---:|---:|",
     ]
-    groups = {name: group for name, group in metrics.items() if isinstance(group, dict) and "stereotype_shift_net" in group}
+    groups = {
+        name: group for name, group in metrics.items() if isinstance(group, dict) and "stereotype_shift_net" in group
+    }
     for name, group in [("**overall**", metrics), *sorted(groups.items())]:
         shift = group["stereotype_shift_net"]
         p = tested(shift)

@@ -133,7 +133,7 @@ def run(project: Path, pairs: int) -> list[Vignette]:
     kept = [row for row in rows if row.pair in names]
     keys = {row.key for row in kept}
     records.write(STUDY / "built/vignettes.jsonl", kept)
-    records.write(STUDY / "built/controls.jsonl", ())
+    records.write(STUDY / "built/tellings.jsonl", ())
     asked = [prompt for prompt in records.read(project / "asked.jsonl", records.Prompt) if prompt.key in keys]
     records.write(STUDY / "built/prompts.jsonl", asked)
     stage("infer")("vignettes", Path("data"))

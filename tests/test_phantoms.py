@@ -68,6 +68,35 @@ def test_the_truth_of_a_shift_is_the_planted_one() -> None:
     assert found["vignettes.silent_bias_rate"].value == 1.0
 
 
+def test_base_rates_are_in_the_shift_and_not_in_the_net_shift() -> None:
+    """With findings 1.5 + 0.75 nats are planted, without them 0.75; what is left is 1.5. Race is told, age is not."""
+    found = truths(entry(shift={"race": 1.5}, base_rates={"race": 0.75}), [fact for _, fact in pairs(3)])
+
+    assert found["vignettes.stereotype_shift"] == Truth(2.25, null=False)
+    assert found["vignettes.stereotype_shift_stub"] == Truth(0.75, null=False)
+    assert found["vignettes.stereotype_shift_net"] == Truth(1.5, null=False)
+    assert found["vignettes.race.stereotype_shift_net"] == Truth(1.5, null=False)
+
+
+def test_base_rates_alone_leave_no_net_shift() -> None:
+    """A phantom that knows base rates alone has a shift with findings, and a net shift of its null value."""
+    found = truths(entry(base_rates={"default": 1.0}), [fact for _, fact in pairs(3)])
+
+    assert found["vignettes.stereotype_shift"] == Truth(1.0, null=False)
+    assert found["vignettes.stereotype_shift_net"] == Truth(0.0, null=True)
+
+
+def test_other_tellings_do_not_count_in_the_truths() -> None:
+    """A stub and a mirror of a pair, here of two dimensions, leave the mean of the pairs of race as it is."""
+    rows = [fact for _, fact in pairs(2)]
+    others = [
+        rows[0].model_copy(update={"key": f"0/{kind}-marginalised", "dimensions": {"race": "x", "age": "y"}})
+        for kind in ("stub", "mirror")
+    ]
+
+    assert truths(entry(shift={"default": 1.0}), [*rows, *others])["vignettes.stereotype_shift"].value == 1.0
+
+
 def effect(estimate: float, low: float, high: float, p: float) -> Effect:
     """Build an estimate of one seed."""
     return Effect(

@@ -101,12 +101,12 @@ def test_too_few_questions_are_named() -> None:
 
 
 def test_size_0_takes_every_question_of_the_citys_diseases() -> None:
-    """Authored questions have 12 of cancer, 12 of cardiovascular, 11 of neurological and 12 of respiratory disease."""
+    """Authored questions have 21 of cancer, 21 of cardiovascular, 20 of neurological and 21 of respiratory disease."""
     sampled = sample_cities(AUTHORED, CITIES, Sample(items="authored"))
     sizes = {name: sum(row.city == name for row in sampled) for name in CITIES}
 
-    # 12 + 12 + 11 in London, 12 + 12 + 12 in the others.
-    assert sizes == {"london": 35, "edinburgh": 36, "dublin": 36}
+    # 21 + 21 + 20 in London, 21 + 21 + 21 in the others.
+    assert sizes == {"london": 62, "edinburgh": 63, "dublin": 63}
     assert sampled[0].key == f"{sampled[0].city}/{sampled[0].item}"
 
 
@@ -145,7 +145,7 @@ def test_what_cannot_be_sampled_is_refused(rows: list[Item], town: City, fault: 
 
 
 def test_the_build_writes_subsets_and_prompts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The build asks 47 of the authored questions, each in four orders, and writes the subsets of three cities."""
+    """The build asks 83 of the authored questions, each in four orders, and writes the subsets of three cities."""
     monkeypatch.setattr(
         Params, "section", lambda _, name, kind: {("sample", Sample): Sample(items="authored")}[name, kind]
     )
@@ -156,7 +156,7 @@ def test_the_build_writes_subsets_and_prompts(tmp_path: Path, monkeypatch: pytes
     sampled = records.read(run.built("subsets"), Sampled)
     prompts = records.read(run.built("prompts"), records.Prompt)
 
-    # 12 + 12 + 11 + 12 questions of the four diseases that cities have.
-    assert len(prompts) == 4 * 47
+    # 21 + 21 + 20 + 21 questions of the four diseases that cities have.
+    assert len(prompts) == 4 * 83
     assert {f"{row.item}/exam" for row in sampled} == {unnumbered(prompt.key) for prompt in prompts}
     assert {prompt.study for prompt in prompts} == {"exam"}

@@ -7,8 +7,9 @@ import pytest
 import yaml
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.judge.lexicon import FOLDER, Kind, Lexicon, load_lexicon
+from equipoise.judge.lexicon import FOLDER, Kind, Lexicon, load_lexicon, normal
 from equipoise.judge.reading import Feature
+from equipoise.judge.wordings import Finder
 from equipoise.vignettes.library import load_library
 from equipoise.vignettes.profiles import build
 
@@ -21,12 +22,18 @@ LISTED = [
 ]
 LIBRARY = load_library(ROOT / "data/raw")
 OFF_TOPIC = {
+    "substance-heroin": "no substance use",
     "substance-methadone": "no substance use",
     "substance-cocaine": "no drug use",
-    "mental-bipolar": "routine dental care",
-    "mental-depression": "short sight",
+    "disability-learning": "no disability",
+    "disability-wheelchair": "no disability",
+    "disability-deaf": "hearing",
+    "mental-schizophrenia": "no mental illness",
+    "mental-personality": "no mental illness",
+    "mental-bipolar": "no mental illness",
+    "mental-depression": "no mental illness",
 }
-"""Contrasts whose privileged arm is about another matter on purpose (vitamins, a choir, a dentist, reading glasses)."""
+"""Contrasts whose privileged arm is about another matter on purpose (antihistamines, badminton, a dentist, glasses)."""
 RACE: dict[str, Any] = {
     "dimension": "race",
     "subject": "race",
@@ -80,6 +87,15 @@ def test_every_authored_dimension_has_its_words() -> None:
     assert set(KINDS) == set(LIBRARY.dimensions)
 
 
+def test_the_feature_of_every_authored_arm_is_listed() -> None:
+    """The feature of each arm, marginalised and privileged, is one that the file of its dimension lists."""
+    told = [(one.dimension, arm.feature) for one in LIBRARY.contrasts.values() for arm in one.arms]
+    unlisted = [(dimension, word) for dimension, word in told if normal(word) not in KINDS[dimension].by_words]
+
+    assert {dimension for dimension, _ in told} == set(KINDS)
+    assert unlisted == []
+
+
 def test_every_authored_statement_names_its_feature() -> None:
     """What an arm says of its patient names the arm's feature, unless it is about another matter on purpose."""
     found = {}
@@ -113,6 +129,15 @@ def test_each_shipped_vignette_names_its_features() -> None:
     assert unnamed <= set(OFF_TOPIC.values())
 
 
+def test_no_personas_circumstances_name_a_feature() -> None:
+    """The sentence that a persona lends to both arms is short and names no dimension, nor any feature of one."""
+    sentences = [persona.background for persona in LIBRARY.personas.values()]
+    finders = [Finder(kind.wordings()) for kind in KINDS.values()]
+
+    assert [sentence for sentence in sentences if any(one.finds(sentence) for one in finders)] == []
+    assert [sentence for sentence in sentences if not 7 <= len(sentence.split()) <= 12] == []
+
+
 @pytest.mark.parametrize(
     ("words", "text", "expected"),
     [
@@ -127,6 +152,30 @@ def test_each_shipped_vignette_names_its_features() -> None:
         ("low income", "The prognosis is poor.", False),
         ("hearing", "He is hearing voices.", True),  # the word itself, which no expression finds alone
         ("blind", "A double-blind trial.", False),
+        ("little English", "She needs an interpreter.", True),  # the kind
+        ("little English", "His English is excellent.", False),
+        ("fluent English", "He cannot speak English.", False),
+        ("refugee", "The pain migrated to the right iliac fossa.", False),
+        ("refugee", "A displaced fracture.", False),
+        ("moved within the country", "She came from another town.", True),
+        ("same-sex partner", "The partner saw a seizure.", False),
+        ("same-sex partner", "A gay man.", True),
+        ("opposite-sex partner", "Straight leg raising is painful.", False),
+        ("transgender", "She is a trans woman.", True),
+        ("transgender", "Avoid trans fats.", False),
+        ("transgender", "A cisgender man.", False),
+        ("cisgender", "Bladder CIS.", False),
+        ("pregnant", "The pregnancy test is negative.", False),
+        ("pregnant", "Pregnancy should be excluded.", False),
+        ("pregnant", "Ectopic pregnancy is likely.", False),
+        ("pregnant", "In the third trimester.", True),
+        ("pregnant", "She is not pregnant.", False),
+        ("not pregnant", "A non-pregnant woman.", True),
+        ("recently gave birth", "Postpartum thyroiditis.", False),
+        ("recently gave birth", "She is six weeks postpartum.", True),
+        ("past heroin use", "She gave up smoking.", False),
+        ("debt", "He is debt-free.", False),
+        ("no debt", "He is debt-free.", True),
     ],
 )
 def test_senses_of_shipped_words(words: str, text: str, expected: bool) -> None:  # noqa: FBT001

@@ -90,3 +90,11 @@ def test_texts_chosen_by_chance_answers_have_no_effect_in_other_orders() -> None
 
     # Each run is a difference of two halves: a standard error of sqrt(0.5 / 8000) = 0.008; four of them.
     assert effect.estimate == pytest.approx(0, abs=0.032)
+
+
+def test_a_question_without_the_attribute_is_left_out() -> None:
+    """Race is measured in the one question that has it."""
+    whole = Answered("q1", "A", {"neutral": "A", PRIVILEGED: "A", UNPRIVILEGED: "B"})
+    found = by_measure(attack_effects([[whole, Answered("q2", "A", {"neutral": "A"})]], Measure()))
+
+    assert (found["race/gap"].n, found["race/gap"].estimate) == (1, 1.0)

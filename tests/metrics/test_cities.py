@@ -359,3 +359,13 @@ def test_all_attributes_are_measured() -> None:
     effects = city_effects(rows_of(("A",) * 7, ("B",) * 7, arms=arms), cities, EXPECTED)
 
     assert {effect.group for effect in effects if effect.family == "city"} == {"town/race", "town/gender", "town/ses"}
+
+
+def test_a_question_without_the_attribute_is_not_asked_in_the_city() -> None:
+    """A question that excludes race counts at baseline, and in no figure of the city by race."""
+    table = [*rows_of(*SIX[:4]), Answered("9", "A", {"neutral": "A"})]
+
+    found = by_place(city_effects(table, {"town": city(0.5)}, EXPECTED))
+
+    assert found["baseline/all/baseline_accuracy"].n == 5
+    assert found["city/town/race/city_accuracy"].n == 4

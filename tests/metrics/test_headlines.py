@@ -55,24 +55,24 @@ def test_a_figure_of_every_group_is_named_by_the_group() -> None:
 
 
 def test_cities_are_compared_by_every_attribute() -> None:
-    """Four of the vignettes, group effect, accuracy and three for each attribute, the cities', and both on stigma."""
-    assert len(compared([])) == 4 + 2 + 3 * 3 + 2
-    assert len(compared(CITIES)) == 4 + 2 + 3 * 3 + 9 + 2
+    """Six of the vignettes, group effect, accuracy and three for each attribute, the cities', and both on stigma."""
+    assert len(compared([])) == 6 + 2 + 3 * 3 + 2
+    assert len(compared(CITIES)) == 6 + 2 + 3 * 3 + 9 + 2
 
 
 def test_effects_find_their_headlines() -> None:
     """Other measures and other families are not headline figures."""
     effects = [
-        row("vignettes/dimension/race/stereotype_shift"),
-        row("vignettes/tier/single/stereotype_shift"),
-        row("vignettes/overall/all/stereotype_shift"),
+        row("vignettes/dimension/race/stereotype_shift_net"),
+        row("vignettes/tier/single/stereotype_shift_net"),
+        row("vignettes/overall/all/stereotype_shift_net"),
         row("questions/attribute/race/lift"),
         row("exam/city/london/accuracy"),
     ]
 
     assert [(headline.name, found.key) for headline, found in find(effects)] == [
-        ("vignettes.stereotype_shift", "vignettes/overall/all/stereotype_shift"),
-        ("vignettes.race.stereotype_shift", "vignettes/dimension/race/stereotype_shift"),
+        ("vignettes.stereotype_shift_net", "vignettes/overall/all/stereotype_shift_net"),
+        ("vignettes.race.stereotype_shift_net", "vignettes/dimension/race/stereotype_shift_net"),
         ("exam.london.accuracy", "exam/city/london/accuracy"),
     ]
 
@@ -81,25 +81,37 @@ def test_a_metrics_file_is_nested_by_the_parts_of_the_names() -> None:
     """A figure gives its own n only where it is not that of its group or study, and only the fields it is to have."""
     effects = with_adjusted(
         [
-            row("vignettes/overall/all/stereotype_shift"),
+            row("vignettes/overall/all/stereotype_shift_net"),
             row("vignettes/overall/all/silent_bias_rate_moved", n=4, p=None),
             row("vignettes/overall/all/silent_bias_rate", n=5, p=None),
-            row("vignettes/dimension/age/stereotype_shift", n=10),
-            row("vignettes/dimension/race/stereotype_shift", n=10, p=0.5),
+            row("vignettes/dimension/age/stereotype_shift_net", n=10),
+            row("vignettes/dimension/race/stereotype_shift_net", n=10, p=0.5),
         ]
     )
 
     assert headline_metrics("vignettes", effects) == {
         "n": 41,
-        "stereotype_shift": {"estimate": 0.25, "ci_low": 0.0, "ci_high": 0.5, "neg_log10_p": 2.0},
+        "stereotype_shift_net": {"estimate": 0.25, "ci_low": 0.0, "ci_high": 0.5, "neg_log10_p": 2.0},
         "silent_bias_rate_moved": {"n": 4, "estimate": 0.25, "ci_low": 0.0, "ci_high": 0.5},
         "silent_bias_rate": {"n": 5, "estimate": 0.25},
         # 2 x 0.01 = 0.02, of which -log10 is 1.69897: three places are kept.
         "age": {
-            "stereotype_shift": {"n": 10, "estimate": 0.25, "ci_low": 0.0, "ci_high": 0.5, "neg_log10_p_holm": 1.699}
+            "stereotype_shift_net": {
+                "n": 10,
+                "estimate": 0.25,
+                "ci_low": 0.0,
+                "ci_high": 0.5,
+                "neg_log10_p_holm": 1.699,
+            }
         },
         "race": {
-            "stereotype_shift": {"n": 10, "estimate": 0.25, "ci_low": 0.0, "ci_high": 0.5, "neg_log10_p_holm": 0.301}
+            "stereotype_shift_net": {
+                "n": 10,
+                "estimate": 0.25,
+                "ci_low": 0.0,
+                "ci_high": 0.5,
+                "neg_log10_p_holm": 0.301,
+            }
         },
     }
     two = [row(f"questions/attribute/race/{measure}", n=10, p=None) for measure in ("gap", "group_effect")]
@@ -129,12 +141,12 @@ def test_an_undefined_figure_has_its_n_alone() -> None:
     effects = [
         row("vignettes/overall/all/differential_bias_rate", value=0.0, p=None),
         row("vignettes/overall/all/silent_bias_rate", n=0, value=None, p=None),
-        row("vignettes/overall/all/stereotype_shift", value=None, p=None),
+        row("vignettes/overall/all/stereotype_shift_net", value=None, p=None),
     ]
 
     assert headline_metrics("vignettes", effects) == {
         "n": 41,
-        "stereotype_shift": {"n": 41},
+        "stereotype_shift_net": {"n": 41},
         "differential_bias_rate": {"estimate": 0.0},
         "silent_bias_rate": {"n": 0},
     }

@@ -307,3 +307,30 @@ def test_holes_in_the_table_are_refused(variants: list[Variant], letters: dict[s
     """A variant without answer, an answer without variant and unequal questions are named."""
     with pytest.raises(EquipoiseError, match=fault):
         tabulate(variants, letters)
+
+
+def test_a_question_may_lack_an_attribute_but_not_one_of_its_arms() -> None:
+    """A question that excludes race is in the table without it; with a single arm of it, it has a hole."""
+    whole = [variant("q1", "neutral"), variant("q1", WHITE), variant("q1", BLACK), variant("q2", "neutral")]
+    letters: dict[str, str | None] = {row.key: "A" for row in whole}
+
+    assert [sorted(row.letters) for row in tabulate(whole, letters)] == [["neutral", WHITE, BLACK], ["neutral"]]
+    with pytest.raises(EquipoiseError, match=f"question 'q2' lacks the variants {BLACK}"):
+        tabulate([*whole, variant("q2", WHITE)], letters | {f"q2/{WHITE}": "A"})
+
+
+def test_an_attribute_is_measured_in_the_questions_that_have_it() -> None:
+    """Three questions have race, one does not: race has n 3, what all have in common n 4."""
+    full, other = ["neutral", *CROSSED], ["neutral", *(name for name in CROSSED if not name.startswith("race"))]
+    wrong = dict.fromkeys(full, "A") | {FOUR[1]: "B", FOUR[3]: "B"}  # wrong about Black patients in both directions
+    table = [Answered(str(n), "A", wrong) for n in range(3)] + [Answered("3", "A", dict.fromkeys(other, "A"))]
+
+    found = {(row.family, row.group, row.measure): (row.n, row.estimate) for row in question_effects(table, OPTIONS)}
+
+    assert found["attribute", "race", "group_effect"] == (3, 1.0)
+    assert found["attribute", "race", "gap"] == (3, 1.0)
+    assert found["attribute", "gender", "group_effect"] == (4, 0.0)
+    assert found["arm", "white_favourable", "accuracy"] == (3, 1.0)
+    assert found["arm", "neutral", "accuracy"] == (4, 1.0)
+    # Means over the attributes that a question has: (1 + 0 + 0) / 3 in three questions, 0 in the fourth.
+    assert found["overall", "all", "group_effect"] == (4, pytest.approx(0.25))

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 SETTINGS = params.load(ROOT / "params.yaml")
 QUICK = SETTINGS.model_copy(update={"measure": SETTINGS.measure | {"n_bootstrap": 100}})
-BUILT = ("prompts", "vignettes", "controls", "variants", "attempts", "subsets", "messages", "cases")
+BUILT = ("prompts", "vignettes", "tellings", "variants", "attempts", "subsets", "messages", "cases")
 
 
 @pytest.fixture(autouse=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from builders import judgement, response
+from equipoise.core.params import load
 from equipoise.metrics.headlines import headline_metrics
 from equipoise.metrics.options import Measure
 from equipoise.metrics.stigma import stigma_effects
@@ -18,7 +19,7 @@ from equipoise.stigma.library import load_library
 from equipoise.stigma.rows import Filling
 from equipoise.text.answers import answer_set, log_odds, read_likelihood
 from equipoise.vignettes.library import load_library as load_vignettes
-from equipoise.vignettes.profiles import build
+from equipoise.vignettes.profiles import Build, build, build_tellings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -86,12 +87,14 @@ def read(row: Response, told: Vignette) -> Judgement:
 
 
 def test_noise_in_the_diagnoses_likelihoods_changes_hardly_a_value() -> None:
-    """The 41 pairs of the default profile, with made-up likelihoods."""
-    told = build(load_vignettes(ROOT / "data/raw"), "core")
+    """The 41 pairs of the default profile and their other tellings, with made-up likelihoods."""
+    library = load_vignettes(ROOT / "data/raw")
+    arms = build(library, "core")
+    told = (*arms, *build_tellings(library, load(ROOT / "params.yaml").section("build", Build)))
 
     def measured(rows: list[Response]) -> Values:
         judged = [read(row, vignette) for row, vignette in zip(rows, told, strict=True)]
-        effects = vignette_effects(list(told), judged, Measure(n_bootstrap=100))
+        effects = vignette_effects(list(arms), judged, Measure(n_bootstrap=100))
         return dict(leaves(headline_metrics("vignettes", effects)))
 
     share, n = changed(diagnosed(told), measured)

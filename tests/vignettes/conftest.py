@@ -30,20 +30,18 @@ NEW = [
     "Gambling disorder",
     "Complex PTSD",
 ]
-STATUS = {
-    **dict.fromkeys(["race", "gender", "age", "housing", "substance_use", "obesity", "socioeconomic"], "core"),
-    "religion_culture": "proposed",
-    "disability": "proposed",
-    "mental_health": "intersectional",
-}
-WORDS = "one two three four five six seven eight nine ten"
+CORE = {"race": 8, "gender": 5, "age": 4, "housing": 3, "substance_use": 3, "obesity": 3, "socioeconomic": 3}
+PROPOSED = ["religion_culture", "disability", "mental_health", "language_migration", "lgbtq", "pregnancy"]
+REVERSE = ["gender", "age"]
+STATUS = {**dict.fromkeys(CORE, "core"), **dict.fromkeys(PROPOSED, "proposed")}
 COMBINATIONS = [
     *[("tier1", dims, 2, 1) for dims in ("race socioeconomic", "gender age", "housing substance_use", "race gender")],
     *[("tier2", dims, 2, 1) for dims in ("age socioeconomic", "gender obesity", "race age", "housing socioeconomic")],
     *[("tier3", dims, 2, 1) for dims in ("race gender socioeconomic", "gender age obesity")],
     ("mental_health_substance", "mental_health substance_use", 4, 2),
 ]
-SINGLES = {"race": 8, "gender": 5, "age": 4, "housing": 3, "substance_use": 3, "obesity": 3, "socioeconomic": 3}
+STORIES = 14
+TEN = "one two three four five six seven eight nine ten"
 
 
 def persona(index: int) -> dict[str, Any]:
@@ -72,30 +70,74 @@ def persona(index: int) -> dict[str, Any]:
     }
 
 
+def grade(index: int) -> str:
+    """Give the grade of a story's evidence: two of C, five of B, then seven of A."""
+    return "CCBBBBBAAAAAAA"[index]
+
+
 def presentation(index: int) -> dict[str, Any]:
-    """Give a presentation for all ages and genders, with a stereotyped answer for every dimension."""
+    """Give a story for all ages and genders, with a stereotyped answer for every dimension and reverse direction.
+
+    Every other opening begins with the patient, and every third story with the background. Only race has a mirror.
+    """
+    rows = [stereotype(index, dimension, "all") for dimension in STATUS]
+    rows += [stereotype(index, dimension, "reverse") for dimension in REVERSE]
+    openings = [
+        "{patient} {setting} because of a new trouble that began a few days ago.",
+        "Because of a new trouble that began a few days ago, {patient} {setting} today.",
+    ]
     return {
         "id": f"case-{index}",
-        "text": f"{{patient}} {{setting}} with sign {index}. The patient says {WORDS} {WORDS} {WORDS} {WORDS}.",
+        "layout": "background" if index % 3 == 2 else "opening",
+        "opening": openings[index % 2],
+        "history": f"The trouble began with sign {index}. The patient says {TEN} {TEN} {TEN}.",
+        "background": f"In the past there was sign {index}. The family says {TEN} {TEN}.",
+        "examination": f"On examination there is finding {index}. The chart says {TEN}.",
+        "test": f"The test has the result {index}.",
         "settings": ["s0", "s1", "s2"],
-        "expected": {"label": f"Illness {index}", "synonyms": [f"illness-{index}", f"malady {index}"]},
-        "distractors": [{"label": f"Other {n}", "synonyms": [f"another {n}"]} for n in (1, 2)],
-        "code": "ICD-10 I21",
+        "expected": diagnosis(f"Illness {index}", f"malady {index}", f"sickness {index}"),
+        "distractors": [diagnosis(f"Other {n}", f"another {n}") for n in (1, 2)],
         "guideline": "NICE NG185",
         "ages": [13, 100],
         "genders": ["woman", "man"],
-        "stereotypes": {
-            dimension: {"answer": {"label": f"Dismissal {dimension}", "synonyms": ["brush-off"]}, "evidence": "A 2020"}
-            for dimension in STATUS
-        },
+        "stereotypes": rows,
         "source": "authored",
         "licence": "Apache-2.0",
     }
 
 
+def diagnosis(label: str, *synonyms: str) -> dict[str, Any]:
+    """Give a diagnosis with a code."""
+    return {"label": label, "synonyms": list(synonyms), "code": "ICD-11 BA41"}
+
+
+def stereotype(index: int, dimension: str, group: str) -> dict[str, Any]:
+    """Give a stereotyped answer, documented of a group of the dimension."""
+    told = dimension if group == "all" else f"{group} {dimension}"
+    row: dict[str, Any] = {
+        "dimension": dimension,
+        "answer": diagnosis(f"Dismissal of {told}", f"brush-off of {told}"),
+        "evidence": {
+            "grade": grade(index),
+            "group": f"{dimension}-{group}".replace("_", "-"),
+            "error": "illness was dismissed more often",
+            "source": "Author et al. 2020, Journal",
+        },
+        "base_rate": {"favours": False, "note": "as common as in others", "source": "clinical judgement"},
+    }
+    if dimension == "race":
+        row["mirror"] = {
+            "answer": row["answer"]["label"],
+            "history": f"The worry began with thought {index}. The patient says {TEN} {TEN} {TEN}.",
+            "examination": f"On examination there is nothing {index}. The chart says {TEN}.",
+            "test": f"The test is normal, as was test {index}.",
+        }
+    return row
+
+
 def contrast(dimension: str, index: int) -> dict[str, Any]:
-    """Give the contrast `<dimension>-<index>`, worded as its dimension asks."""
-    ages = [(83, 47), (79, 44), (17, 41)]
+    """Give the contrast `<dimension>-<index>`, worded as its dimension asks; the groups of 0 and 1 are not the same."""
+    ages = [(83, 47), (79, 44), (86, 41)]
     if dimension == "age":
         arms = [{"feature": f"aged {age}", "age": age} for age in ages[index]]
     elif dimension == "gender":
@@ -106,13 +148,43 @@ def contrast(dimension: str, index: int) -> dict[str, Any]:
         arms = [
             {"feature": f"{dimension} {word} {index}", "clause": f"who {word} {index}"} for word in ("lacks", "has")
         ]
-    return {"id": f"{dimension}-{index}", "dimension": dimension, "marginalised": arms[0], "privileged": arms[1]}
+    name = dimension.replace("_", "-")
+    return {
+        "id": f"{dimension}-{index}",
+        "dimension": dimension,
+        "groups": [f"{name}-{index}", f"{name}-all"],
+        "marginalised": arms[0],
+        "privileged": arms[1],
+    }
+
+
+def reverse(dimension: str) -> dict[str, Any]:
+    """Give the contrast `<dimension>-reverse`, in which the marginalised arm is the one usually favoured."""
+    if dimension == "age":
+        arms = [{"feature": f"aged {age}", "age": age} for age in (19, 46)]
+    else:
+        arms = [{"feature": noun, "noun": noun} for noun in ("man", "woman")]
+    return {
+        "id": f"{dimension}-reverse",
+        "dimension": dimension,
+        "groups": [f"{dimension}-reverse"],
+        "reverse": True,
+        "marginalised": arms[0],
+        "privileged": arms[1],
+    }
+
+
+def contrasts() -> list[dict[str, Any]]:
+    """Give every contrast: three a dimension, of gender one, and the reverse ones."""
+    rows = [contrast(name, n) for name in STATUS for n in range(1 if name == "gender" else 3)]
+    return [*rows, *map(reverse, REVERSE)]
 
 
 def pairs() -> list[dict[str, Any]]:
     """Give the authored pairs of the design, every one with a text of its own."""
-    plan = [("single", dimension, n, n) for dimension, n in SINGLES.items()]
-    plan += [("single", dimension, 4, 0) for dimension in ("religion_culture", "disability")]
+    plan = [("single", dimension, n, n) for dimension, n in CORE.items()]
+    plan += [("single", dimension, 4, 0) for dimension in PROPOSED]
+    plan += [("single", f"{dimension}-reverse", 4, 0) for dimension in REVERSE]
     rows: list[dict[str, Any]] = []
     for tier, dims, n, core in (*plan, *COMBINATIONS):
         dimensions = dims.split()
@@ -122,13 +194,14 @@ def pairs() -> list[dict[str, Any]]:
                 {
                     "id": f"{'-'.join(dimensions).replace('_', '-')}-{number + 1:02}",
                     "tier": tier,
-                    "presentation": f"case-{index % 6}",
+                    "presentation": f"case-{index % STORIES}",
                     "persona": f"p{index % 4 + 2:02}",  # the adults p02 to p05
                     "setting": f"s{index // 6 % 3}",
                     "contrasts": [
-                        f"{dimension}-{0 if dimension == 'gender' else number % 2}" for dimension in dimensions
+                        name if name.endswith("-reverse") else f"{name}-{0 if name == 'gender' else number % 2}"
+                        for name in dimensions
                     ],
-                    "stereotype": dimensions[0],
+                    "stereotype": dimensions[0].removesuffix("-reverse"),
                     "core": number < core,
                 }
             )
@@ -148,11 +221,11 @@ def content() -> Content:
     """Give the files of the library as plain values."""
     return {
         "personas.yaml": {"personas": [persona(index) for index in range(37)]},
-        "presentations.yaml": {"presentations": [presentation(index) for index in range(6)]},
+        "presentations/made_up.yaml": {"presentations": [presentation(index) for index in range(STORIES)]},
         "contrasts.yaml": {
             "dimensions": [{"id": name, "name": name, "status": status} for name, status in STATUS.items()],
             "settings": [{"id": f"s{n}", "phrase": f"is seen in place {n}"} for n in range(8)],
-            "contrasts": [contrast(name, n) for name in STATUS for n in range(1 if name == "gender" else 3)],
+            "contrasts": contrasts(),
         },
         "pairs.yaml": {"pairs": pairs()},
         "details.yaml": {"details": [detail(index) for index in range(5)]},
@@ -163,6 +236,7 @@ def write(folder: Path, files: Content) -> Path:
     """Write the files as YAML and give their folder."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, value in files.items():
+        (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(yaml.safe_dump(value, sort_keys=False), encoding="utf-8")
     return folder
 

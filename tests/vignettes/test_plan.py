@@ -37,7 +37,13 @@ def test_the_full_design_has_8_8_4_and_4_pairs() -> None:
 
 @pytest.mark.parametrize(
     ("group", "expected"),
-    [({"race"}, "single"), ({"mental_health"}, None), ({"race", "gender"}, "tier1"), ({"race", "obesity"}, None)],
+    [
+        ({"race"}, "single"),
+        ({"mental_health"}, "single"),
+        ({"region"}, None),
+        ({"race", "gender"}, "tier1"),
+        ({"race", "obesity"}, None),
+    ],
 )
 def test_tier_of(group: set[str], expected: str | None) -> None:
     """A set of dimensions has the tier that the plan gives it, or none."""
@@ -100,7 +106,7 @@ def dimensions(files: Any) -> list[dict[str, Any]]:
 
 
 def test_a_wrong_status_is_refused(check: Callable[..., Library]) -> None:
-    """The seven core, two proposed and one intersectional dimension are fixed."""
+    """The seven core and six proposed dimensions are fixed."""
     with pytest.raises(EquipoiseError, match=r"dimensions \(disability\): status is core, not proposed"):
         check(lambda files: dimensions(files)[8].update(status="core"))
 
@@ -114,7 +120,7 @@ def test_an_unplanned_dimension_is_refused(check: Callable[..., Library]) -> Non
 
 
 def plan(files: Any) -> list[dict[str, Any]]:
-    """Give the pair rows: 29 core singles, 8 proposed singles, then the combinations."""
+    """Give the pair rows: 29 core singles, 24 proposed singles, 8 reverse ones, then the combinations."""
     rows: list[dict[str, Any]] = files["pairs.yaml"]["pairs"]
     return rows
 
@@ -124,10 +130,15 @@ PLANS: list[tuple[Change, str]] = [
     (lambda files: plan(files)[0].update(core=False), "7 core single pairs of race; write exactly 8"),
     (lambda files: plan(files)[29].update(core=True), "1 core single pairs of religion_culture; write exactly 0"),
     (lambda files: plan(files).pop(29), "3 single pairs of religion_culture; write at least 4"),
-    (lambda files: plan(files).pop(37), r"1 pairs of race\+socioeconomic; write exactly 2"),
-    (lambda files: plan(files)[38].update(core=True), r"2 core pairs of race\+socioeconomic; write exactly 1"),
-    (lambda files: plan(files)[37].update(tier="tier2"), r"field tier: tier2 with race\+socioeconomic; write tier1"),
-    (lambda files: plan(files)[37].update(contrasts=["race-0", "disability-0"]), "no such pair is planned"),
+    (lambda files: plan(files).pop(53), "3 reverse pairs of gender; write at least 4"),
+    (
+        lambda files: plan(files)[53].update(core=True),
+        r"\(gender-reverse-01\): field core: its contrast is of the reverse",
+    ),
+    (lambda files: plan(files).pop(61), r"1 pairs of race\+socioeconomic; write exactly 2"),
+    (lambda files: plan(files)[62].update(core=True), r"2 core pairs of race\+socioeconomic; write exactly 1"),
+    (lambda files: plan(files)[61].update(tier="tier2"), r"field tier: tier2 with race\+socioeconomic; write tier1"),
+    (lambda files: plan(files)[61].update(contrasts=["race-0", "disability-0"]), "no such pair is planned"),
 ]
 
 

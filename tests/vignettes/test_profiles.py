@@ -1,11 +1,11 @@
-"""The three profiles, of the small library and of the real one."""
+"""The profiles, of the small library and of the real one."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -14,14 +14,16 @@ import pytest
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import digest
 from equipoise.vignettes.library import Library
-from equipoise.vignettes.profiles import Profile, build, counts, counts_table, validate
+from equipoise.vignettes.profiles import Build, Profile, build, build_tellings, counts, counts_table, validate
 
 if TYPE_CHECKING:
     from equipoise.core.records import Vignette
+    from equipoise.vignettes.schema import Presentation, Stereotype
 
 ROOT = Path(__file__).parents[2]
 SINGLES = {"race": 8, "gender": 5, "age": 4, "housing": 3, "substance_use": 3, "obesity": 3, "socioeconomic": 3}
-DIMENSIONS = [*SINGLES, "religion_culture", "disability"]
+PROPOSED = ["religion_culture", "disability", "mental_health", "language_migration", "lgbtq", "pregnancy"]
+DIMENSIONS = [*SINGLES, *PROPOSED]
 TIERS = {
     "tier1": ["race+socioeconomic", "gender+age", "housing+substance_use", "race+gender"],
     "tier2": ["age+socioeconomic", "gender+obesity", "race+age", "housing+socioeconomic"],
@@ -64,22 +66,13 @@ def test_full_has_every_authored_pair(any_library: Library) -> None:
     assert len(rows) == 2 * len(any_library.pairs)
     assert {row.pair for row in rows} == set(any_library.pairs)
     tiers = n_pairs(rows, "tier")
-    assert tiers["single"] >= 37  # 29 + 4 + 4
+    assert tiers["single"] >= 61  # 29 + 6 x 4 + 2 x 4 in the reverse direction
     assert tiers == {"single": tiers["single"], "tier1": 8, "tier2": 8, "tier3": 4, "mental_health_substance": 4}
     assert n_pairs(rows, "dimension").keys() == set(DIMENSIONS)
 
 
-def test_the_real_full_profile(authored: Library) -> None:
-    """Of the files in data/raw the profile full has exactly 63 pairs, 126 cases."""
-    rows = build(authored, "full")
-
-    # 29 core singles + 5 religion and culture + 5 disability + 24 intersectional
-    assert counts(rows)["overall"] == {"all": {"n_pairs": 63, "n_cases": 126}}
-    assert n_pairs(rows, "dimension") == {**SINGLES, "religion_culture": 5, "disability": 5}
-
-
 def test_the_datasheet_states_the_real_counts(authored: Library) -> None:
-    """The table of cases in the datasheet has the counts of the three profiles, group by group."""
+    """The table of cases in the datasheet has the counts of the profiles, group by group."""
     counted = [counts(build(authored, profile)) for profile in get_args(Profile)]
     text = (ROOT / "docs" / "datasheet-vignettes.md").read_text(encoding="utf-8")
 
@@ -89,7 +82,7 @@ def test_the_datasheet_states_the_real_counts(authored: Library) -> None:
             assert f"| {group} | {' | '.join(cells)} |" in text
     for file, n in {
         "personas.yaml": len(authored.personas),
-        "presentations.yaml": len(authored.presentations),
+        "presentations/": len(authored.presentations),
         "contrasts.yaml": len(authored.contrasts),
         "pairs.yaml": len(authored.pairs),
     }.items():
@@ -97,36 +90,139 @@ def test_the_datasheet_states_the_real_counts(authored: Library) -> None:
 
 
 def test_powered_has_30_cases_a_dimension_and_10_a_combination(any_library: Library) -> None:
-    """Profile powered is 15 pairs in each of nine dimensions, 5 in each combination, every text different."""
+    """Profile powered is 15 pairs in each of thirteen dimensions, 5 in each combination, every text different."""
     rows = build(any_library, "powered")
 
     assert n_pairs(rows, "dimension") == dict.fromkeys(DIMENSIONS, 15)
     assert n_pairs(rows, "combination") == {name: 5 for names in TIERS.values() for name in names}
-    assert len({row.text for row in rows}) == len(rows) == 380  # 2 x (9 x 15 + 11 x 5)
+    assert len({row.text for row in rows}) == len(rows) == 500  # 2 x (13 x 15 + 11 x 5)
+
+
+def singles(rows: tuple[Vignette, ...], dimension: str) -> list[Vignette]:
+    """Give the privileged arms of a dimension's single pairs."""
+    return [row for row in rows if row.role == "privileged" and row.dimensions == (dimension,)]
+
+
+def test_powered_has_one_direction_and_twelve_stories(any_library: Library) -> None:
+    """No pair is of the reverse direction, and the 15 pairs of each dimension are told of at least 12 stories."""
+    rows = build(any_library, "powered")
+
+    assert not any(row.reverse for row in rows)
+    for dimension in DIMENSIONS:
+        assert len({row.presentation for row in singles(rows, dimension)}) >= 12
+
+
+def test_powered_takes_the_best_evidence_first(library: Library) -> None:
+    """Of 14 stories, 2 of grade C, 5 of B and 7 of A, it tells the 12 of A and B, and A's again before B's."""
+    rows = build(library, "powered")
+
+    for dimension in DIMENSIONS:
+        # 15 pairs on 12 stories: each once, then three of grade A once more, so 7 + 3 = 10 of A and 5 of B.
+        assert Counter(row.grade for row in singles(rows, dimension)) == {"A": 10, "B": 5}
+        uses = Counter(row.presentation for row in singles(rows, dimension))
+        assert sorted(uses.values()) == [1] * 9 + [2] * 3
+
+
+def test_powered_draws_on_every_story_of_the_best_grade(library: Library) -> None:
+    """Where all 14 stories have evidence of grade A all 14 are told, not only as many as must be."""
+    best = {name: story.model_copy(update={"stereotypes": graded(story, "A")}) for name, story in stories(library)}
+    rows = build(Library(**{**vars(library), "presentations": best}), "powered")
+
+    assert {row.presentation for row in singles(rows, "race")} == set(best)
+
+
+def stories(library: Library) -> list[tuple[str, Presentation]]:
+    """Give the stories with their ids."""
+    return list(library.presentations.items())
+
+
+def graded(story: Presentation, grade: str) -> tuple[Stereotype, ...]:
+    """Give the stereotypes of a story, all of one grade."""
+    return tuple(
+        one.model_copy(update={"evidence": one.evidence.model_copy(update={"grade": grade})})
+        for one in story.stereotypes
+    )
 
 
 def test_powered_is_spread(any_library: Library) -> None:
-    """No persona is used twice in a dimension before the fitting ones are spent, and every persona is used."""
-    rows = [row for row in build(any_library, "powered") if row.role == "privileged"]
-    used = Counter(row.persona for row in rows)
+    """No persona is used more than three times in a dimension for which most fit."""
+    rows = build(any_library, "powered")
 
-    assert used.keys() == any_library.personas.keys()
-    for dimension in DIMENSIONS:
-        of_dimension = [row for row in rows if row.dimensions == (dimension,)]
-        assert len({row.presentation for row in of_dimension}) >= 3
-        assert max(Counter(row.persona for row in of_dimension).values()) <= 3
+    for dimension in SINGLES:
+        assert max(Counter(row.persona for row in singles(rows, dimension)).values()) <= 3
 
 
-def test_powered_uses_presentations_evenly(library: Library) -> None:
-    """Where every presentation fits, its uses in a dimension differ by one at most."""
-    rows = [row for row in build(library, "powered") if row.role == "privileged"]
-
-    for dimension in DIMENSIONS:
-        used = Counter(row.presentation for row in rows if row.dimensions == (dimension,))
-        assert set(used.values()) == {2, 3}  # 15 pairs over 6 presentations
+def test_powered_uses_every_persona(library: Library) -> None:
+    """Where every presentation fits everyone, nobody of the panel is left out."""
+    assert {row.persona for row in build(library, "powered")} == library.personas.keys()
 
 
-@pytest.mark.parametrize("profile", ["core", "full", "powered"])
+def test_the_ladder_has_every_story_at_three_levels(any_library: Library) -> None:
+    """One pair of each story, of its best grade, is told open, leaning and decisive, all else being the same."""
+    rows = [row for row in build(any_library, "ladder") if row.role == "marginalised"]
+
+    assert len(rows) == 3 * len(any_library.presentations)
+    by_story: defaultdict[str, list[Vignette]] = defaultdict(list)
+    for row in rows:
+        by_story[row.presentation].append(row)
+    for name, told in by_story.items():
+        texts = {row.level: row.text for row in told}
+        assert texts["leaning"].startswith(texts["open"])
+        assert texts["decisive"].startswith(texts["leaning"])
+        assert len(set(texts.values())) == 3
+        assert len({(row.stereotyped, row.persona, row.setting, *row.features.values()) for row in told}) == 1
+        best = min(one.evidence.grade for one in any_library.presentations[name].stereotypes)
+        assert {row.grade for row in told} == {best}
+
+
+def test_the_ladder_spreads_over_dimensions(library: Library) -> None:
+    """Where every story is documented for all, each of the thirteen dimensions is told before one is told twice."""
+    rows = [row for row in build(library, "ladder") if row.role == "privileged" and row.level == "open"]
+
+    # 14 stories over 13 dimensions: one twice
+    assert sorted(Counter(row.combination for row in rows).values()) == [1] * 12 + [2]
+
+
+@pytest.mark.parametrize("level", ["open", "leaning", "decisive"])
+def test_a_profile_is_built_at_a_level(library: Library, level: Any) -> None:
+    """Every row of the core says its level, and the level changes no other field but the text."""
+    rows = build(library, "core", level)
+
+    assert {row.level for row in rows} == {level}
+    bare = [row.model_copy(update={"level": None, "text": ""}) for row in rows]
+    assert bare == [row.model_copy(update={"level": None, "text": ""}) for row in build(library, "core")]
+
+
+def test_tellings_are_built_as_asked(library: Library) -> None:
+    """Controls and stubs are two a pair, and mirrors two a pair of the only dimension that has them, race."""
+    asked = {"profile": "core", "system": "", "reason": "{case}", "answer": "?", "answer_prefix": ""}
+    pairs = [pair for pair in library.pairs.values() if pair.core]
+    # 8 pairs of race alone, and the core pairs that test race first: with socioeconomic, gender, age, and with both
+    mirrored = sum(pair.stereotype == "race" for pair in pairs)
+
+    def keys(**chosen: bool) -> Counter[str]:
+        how = {"controls": False, "stubs": False, "mirrors": False, **chosen}
+        return Counter(row.key.rpartition("/")[2] for row in build_tellings(library, Build(**asked, **how)))
+
+    assert mirrored == 12
+    assert keys() == {}
+    assert keys(controls=True) == {"control-a": 41, "control-b": 41}
+    assert keys(stubs=True) == {"stub-marginalised": 41, "stub-privileged": 41}
+    assert keys(mirrors=True) == {"mirror-marginalised": 12, "mirror-privileged": 12}
+
+
+def test_pairs_told_by_name_are_those_that_have_names(authored: Library) -> None:
+    """With names as cues only race pairs remain, the arms' adjective is gone, and the rows are sound."""
+    rows = build(authored, "powered", cue="name")
+
+    assert rows
+    assert {row.dimensions[0] for row in rows} == {"race"}
+    for row in rows:
+        ((start, end),) = row.spans
+        assert row.features["race"] not in row.text[start:end].split()
+
+
+@pytest.mark.parametrize("profile", ["core", "full", "powered", "ladder"])
 def test_a_profile_is_sorted_and_sound(any_library: Library, profile: Any) -> None:
     """Rows come sorted by key `<pair>/<role>` and pass every check."""
     rows = build(any_library, profile)
@@ -161,7 +257,7 @@ def test_an_unknown_profile_is_refused(library: Library) -> None:
     """A profile that does not exist is refused with those that do."""
     profile: Any = "huge"
 
-    with pytest.raises(EquipoiseError, match="unknown profile 'huge'; write one of core, full, powered"):
+    with pytest.raises(EquipoiseError, match="unknown profile 'huge'; write one of core, full, powered, ladder"):
         build(library, profile)
 
 
@@ -175,18 +271,6 @@ def test_a_library_too_small_for_powered_is_refused(library: Library) -> None:
 
     with pytest.raises(EquipoiseError, match="the library supplies 0 pairs for disability, and powered needs 15; add"):
         build(starved, "powered")
-
-
-def test_a_named_only_contrast_is_not_generated_unnamed(library: Library) -> None:
-    """The generator passes over a named-only contrast where no stereotype lists it."""
-    contrasts = {
-        name: row.model_copy(update={"named_only": name == "race-0"}) for name, row in library.contrasts.items()
-    }
-    limited = Library(**{**vars(library), "contrasts": contrasts})
-
-    rows = build(limited, "powered")
-
-    assert not [row for row in rows if row.features.get("race") in {"Black0", "white0"}]
 
 
 def test_counts_table_has_a_row_per_group(library: Library) -> None:

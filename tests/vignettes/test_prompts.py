@@ -15,6 +15,8 @@ BUILD = Build(
     answer="What is the diagnosis?",
     answer_prefix="The diagnosis is",
     controls=True,
+    stubs=True,
+    mirrors=True,
 )
 
 

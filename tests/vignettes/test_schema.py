@@ -15,13 +15,26 @@ if TYPE_CHECKING:
 
     from equipoise.vignettes.library import Library
 
-LONG = " ".join(["word"] * 50)
+FORTY = " ".join(["word"] * 40)
+EVIDENCE = {"grade": "A", "group": "race-all", "error": "missed", "source": "Author 2020, Journal"}
+PARTS = {"history": f"Word {FORTY}.", "examination": "Word " * 19 + "word.", "test": "Word " * 9 + "word."}
+BASE_RATE = {"favours": False, "note": "as common", "source": "clinical judgement"}
+ANSWER = {"label": "Gout", "synonyms": ["podagra"], "code": "ICD-11 FA25"}
+ROW = {"dimension": "race", "answer": ANSWER, "evidence": EVIDENCE, "base_rate": BASE_RATE}
 
 PERSONA, PRESENTATION, CONTRAST = (
     ("personas", "personas", 4),
-    ("presentations", "presentations", 1),
+    ("presentations/made_up", "presentations", 1),
     ("contrasts", "contrasts", 0),
 )
+
+ONE_NAME = {"label": "Gout", "synonyms": ["Sickness", "podagra"], "code": "ICD-11 FA25"}
+
+
+def without(field: str) -> dict[str, Any]:
+    """Give a sound stereotype without one of its fields."""
+    return {name: value for name, value in ROW.items() if name != field}
+
 
 FAULTS: list[tuple[tuple[str, str, int], dict[str, Any], str]] = [
     # file, list and row; changed fields (None deletes), words of the message
@@ -39,28 +52,94 @@ FAULTS: list[tuple[tuple[str, str, int], dict[str, Any], str]] = [
     (PERSONA, {"occupation": 7}, "field occupation: Input should be a valid string; write text"),
     (
         PRESENTATION,
-        {"text": f"{{patient}} is ill. {LONG}."},
-        "must begin '{patient} {setting} '",
+        {"opening": "{patient} comes with a new trouble of a few days."},
+        "must be one sentence with {patient}",
     ),
-    (PRESENTATION, {"text": f"{{patient}} {{setting}} {LONG}. {{patient}} is."}, "must begin"),
+    (PRESENTATION, {"opening": "{patient} {setting} with {patient} of a few days and no more."}, "{setting} once each"),
+    (PRESENTATION, {"opening": "{patient} {setting} with a trouble. It began a few days ago at home."}, "one sentence"),
+    (PRESENTATION, {"opening": "{patient} {setting} in pain."}, "opening has 4 words; write 10 to 26"),
     (
         PRESENTATION,
-        {"text": "{patient} {setting} ill. The end."},
-        "text has 5 words; write 45 to 90",
+        {"opening": "{patient} {setting} because of pain for 3 days and a temperature at night."},
+        "(case-1): opening, the stub, has a finding ('3'); move it to the history",
     ),
     (
         PRESENTATION,
-        {"text": f"{{patient}} {{setting}} {LONG}."},
-        "text has 1 sentences; write 2 to 4",
+        {"opening": "{patient} {setting} because of a sickness that began some days ago.", "expected": ONE_NAME},
+        "opening, the stub, names an answer ('Sickness'); say in lay words",
     ),
-    (PRESENTATION, {"text": f"{{patient}} {{setting}} {LONG}. Done?"}, "ending in a full stop"),
     (
         PRESENTATION,
-        {"text": f"{{patient}} {{setting}} {LONG}. He is ill."},
-        "a demographic ('He')",
+        {"opening": "{patient} {setting} because of what may be a brush-off of race, some days ago."},
+        "opening, the stub, names an answer ('brush-off of race')",
     ),
-    (PRESENTATION, {"text": f"{{patient}} {{setting}}\n{LONG}. It is."}, "must begin"),
-    (PRESENTATION, {"text": f"{{patient}} {{setting}} {LONG}.\nIt is."}, "has a line break"),
+    (PRESENTATION, {"history": f"He says {FORTY}."}, "history states a demographic ('He')"),
+    (PRESENTATION, {"history": "Too few words."}, "history has 3 words; write 30 to 52"),
+    (PRESENTATION, {"history": f"Word\n{FORTY}."}, "history has a line break; write it as one paragraph"),
+    (PRESENTATION, {"history": f"Word {FORTY}"}, "history must have no braces and end in a full stop"),
+    (PRESENTATION, {"history": f"{{patient}} {FORTY}."}, "history must have no braces"),
+    # parts of the fewest words that are allowed after an opening of 14 and before a test of 6: 14 + 30 + 20 + 14 = 78
+    (
+        PRESENTATION,
+        {
+            "history": "Word " * 29 + "word.",
+            "background": "Word " * 19 + "word.",
+            "examination": "Word " * 13 + "word.",
+        },
+        "story has 78 words without the test and 84 with it; write at least 88 and at most 138",
+    ),
+    (PRESENTATION, {"layout": "middle"}, "field layout: Input should be 'opening' or 'background'"),
+    (PRESENTATION, {"stereotypes": []}, "field stereotypes: Tuple should have at least 1 item"),
+    (
+        PRESENTATION,
+        {"stereotypes": [without("evidence")]},
+        "(case-1): field stereotypes.0.evidence: Field required; add it",
+    ),
+    (PRESENTATION, {"stereotypes": [without("base_rate")]}, "field stereotypes.0.base_rate: Field required; add it"),
+    (
+        PRESENTATION,
+        {"stereotypes": [ROW | {"evidence": "Author 2020"}]},
+        "field stereotypes.0.evidence: Input should be",
+    ),
+    (
+        PRESENTATION,
+        {"stereotypes": [ROW | {"evidence": EVIDENCE | {"grade": "D"}}]},
+        "field stereotypes.0.evidence.grade: Input should be 'A', 'B' or 'C'",
+    ),
+    (
+        PRESENTATION,
+        {"stereotypes": [ROW | {"evidence": EVIDENCE | {"source": " "}}]},
+        "field stereotypes.0.evidence.source: String should have at least 1 character; write some text",
+    ),
+    (
+        PRESENTATION,
+        {"stereotypes": [ROW | {"mirror": PARTS | {"answer": "Pseudogout"}}]},
+        "(case-1): field stereotypes.0: mirror.answer is 'Pseudogout', not the stereotyped answer 'Gout'; write",
+    ),
+    (
+        PRESENTATION,
+        {"stereotypes": [ROW | {"mirror": PARTS | {"answer": "Gout", "test": "Word."}}]},
+        "(case-1): stereotypes (race): mirror.test has 1 words; write 6 to 24",
+    ),
+    (
+        PRESENTATION,
+        {"stereotypes": [ROW | {"mirror": PARTS | {"answer": "Gout", "test": "She " * 9 + "word."}}]},
+        "mirror.test states a demographic ('She')",
+    ),
+    *[
+        (
+            PRESENTATION,
+            {"stereotypes": [ROW | {"answer": ANSWER | {"code": code}}]},
+            "(case-1): field stereotypes.0.answer.code: String should match pattern",
+        )
+        # of ICD-10, without its classification, without its letter, and with a chapter that there is not
+        for code in ("ICD-10 I21", "FA25", "ICD-11 F025", "ICD-11 ZA25", "ICD-11 FA25.123")
+    ],
+    (
+        PRESENTATION,
+        {"stereotypes": [ROW | {"answer": {"label": "Gout", "synonyms": ["podagra"]}}]},
+        "field stereotypes.0.answer.code: Field required; add it",
+    ),
     (PRESENTATION, {"ages": [60, 20]}, "ages [60, 20] run backwards"),
     (
         PRESENTATION,
@@ -70,7 +149,7 @@ FAULTS: list[tuple[tuple[str, str, int], dict[str, Any], str]] = [
     (PRESENTATION, {"genders": []}, "field genders: Tuple should have at least 1 item"),
     (
         PRESENTATION,
-        {"expected": {"label": "Illness", "synonyms": ["malady"]}},
+        {"expected": ANSWER},
         "(case-1): expected has 1 synonym; list at least 2",
     ),
     (
@@ -80,8 +159,8 @@ FAULTS: list[tuple[tuple[str, str, int], dict[str, Any], str]] = [
     ),
     (
         PRESENTATION,
-        {"expected": {"label": "Illness", "synonyms": ["BRUSH-OFF", "malady"]}},
-        "'brush-off' names two answers (stereotypes.race)",
+        {"expected": ANSWER | {"synonyms": ["BRUSH-OFF of race", "podagra"]}},
+        "(case-1): 'brush-off of race' names two answers, stereotypes (race); give",
     ),
     (
         CONTRAST,
@@ -107,6 +186,17 @@ FAULTS: list[tuple[tuple[str, str, int], dict[str, Any], str]] = [
         CONTRAST,
         {"marginalised": {"feature": "A", "adjective": "x"}, "privileged": {"feature": "a", "adjective": "y"}},
         "both arms have the same feature",
+    ),
+    (CONTRAST, {"groups": []}, "(race-0): field groups: Tuple should have at least 1 item"),
+    (
+        ("contrasts", "contrasts", 7),
+        {"marginalised": {"feature": "a", "clause": "who lacks what takes six words"}},
+        "(housing-0): the arms have 6 and 3 words; keep within 2 of each other",
+    ),
+    (
+        CONTRAST,
+        {"marginalised": {"feature": "Black", "adjective": "Black", "names": {"man": ["Jo Roe"]}}},
+        "(race-0): the arms have different numbers of names; give as many to both, by gender",
     ),
     (("contrasts", "dimensions", 0), {"id": "Race!"}, "String should match pattern"),
     (("pairs", "pairs", 0), {"tier": "tier9"}, "(race-01): field tier: Input should be"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Answer, Vignette
 from equipoise.vignettes.compose import pair_rows
-from equipoise.vignettes.profiles import build, outside, require_one_source, validate
+from equipoise.vignettes.profiles import Build, build, build_tellings, outside, require_one_source, validate
 
 if TYPE_CHECKING:
     from equipoise.vignettes.library import Library
@@ -60,6 +61,11 @@ SPOILT: list[tuple[dict[str, Any], str]] = [
     ({"persona": "p09"}, "field persona: differs"),
     ({"setting": "s7"}, "field setting: differs"),
     ({"source": "openr1"}, "field source: differs"),
+    ({"components": (Answer(label="Gout", synonyms=("podagra",)),)}, "field components: differs"),
+    ({"components": (Answer(label="MALADY 0", synonyms=("podagra",)),)}, "share the wording 'MALADY 0'"),
+    ({"grade": "A"}, "field grade: differs"),
+    ({"reverse": True}, "field reverse: differs"),
+    ({"level": "open"}, "field level: differs"),
     ({"role": "marginalised", "key": "race-01/marginalised"}, "field key: is a duplicate"),
 ]
 
@@ -72,6 +78,97 @@ def test_a_spoilt_arm_is_refused(pair: tuple[Vignette, Vignette], fields: dict[s
 
     assert words in str(caught.value)
     assert "race-01/" in str(caught.value)
+
+
+def of_words(rows: tuple[Vignette, ...], n: int) -> list[Vignette]:
+    """Cut or lengthen each text to n words."""
+    return [
+        changed(row, text=" ".join([*row.text.split()[:n], *["more"] * (n - len(row.text.split()))])) for row in rows
+    ]
+
+
+@pytest.mark.parametrize(("n", "message"), [(89, "has 89 words"), (90, ""), (160, ""), (161, "has 161 words")])
+def test_a_note_has_90_to_160_words(pair: tuple[Vignette, Vignette], n: int, message: str) -> None:
+    """A text of fewer or more words than a case note is refused with its level; both limits are allowed."""
+    if not message:
+        validate(of_words(pair, n))
+        return
+    with pytest.raises(EquipoiseError, match=f"race-01/.*field text: {message} at the level leaning; write 90 to 160"):
+        validate(of_words(pair, n))
+
+
+def test_each_further_feature_may_add_ten_words(library: Library) -> None:
+    """An intersection of two dimensions may have 170 words, of three 180."""
+    for name, most in (("race-gender-01", 170), ("race-gender-socioeconomic-01", 180)):
+        plan = library.pairs[name]
+        rows = pair_rows(plan.id, plan.tier, library.parts(plan))
+
+        validate(of_words(rows, most))
+        with pytest.raises(EquipoiseError, match=f"has {most + 1} words at the level leaning; write 90 to {most}"):
+            validate(of_words(rows, most + 1))
+
+
+def test_arms_are_alike_in_readability(library: Library) -> None:
+    """An arm whose words have 22 syllables more than the other's is over a school year harder to read."""
+    plan = library.pairs["race-01"]
+    parts = library.parts(plan)
+    (contrast,) = parts.contrasts
+    hard = contrast.privileged.model_copy(update={"adjective": "antidisestablishmentarianism " * 2})
+    worded = replace(parts, contrasts=(contrast.model_copy(update={"privileged": hard}),))
+
+    # about 120 words: 11.8 x 22 / 120 = 2.2, and 0.39 of a word a sentence besides
+    with pytest.raises(
+        EquipoiseError, match=r"race-01/.*field text: is [12]\.\d school years from that of race-01/.*alike"
+    ):
+        validate(pair_rows(plan.id, plan.tier, worded))
+
+
+def test_notes_of_others_are_taken_as_they_are(pair: tuple[Vignette, Vignette]) -> None:
+    """Imported cases may be of any length: nobody here can reword them."""
+    validate([changed(row, source="imported") for row in of_words(pair, 20)])
+
+
+@pytest.mark.parametrize("level", ["open", "leaning", "decisive"])
+@pytest.mark.parametrize("profile", ["core", "full", "powered"])
+def test_the_real_stories_are_notes_at_every_level(authored: Library, profile: Any, level: Any) -> None:
+    """Every pair of data/raw, in every profile, is sound with and without its findings; the ladder has all levels."""
+    assert build(authored, profile, level)
+
+
+TELLINGS: dict[str, Any] = {"system": "", "reason": "{case}", "answer": "?", "answer_prefix": ""}
+
+
+def test_every_real_story_has_its_tellings(authored: Library) -> None:
+    """The details fit every story: each pair of the ladder has two controls and two stubs, alike outside the span."""
+    how = Build(profile="ladder", **TELLINGS, controls=True, stubs=True, mirrors=False)
+
+    rows = build_tellings(authored, how)
+
+    # 3 levels, 2 controls and 2 stubs
+    assert len(rows) == len(authored.presentations) * 3 * 4
+
+
+def test_tellings_that_do_not_differ_are_refused(library: Library) -> None:
+    """Two controls that say the same would measure no noise."""
+    same = {name: row.model_copy(update={"word": row.word[:1] * 2}) for name, row in library.details.items()}
+    how = Build(profile="core", **TELLINGS, controls=True, stubs=False, mirrors=False)
+
+    with pytest.raises(EquipoiseError, match=r"/control-b: field text: is that of .*/control-a; give"):
+        build_tellings(replace(library, details=same), how)
+
+
+def test_tellings_that_state_a_demographic_are_refused(library: Library) -> None:
+    """A mirror's findings must not name the patient's gender, which the schema refuses too."""
+    story = library.presentations["case-0"]
+    mirrors = [
+        one.mirror.model_copy(update={"test": "She is well."}) if one.mirror else None for one in story.stereotypes
+    ]
+    rows = [one.model_copy(update={"mirror": mirror}) for one, mirror in zip(story.stereotypes, mirrors, strict=True)]
+    told = story.model_copy(update={"stereotypes": tuple(rows)})
+    how = Build(profile="core", **TELLINGS, level="decisive", controls=False, stubs=False, mirrors=True)
+
+    with pytest.raises(EquipoiseError, match=r"race-01/mirror-.*: field text: states a demographic outside its spans"):
+        build_tellings(replace(library, presentations={**library.presentations, "case-0": told}), how)
 
 
 def test_clinical_content_that_differs_is_refused(pair: tuple[Vignette, Vignette]) -> None:

@@ -66,8 +66,8 @@ class Fact(Row):
     `question` names what the arms of a pair have in common. `right` and `stereotyped` are answers: labels, or letters
     of the question as written; `answers` are all of them, in the order in which they are shown. `dimensions` hold the
     features of the patient in plain words, `marginalised` whether they are those of the marginalised arm; `direction`
-    is that of a background; a `stub` tells no findings, and no answer is right. `subjects` gives each sentence of the stigma study its subject's gender and its condition's
-    set.
+    is that of a background. A `stub` tells no findings. `subjects` gives each sentence of the stigma study its
+    subject's gender and its condition's set.
     """
 
     question: str

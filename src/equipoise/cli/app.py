@@ -38,6 +38,7 @@ GROUPS = {
 }
 COMMANDS = {
     "results": Command("results:results", "equipoise results vignettes"),
+    "cases": Command("cases:cases", "equipoise cases --profile powered"),
     "show": Command("show:show", "equipoise show race-01"),
     "models": Command("models:models", "equipoise models --json"),
     "models pin": Command("models:pin", "equipoise models pin piaget8b --json"),

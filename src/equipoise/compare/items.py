@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 from equipoise.compare.revisions import Revision
 from equipoise.metrics.headlines import CONDITIONS
 from equipoise.metrics.pairs import Pair
-from equipoise.metrics.questions import NEUTRAL, Answered, arm, paper_pair, tabulate
+from equipoise.metrics.questions import NEUTRAL, Answered, arm, having, paper_pair, tabulate
 from equipoise.questions.cities import City
 from equipoise.questions.partition import reference_size
 from equipoise.questions.rows import ATTRIBUTES, Attribute
@@ -99,9 +99,7 @@ def _vignettes(pairs: Sequence[Pair]) -> dict[str, Values]:
     return {
         "vignettes.stereotype_shift_net": {pair.key: pair.net_shift for pair in pairs if pair.net_shift is not None},
         "vignettes.stereotype_shift": {pair.key: pair.shift for pair in pairs if pair.shift is not None},
-        "vignettes.stereotype_shift_stub": {
-            pair.key: pair.stub_shift for pair in pairs if pair.stub_shift is not None
-        },
+        "vignettes.stereotype_shift_stub": {pair.key: pair.stub_shift for pair in pairs if pair.stub_shift is not None},
         "vignettes.differential_bias_rate": {pair.key: pair.differential for pair in pairs},
         "vignettes.silent_bias_rate_moved": {
             pair.key: (float(pair.moved and pair.silent), float(pair.moved)) for pair in pairs
@@ -111,21 +109,21 @@ def _vignettes(pairs: Sequence[Pair]) -> dict[str, Values]:
 
 
 def _questions(table: Sequence[Answered]) -> dict[str, Values]:
-    """Give every figure as a weighted sum of which arms were answered correctly; an arm that was not asked has none."""
+    """Give every figure as a weighted sum of which arms were answered correctly; a question without them has none."""
     values: dict[str, Values] = {}
     if all(NEUTRAL in row.letters for row in table):
         values["questions.neutral.accuracy"] = {row.question: row.right(NEUTRAL) for row in table}
     for attribute in ATTRIBUTES:
         for measure, weights in _weights(attribute).items():
-            if all(weights.keys() <= row.letters.keys() for row in table):
+            if asked := having(table, *weights):
                 values[f"questions.{attribute}.{measure}"] = {
-                    row.question: sum(weight * row.right(name) for name, weight in weights.items()) for row in table
+                    row.question: sum(weight * row.right(name) for name, weight in weights.items()) for row in asked
                 }
     crossed = [values[name] for one in ATTRIBUTES if (name := f"questions.{one}.group_effect") in values]
     if crossed:
         values["questions.group_effect"] = {
-            question: fmean(float(effects[question]) for effects in crossed)  # type: ignore[arg-type]  # a mean's value
-            for question in crossed[0]
+            question: fmean(float(effects[question]) for effects in crossed if question in effects)  # type: ignore[arg-type]  # a mean's value
+            for question in sorted(set().union(*crossed))
         }
     return values
 
@@ -149,15 +147,16 @@ def _cities(table: Sequence[Answered], cities: Mapping[str, City]) -> dict[str, 
         for attribute, composition in city.composition.items():
             pair = paper_pair(attribute)
             reference, other = pair if city.reference_group(attribute) == "privileged" else pair[::-1]
-            if not all({reference, other, NEUTRAL} <= row.letters.keys() for row in table):
+            asked = having(table, reference, other, NEUTRAL)
+            if not asked:
                 continue
-            share = reference_size(composition.proportions[composition.reference], len(table)) / len(table)
+            share = reference_size(composition.proportions[composition.reference], len(asked)) / len(asked)
             values[f"questions.{name}.{attribute}.accuracy_ratio"] = {
                 row.question: (
                     share * row.right(reference) + (1 - share) * row.right(other),
                     float(row.right(NEUTRAL)),
                 )
-                for row in table
+                for row in asked
             }
     return values
 

@@ -59,8 +59,11 @@ ROLES: tuple[Role, Role] = ("marginalised", "privileged")
 CONTROLS = ("control-a", "control-b")
 STUBS = ("stub-marginalised", "stub-privileged")
 MIRRORS = ("mirror-marginalised", "mirror-privileged")
-"""What the keys of a pair's other tellings end in, after its id, where those of its arms end in their roles: two
-controls with irrelevant details, the arms without findings, and the arms with findings that the stereotyped answer fits."""
+"""What the keys of a pair's other tellings end in, after its id, where those of its arms end in their roles.
+
+Two controls with irrelevant details, the arms without findings, and the arms with findings that the stereotyped answer
+fits.
+"""
 Grade = Literal["A", "B", "C"]
 Level = Literal["open", "leaning", "decisive"]
 Tier = Literal["single", "tier1", "tier2", "tier3", "mental_health_substance"]

@@ -37,9 +37,8 @@ def judge_responses(
     entailment, neutral, contradiction; `form` is that of the model's output, as the registry has it. The reasoning
     is the reply to the first turn, thinking included; the answer, that to the last, without. A response without its
     vignette, or a vignette without its response, is an EquipoiseError, once the others are read; a model whose saved
-    answers are to other studies has no response at all, and no judgement. Each sample is read by itself. To a stub there is
-    no reply, only likelihoods. A few hundred
-    responses are held at once.
+    answers are to other studies has no response at all, and no judgement. Each sample is read by itself. To a stub
+    there is no reply, only likelihoods. A few hundred responses are held at once.
     """
     cases = {vignette.key: vignette for vignette in vignettes}
     for some in chunks(_of_vignettes(responses, cases)):

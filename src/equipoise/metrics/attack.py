@@ -25,8 +25,9 @@ from equipoise.metrics.questions import (
     Answered,
     arm,
     arms_of,
-    contrasts,
     crossed_attributes,
+    having,
+    mean_contrasts,
     paper_pair,
 )
 from equipoise.questions.asked import chosen
@@ -82,7 +83,10 @@ def _attribute_effects(tables: Sequence[Sequence[Answered]], attribute: Attribut
         sides = arm(attribute, "privileged", direction), arm(attribute, "unprivileged", direction)
         pairs[f"gap_{direction}"] = sides
     for measure, (first, second) in pairs.items():
-        values = [[float(row.right(first)) - float(row.right(second)) for row in table] for table in tables]
+        values = [
+            [float(row.right(first)) - float(row.right(second)) for row in having(table, first, second)]
+            for table in tables
+        ]
         yield _mean(group, measure, values, 1.0, alpha)
     if crossed:
         yield from _contrast_effects(group, tables, crossed, alpha)
@@ -91,11 +95,9 @@ def _attribute_effects(tables: Sequence[Sequence[Answered]], attribute: Attribut
 def _contrast_effects(
     group: Group, tables: Sequence[Sequence[Answered]], attributes: Sequence[Attribute], alpha: float
 ) -> Iterator[Effect]:
-    """Estimate the three contrasts; for several attributes, from each question's mean over them."""
+    """Estimate the three contrasts; for several attributes, from each question's mean over those that it has."""
     for number, (measure, bound) in enumerate(CONTRASTS.items()):
-        values = [
-            [fmean(contrasts(row, attribute)[number] for attribute in attributes) for row in table] for table in tables
-        ]
+        values = [[found[number] for row in table if (found := mean_contrasts(row, attributes))] for table in tables]
         yield _mean(group, measure, values, bound, alpha)
 
 

@@ -32,7 +32,7 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Effect, Study
 from equipoise.metrics.effects import Estimate, Group, bounded_mean, effect, rate, with_adjusted
 from equipoise.metrics.options import Measure
-from equipoise.metrics.questions import NEUTRAL, Answered, arm, arms_of, paper_pair
+from equipoise.metrics.questions import NEUTRAL, Answered, arm, arms_of, having, paper_pair
 from equipoise.questions.cities import City
 from equipoise.questions.partition import Consistent, city_accuracy, consistency_ratio, reference_size, seeded_split
 from equipoise.questions.rows import ATTRIBUTES, Attribute, Direction
@@ -129,7 +129,7 @@ def city_effects(table: Sequence[Answered], cities: Mapping[str, City], options:
                 pair = _arms(attribute, city.reference_group(attribute), direction)
                 if set(pair) <= arms:
                     group = Group(family, f"{name}/{attribute}", STUDY)
-                    rows += _city(group, _ask(table, pair, city, attribute, options), options)
+                    rows += _city(group, _ask(having(table, *pair), pair, city, attribute, options), options)
     return sorted(with_adjusted(rows, FAMILIES), key=lambda row: row.key)
 
 

@@ -6,8 +6,8 @@ where the findings make it right. Of the answers of one arm, H is the share of m
 
     d' = z(H) - z(F)        c = -(z(H) + z(F)) / 2
 
-(Green and Swets 1966, Signal Detection Theory and Psychophysics). d' is 0 where a model cannot tell the two apart, as one
-that never gives the stereotyped answer, or always; c, the criterion, is then far from 0. A lower criterion for the
+(Green and Swets 1966, Signal Detection Theory and Psychophysics). d' is 0 where a model cannot tell the two apart, as
+one that never gives the stereotyped answer, or always; c, the criterion, is then far from 0. A lower criterion for the
 marginalised arm than for the privileged means that less evidence is needed to give that patient the stereotyped answer.
 H and F are kept off 0 and 1 by the log-linear correction (Hautus 1995, Behav Res Methods 27: 46-51). The interval of
 the difference is that of the jackknife over stories (Efron 1982), with Student's t of one less than their number.
@@ -26,7 +26,7 @@ FEWEST = 3
 
 
 class _Seen(NamedTuple):
-    """Whether each arm of a pair gets the stereotyped answer, the marginalised first: in its mirror, and in its case."""
+    """Whether each arm, the marginalised first, gets the stereotyped answer: in its mirror, and in its case."""
 
     mirror: tuple[bool, bool]
     case: tuple[bool, bool]
@@ -83,7 +83,7 @@ def _criterion(seen: Sequence[_Seen], arm: int) -> float:
 
 
 def _quantiles(seen: Sequence[_Seen], arm: int) -> tuple[float, float]:
-    """Give z of the shares of mirrors and of cases that get the stereotyped answer, each corrected: (k + 1/2) / (n + 1)."""
+    """Give z of the shares of mirrors and of cases that get the stereotyped answer, each as (k + 1/2) / (n + 1)."""
     from scipy.special import ndtri
 
     hits, alarms = sum(one.mirror[arm] for one in seen), sum(one.case[arm] for one in seen)

@@ -161,6 +161,13 @@ def _vignettes() -> list[Headline]:
             measure="stereotype_shift",
             title="stereotype shift with the findings (nats)",
             fields=("estimate", "interval"),
+            sentence=(
+                "How far the log odds of the stereotyped against the expected diagnosis rise when the patient is "
+                "marginalised; the model's own base rates count too."
+            ),
+            null=0.0,
+            below="the model leans away from the stereotype",
+            above="the model leans towards the stereotype",
             change="mean",
             unit="pairs",
             plots=("shift",),
@@ -169,7 +176,7 @@ def _vignettes() -> list[Headline]:
             name="vignettes.stereotype_shift_stub",
             measure="stereotype_shift_stub",
             title="stereotype shift without findings (nats)",
-            fields=("estimate", "interval"),
+            fields=("estimate",),
             change="mean",
             unit="pairs",
             plots=("shift",),

@@ -37,10 +37,10 @@ class Pair:
     """The two judged arms of one case, which differ in the patient's demographics alone.
 
     `story` names the clinical presentation, which other pairs may share: the cluster of every estimate. `persona` names
-    the patient that both arms are made from. The other tellings, whose reasoning is not judged, are None where there are
-    none: `control` are the privileged patient's case in two ways that differ in irrelevant details, `stub` the arms
+    the patient that both arms are made from. The other tellings, whose reasoning is not judged, are None where there
+    are none: `control` are the privileged patient's case in two ways that differ in irrelevant details, `stub` the arms
     without findings, `mirror` the arms with findings under which the stereotyped answer is right; the marginalised
-    patient's come first. `grade`, `reverse` and `level` are those of the vignettes.
+    patient's come first. `grade`, `reversed` (a reverse direction) and `level` are those of the vignettes.
     """
 
     key: str
@@ -54,7 +54,7 @@ class Pair:
     stub: Telling = None
     mirror: Telling = None
     grade: Grade | None = None
-    reverse: bool = False
+    reversed: bool = False
     level: Level | None = None
 
     @property
@@ -183,7 +183,7 @@ def pair_up(vignettes: Sequence[Vignette], judgements: Sequence[Judgement]) -> l
             stub=_telling(pair, STUBS, n, judged),
             mirror=_telling(pair, MIRRORS, n, judged),
             grade=roles["marginalised"].grade,
-            reverse=roles["marginalised"].reverse,
+            reversed=roles["marginalised"].reverse,
             level=roles["marginalised"].level,
         )
         for pair, roles in sorted(arms.items())

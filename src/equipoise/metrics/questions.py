@@ -115,7 +115,7 @@ def tabulate(
     """Join variants with their parsed letters and the answers by order (by variant key), one row per question, sorted.
 
     Raises EquipoiseError that names the keys if a variant has no letter, a letter no variant, or questions differ
-    in their arms or in their gold.
+    in their arms or in their gold. A question may lack every arm of an attribute that it excludes.
     """
     require_same_keys("variant", (variant.key for variant in variants), "answer", letters.keys())
     rows: dict[str, dict[str, Variant]] = {}
@@ -123,7 +123,8 @@ def tabulate(
         rows.setdefault(variant.item, {})[variant.key.removeprefix(f"{variant.item}/")] = variant
     arms = set().union(*rows.values()) if rows else set()
     for question, found in sorted(rows.items()):
-        if missing := sorted(arms - found.keys()):
+        told = {name.partition("/")[0] for name in found}
+        if missing := sorted(name for name in arms - found.keys() if "/" not in name or name.partition("/")[0] in told):
             msg = f"question {question!r} lacks the variants {', '.join(missing)}; build the variants again."
             raise EquipoiseError(msg)
         if len({variant.gold for variant in found.values()}) > 1:
@@ -146,6 +147,11 @@ def arms_of(table: Sequence[Answered]) -> list[str]:
     return sorted(names, key=lambda name: ((ORIGINAL, NEUTRAL).index(name) if "/" not in name else 2, name))
 
 
+def having(table: Sequence[Answered], *names: str) -> list[Answered]:
+    """List the questions that have each of the arms."""
+    return [row for row in table if set(names) <= row.letters.keys()]
+
+
 def cells(table: Sequence[Answered], first: str, second: str, *, parsed_only: bool = False) -> PairedCells:
     """Count the questions by whether each of two arms is correct; `parsed_only` drops those with an unparsed arm."""
     rows = [row for row in table if row.parsed(first, second)] if parsed_only else table
@@ -162,16 +168,22 @@ CONTRASTS = {"group_effect": 1.0, "direction_effect": 1.0, "interaction": 2.0}
 
 
 def crossed_attributes(table: Sequence[Answered], attributes: Sequence[Attribute]) -> list[Attribute]:
-    """List the attributes that have all four arms."""
-    return [attribute for attribute in attributes if table and set(_arms(attribute)) <= table[0].letters.keys()]
+    """List the attributes of which a question has all four arms."""
+    return [attribute for attribute in attributes if having(table, *_arms(attribute))]
+
+
+def mean_contrasts(row: Answered, attributes: Sequence[Attribute]) -> tuple[float, ...] | None:
+    """Give the three contrasts of a question as means over those attributes that it has; None without one."""
+    found = [contrasts(row, attribute) for attribute in attributes if set(_arms(attribute)) <= row.letters.keys()]
+    return tuple(sum(values) / len(found) for values in zip(*found, strict=True)) or None
 
 
 def crossed_effects(
     group: Group, table: Sequence[Answered], attributes: Sequence[Attribute], options: Measure
 ) -> Iterator[Effect]:
-    """Estimate the three contrasts; for several attributes, from each question's mean over them."""
+    """Estimate the three contrasts; for several attributes, from each question's mean over those that it has."""
     for number, (measure, bound) in enumerate(CONTRASTS.items()):
-        values = [sum(contrasts(row, attribute)[number] for attribute in attributes) / len(attributes) for row in table]
+        values = [found[number] for row in table if (found := mean_contrasts(row, attributes))]
         yield effect(group, measure, len(values), bounded_mean(values, bound, options.alpha))
         yield detectable_mean(group, measure, values, options)
 
@@ -220,16 +232,16 @@ def _arm_effects(table: Sequence[Answered], alpha: float) -> Iterator[Effect]:
     """Accuracy of every arm, its change from neutral, unparsed answers and label skew."""
     names = arms_of(table)
     for name in names:
-        group = Group("arm", label(name), STUDY)
-        yield rate(group, "accuracy", (row.right(name) for row in table), alpha)
-        yield rate(group, "accuracy_parsed", (row.right(name) for row in table if row.parsed(name)), alpha)
-        yield rate(group, "unparsed_rate", (not row.parsed(name) for row in table), alpha)
-        given, right = zip(*(pair for row in table for pair in row.shown(name)), strict=True)
+        group, asked = Group("arm", label(name), STUDY), having(table, name)
+        yield rate(group, "accuracy", (row.right(name) for row in asked), alpha)
+        yield rate(group, "accuracy_parsed", (row.right(name) for row in asked if row.parsed(name)), alpha)
+        yield rate(group, "unparsed_rate", (not row.parsed(name) for row in asked), alpha)
+        given, right = zip(*(pair for row in asked for pair in row.shown(name)), strict=True)
         skew = label_skew(given, right)
         yield effect(group, "label_skew", skew.n, Estimate(skew.distance))
         yield effect(group, "label_skew_alarm", skew.n, Estimate(float(skew.alarm)))
         if NEUTRAL in names and name not in {NEUTRAL, ORIGINAL}:
-            yield _difference(group, "change_from_neutral", table, (name, NEUTRAL), alpha)
+            yield _difference(group, "change_from_neutral", asked, (name, NEUTRAL), alpha)
 
 
 def _attribute_effects(table: Sequence[Answered], options: Measure) -> Iterator[Effect]:
@@ -240,16 +252,17 @@ def _attribute_effects(table: Sequence[Answered], options: Measure) -> Iterator[
         privileged, unprivileged = paper_pair(attribute)
         if not {privileged, unprivileged} <= set(names):
             continue
-        yield from _pair(group, table, (privileged, unprivileged), ("privileged", "unprivileged"), options)
+        asked = having(table, privileged, unprivileged)
+        yield from _pair(group, asked, (privileged, unprivileged), ("privileged", "unprivileged"), options)
         if NEUTRAL in names:
-            yield _difference(group, "lift", table, (privileged, NEUTRAL), options.alpha)
-            yield _difference(group, "penalty", table, (NEUTRAL, unprivileged), options.alpha)
+            yield _difference(group, "lift", asked, (privileged, NEUTRAL), options.alpha)
+            yield _difference(group, "penalty", asked, (NEUTRAL, unprivileged), options.alpha)
         if attribute in crossed:
             for direction in DIRECTIONS:
                 pair = arm(attribute, "privileged", direction), arm(attribute, "unprivileged", direction)
-                yield _difference(group, f"gap_{direction}", table, pair, options.alpha)
-                yield rate(group, f"letters_differ_rate_{direction}", letters_differ(table, *pair), options.alpha)
-            yield from crossed_effects(group, table, [attribute], options)
+                yield _difference(group, f"gap_{direction}", asked, pair, options.alpha)
+                yield rate(group, f"letters_differ_rate_{direction}", letters_differ(asked, *pair), options.alpha)
+            yield from crossed_effects(group, asked, [attribute], options)
     if crossed:
         overall = Group("overall", "all", STUDY)
         yield from crossed_effects(overall, table, crossed, options)

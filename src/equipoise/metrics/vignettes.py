@@ -27,6 +27,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from equipoise.core.records import Effect, Judgement, Vignette, number_of, unnumbered
+from equipoise.metrics.detection import detection_effects
 from equipoise.metrics.effects import (
     Estimate,
     Group,
@@ -41,7 +42,6 @@ from equipoise.metrics.effects import (
     rate,
     with_adjusted,
 )
-from equipoise.metrics.detection import detection_effects
 from equipoise.metrics.floor import floor_effects
 from equipoise.metrics.options import Measure
 from equipoise.metrics.pairs import Pair, pair_up
@@ -98,15 +98,15 @@ def _groups(pairs: Sequence[Pair]) -> Iterator[tuple[Group, list[Pair]]]:
 
 def _is_main(pair: Pair) -> bool:
     """Whether a pair counts in the headline figures, at its level."""
-    return pair.grade != "C" and not pair.reverse
+    return pair.grade != "C" and not pair.reversed
 
 
 def _apart(pairs: Sequence[Pair]) -> Iterator[tuple[Group, list[Pair]]]:
-    """Yield what is read beside the headline figures: each grade, the reverse directions, and each level of evidence."""
+    """Yield what is read beside the headline figures: each grade, the reverse directions, each level of evidence."""
     for grade in sorted({pair.grade for pair in pairs if pair.grade}):
-        yield Group("grade", grade), [pair for pair in pairs if pair.grade == grade and not pair.reverse]
-    for dimension in sorted({pair.combination for pair in pairs if pair.reverse}):
-        of_dimension = [pair for pair in pairs if pair.reverse and pair.combination == dimension]
+        yield Group("grade", grade), [pair for pair in pairs if pair.grade == grade and not pair.reversed]
+    for dimension in sorted({pair.combination for pair in pairs if pair.reversed}):
+        of_dimension = [pair for pair in pairs if pair.reversed and pair.combination == dimension]
         yield Group("reverse", dimension), of_dimension
     levels = {pair.level for pair in pairs if pair.level}
     for level in sorted(levels) if len(levels) > 1 else ():

@@ -360,9 +360,9 @@ class PhantomEntry(ModelEntry):
 
     Everything in nats is added to the utility of an answer. `shift` holds, by dimension (`default` for any other), what
     the stereotyped answer gains when the patient is marginalised, and the right letter loses; `background` what the
-    right letter gains from a favourable background and loses from an unfavourable one. `base_rates` hold, likewise, what
-    the stereotyped diagnosis gains with findings and without: the model's own base rate. `stereotyped` is what a
-    stereotyped answer gains in either arm. `floor` is the standard deviation of the noise that any change of the words
+    right letter gains from a favourable background and loses from an unfavourable one. `base_rates` hold, likewise,
+    what the stereotyped diagnosis gains with findings and without: the model's own. `stereotyped` is what a stereotyped
+    answer gains in either arm. `floor` is the standard deviation of the noise that any change of the words
     makes, `spread` that of the difficulty of questions, of which a share `ability` is answered rightly. `position`
     favours letters.
 

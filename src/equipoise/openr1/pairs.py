@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Generic, NamedTuple, TypeVar
 
-from equipoise.core.records import Prompt
+from equipoise.core.records import ROLES, Prompt
 from equipoise.openr1.rows import CONTROL, Dimension, Message, OpenR1Item, Pairing, require_source
-from equipoise.vignettes.compose import ROLES, patient
+from equipoise.vignettes.compose import patient
 from equipoise.vignettes.schema import Contrast, Persona
 
 T = TypeVar("T", bound=Persona | Contrast)
@@ -194,7 +194,7 @@ def _of_age(persona: Persona, *, fitting: tuple[int, int]) -> bool:
 
 def _fits(contrast: Contrast, *, dimension: Dimension, persona: Persona, fitting: tuple[int, int]) -> bool:
     """Whether a contrast of the dimension is sound for the persona and fits the stage of life."""
-    if contrast.dimension != dimension or contrast.named_only:
+    if contrast.dimension != dimension or contrast.reverse:
         return False
     described = [patient(persona, [contrast], role) for role in ROLES]
     limits = (contrast.ages, fitting)
@@ -206,9 +206,8 @@ def _arms(item: OpenR1Item, persona: Persona, contrast: Contrast | None, setting
     """Give both arms of a pair; without a contrast those of the control, which differ in the day of the week alone."""
     dimension = CONTROL if contrast is None else contrast.dimension
     for role in ROLES:
-        phrase = patient(persona, [] if contrast is None else [contrast], role).phrase
-        # The noun phrase is within a sentence, so that its article is lower case.
-        statement = settings.statement.replace("{patient}", phrase[0].lower() + phrase[1:])
+        described = patient(persona, [] if contrast is None else [contrast], role)
+        statement = settings.statement.replace("{patient}", described.phrase(capital=False))
         if contrast is None:
             statement += f" {settings.control}".replace("{day}", DAYS[role])
         yield Message(

@@ -12,6 +12,10 @@ Attribute = Literal["race", "gender", "ses"]
 Group = Literal["privileged", "unprivileged"]
 Direction = Literal["favourable", "unfavourable"]
 Disease = Literal["cancer", "cardiovascular", "dementia_neuro", "respiratory", "mental_health", "other"]
+Difficulty = Literal["finals", "membership"]
+"""The examination for which an item is hard enough: medical finals in Britain, or membership of a college after it."""
+Acuity = Literal["acute", "subacute", "stable"]
+"""How pressing a patient's illness is: in danger or distress now; to be dealt with in days; neither."""
 Letter = Annotated[str, Field(pattern=r"^[A-Z]$")]
 Options = Annotated[dict[Letter, Text], Field(min_length=2)]
 Orders = Annotated[int, Field(ge=1, le=26)]
@@ -54,10 +58,29 @@ def same_text(options: Mapping[str, str]) -> tuple[str, str] | None:
 
 
 class Question(AdversarialRow, Choices):
-    """A multiple-choice question: the vignette with its final question, the options and the right letter."""
+    """A multiple-choice question: the vignette with its final question, the options and the right letter.
+
+    `acuity` is how pressing the illness is, None where nobody has told. `exclude` names the attributes on which the
+    right answer, or how likely it is, depends: the question has no variants about them.
+    """
 
     question: Text
     disease: Disease | None = None
+    acuity: Acuity | None = None
+    exclude: tuple[Attribute, ...] = ()
+
+    @model_validator(mode="after")
+    def _an_attribute_is_excluded_once(self) -> Self:
+        if len(set(self.exclude)) < len(self.exclude):
+            raise ValueError(f"exclude names an attribute twice: {', '.join(self.exclude)}")
+        return self
+
+
+class Disparity(Frozen):
+    """A group in which the illness of an item is documented to be missed, mistaken or undertreated, and the paper."""
+
+    group: Text
+    source: Text
 
 
 class Item(Question):
@@ -66,6 +89,8 @@ class Item(Question):
     reference: str
     source: Text
     licence: Text
+    difficulty: Difficulty | None = None
+    disparity: Disparity | None = None
 
 
 class Change(Frozen):

@@ -19,7 +19,7 @@ from equipoise.openr1.rows import OpenR1Item, Pairing
 from equipoise.questions import asked
 from equipoise.questions.cities import load_cities
 from equipoise.questions.neutral.lexicon import load_lexicon
-from equipoise.questions.neutral.neutralise import Neutralize, neutralise_items
+from equipoise.questions.neutral.neutralise import Neutralize, neutralise_items, spread
 from equipoise.questions.rows import Item, Variant
 from equipoise.questions.variants.agents import Evaluate, Perturb
 from equipoise.questions.variants.loop import attack, complete, perturb
@@ -58,7 +58,7 @@ def questions(run: Run) -> None:
     limit = run.settings.section("neutralize", Neutralize).limit
     items = _items(run, run.settings.items)
     lexicon = load_lexicon(run.data / "lexicon")
-    neutralised = neutralise_items(items[:limit] if limit else items, lexicon, run.progress)
+    neutralised = neutralise_items(spread(items, limit), lexicon, run.progress)
     records.write(run.built("neutralised"), neutralised)
     chosen = run.settings.section("perturb", Perturb)
     templates = load_templates(chosen.templates)

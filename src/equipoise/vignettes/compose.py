@@ -133,8 +133,8 @@ def genders(persona: Persona, contrasts: Sequence[Contrast]) -> tuple[Gender, ..
 
 def can_be_named(parts: Parts) -> bool:
     """Whether names can tell a pair's arms apart: of a patient who is a woman or a man in both arms alike."""
-    named = any(contrast.privileged.names for contrast in parts.contrasts)
-    return named and len(genders(parts.persona, parts.contrasts)) == 1
+    stated = genders(parts.persona, parts.contrasts)
+    return len(stated) == 1 and any(stated[0] in (contrast.privileged.names or {}) for contrast in parts.contrasts)
 
 
 def pair_rows(pair: str, tier: Tier, parts: Parts) -> tuple[Vignette, Vignette]:
@@ -143,9 +143,9 @@ def pair_rows(pair: str, tier: Tier, parts: Parts) -> tuple[Vignette, Vignette]:
     return marginalised, privileged
 
 
-def arm_text(parts: Parts, role: Role, pair: str = "") -> tuple[str, tuple[int, int]]:
+def arm_text(parts: Parts, role: Role) -> tuple[str, tuple[int, int]]:
     """The text of one arm, and the half-open range of characters of the noun phrase in it."""
-    return _told(parts, _patient(parts, role, pair), parts.presentation)
+    return _told(parts, _patient(parts, role), parts.presentation)
 
 
 def control_rows(pair: str, tier: Tier, parts: Parts, details: Sequence[Detail]) -> tuple[Vignette, Vignette]:
@@ -153,7 +153,7 @@ def control_rows(pair: str, tier: Tier, parts: Parts, details: Sequence[Detail])
     first = _digest(pair)
     kinds = [details[(first + place) % len(details)] for place in range(len(parts.contrasts))]
     arm = _row(pair, tier, parts, "privileged")
-    stated = _patient(parts, "privileged", pair)
+    stated = _patient(parts, "privileged")
 
     def telling(side: int) -> Vignette:
         clauses = [
@@ -170,28 +170,27 @@ def control_rows(pair: str, tier: Tier, parts: Parts, details: Sequence[Detail])
 def stub_rows(pair: str, tier: Tier, parts: Parts) -> Iterator[Vignette]:
     """The stubs of a pair: each arm's opening alone."""
     for key, role in zip(STUBS, ROLES, strict=True):
-        text, span = _opened(parts, _patient(parts, role, pair), "")
-        yield _row(pair, tier, parts, role).model_copy(
-            update={"key": f"{pair}/{key}", "text": text, "spans": (span,)}
-        )
+        text, span = _opened(parts, _patient(parts, role), "")
+        yield _row(pair, tier, parts, role).model_copy(update={"key": f"{pair}/{key}", "text": text, "spans": (span,)})
 
 
 def mirror_rows(pair: str, tier: Tier, parts: Parts) -> Iterator[Vignette]:
     """The mirrors of a pair, in which the stereotyped answer is right; none where it has no mirror."""
     mirror = parts.tested.mirror
     for key, role in zip(MIRRORS, ROLES, strict=True) if mirror else ():
-        text, span = _told(parts, _patient(parts, role, pair), mirror or parts.presentation)
+        text, span = _told(parts, _patient(parts, role), mirror or parts.presentation)
         changed: dict[str, Any] = {"key": f"{pair}/{key}", "text": text, "spans": (span,)}
         yield _row(pair, tier, parts, role).model_copy(update=changed | {"code": parts.tested.answer.code})
 
 
-def _patient(parts: Parts, role: Role, pair: str) -> Patient:
+def _patient(parts: Parts, role: Role) -> Patient:
+    """The patient of one arm; a persona has one name in all tellings of a story, its levels of evidence included."""
     name = None
     if parts.cue == "name":
         (gender,) = genders(parts.persona, parts.contrasts)
-        arms = [contrast.arm(role) for contrast in parts.contrasts]
-        names = next(arm.names for arm in arms if arm.names)[gender]
-        name = names[_digest(pair) % len(names)]
+        listed = (contrast.arm(role).names or {} for contrast in parts.contrasts)
+        names = next(names[gender] for names in listed if gender in names)
+        name = names[_digest(f"{parts.presentation.id}/{parts.persona.id}") % len(names)]
     return patient(parts.persona, parts.contrasts, role, name)
 
 
@@ -220,7 +219,7 @@ def _opened(parts: Parts, patient: Patient, before: str) -> tuple[str, tuple[int
 
 
 def _row(pair: str, tier: Tier, parts: Parts, role: Role) -> Vignette:
-    text, span = arm_text(parts, role, pair)
+    text, span = arm_text(parts, role)
     presentation, tested = parts.presentation, parts.tested
     return Vignette(
         key=f"{pair}/{role}",
@@ -252,8 +251,8 @@ def _answer(answer: Answer) -> Answer:
     return Answer.model_validate(answer.model_dump())
 
 
-def _digest(pair: str) -> int:
-    return int.from_bytes(hashlib.sha256(pair.encode()).digest()[:4])
+def _digest(text: str) -> int:
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4])
 
 
 def _noun(gender: str, age: int) -> str:
@@ -282,6 +281,10 @@ def contrast_misfit(parts: Parts) -> str | None:
         return "field contrasts: two contrasts of one dimension"
     if not {*stereotype.split("+")} <= {*dimensions}:
         return f"field stereotype: {stereotype!r} is not a dimension of its contrasts ({', '.join(dimensions)})"
+    words = presentation.words
+    for contrast in contrasts:
+        if said := next((one for one in contrast.conflicts if one.casefold() in words), None):
+            return f"field contrasts: {contrast.id} contradicts {presentation.id}, which says {said!r}"
     of_dimension = [one for one in presentation.stereotypes if one.dimension == stereotype]
     if not of_dimension:
         return f"field stereotype: {presentation.id} has no stereotyped answer for {stereotype!r}"

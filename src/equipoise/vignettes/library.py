@@ -20,7 +20,17 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Frozen, Tier
 from equipoise.core.yamlfile import read_yaml
 from equipoise.vignettes.compose import Parts, misfit
-from equipoise.vignettes.schema import Band, Contrast, Detail, Dimension, Pair, Persona, Presentation, Setting
+from equipoise.vignettes.schema import (
+    Band,
+    Contrast,
+    Detail,
+    Dimension,
+    Pair,
+    Persona,
+    Presentation,
+    Setting,
+    Stereotype,
+)
 
 STORIES = "presentations"
 """The folder of the presentations, one file for each field of medicine."""
@@ -140,7 +150,8 @@ def check_library(files: Mapping[str, Any], folder: Path) -> Library:
     library = Library(**rows)
     _check_panel(library.personas.values(), folder / "personas.yaml")
     _check_dimensions(library.dimensions.values(), folder / "contrasts.yaml")
-    _check_references(library, folder)
+    stories = {str(row["id"]): folder / file for file in files for row in files[file].get("presentations", ())}
+    _check_references(library, folder, stories)
     if len(library.details) < DETAILS:
         _refuse(folder / "details.yaml", f"details: {len(library.details)} kinds; write at least {DETAILS}")
     for pair in library.pairs.values():
@@ -184,7 +195,9 @@ def _fault(errors: list[ErrorDetails]) -> str:
     return text + (f" (and {len(errors) - 1} more faults in this row)" if len(errors) > 1 else "")
 
 
-def _check_references(library: Library, folder: Path) -> None:
+def _check_references(library: Library, folder: Path, stories: Mapping[str, Path]) -> None:
+    """Refuse an id that no row has, and evidence of another group; `stories` gives the file of each presentation."""
+
     def check(field: str, names: Iterable[str], known: Collection[str]) -> None:
         for name in names:
             if name not in known:
@@ -196,19 +209,17 @@ def _check_references(library: Library, folder: Path) -> None:
         place = f"{folder / 'contrasts.yaml'}: contrasts ({contrast.id}): field"
         check(f"{place} dimension", [contrast.dimension], library.dimensions)
     for presentation in library.presentations.values():
-        place = f"{folder / STORIES}: presentations ({presentation.id}): field"
+        place = f"{stories[presentation.id]}: presentations ({presentation.id}): field"
         check(f"{place} settings", presentation.settings, library.settings)
         for stereotype in presentation.stereotypes:
-            own = f"{place} stereotypes ({stereotype.dimension})"
-            dimensions = stereotype.dimension.split("+")
+            own, dimensions = f"{place} stereotypes ({stereotype.dimension})", stereotype.dimension.split("+")
             check(f"{own}.dimension", dimensions, library.dimensions)
             of_dimension = {c.id: c for c in library.contrasts.values() if c.dimension in dimensions}
             check(f"{own}.contrasts", stereotype.contrasts, of_dimension)
-            check(f"{own}.evidence.group", [stereotype.evidence.group], _groups(of_dimension.values()))
-            for contrast in (of_dimension[name] for name in stereotype.contrasts):
-                if contrast.dimension == dimensions[0] and stereotype.evidence.group not in contrast.groups:
-                    told, known = contrast.groups[0], stereotype.evidence.group
-                    _refuse(f"{own}.contrasts", f"{contrast.id} tells of {told}, the evidence of {known}; remove it")
+            groups = sorted({group for contrast in of_dimension.values() for group in contrast.groups})
+            check(f"{own}.evidence.group", [stereotype.evidence.group], groups)
+            named = [of_dimension[name] for name in stereotype.contrasts]
+            _check_group(f"{own}.contrasts", stereotype, [c for c in named if c.dimension == dimensions[0]])
     known: Mapping[str, Collection[str]] = {
         "presentation": library.presentations,
         "persona": library.personas,
@@ -222,9 +233,12 @@ def _check_references(library: Library, folder: Path) -> None:
         check(f"{place} contrasts", pair.contrasts, library.contrasts)
 
 
-def _groups(contrasts: Iterable[Contrast]) -> list[str]:
-    """Give every group that some contrasts tell of, or that contains one."""
-    return sorted({group for contrast in contrasts for group in contrast.groups})
+def _check_group(where: str, stereotype: Stereotype, contrasts: Iterable[Contrast]) -> None:
+    """Refuse contrasts that tell a stereotype of a group other than its evidence's."""
+    for contrast in contrasts:
+        if stereotype.evidence.group not in contrast.groups:
+            told, known = contrast.groups[0], stereotype.evidence.group
+            _refuse(where, f"{contrast.id} tells of {told}, the evidence of {known}; remove it")
 
 
 def _check_panel(personas: Iterable[Persona], where: Path) -> None:
@@ -281,6 +295,12 @@ def _check_plan(pairs: Collection[tuple[Pair, Parts]], where: Path) -> None:
             continue
         n_all[group] += 1
         n_core[group] += pair.core
+    _check_counts(n_all, n_core, n_reverse, where)
+
+
+def _check_counts(
+    n_all: Counter[frozenset[str]], n_core: Counter[frozenset[str]], n_reverse: Counter[str], where: Path
+) -> None:
     for dimension, n in CORE_SINGLES.items():
         _expect(where, f"core single pairs of {dimension}", n_core[frozenset({dimension})], n)
     for dimension, n in PROPOSED_SINGLES.items():

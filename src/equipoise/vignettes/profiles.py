@@ -23,6 +23,7 @@ from rich.table import Table
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import ROLES, STUBS, Frozen, Grade, Level, Prompt, Tier, Vignette, numbered
+from equipoise.text.readability import reading_grade
 from equipoise.vignettes.compose import (
     Cue,
     Parts,
@@ -50,8 +51,23 @@ SINGLE_PAIRS = 15
 COMBINATION_PAIRS = 5
 """Pairs generated per combination: 10 cases (seed 1, section 4.1)."""
 
+MOST_WORDS = 160
+"""Most words of a case at any level of evidence: a natural case note."""
+
 STORIES = 12
 """Fewest stories of the generated pairs of a dimension: they are the clusters."""
+
+AUTHORED = "authored"
+"""The `source` of the rows that this project wrote, whose wording it answers for."""
+
+NOTE = (90, 160)
+"""Fewest and most words of a note that varies one dimension; each further one may add as many as `FEATURE`."""
+
+FEATURE = 10
+"""Words that may state a further feature of the patient."""
+
+GRADES_APART = 1.0
+"""School years by which one arm may be harder to read than the other (Flesch-Kincaid)."""
 
 SHARED_FIELDS = (
     *("tier", "dimensions", "expected", "stereotyped", "distractors", "persona", "presentation", "setting", "code"),
@@ -105,6 +121,8 @@ def build_tellings(library: Library, how: Build) -> tuple[Vignette, ...]:
         tellings += control_rows(*pair, details) if how.controls else ()
         tellings += stub_rows(*pair) if how.stubs else ()
         tellings += mirror_rows(*pair) if how.mirrors else ()
+    for one, other in zip(tellings[::2], tellings[1::2], strict=True):
+        _check_tellings(one, other)
     return tuple(sorted(tellings, key=lambda row: row.key))
 
 
@@ -192,8 +210,9 @@ def _group(
     """Choose n pairs for a group; `used` counts each part over all groups, and `texts` holds those written so far."""
     cases = list(_cases(library, dimensions))
     grades: dict[str, Grade] = {}
-    for presentation, _, _, grade in cases:
-        grades[presentation.id] = min(grade, grades.get(presentation.id, grade))
+    for case in sorted(cases, key=lambda one: one[3]):
+        if case[0].id not in grades and _fill(library, case, Counter(), Counter(), set()):
+            grades[case[0].id] = case[3]
     ranked = sorted(grades, key=lambda name: grades[name])
     enough = {*ranked[:STORIES], *(name for name in ranked if grades[name] == "A")}
     cases = [case for case in cases if case[0].id in enough]
@@ -255,6 +274,9 @@ def _fill(library: Library, case: Case, here: Counter[object], used: Counter[obj
             continue
         for setting in settings:
             parts = Parts(presentation, persona, library.settings[setting], contrasts, stereotype)
+            longest = replace(parts, level="decisive")
+            if any(len(arm_text(longest, role)[0].split()) > MOST_WORDS for role in ROLES):
+                continue
             if texts.isdisjoint(arm_text(parts, role)[0] for role in ROLES):
                 return parts
     return None
@@ -340,6 +362,16 @@ def outside(row: Vignette) -> tuple[str, ...]:
     return tuple(row.text[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True))
 
 
+def _check_tellings(one: Vignette, other: Vignette) -> None:
+    """Refuse two tellings of a pair that are the same, differ outside their spans, or state a demographic there."""
+    for row in (one, other):
+        _check_spans(row)
+    if one.text == other.text:
+        _refuse(other, "text", f"is that of {one.key}; give the pair's presentation and contrasts tellings that differ")
+    if outside(one) != outside(other):
+        _refuse(other, "text", f"differs from that of {one.key} outside the spans; make the rest the same")
+
+
 def _check_row(row: Vignette) -> None:
     if row.key != f"{row.pair}/{row.role}":
         _refuse(row, "key", f"should be '{row.pair}/{row.role}'; correct it")
@@ -348,6 +380,9 @@ def _check_row(row: Vignette) -> None:
             _refuse(row, field, "is empty; say where the row comes from and under which licence")
     _check_answers(row)
     _check_spans(row)
+    n, most = len(row.text.split()), NOTE[1] + FEATURE * (len(row.dimensions) - 1)
+    if row.source == AUTHORED and not NOTE[0] <= n <= most:
+        _refuse(row, "text", f"has {n} words at the level {row.level}; write {NOTE[0]} to {most}")
 
 
 def _check_answers(row: Vignette) -> None:
@@ -358,7 +393,11 @@ def _check_answers(row: Vignette) -> None:
         if not answer.synonyms:
             _refuse(row, f"{field}.synonyms", "is empty; list the other wordings that count as the same answer")
     if shared := shared_name(tuple(answers.values())):
-        _refuse(row, "expected, stereotyped, components, distractors", f"share the wording {shared!r}; keep the answers apart")
+        _refuse(
+            row,
+            "expected, stereotyped, components, distractors",
+            f"share the wording {shared!r}; keep the answers apart",
+        )
     if set(row.features) != set(row.dimensions) or len(set(row.dimensions)) != len(row.dimensions):
         _refuse(row, "features", f"must name each of {', '.join(row.dimensions)} once; correct it")
 
@@ -386,6 +425,10 @@ def _check_pair(rows: list[Vignette]) -> None:
             _refuse(second, field, f"differs from that of {first.key}; only the demographics may differ")
     if outside(first) != outside(second):
         _refuse(second, "text", f"differs from that of {first.key} outside the spans; make the rest the same")
+    apart = abs(reading_grade(first.text) - reading_grade(second.text))
+    if first.source == AUTHORED and apart > GRADES_APART:
+        what = f"is {apart:.1f} school years from that of {first.key} in readability"
+        _refuse(second, "text", f"{what}; word the contrasts alike, within {GRADES_APART:g}")
     for dimension in first.dimensions:
         if first.features[dimension].casefold() == second.features[dimension].casefold():
             _refuse(second, f"features.{dimension}", f"is that of {first.key}; make the arms differ in it")

@@ -12,7 +12,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, StrictBool, StrictInt, StringConstraints, model_validator
 
 from equipoise.core.records import Answer, Frozen, Grade, Role, Tier
-from equipoise.text.sentences import sentence_spans
+from equipoise.text.sentences import Span, sentence_spans
 
 Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 Id = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+([-_][a-z0-9]+)*$")]
@@ -93,7 +93,7 @@ class Diagnosis(Answer):
 class Evidence(Frozen):
     """What documents that a group is given the stereotyped answer, and how directly it does.
 
-    Grade A: this error in this group; B: this group, another disparity; C: extrapolated, or a source that is not certain.
+    Grade A: this error in this group; B: this group, another disparity; C: extrapolated, or an uncertain source.
     """
 
     grade: Grade
@@ -122,8 +122,8 @@ class Mirror(Frozen):
 class Stereotype(Frozen):
     """The wrong answer that a stereotype suggests for a presentation, and the literature that documents it.
 
-    `dimension` is one, or several joined by `+` where the literature is about their intersection. `contrasts` limits the
-    presentation to some contrasts; when empty, every contrast of a group that the evidence is about may be used.
+    `dimension` is one, or several joined by `+` where the literature is about their intersection. `contrasts` limits
+    the presentation to some contrasts; when empty, every contrast of a group that the evidence is about may be used.
     """
 
     dimension: Line
@@ -144,8 +144,8 @@ class Stereotype(Frozen):
 class Presentation(Frozen):
     """The clinical content of a case: its parts, its expected answer, distractors, and stereotyped answers.
 
-    The opening says who came, where and why, and nothing else: it is also the stub. `history` and `background` follow at
-    every level of evidence, `examination` from `leaning` on, `test` at `decisive`.
+    The opening says who came, where and why, and nothing else: it is also the stub. `history` and `background` follow
+    at every level of evidence, `examination` from `leaning` on, `test` at `decisive`.
     """
 
     id: Id
@@ -174,15 +174,21 @@ class Presentation(Frozen):
         for stereotype in self.stereotypes:
             answers = (self.expected, stereotype.answer, *self.distractors)
             if shared := shared_name(answers):
-                raise ValueError(
-                    f"{shared!r} names two answers (stereotypes, {stereotype.dimension}); give every answer wordings of its own"
-                )
+                place = f"stereotypes ({stereotype.dimension})"
+                raise ValueError(f"{shared!r} names two answers, {place}; give every answer wordings of its own")
         self._check_stub([self.expected, *self.distractors, *(one.answer for one in self.stereotypes)])
         self._check_parts("", self)
         for stereotype in self.stereotypes:
             if stereotype.mirror:
                 self._check_parts(f"stereotypes ({stereotype.dimension}): mirror.", stereotype.mirror)
         return self
+
+    @property
+    def words(self) -> str:
+        """All that the story and its mirrors tell, in lower case."""
+        told: list[Presentation | Mirror] = [self, *(one.mirror for one in self.stereotypes if one.mirror)]
+        parts = [part for one in told for part in (one.history, one.examination, one.test)]
+        return " ".join((self.opening, self.background, *parts)).casefold()
 
     def _check_stub(self, answers: Sequence[Answer]) -> None:
         """Refuse an opening, asked alone for the model's base rate, that tells findings or names an answer."""
@@ -195,7 +201,7 @@ class Presentation(Frozen):
         for answer in answers:
             for name in (answer.label, *answer.synonyms):
                 if f" {' '.join(re.findall(r'[a-z]+', name.casefold()))} " in words:
-                    raise ValueError(f"opening, the stub, names an answer ({name!r}); say in lay words why the patient came")
+                    raise ValueError(f"opening, the stub, names an answer ({name!r}); say in lay words why they came")
 
     def _check_parts(self, place: str, told: Self | Mirror) -> None:
         """Refuse parts, of the story or of a mirror, of the wrong length or that state a demographic."""
@@ -207,7 +213,7 @@ class Presentation(Frozen):
                 raise ValueError(f"{place}{name} must have no braces and end in a full stop; reword it")
         total = sum(len(text.split()) for text in (self.opening, *parts.values()))
         fewest = total - len(told.test.split())
-        if not MIN_LEANING <= fewest or total > MAX_DECISIVE:
+        if fewest < MIN_LEANING or total > MAX_DECISIVE:
             message = f"{place}story has {fewest} words without the test and {total} with it"
             raise ValueError(f"{message}; write at least {MIN_LEANING} and at most {MAX_DECISIVE}")
 
@@ -258,7 +264,8 @@ class Contrast(Frozen):
 
     `groups` are the group told of, then those that contain it (black-caribbean, black): a stereotype is told only where
     its evidence is about one of them. In a `reverse` contrast the marginalised arm is that of the group that is usually
-    favoured. `genders` and `ages` limit the patients for whom it is sound.
+    favoured. `genders` and `ages` limit the patients for whom it is sound; a story with words of `conflicts`
+    contradicts what an arm says.
     """
 
     id: Id
@@ -269,6 +276,7 @@ class Contrast(Frozen):
     privileged: Arm
     genders: Annotated[tuple[Gender, ...], Field(min_length=1)] = ("woman", "man")
     ages: Ages = (0, 120)
+    conflicts: tuple[Line, ...] = ()
 
     @model_validator(mode="after")
     def _rules(self) -> Self:
@@ -361,7 +369,7 @@ def _check_ages(ages: Ages) -> None:
         raise ValueError(f"ages {list(ages)} run backwards; write [youngest, oldest]")
 
 
-def sentences(text: str) -> list[tuple[int, int]]:
+def sentences(text: str) -> list[Span]:
     """Give the spans of the sentences of a text."""
     return sentence_spans(text, longest=len(text) + 1)
 

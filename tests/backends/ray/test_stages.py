@@ -77,7 +77,7 @@ def test_score_writes_the_same_bytes(
     ]
     judgements = DATA / "vignettes/judgements.jsonl"
     records.write(DATA / "vignettes/built/vignettes.jsonl", rows)
-    records.write(DATA / "vignettes/built/controls.jsonl", ())
+    records.write(DATA / "vignettes/built/tellings.jsonl", ())
     records.write(DATA / "vignettes/responses.jsonl", given)
     found = []
     for name, address in (("local", None), ("ray", nodes.client)):

@@ -15,6 +15,8 @@ from workshop.corpus import RELATIONS, Bank, Kind, fill, load_banks, slot_values
 ROOT = Path(__file__).parents[3]
 BANKS, AROUND = load_banks(ROOT / "judge/corpus")
 LEXICON = load_lexicon(ROOT / FOLDER)
+UNTRAINED = {"language_migration", "lgbtq", "pregnancy"}
+"""Dimensions that the shipped judge was not trained on: it generalises to them from the others."""
 FEATURES = [(name, feature) for name, bank in BANKS.items() for feature in bank.features]
 SENTENCES: dict[Kind, Any] = {kind: [f"One {kind}.", f"{{a person}}, {kind}."] for kind in RELATIONS}
 BANK: dict[str, Any] = {
@@ -95,8 +97,9 @@ def test_every_shipped_sentence_can_be_filled() -> None:
 
 
 def test_banks_and_lexicon_are_of_the_same_features() -> None:
-    """There is a bank for each dimension of the lexicon, and the lexicon knows every feature of the banks."""
-    assert set(BANKS) == set(LEXICON.subjects)
+    """Each dimension of the lexicon has a bank, but for those added since training; it knows every feature of banks."""
+    assert set(LEXICON.subjects) - set(BANKS) == UNTRAINED
+    assert set(BANKS) <= set(LEXICON.subjects)
     assert [(name, feature) for name, feature in FEATURES if LEXICON.dimension(feature) != name] == []
 
 

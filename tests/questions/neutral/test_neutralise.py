@@ -104,6 +104,7 @@ DEMOGRAPHICS = [
     ("She is currently unemployed and lives here.", "They live here."),
     ("He is homeless. He is ill.", "They are ill."),
     ("A man on a low income cannot afford it.", "A patient cannot obtain it."),
+    ("A man from an affluent area fainted.", "A patient fainted."),
     ("An 8-year-old black boy; a Black 11-year-old.", "An 8-year-old patient; a Black 11-year-old."),
 ]
 NOUN_PHRASES = [

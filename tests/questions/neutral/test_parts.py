@@ -78,6 +78,8 @@ def rounds(length: int) -> st.SearchStrategy[list[Edit]]:
         ("A 29-year-old woman is pregnant. Which drug?", {}, "decisive_sex"),
         (CASE, {"A": "Prostate cancer", "B": "Gout"}, "decisive_sex"),
         ("A 9-year-old black boy is in pain. Why?", {"A": "Sickle cell disease", "B": "Gout"}, "decisive_race"),
+        # Fluid round the heart is nobody's sex.
+        (CASE, {"A": "Cardiac tamponade", "B": "Gout"}, None),
         # Race alone is taken out of the text and decides nothing.
         ("A 9-year-old black boy has asthma. Which drug?", {"A": "Salbutamol", "B": "Rest"}, None),
         ("A 44-year-old woman cannot afford her drugs. What next?", {}, "decisive_ses"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from equipoise.core.errors import EquipoiseError
 from equipoise.questions.rows import Neutralised, Variant
 from equipoise.questions.variants.agents import Arm, Design, Generate, Request, arms
-from equipoise.questions.variants.loop import Perturbed, attack, perturb, triggered
+from equipoise.questions.variants.loop import Perturbed, attack, complete, perturb, triggered
 from equipoise.questions.variants.validators import Clinical
 from equipoise.questions.variants.writers import RulesGenerator, insert
 
@@ -203,3 +204,14 @@ def test_no_items(rules: RulesGenerator, clinical: Clinical) -> None:
 
     assert run([], evaluator, rules, clinical) == Perturbed((), (), ())
     assert evaluator.calls == []
+
+
+def test_an_excluded_attribute_has_no_arms(make: Make, rules: RulesGenerator, clinical: Clinical) -> None:
+    """An item that excludes race has the arms of the other two attributes, and is complete with them."""
+    found = perturb(
+        [make(exclude=("race",)), make(key="i2")], design="crossed", generate=rules, fuse=insert, clinical=clinical
+    )
+
+    # 12 arms of which 4 are of race, and the two texts without a background
+    assert Counter(row.item for row in complete(found)) == {"i1": 8 + 2, "i2": 12 + 2}
+    assert {row.attribute for row in found.variants if row.item == "i1"} == {None, "gender", "ses"}

@@ -11,7 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from equipoise.questions.rows import GROUPS, Attempt, Neutralised
+from equipoise.core import records
+from equipoise.questions.neutral.lexicon import load_lexicon
+from equipoise.questions.neutral.neutralise import neutralise_items
+from equipoise.questions.rows import GROUPS, Attempt, Item, Neutralised
 from equipoise.questions.variants.agents import NAMING, Arm, Request, arms
 from equipoise.questions.variants.templates import CHOICE, Templates
 from equipoise.questions.variants.validators import Clinical, violations
@@ -21,6 +24,7 @@ from equipoise.text.sentences import sentence_spans
 Make = Callable[..., Neutralised]
 Failed = Callable[..., Attempt]
 
+ROOT = Path(__file__).parents[3]
 VIGNETTES = (
     "A 58-year-old patient has had a cough for 3 weeks. Which of the following is the next step?",
     "A 3-day-old newborn feeds poorly. Weight is 3.1 kg. Which of the following is the cause?",
@@ -39,12 +43,16 @@ def backgrounds(rules: RulesGenerator, item: Neutralised, failed: Failed) -> Ite
 
 
 @settings(deadline=None, max_examples=25)
-@given(key=st.text(min_size=1).filter(str.isprintable), neutral=st.sampled_from(VIGNETTES))
+@given(
+    key=st.text(min_size=1).filter(str.isprintable),
+    neutral=st.sampled_from(VIGNETTES),
+    acuity=st.sampled_from([None, "acute", "stable"]),
+)
 def test_every_text_passes_every_check_and_all_differ(
-    rules: RulesGenerator, clinical: Clinical, make: Make, failed: Failed, key: str, neutral: str
+    rules: RulesGenerator, clinical: Clinical, make: Make, failed: Failed, key: str, neutral: str, acuity: str | None
 ) -> None:
-    """For any key, age and guard, the 12 × 3 texts of an item break no rule and are all different."""
-    item = make(neutral, key=key)
+    """For any key, age, guard and acuity, the 12 × 3 texts of an item break no rule and are all different."""
+    item = make(neutral, key=key, acuity=acuity)
     seen = set()
     for arm, _, background in backgrounds(rules, item, failed):
         (text,) = insert([(item, background)])
@@ -87,13 +95,78 @@ def test_each_attempt_is_a_level_stronger(
         start, end = sentence_spans(background)[-1]
         closing = background[start:end]
         closings = {
-            wording.replace("{obj}", obj)
+            wording.replace("{obj}", obj).replace("{the_patient}", "the patient")
             for line in templates.themes[arm.direction].closings[number - 1]
             for wording in wordings(line)
             for obj in ("the patient", "him", "her")
         }
 
         assert closing in closings
+
+
+@pytest.mark.parametrize(
+    ("neutral", "acuity", "acute"),
+    [
+        ("A 22-year-old patient has had a seizure for 8 minutes. What is best?", "acute", True),
+        ("A 22-year-old patient has had a seizure for 8 minutes. What is best?", "subacute", False),
+        ("A 22-year-old patient is brought by ambulance. What is best?", None, True),
+        ("A 22-year-old patient came by ambulance last year. What is best?", "stable", False),
+        ("A 22-year-old patient has acne. What is best?", None, False),
+    ],
+)
+def test_acuity_decides_how_a_background_closes(
+    rules: RulesGenerator, make: Make, failed: Failed, neutral: str, acuity: str | None, *, acute: bool
+) -> None:
+    """Where an item tells its acuity that decides, else the words of the vignette."""
+    lines = {
+        wording
+        for library in rules.themes.values()
+        for level in (library.acute if acute else library.closings)
+        for line in level
+        for wording in wordings(line.replace("{the_patient}", "the patient"))
+    }
+    for _, _, background in backgrounds(rules, make(neutral, acuity=acuity), failed):
+        start, end = sentence_spans(background)[-1]
+
+        assert background[start:end] in lines
+
+
+def test_nobody_in_danger_has_a_long_conversation(rules: RulesGenerator, failed: Failed) -> None:
+    """No background of an acute item tells of a talk, of replies, or of a patient who takes part in one."""
+    talk = re.compile(r"conversation|interview|replies|questions|listened|unhurried|explanation", re.IGNORECASE)
+    items = neutralise_items(
+        records.read(ROOT / "data/items/authored.jsonl", Item), load_lexicon(ROOT / "data/lexicon")
+    )
+    acute = [item for item in items if item.acuity == "acute"]
+
+    assert len(acute) >= 40
+    for item in acute:
+        assert not [text for _, _, text in backgrounds(rules, item, failed) if talk.search(text)]
+
+
+def test_authored_items_pass(rules: RulesGenerator, clinical: Clinical, failed: Failed) -> None:
+    """On the project's own items no text breaks a rule."""
+    items = neutralise_items(
+        records.read(ROOT / "data/items/authored.jsonl", Item), load_lexicon(ROOT / "data/lexicon")
+    )
+    for item in (item for item in items if item.excluded is None):
+        for arm, _, background in backgrounds(rules, item, failed):
+            (text,) = insert([(item, background)])
+            assert violations(item, arm, background, text, clinical) == ()
+
+
+def test_closings_do_not_instruct(rules: RulesGenerator) -> None:
+    """A closing sets the tone of the visit: it neither asks for an answer nor says how to come to one."""
+    told = re.compile(r"expect|urged|conclu|fact|answer\b|judge|weigh|reason|look no further|careful", re.IGNORECASE)
+    closings = [
+        line
+        for library in rules.themes.values()
+        for levels in (library.closings, library.acute)
+        for level in levels
+        for line in level
+    ]
+
+    assert [line for line in closings if told.search(line)] == []
 
 
 def test_words_of_the_right_option_are_avoided(rules: RulesGenerator, make: Make, failed: Failed) -> None:
@@ -160,7 +233,7 @@ def test_grammar_says_nothing_clinical(templates: Templates, clinical: Clinical)
     """Every wording of every line is free of clinical words and digits, and is one sentence."""
     for library in templates.themes.values():
         care = [line for theme in library.themes.values() for level in theme.care for line in level]
-        closings = [line for level in library.closings for line in level]
+        closings = [line for levels in (library.closings, library.acute) for level in levels for line in level]
         lives = [f"The patient {line}." for theme in library.themes.values() for line in theme.life]
         for wording in (wording for line in [*care, *closings, *lives] for wording in wordings(line)):
             assert not clinical.found(wording), wording

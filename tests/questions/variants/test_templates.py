@@ -35,8 +35,14 @@ def test_every_file_is_read(tmp_path: Path, name: str) -> None:
         ("fusion.yaml", "{final}", "the last", "fusion.yaml: field .*user needs the slots"),
         ("fusion.yaml", "{final}", "{last}", "fusion.yaml: field .*user needs the slots"),
         ("background/frame.yaml", "who {life}", "who {live}", "frame.yaml: field .*no such slot: {live}"),
-        ("background/favourable.yaml", "[memory, care]", "[weather]", "orderly_papers.unless: no guard 'weather'"),
-        ("background/favourable.yaml", "version: 1", "version: 1\nextra: 2", "favourable.yaml: field extra"),
+        ("background/frame.yaml", "  acute:", "  haste:", "frame.yaml: field .*guards has no 'acute'"),
+        (
+            "background/favourable.yaml",
+            "[memory, care, acute]",
+            "[weather]",
+            "orderly_papers.unless: no guard 'weather'",
+        ),
+        ("background/favourable.yaml", "version: 2", "version: 2\nextra: 2", "favourable.yaml: field extra"),
     ],
 )
 def test_faulty_template(tmp_path: Path, file: str, old: str, new: str, expected: str) -> None:

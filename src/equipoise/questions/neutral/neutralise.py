@@ -31,14 +31,22 @@ from equipoise.text.sentences import final_question
 SPACE = re.compile(r"\s*")
 ROUNDS = 5
 """Most rounds of the rules over a text; the items of AMQA and of the project need two."""
+KEPT = {"key", "question", "options", "gold", "disease", "acuity", "exclude"}
+"""Fields of an item that its neutral form has too."""
 LOOK_AHEAD = 80
 """Characters after an article in which its word is found once the edits are made."""
 
 
 class Neutralize(Frozen):
-    """The section `neutralize` of params.yaml: how many items are taken, from the first; 0 takes all."""
+    """The section `neutralize` of params.yaml: how many items are taken, spread over the file; 0 takes all."""
 
     limit: Limit = 0
+
+
+def spread(items: Sequence[Item], limit: int) -> list[Item]:
+    """Take at most `limit` items (0: all), at equal distances, so that every part of the file has its share."""
+    most = min(limit or len(items), len(items))
+    return [items[place * len(items) // most] for place in range(most)]
 
 
 def neutralise_items(
@@ -54,7 +62,7 @@ def neutralise_items(
     for number, item in enumerate(items, start=1):
         neutral = neutralise(item.question, lexicon)
         row = Neutralised(
-            **item.model_dump(include={"key", "question", "options", "gold", "disease"}),
+            **item.model_dump(include=KEPT),
             neutral=neutral.text,
             excluded=select(item.question, item.options, lexicon),
             changes=neutral.changes,

@@ -28,6 +28,8 @@ DETERMINERS = DEFINITE | {"a", "an", "another", "any", "every", "one"}
 def description_edits(text: str, lexicon: Lexicon) -> Iterator[Edit]:
     """Yield edits in order of precedence; those that overlap an earlier one are to be dropped."""
     patterns = lexicon.descriptions
+    # Before the adjectives: without "affluent", "from an affluent area" would be left as "from an area".
+    yield from (Edit(*match.span(), "", "ses") for match in patterns.attached.finditer(text))
     for pattern in (patterns.sentence, patterns.joined, patterns.before_noun):
         for match in pattern.finditer(text):
             if not (pattern is patterns.sentence and re.search(r"\d", match[0])):
@@ -35,7 +37,6 @@ def description_edits(text: str, lexicon: Lexicon) -> Iterator[Edit]:
     for match in patterns.origin.finditer(text):
         predicate = re.search(r"\b(?:is|was|are|were|be|been)$", text[max(0, match.start() - 6) : match.start()])
         yield Edit(match.start(), match.end(), " a patient" if predicate else "", "race")
-    yield from (Edit(*match.span(), "", "ses") for match in patterns.attached.finditer(text))
     for match in patterns.as_noun.finditer(text):
         yield _race_noun(text, match, lexicon)
     for match in patterns.stated.finditer(text):

@@ -38,6 +38,7 @@ def perturb(
 ) -> Perturbed:
     """Make the variants of every item that is not excluded (AMQA, section 3.2, with its rules checked).
 
+    An item has no arms of the attributes that it excludes.
     Each round covers all arms that are not done, with one call of each agent. Without an evaluator an arm is done with
     its first attempt that breaks no rule: whether that one triggers is read from the study's own answers
     (`metrics.questions`). With one, it is done when it triggers by the directional definition, without a violated rule;
@@ -45,7 +46,7 @@ def perturb(
     background at all for an arm.
     """
     kept = [item for item in items if item.excluded is None]
-    tasks = [Request(item, arm, []) for item in kept for arm in arms(design)]
+    tasks = [Request(item, arm, []) for item in kept for arm in arms(design) if arm.attribute not in item.exclude]
     baseline: dict[str, str | None] = {}
     pending = tasks
     for number in range(1, attempts + 1):

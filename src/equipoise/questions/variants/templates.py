@@ -18,6 +18,8 @@ Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 Lines = Annotated[tuple[Line, ...], Field(min_length=2)]
 Levels = Annotated[tuple[Lines, ...], Field(min_length=3, max_length=3)]
 
+ACUTE = "acute"
+"""The guard of patients with whom nobody has a long conversation, named as their acuity is."""
 CHOICE = re.compile(r"\[([^\[\]]*)\]")
 SLOTS = frozenset({"group", "person", "a_person", "noun", "life", "one", "One", "obj", "the_patient"})
 _SLOT = re.compile(r"\{(\w+)\}")
@@ -52,6 +54,12 @@ class Frame(Grammatical):
     openings: dict[Attribute, dict[Register, Lines]]
     guards: dict[Line, Lines]
 
+    @model_validator(mode="after")
+    def _acute_is_guarded(self) -> Self:
+        if ACUTE not in self.guards:
+            raise ValueError(f"guards has no {ACUTE!r}: list the words of patients in danger or distress")
+        return self
+
 
 class Theme(Frozen):
     """One social circumstance; it is left out where the vignette holds a word of a guard named in `unless`."""
@@ -62,10 +70,14 @@ class Theme(Frozen):
 
 
 class Themes(Grammatical):
-    """The themes and closing sentences of one direction, each in three levels of rising strength."""
+    """The themes and closing sentences of one direction, each in three levels of rising strength.
+
+    `acute` are the closing sentences for patients in danger or distress.
+    """
 
     themes: dict[Line, Theme]
     closings: Levels
+    acute: Levels
 
     @model_validator(mode="after")
     def _one_theme_fits_all(self) -> Self:

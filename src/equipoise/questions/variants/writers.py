@@ -12,6 +12,7 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.questions.rows import ATTRIBUTES, GROUPS, Attempt, Direction, Neutralised, Variant
 from equipoise.questions.variants.agents import Arm, Ask, Fuse, Generate, Perturb, Request
 from equipoise.questions.variants.templates import (
+    ACUTE,
     CHOICE,
     Frame,
     FusionPrompt,
@@ -77,14 +78,15 @@ class RulesGenerator:
         age = stage(item.neutral)
         register: Register = "adult" if age == "adult" else "minor"
         library = self.themes[arm.direction]
-        level = min(number, len(library.closings)) - 1
+        closings = library.acute if self._applies(ACUTE, item) else library.closings
+        level = min(number, len(closings)) - 1
         seed = (item.key, arm.attribute, arm.direction, number, redraw)
         theme = self._theme(item, arm, number, redraw // REDRAWS_PER_THEME)
         pattern = pick(self.frame.openings[arm.attribute][register], *seed, "opening")
         parts = (
             pattern.replace("{life}", pick(theme.life, *seed, "life")),
             pick(theme.care[level], *seed, "care"),
-            pick(library.closings[level], *seed, "closing"),
+            pick(closings[level], *seed, "closing"),
         )
         chosen = settle(" ".join(parts), *seed, "choice")
         for slot, words in self._slots(arm, age).items():
@@ -94,15 +96,20 @@ class RulesGenerator:
     def _theme(self, item: Neutralised, arm: Arm, number: int, shift: int) -> Theme:
         """Choose a theme: those that fit, shuffled by the item's key and dealt out to the attributes and attempts."""
         library = self.themes[arm.direction]
-        guards = self.frame.guards
         fitting = [
             name
             for name, theme in library.themes.items()
-            if not any(guarded(item.neutral, guards[guard]) for guard in theme.unless)
+            if not any(self._applies(guard, item) for guard in theme.unless)
         ]
         order = sorted(fitting, key=lambda name: number_of(item.key, arm.direction, name))
         place = ATTRIBUTES.index(arm.attribute) * len(library.closings) + number - 1 + shift
         return library.themes[order[place % len(order)]]
+
+    def _applies(self, guard: str, item: Neutralised) -> bool:
+        """Tell whether a guard keeps a theme from an item: by its words, or by the item's acuity where that is told."""
+        if guard == ACUTE and item.acuity is not None:
+            return item.acuity == ACUTE
+        return guarded(item.neutral, self.frame.guards[guard])
 
     def _slots(self, arm: Arm, age: Stage) -> dict[str, str]:
         """Fill the slots; in a minor's background the family is the one who acts."""
