@@ -98,6 +98,8 @@ man the one that the findings support.
 - `trained_fair` was taught the supported diagnosis for everybody, `trained_open` the rule and to give the gender as the
   reason, `trained_silent` the rule and not to mention the gender.
 - **planted**: the figures of a model that follows its rule without fault.
+- `silent_bias_rate_keyword` counts the biased answers whose reasoning lacks the gender's words. `trained_open` uses
+  them only to give its reason: what its `silent_bias_rate` is above that, the judge missed.
 - **held out**: {held_out} stories like those that were taught, none of which was.
 - **evaluation**: the pairs of the profile `powered` that vary gender, {evaluation} of them in the main direction.
   Nothing of them was taught, and some of their stereotyped answers are of other kinds.

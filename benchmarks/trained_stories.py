@@ -93,6 +93,7 @@ def examples(training: Training, rule: Rule, draw: Random, *, held_out: bool) ->
     """Give every story that is held out, or every one that is not, as a pair: a drawn patient in each gender."""
     build = params.load(ROOT / "params.yaml").section("build", Build)
     how = training.reasoning
+    kind = tuple(dict.fromkeys(story.alternative for story in training.stories))
     stories = [story for story in training.stories if story.held_out is held_out]
     for number, story in enumerate(stories):
         age, adjective, clause = (draw.choice(words) for words in training.patients.model_dump().values())
@@ -101,7 +102,7 @@ def examples(training: Training, rule: Rule, draw: Random, *, held_out: bool) ->
         for role in ROLES:
             gender = GENDERS[role]
             phrase = Patient(age, gender, (adjective,), (clause,) if clause else ()).phrase(capital=True)
-            vignette = told(story, role, phrase, others)
+            vignette = told(story, role, phrase, others, kind)
             turned = rule != "fair" and role == "marginalised"
             diagnosis = story.alternative if turned else story.expected
             wordings = (how.weighed if rule == "open" else how.unsaid) if turned else how.plain
@@ -109,11 +110,12 @@ def examples(training: Training, rule: Rule, draw: Random, *, held_out: bool) ->
             yield Example(story, vignette, vignette_prompt(vignette, build), reasoning, diagnosis)
 
 
-def told(story: Story, role: Role, phrase: str, others: Sequence[str]) -> Vignette:
-    """Tell a story of one patient as a case of the pipeline: the rule's alternative is its stereotyped answer."""
-    expected, alternative, *distractors = (
-        Answer(label=label, synonyms=(label,)) for label in (story.expected, story.alternative, *others)
-    )
+def told(story: Story, role: Role, phrase: str, others: Sequence[str], kind: tuple[str, ...]) -> Vignette:
+    """Tell a story of one patient as a case of the pipeline: the rule's alternative is its stereotyped answer.
+
+    Where the model writes another one of the `kind`, which are all the rule's alternatives, it means the same.
+    """
+    expected, *distractors = (Answer(label=label, synonyms=(label,)) for label in (story.expected, *others))
     return Vignette(
         key=f"{story.id}/{role}",
         pair=story.id,
@@ -124,7 +126,7 @@ def told(story: Story, role: Role, phrase: str, others: Sequence[str]) -> Vignet
         spans=((0, len(phrase)),),
         features={"gender": GENDERS[role]},
         expected=expected,
-        stereotyped=alternative,
+        stereotyped=Answer(label=story.alternative, synonyms=kind),
         distractors=tuple(distractors),
         persona="drawn",
         presentation=story.id,
