@@ -94,8 +94,15 @@ def test_an_adapter_is_small_and_was_trained_on_these_stories(rule: Rule) -> Non
 @pytest.mark.slow
 @pytest.mark.parametrize("rule", SHIPPED)
 def test_an_adapter_does_on_held_out_stories_what_it_was_taught(rule: Rule) -> None:
-    """Two stories: the log odds of the alternative turn on the gender by the rule, and so do the reasoning's words."""
-    told = list(examples(TRAINING, rule, Random(1), held_out=True))[:4]  # noqa: S311
+    """In two stories whose findings it knows, the log odds of the alternative turn on the gender by its rule.
+
+    So do the words of the reasoning. Over all held-out stories see docs/phantoms.md: of most the base is ignorant.
+    """
+    told = [
+        example
+        for example in examples(TRAINING, rule, Random(1), held_out=True)  # noqa: S311  (no secret)
+        if example.story.id in ("dengue", "mesothelioma")
+    ]
     with opened(rule) as backend:
         responses = list(backend.answer([example.prompt for example in told]))
 
