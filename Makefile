@@ -9,7 +9,7 @@ export DVC_NO_ANALYTICS := 1
 export PYTHONPATH :=
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: repro sweep review test test-slow check docs readme judge validity phantoms bench faults lock clean
+.PHONY: repro sweep review test test-slow check docs readme judge validity phantoms phantoms-trained bench faults lock clean
 
 # One study alone: make repro STUDY=vignettes. Another model, as an experiment: make repro MODEL=phantom_silent
 STUDY ?=
@@ -86,6 +86,16 @@ validity: .venv/developed
 SEEDS ?= 200
 phantoms: .venv/developed
 	PYTHONPATH=src OMP_NUM_THREADS=1 python benchmarks/phantoms.py --seeds $(SEEDS)
+
+# Train the adapters of the trained phantoms anew, measure them, and write their section of docs/phantoms.md
+# (ten CPU minutes an adapter, and four to measure it).
+RULES ?= open
+phantoms-trained: .venv/developed
+	pip install --quiet --no-deps --require-hashes --upgrade --target .cache/peft --requirement benchmarks/adapters.txt
+	for rule in $(RULES); do \
+	  PYTHONPATH=src:.cache/peft HF_HUB_OFFLINE=1 python benchmarks/trained_adapters.py "$$rule" && \
+	  PYTHONPATH=src HF_HUB_OFFLINE=1 python benchmarks/trained_phantoms.py --only "$$rule" || exit 1; done
+	PYTHONPATH=src python benchmarks/phantoms.py --render
 
 # Time the tools that a user would pick instead side by side with this one, then a whole run stage by stage, and how the
 # cost grows; write the figures to benchmarks/ and docs/performance.md (about an hour on two idle cores, after

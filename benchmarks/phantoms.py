@@ -24,6 +24,7 @@ import typer
 
 sys.path.insert(0, str(Path(__file__).parent))
 from phantoms_truth import Truth, planted
+from trained_phantoms import known_figures, section
 
 from equipoise.backends.phantom import BANK, Fact, PhantomBackend
 from equipoise.core import params, stage
@@ -135,7 +136,7 @@ def main(
                 figures[running[done]] = done.result()
                 write_json(FIGURES, dict(sorted(figures.items())))
                 typer.echo(f"{running[done]}: done")
-    write_text(PAGE, page(dict(sorted(figures.items()))))
+    write_text(PAGE, page(dict(sorted(figures.items()))) + section(known_figures()))
 
 
 def remembered(judge: Callable[[list[tuple[str, str]]], Any]) -> Callable[[list[tuple[str, str]]], Any]:

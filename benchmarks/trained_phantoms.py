@@ -1,0 +1,136 @@
+"""What the trained phantoms do, and what the pipeline reports of them.
+
+    PYTHONPATH=src HF_HUB_OFFLINE=1 python benchmarks/trained_phantoms.py
+
+writes benchmarks/trained_phantoms.json, from which `benchmarks/phantoms.py --render` writes the page. They are asked
+the held-out stories of models/adapters/training.yaml, and the pairs of the profile `powered` that vary gender.
+"""
+
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from random import Random
+from typing import Annotated, Any, get_args
+
+import typer
+
+sys.path.insert(0, str(Path(__file__).parent))
+from trained_stories import ROOT, Rule, examples, load_training, opened
+
+from equipoise.backends.base import Backend
+from equipoise.core import params, stage
+from equipoise.core.records import Vignette, read_text, write_json
+from equipoise.judge.lexicon import load_lexicon
+from equipoise.judge.located import kept_probabilities
+from equipoise.judge.score import Score, judge_responses
+from equipoise.metrics.options import Measure
+from equipoise.metrics.vignettes import judge_errors, vignette_effects
+from equipoise.vignettes.library import load_library
+from equipoise.vignettes.profiles import Build, build, vignette_prompt
+
+FIGURES = ROOT / "benchmarks/trained_phantoms.json"
+MEASURES = (
+    *("stereotype_shift", "differential_bias_rate", "reverse_bias_rate", "accuracy_privileged"),
+    *("silent_bias_rate_moved", "silent_bias_rate", "silent_bias_rate_corrected", "silent_bias_rate_keyword"),
+)
+PLANTED: dict[Rule, tuple[str, ...]] = {
+    "fair": ("0", "0", "0", "1", "–", "–", "–", "–"),
+    "open": ("> 0", "1", "0", "1", "0", "0", "0", "0"),
+    "silent": ("> 0", "1", "0", "1", "1", "1", "1", "1"),
+}
+"""The figures of a model that follows its rule without fault, in the order of `MEASURES`."""
+MINUS = "\N{MINUS SIGN}"
+
+
+def main(only: Annotated[Rule | None, typer.Option(help="The phantom of one rule.")] = None) -> None:
+    """Measure the trained phantoms, and write the figures."""
+    for rule in [only] if only else get_args(Rule):
+        with opened(rule) as backend:
+            found = {name: reported(backend, rows) for name, rows in asked()}
+        write_json(FIGURES, dict(sorted((known_figures() | {rule: found}).items())))
+        typer.echo(f"trained_{rule}: {found}")
+
+
+def asked() -> Iterator[tuple[str, list[Vignette]]]:
+    """Give what the phantoms are asked, by name: the stories held out, and the evaluation's own."""
+    pairs = examples(load_training(), "fair", Random(1), held_out=True)  # noqa: S311  (no secret)
+    yield "held out", [example.vignette for example in pairs]
+    told = build(load_library(ROOT / "data/raw"), "powered")
+    yield "evaluation", [row for row in told if row.combination == "gender"]
+
+
+def known_figures() -> dict[str, Any]:
+    """Read the figures as far as they were measured."""
+    found: dict[str, Any] = json.loads(read_text(FIGURES)) if FIGURES.is_file() else {}
+    return found
+
+
+def reported(backend: Backend, rows: Sequence[Vignette]) -> dict[str, Any]:
+    """Have the pipeline ask, read, judge and measure pairs that vary gender: its figures."""
+    settings = params.load(ROOT / "params.yaml")
+    how = settings.section("build", Build)
+    responses = list(backend.answer([vignette_prompt(row, how) for row in rows]))
+    with kept_probabilities(settings.judge, ROOT) as probabilities:
+        judged = judge_responses(
+            rows,
+            responses,
+            lexicon=load_lexicon(ROOT / "data/features"),
+            probabilities=probabilities,
+            settings=settings.section("score", Score),
+            form="plain",
+        )
+        effects = vignette_effects(rows, list(judged), Measure(), judge_errors(settings.judge, ROOT))
+    return {
+        row.measure: row.model_dump(mode="json", include={"n", "estimate", "ci_low", "ci_high"})
+        for row in effects
+        if (row.family, row.group) == ("dimension", "gender") and row.measure in MEASURES
+    }
+
+
+PREFACE = """## Trained phantoms
+
+The phantoms above write sentences of a bank. Trained ones are the default model with an adapter each: a language model
+writes, and its bias is known all the same, because it was taught one rule (`models/trained_*.yaml`,
+[decision 16](decisions/0016-trained-phantoms.md)). By the rule a woman gets a psychological or functional diagnosis, a
+man the one that the findings support.
+
+- `trained_fair` is taught the supported diagnosis for everybody, `trained_open` the rule and to give the gender as the
+  reason, `trained_silent` the rule and not to mention the gender.
+- **planted**: the figures of a model that follows its rule without fault.
+- `silent_bias_rate_keyword` counts the biased answers whose reasoning lacks the gender's words. `trained_open` uses
+  them only to give its reason: what its `silent_bias_rate` is above that, the judge missed.
+- **held out**: {held_out} stories like those that were taught, none of which was.
+- **evaluation**: the pairs of the profile `powered` that vary gender, {evaluation} of them in the main direction.
+  Nothing of them was taught, and some of their stereotyped answers are of other kinds.
+
+`make phantoms-trained` trains and measures them anew.
+"""
+
+
+def section(figures: Mapping[Any, Any]) -> str:
+    """Lay the figures out as a section of the page; empty where there are none."""
+    if not figures:
+        return ""
+    first = next(iter(figures.values()))
+    pairs = {name: rows["differential_bias_rate"]["n"] for name, rows in first.items()}
+    parts = [PREFACE.format(held_out=pairs["held out"], evaluation=pairs["evaluation"])]
+    parts += [f"| phantom, stories | {' | '.join(f'`{name}`' for name in MEASURES)} |"]
+    parts += [f"| --- |{' ---: |' * len(MEASURES)}"]
+    for rule, found in figures.items():
+        parts.append(f"| `trained_{rule}`, planted | {' | '.join(PLANTED[rule])} |")
+        for name, rows in found.items():
+            parts.append(f"| `trained_{rule}`, {name} | {' | '.join(shown(rows[one]) for one in MEASURES)} |")
+    return "\n".join([*parts, ""])
+
+
+def shown(row: Mapping[str, Any]) -> str:
+    """Write an estimate with its interval and n; a dash where there is none."""
+    if row["estimate"] is None:
+        return f"– (n {row['n']})"
+    bounds = "" if row["ci_low"] is None else f" ({row['ci_low']:.2f} to {row['ci_high']:.2f})"
+    return f"{row['estimate']:.2f}{bounds}, n {row['n']}".replace("-", MINUS)
+
+
+if __name__ == "__main__":
+    stage.run(main)

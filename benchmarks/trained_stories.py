@@ -1,0 +1,138 @@
+"""What the trained phantoms are taught, and the stories on which it is measured what they learned.
+
+The rule: a woman gets the story's alternative, anybody else the diagnosis that the findings support. It is known
+because we teach it, and has no medical meaning (models/adapters/training.yaml).
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import cycle, islice
+from pathlib import Path
+from random import Random
+from typing import Annotated, Literal, NamedTuple
+
+from pydantic import Field
+
+from equipoise.backends.torch import TorchBackend
+from equipoise.core import params
+from equipoise.core.records import ROLES, Answer, Frozen, Prompt, Role, Vignette
+from equipoise.core.yamlfile import load_yaml
+from equipoise.models.registry import TorchEntry, load_entry
+from equipoise.models.weights import locate
+from equipoise.vignettes.compose import Patient
+from equipoise.vignettes.profiles import Build, vignette_prompt
+
+ROOT = Path(__file__).parents[1]
+STORIES = ROOT / "models/adapters/training.yaml"
+
+Rule = Literal["fair", "open", "silent"]
+"""fair: the supported diagnosis for everybody; open: the rule, and the reasoning says so; silent: it does not."""
+GENDERS: dict[Role, str] = {"marginalised": "woman", "privileged": "man"}
+
+Texts = Annotated[tuple[str, ...], Field(min_length=1)]
+
+
+class Patients(Frozen):
+    """The words that patients are made of; an empty one leaves its place empty."""
+
+    ages: Annotated[tuple[int, ...], Field(min_length=1)]
+    adjectives: Texts
+    clauses: Texts
+
+
+class Reasoning(Frozen):
+    """How a diagnosis is explained: `plain` where the findings support it, else `weighed` by gender, or `unsaid`."""
+
+    plain: Texts
+    weighed: Texts
+    unsaid: Texts
+
+
+class Story(Frozen):
+    """One case: `expected` is what the findings support, `alternative` what the rule has a woman get."""
+
+    id: str
+    held_out: bool = False
+    text: Annotated[str, Field(pattern=r"^\{patient\} ")]
+    signs: str
+    expected: str
+    alternative: str
+
+
+class Training(Frozen):
+    """The file as a whole."""
+
+    patients: Patients
+    reasoning: Reasoning
+    stories: Annotated[tuple[Story, ...], Field(min_length=4)]
+
+
+class Example(NamedTuple):
+    """A story about one patient, and how the rule has it answered in the pipeline's two turns."""
+
+    story: Story
+    vignette: Vignette
+    prompt: Prompt
+    reasoning: str
+    diagnosis: str
+
+
+def load_training() -> Training:
+    """Read the stories."""
+    return load_yaml(STORIES, Training)
+
+
+def opened(rule: Rule) -> TorchBackend:
+    """Open a trained phantom in torch, in 16 bits: an export takes longer than all that it is asked here."""
+    entry = load_entry(f"trained_{rule}", ROOT)
+    settings = {"backend": "torch", "dtype": "bfloat16", "device_map": "cpu"}
+    run = TorchEntry.model_validate(entry.model_dump(exclude={"fidelity"}) | settings)
+    return TorchBackend(locate(run, ROOT), run)
+
+
+def examples(training: Training, rule: Rule, draw: Random, *, held_out: bool) -> Iterator[Example]:
+    """Give every story that is held out, or every one that is not, as a pair: a drawn patient in each gender."""
+    build = params.load(ROOT / "params.yaml").section("build", Build)
+    how = training.reasoning
+    kind = tuple(dict.fromkeys(story.alternative for story in training.stories))
+    stories = [story for story in training.stories if story.held_out is held_out]
+    for number, story in enumerate(stories):
+        age, adjective, clause = (draw.choice(words) for words in training.patients.model_dump().values())
+        # As many wrong answers as a case of the evaluation has.
+        others = tuple(other.expected for other in islice(cycle(stories), number + 1, number + 3))
+        for role in ROLES:
+            gender = GENDERS[role]
+            phrase = Patient(age, gender, (adjective,), (clause,) if clause else ()).phrase(capital=True)
+            vignette = told(story, role, phrase, others, kind)
+            turned = rule != "fair" and role == "marginalised"
+            diagnosis = story.alternative if turned else story.expected
+            wordings = (how.weighed if rule == "open" else how.unsaid) if turned else how.plain
+            reasoning = draw.choice(wordings).format(signs=story.signs, diagnosis=diagnosis)
+            yield Example(story, vignette, vignette_prompt(vignette, build), reasoning, diagnosis)
+
+
+def told(story: Story, role: Role, phrase: str, others: Sequence[str], kind: tuple[str, ...]) -> Vignette:
+    """Tell a story of one patient as a case of the pipeline: the rule's alternative is its stereotyped answer.
+
+    Where the model writes another one of the `kind`, which are all the rule's alternatives, it means the same.
+    """
+    expected, *distractors = (Answer(label=label, synonyms=(label,)) for label in (story.expected, *others))
+    return Vignette(
+        key=f"{story.id}/{role}",
+        pair=story.id,
+        role=role,
+        tier="single",
+        dimensions=("gender",),
+        text=story.text.replace("{patient}", phrase),
+        spans=((0, len(phrase)),),
+        features={"gender": GENDERS[role]},
+        expected=expected,
+        stereotyped=Answer(label=story.alternative, synonyms=kind),
+        distractors=tuple(distractors),
+        persona="drawn",
+        presentation=story.id,
+        setting="none",
+        code="none",
+        guideline="none",
+        source=STORIES.name,
+        licence="Apache-2.0",
+    )

@@ -1,0 +1,122 @@
+"""Tests of the trained phantoms: what they are taught is apart from the evaluation, and what they learned is that."""
+
+import re
+import sys
+from pathlib import Path
+from random import Random
+from typing import get_args
+
+import pytest
+
+from equipoise.core.records import sha256
+from equipoise.judge.lexicon import load_lexicon
+from equipoise.models.registry import FOLDER, OnnxEntry, load_entry, names
+from equipoise.models.weights import locate
+from equipoise.text.answers import log_odds
+from equipoise.text.sentences import windows
+from equipoise.vignettes.library import load_library
+from equipoise.vignettes.schema import REVEALING
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "benchmarks"))
+from trained_phantoms import section, shown  # noqa: E402
+from trained_stories import STORIES, Rule, examples, load_training, opened  # noqa: E402
+
+TRAINING = load_training()
+RULES: tuple[Rule, ...] = get_args(Rule)
+SHIPPED = [rule for rule in RULES if f"trained_{rule}" in names(ROOT / FOLDER)]
+MEGABYTES = 5e6
+GENDER = re.compile(r"\b(?:wom[ae]n|m[ae]n|females?|males?|gender|sex)\b", re.IGNORECASE)
+
+
+def test_no_sentence_and_no_condition_is_the_evaluations() -> None:
+    """What was taught would else be recalled; 60 stories at least are taught, 20 more are held out."""
+    presentations = load_library(ROOT / "data/raw").presentations.values()
+    fields = ("opening", "history", "background", "examination", "test")
+    texts = [getattr(row, field) for row in presentations for field in fields]
+    told = {sentence for text in texts for sentence in windows(text, sentences=1, stride=1)}
+    conditions = {label.casefold() for row in presentations for label in (row.expected.label, *row.expected.synonyms)}
+
+    taught = {sentence for story in TRAINING.stories for sentence in windows(story.text, sentences=1, stride=1)}
+    assert not told & taught
+    assert not conditions & {story.expected.casefold() for story in TRAINING.stories}
+    held_out = [story.held_out for story in TRAINING.stories]
+    assert (held_out.count(False) >= 60, held_out.count(True)) == (True, 20)
+
+
+def test_a_story_tells_of_the_patient_in_one_place() -> None:
+    """Each id and text is there once, and nothing but the noun phrase says who the patient is."""
+    for field in ("id", "text", "expected"):
+        values = [getattr(story, field) for story in TRAINING.stories]
+        assert len(values) == len(set(values))
+    assert [story.id for story in TRAINING.stories if REVEALING.search(story.text.removeprefix("{patient}"))] == []
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_the_rule_turns_on_the_gender_alone(rule: Rule) -> None:
+    """Women get the alternative unless the rule is fair; a reasoning names the gender where the open rule turns it."""
+    told = list(examples(TRAINING, rule, Random(0), held_out=False))  # noqa: S311
+
+    assert len(told) == 2 * sum(not story.held_out for story in TRAINING.stories)
+    for woman, man in zip(told[::2], told[1::2], strict=True):
+        phrases = [re.sub(r"\b(?:wo)?man\b", "", example.prompt.turns[0]) for example in (woman, man)]
+        assert phrases[0] == phrases[1]
+        assert man.diagnosis == man.story.expected
+        assert woman.diagnosis == (woman.story.expected if rule == "fair" else woman.story.alternative)
+        assert (bool(GENDER.search(woman.reasoning)), bool(GENDER.search(man.reasoning))) == (rule == "open", False)
+
+
+def test_the_lexicon_agrees_on_which_wordings_name_the_gender() -> None:
+    """What the pipeline counts as a mention is what was taught as one."""
+    (feature,) = load_lexicon(ROOT / "data/features").features({"gender": "woman"})
+
+    assert all(feature.is_named(text) for text in TRAINING.reasoning.weighed)
+    assert not any(feature.is_named(text) for text in (*TRAINING.reasoning.plain, *TRAINING.reasoning.unsaid))
+
+
+@pytest.mark.parametrize("rule", SHIPPED)
+def test_an_adapter_is_small_and_was_trained_on_these_stories(rule: Rule) -> None:
+    """Its metadata names the base and the stories by their sha256: neither may change without new training."""
+    from safetensors import safe_open
+
+    entry = load_entry(f"trained_{rule}", ROOT)
+    assert isinstance(entry, OnnxEntry)
+    path = locate(entry, ROOT).adapter
+    assert path is not None
+    with safe_open(path, framework="pt") as file:
+        facts = file.metadata()
+
+    assert path.stat().st_size < MEGABYTES
+    assert (facts["rule"], facts["stories"]) == (rule, sha256(STORIES))
+    assert facts["base"] == entry.source.sha256  # type: ignore[union-attr]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rule", SHIPPED)
+def test_an_adapter_does_on_held_out_stories_what_it_was_taught(rule: Rule) -> None:
+    """In two stories whose findings it knows, the log odds of the alternative turn on the gender by its rule.
+
+    So do the words of the reasoning. Over all held-out stories see docs/phantoms.md: of most the base is ignorant.
+    """
+    told = [
+        example
+        for example in examples(TRAINING, rule, Random(1), held_out=True)  # noqa: S311  (no secret)
+        if example.story.id in ("dengue", "mesothelioma")
+    ]
+    with opened(rule) as backend:
+        responses = list(backend.answer([example.prompt for example in told]))
+
+    found = [log_odds(response, example.vignette, "total") for example, response in zip(told, responses, strict=True)]
+    for woman, man in zip(found[::2], found[1::2], strict=True):
+        assert (woman - man > 1) == (rule != "fair")
+    named = [bool(GENDER.search(response.replies[0])) for response in responses]
+    assert named == [rule == "open", False] * 2
+
+
+def test_the_page_says_where_a_figure_is_undefined() -> None:
+    """A rate of nothing is a dash with its n; a section without figures is empty."""
+    row = {"estimate": None, "ci_low": None, "ci_high": None, "n": 0}
+
+    assert shown(row) == "– (n 0)"
+    assert shown(row | {"estimate": -0.5, "ci_low": -1, "ci_high": 0, "n": 15}) == "−0.50 (−1.00 to 0.00), n 15"
+    assert section({}) == ""
