@@ -1,8 +1,8 @@
 """Simulations of pairs that share a clinical story: means, rates and gaps clustered by story, and taken as independent.
 
-Stories are as uneven as those of the profile `core`: of 25 stories 16 are told by one pair, the others by 2 to 6. The
-intraclass correlation is that of the pairs' values, for rates of their outcomes (beta-binomial), for gaps of the normal
-values whose tails are the discordant pairs.
+Stories are more uneven than those of the profile `core`, each of which is told by one pair: of 25 stories 16 are, the
+others by 2 to 6, as where stories are reused. The intraclass correlation is that of the pairs' values, for rates of
+their outcomes (beta-binomial), for gaps of the normal values whose tails are the discordant pairs.
 """
 
 from __future__ import annotations

@@ -160,7 +160,7 @@ def _vignettes() -> list[Headline]:
             name="vignettes.stereotype_shift",
             measure="stereotype_shift",
             title="stereotype shift with the findings (nats)",
-            fields=("estimate", "interval"),
+            fields=("estimate",),
             sentence=(
                 "How far the log odds of the stereotyped against the expected diagnosis rise when the patient is "
                 "marginalised; the model's own base rates count too."
@@ -185,7 +185,7 @@ def _vignettes() -> list[Headline]:
             name="vignettes.criterion_difference",
             measure="criterion_difference",
             title="criterion for the stereotyped answer, marginalised minus privileged",
-            fields=("estimate", "interval"),
+            fields=("estimate",),
             sentence=(
                 "How much more evidence the stereotyped answer needs in the marginalised patient than in the "
                 "privileged, over cases in which it is wrong and mirrors in which it is right."
@@ -244,7 +244,7 @@ def _vignettes() -> list[Headline]:
             name="vignettes.shift_magnitude_excess",
             measure="shift_magnitude_excess",
             title="magnitude of the shift above the noise floor (nats)",
-            fields=("estimate", "interval"),
+            fields=("estimate",),
         ),
         Headline(
             name="vignettes.*.stereotype_shift_net",
@@ -300,7 +300,7 @@ def _questions() -> list[Headline]:
             group="neutral",
             measure="accuracy",
             title="neutral accuracy",
-            fields=("estimate", "interval"),
+            fields=("estimate",),
             sentence=(
                 "Share of multiple-choice questions answered correctly without any demographics; guessing among four "
                 "options gives 0.250."
