@@ -1,8 +1,8 @@
 """Rows of the authored files under `data/raw`, each with the rules that can be checked on the row alone.
 
 `personas.yaml` and the stories of `presentations/` say who the patient is and what is wrong; `contrasts.yaml` says in
-which feature the two arms of a pair differ, and `details.yaml` in what its control tellings do; `pairs.yaml` joins them.
-Rules over several rows are in `library` and `profiles`.
+which feature the two arms of a pair differ, and `details.yaml` in what its control tellings do; `pairs.yaml` joins
+them. Rules over several rows are in `library` and `profiles`.
 """
 
 import re
