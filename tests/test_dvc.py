@@ -180,7 +180,7 @@ def test_an_analysis_parameter_loads_no_model(clone: Clone) -> None:
 
     def width(revision: str) -> float:
         found = clone.metrics(revision)
-        shift = "metrics/vignettes.json:stereotype_shift"
+        shift = "metrics/vignettes.json:stereotype_shift_net"
         return found[f"{shift}.ci_high"] - found[f"{shift}.ci_low"]
 
     # A 90 % interval is narrower than a 95 % one.
