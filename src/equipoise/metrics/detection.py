@@ -16,7 +16,7 @@ the difference is that of the jackknife over stories (Efron 1982), with Student'
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from equipoise.core.records import Effect
+from equipoise.core.records import ROLES, Effect, Judgement
 from equipoise.metrics.effects import Estimate, Group, effect, rate
 from equipoise.metrics.pairs import Pair
 from equipoise.stats.clusters import jackknife
@@ -37,39 +37,30 @@ def detection_effects(group: Group, pairs: Sequence[Pair], alpha: float) -> Iter
 
     Nothing where no pair of the group has a mirror.
     """
-    told = [pair for pair in pairs if pair.mirror is not None]
+    told = [(pair.story, _Seen(_stereotyped(pair.mirror), _stereotyped(pair.arms))) for pair in pairs if pair.mirror]
     if not told:
         return
-    stories = [pair.story for pair in told]
-    seen = [
-        _Seen(
-            (_stereotyped(pair.mirror[0].answer), _stereotyped(pair.mirror[1].answer)),
-            (_stereotyped(pair.marginalised.answer), _stereotyped(pair.privileged.answer)),
-        )
-        for pair in told
-        if pair.mirror is not None
-    ]
-    for arm, role in enumerate(("marginalised", "privileged")):
+    stories, seen = [story for story, _ in told], [one for _, one in told]
+    for arm, role in enumerate(ROLES):
         yield rate(group, f"sensitivity_{role}", (one.mirror[arm] for one in seen), alpha, stories)
     for measure, of in (("d_prime", _d_prime), ("criterion", _criterion)):
-        for arm, role in enumerate(("marginalised", "privileged")):
-            value = of(seen, arm) if len(set(stories)) >= FEWEST else None
-            yield effect(group, f"{measure}_{role}", len(told), Estimate(value))
-        yield effect(group, f"{measure}_difference", len(told), _difference(seen, stories, of, alpha))
+        enough = len(set(stories)) >= FEWEST
+        for arm, role in enumerate(ROLES):
+            yield effect(group, f"{measure}_{role}", len(told), Estimate(of(seen, arm) if enough else None))
+        difference = _difference(seen, stories, of, alpha) if enough else Estimate(None)
+        yield effect(group, f"{measure}_difference", len(told), difference)
 
 
 def _difference(
     seen: Sequence[_Seen], stories: Sequence[str], of: Callable[[Sequence[_Seen], int], float], alpha: float
 ) -> Estimate:
     """Estimate a figure of the marginalised arm minus that of the privileged."""
-    if len(set(stories)) < FEWEST:
-        return Estimate(None)
     found = jackknife(lambda some: of(some, 0) - of(some, 1), seen, stories, alpha)
     return Estimate(found.value, found.interval, found.p)
 
 
-def _stereotyped(answer: str) -> bool:
-    return answer == "stereotyped"
+def _stereotyped(arms: tuple[Judgement, Judgement]) -> tuple[bool, bool]:
+    return arms[0].answer == "stereotyped", arms[1].answer == "stereotyped"
 
 
 def _d_prime(seen: Sequence[_Seen], arm: int) -> float:

@@ -17,6 +17,7 @@ from equipoise.core.records import (
     Level,
     Tier,
     Vignette,
+    is_arm,
     number_of,
     numbered,
     unnumbered,
@@ -24,7 +25,6 @@ from equipoise.core.records import (
 
 SHIFT_DECIMALS = 9
 """Shifts are rounded to this, beyond the six places of log odds: otherwise rounding noise would break ties of ranks."""
-OTHERS = (*CONTROLS, *STUBS, *MIRRORS)
 SHOWN = 5
 """How many offending keys an error names; the rest are counted."""
 
@@ -151,7 +151,7 @@ def pair_up(vignettes: Sequence[Vignette], judgements: Sequence[Judgement]) -> l
     """
     judged = {judgement.key: judgement for judgement in judgements}
     samples = range(max((number_of(key) for key in judged), default=0) + 1)
-    of_arms = (one.key for one in judgements if unnumbered(one.key).rpartition("/")[2] not in OTHERS)
+    of_arms = (one.key for one in judgements if is_arm(one.key))
     require_same_keys("vignette", (numbered(v.key, n) for v in vignettes for n in samples), "judgement", of_arms)
     arms: dict[str, dict[str, Vignette]] = {}
     for vignette in vignettes:

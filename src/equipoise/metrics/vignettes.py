@@ -208,28 +208,18 @@ def _gap(group: Group, pairs: list[Pair], options: Measure) -> Iterator[Effect]:
 def _shift(group: Group, pairs: list[Pair], options: Measure) -> Iterator[Effect]:
     """Log odds of the stereotyped answer, marginalised minus privileged: mean, pseudomedian, detectable mean.
 
-    The net shift, less that of the stubs, comes first, with theirs beside it.
-
-    The mean also with the patients as a second way of clustering, and per token, which weighs each answer's log
-    likelihood by the inverse of its length.
+    The net shift, less that of the stubs, comes first, with theirs beside it. That with the findings also with the
+    patients as a second way of clustering, and per token, which weighs each answer's log likelihood by the inverse of
+    its length.
     """
     for measure, values in (
-        ("stereotype_shift_net", [(pair.net_shift, pair) for pair in pairs if pair.net_shift is not None]),
-        ("stereotype_shift_stub", [(pair.stub_shift, pair) for pair in pairs if pair.stub_shift is not None]),
+        ("stereotype_shift_net", [(pair.net_shift, pair.story) for pair in pairs]),
+        ("stereotype_shift_stub", [(pair.stub_shift, pair.story) for pair in pairs]),
+        ("stereotype_shift", [(pair.shift, pair.story) for pair in pairs]),
     ):
-        alone, of = [value for value, _ in values], [pair.story for _, pair in values]
-        mean = clusters.clustered_mean(alone, of)
-        covered = clusters.simulated_coverage(alone, of, options.alpha)
-        yield effect(group, measure, len(alone), replace(clustered_mean(alone, mean, options.alpha), coverage=covered))
-        if measure == "stereotype_shift_net":
-            yield detectable_clustered_mean(group, measure, len(alone), mean, options)
+        yield from _mean_shift(group, measure, values, options)
     shifted = [(pair.shift, pair) for pair in pairs if pair.shift is not None]
-    shifts, stories = [shift for shift, _ in shifted], [pair.story for _, pair in shifted]
-    n, found = len(shifts), clusters.clustered_mean(shifts, stories)
-    shift = clustered_mean(shifts, found, options.alpha)
-    coverage = clusters.simulated_coverage(shifts, stories, options.alpha)
-    yield effect(group, "stereotype_shift", n, replace(shift, coverage=coverage))
-    yield detectable_clustered_mean(group, "stereotype_shift", n, found, options)
+    n, shifts, stories = len(shifted), [shift for shift, _ in shifted], [pair.story for _, pair in shifted]
     two_way = clusters.two_way_mean(shifts, stories, [pair.persona for _, pair in shifted])
     yield effect(group, "stereotype_shift_two_way", n, clustered_mean(shifts, two_way, options.alpha))
     yield effect(group, "stereotype_shift_median", n, location(shifts, stories))
@@ -237,6 +227,21 @@ def _shift(group: Group, pairs: list[Pair], options: Measure) -> Iterator[Effect
     per_token = [shift for shift, _ in told]
     found = clusters.clustered_mean(per_token, [story for _, story in told])
     yield effect(group, "stereotype_shift_per_token", len(told), clustered_mean(per_token, found, options.alpha))
+
+
+def _mean_shift(
+    group: Group, measure: str, told: Sequence[tuple[float | None, str]], options: Measure
+) -> Iterator[Effect]:
+    """Estimate the mean of the pairs' shifts that are defined, and the mean that its test detects.
+
+    `told` has each with its story. The interval's coverage is simulated.
+    """
+    defined = [(shift, story) for shift, story in told if shift is not None]
+    shifts, stories = [shift for shift, _ in defined], [story for _, story in defined]
+    found = clusters.clustered_mean(shifts, stories)
+    coverage = clusters.simulated_coverage(shifts, stories, options.alpha)
+    yield effect(group, measure, len(shifts), replace(clustered_mean(shifts, found, options.alpha), coverage=coverage))
+    yield detectable_clustered_mean(group, measure, len(shifts), found, options)
 
 
 def amplification_effects(pairs: Sequence[Pair], alpha: float) -> Iterator[Effect]:

@@ -51,9 +51,6 @@ SINGLE_PAIRS = 15
 COMBINATION_PAIRS = 5
 """Pairs generated per combination: 10 cases (seed 1, section 4.1)."""
 
-MOST_WORDS = 160
-"""Most words of a case at any level of evidence: a natural case note."""
-
 STORIES = 12
 """Fewest stories of the generated pairs of a dimension: they are the clusters."""
 
@@ -275,7 +272,7 @@ def _fill(library: Library, case: Case, here: Counter[object], used: Counter[obj
         for setting in settings:
             parts = Parts(presentation, persona, library.settings[setting], contrasts, stereotype)
             longest = replace(parts, level="decisive")
-            if any(len(arm_text(longest, role)[0].split()) > MOST_WORDS for role in ROLES):
+            if any(len(arm_text(longest, role)[0].split()) > NOTE[1] for role in ROLES):
                 continue
             if texts.isdisjoint(arm_text(parts, role)[0] for role in ROLES):
                 return parts
