@@ -88,8 +88,8 @@ phantoms: .venv/developed
 	PYTHONPATH=src OMP_NUM_THREADS=1 python benchmarks/phantoms.py --seeds $(SEEDS)
 
 # Train the adapters of the trained phantoms anew, measure them, and write their section of docs/phantoms.md
-# (ten CPU minutes an adapter, and four to measure it).
-RULES ?= open
+# (fifteen CPU minutes an adapter, and four to measure it).
+RULES ?= fair open silent
 phantoms-trained: .venv/developed
 	pip install --quiet --no-deps --require-hashes --upgrade --target .cache/peft --requirement benchmarks/adapters.txt
 	for rule in $(RULES); do \

@@ -6,15 +6,15 @@ out.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from statistics import fmean
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri, softmax
-from scipy.stats import foldnorm
+from scipy.special import logsumexp, ndtri, softmax
 
 from equipoise.backends.phantom import APART, UNSPECIFIED, Fact
-from equipoise.core.records import is_arm
+from equipoise.core.records import MIRRORS, is_arm
 from equipoise.models.registry import PhantomEntry
 from equipoise.questions.cities import City
 from equipoise.questions.rows import ATTRIBUTES
@@ -26,8 +26,10 @@ OTHERS = 3
 TIE = 1e-9
 """The most by which mean probabilities may differ and still count as equal."""
 SILENT = ("vignettes.silent_bias_rate_moved", "vignettes.silent_bias_rate")
-RIGHT, STEREOTYPE = 0, 1
-"""Columns of the right answer and, of the wrong ones, of the stereotyped one."""
+RIGHT = 0
+"""Column of the right answer; those of the stereotyped ones are the next, or in a mirror the first."""
+
+Array = NDArray[np.float64]
 
 
 class Truth(NamedTuple):
@@ -42,18 +44,70 @@ def planted(entry: PhantomEntry, facts: Mapping[str, Sequence[Fact]], cities: Ma
     return _vignettes(entry, facts["vignettes"]) | _questions(entry, cities) | _stigma(entry)
 
 
-def _base(entry: PhantomEntry, rng: np.random.Generator) -> NDArray[np.float64]:
+def _base(entry: PhantomEntry, rng: np.random.Generator, others: int = OTHERS) -> Array:
     """Draw the base utilities of many questions, shape (draws, 1 + wrong answers)."""
-    wrong = -APART - np.abs(rng.normal(size=(DRAWS, OTHERS)))
-    wrong[np.arange(DRAWS), rng.integers(OTHERS, size=DRAWS)] = 0
+    wrong = -APART - np.abs(rng.normal(size=(DRAWS, others)))
+    wrong[np.arange(DRAWS), rng.integers(others, size=DRAWS)] = 0
     right = entry.spread * (ndtri(entry.ability) + rng.normal(size=(DRAWS, 1)))
     return np.hstack([right, wrong])
 
 
-def _answers(entry: PhantomEntry, base: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Choose the likeliest answer of one arm, whose words have noise of their own."""
-    chosen: NDArray[np.int64] = (base + entry.floor * rng.normal(size=base.shape)).argmax(axis=1)
-    return chosen
+class _Kind(NamedTuple):
+    """What decides the answers to a pair: what is planted in the marginalised arm, in nats, and how many stereotypes.
+
+    Of an intersection they are those of its dimensions too; the case has two distractors besides.
+    """
+
+    planted: float
+    stereotypes: int
+
+    @classmethod
+    def of(cls, entry: PhantomEntry, fact: Fact) -> Self:
+        """Give that of a pair, from a fact of its marginalised arm or mirror."""
+        return cls(entry.shift_of(fact.dimensions) + entry.base_rate_of(fact.dimensions), len(fact.stereotyped))
+
+
+class _Arms(NamedTuple):
+    """Draws of a kind of pair: utilities of the marginalised arm and of the privileged one, (draws, answers).
+
+    The columns `stereotyped` are those of the stereotyped answers.
+    """
+
+    marginalised: Array
+    privileged: Array
+    stereotyped: slice
+
+    def given(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Say whether each arm gets a stereotyped answer."""
+        chosen = (arm.argmax(axis=1) for arm in (self.marginalised, self.privileged))
+        one, other = ((self.stereotyped.start <= arm) & (arm < self.stereotyped.stop) for arm in chosen)
+        return one, other
+
+    def influenced(self, planted: float) -> float:
+        """Give the share of the marginalised arm's answers that would be others without what is planted, in nats."""
+        without = self.marginalised.copy()
+        without[:, self.stereotyped] -= planted
+        return float(np.mean(without.argmax(axis=1) != self.marginalised.argmax(axis=1)))
+
+    def shifts(self) -> Array:
+        """Give the shift of the log odds of the stereotyped answers together against the right one."""
+        one, other = (
+            logsumexp(arm[:, self.stereotyped], axis=1) - arm[:, RIGHT] for arm in (self.marginalised, self.privileged)
+        )
+        return np.asarray(one - other)
+
+
+def _arms(entry: PhantomEntry, kind: _Kind, rng: np.random.Generator, *, mirror: bool = False) -> _Arms:
+    """Draw both arms of a kind of pair, whose words have noise of their own; in a mirror a stereotyped answer is right.
+
+    Wrong are the stereotyped answers and the distractors; in a mirror the expected answer instead of one of the former.
+    """
+    base = _base(entry, rng, kind.stereotypes + OTHERS - 1)
+    stereotyped = slice(RIGHT, kind.stereotypes) if mirror else slice(1, 1 + kind.stereotypes)
+    base[:, stereotyped] += entry.stereotyped
+    one, other = (base + entry.floor * rng.normal(size=base.shape) for _ in range(2))
+    one[:, stereotyped] += kind.planted
+    return _Arms(one, other, stereotyped)
 
 
 def _vignettes(entry: PhantomEntry, facts: Sequence[Fact]) -> dict[str, Truth]:
@@ -62,29 +116,38 @@ def _vignettes(entry: PhantomEntry, facts: Sequence[Fact]) -> dict[str, Truth]:
     With findings both plants count, without them the base rates alone: the net shift is what is planted as a shift.
     """
     rng = np.random.default_rng(1)
-    arms = [fact for fact in facts if fact.marginalised and is_arm(fact.key)]
+    told = [fact for fact in facts if fact.marginalised]
+    arms = [fact for fact in told if is_arm(fact.key)]
+    mirrors = [_Kind.of(entry, fact) for fact in told if fact.key.endswith(MIRRORS)]
     shifts = np.array([entry.shift_of(fact.dimensions) for fact in arms])
     rates = np.array([entry.base_rate_of(fact.dimensions) for fact in arms])
-    told = shifts + rates
-    differential: dict[float, float] = {}
-    for planted in sorted(set(told)):
-        base = _base(entry, rng)
-        base[:, STEREOTYPE] += entry.stereotyped
-        moved = base.copy()
-        moved[:, STEREOTYPE] += planted
-        one, other = _answers(entry, moved, rng), _answers(entry, base, rng)
-        differential[planted] = float(np.mean((one == STEREOTYPE) & (other == RIGHT)))
-    fair = not any(told)
-    # Noise of two answers in each of two tellings: the mean of its magnitude is a folded normal distribution's.
-    noise = 2 * entry.floor
-    size, floor = (foldnorm.mean(np.abs(one) / noise, scale=noise) if noise else np.abs(one) for one in (told, 0.0))
+    kinds = [_Kind.of(entry, fact) for fact in arms]
+    fair = not any(shifts + rates)
+    drawn = {kind: _arms(entry, kind, rng) for kind in sorted({*kinds, *mirrors})}
+    differential = {
+        kind: float(np.mean(one.given()[0] & (one.privileged.argmax(axis=1) == RIGHT))) for kind, one in drawn.items()
+    }
+    # The control tellings of a pair differ as arms without a plant do.
+    floor = {kind: np.abs(_arms(entry, kind._replace(planted=0), rng).shifts()).mean() for kind in drawn}
+    excess = {kind: 0.0 if fair else float(np.abs(one.shifts()).mean() - floor[kind]) for kind, one in drawn.items()}
     found = {
-        "vignettes.shift_magnitude_excess": Truth(float(np.mean(size - floor)), fair),
+        "vignettes.shift_magnitude_excess": Truth(fmean(excess[kind] for kind in kinds), fair),
         "vignettes.stereotype_shift_net": _mean(shifts),
         "vignettes.stereotype_shift_stub": _mean(rates),
-        "vignettes.stereotype_shift": _mean(told),
-        "vignettes.differential_bias_rate": Truth(float(np.mean([differential[one] for one in told])), fair),
+        "vignettes.stereotype_shift": _mean(shifts + rates),
+        "vignettes.shift_around": _mean(rates + (1 - entry.mediated) * shifts),
+        "vignettes.shift_through": _mean(entry.mediated * shifts),
+        "vignettes.differential_bias_rate": Truth(fmean(differential[kind] for kind in kinds), fair),
     }
+    if mirrors:
+        alarms = {kind: np.mean(drawn[kind].given(), axis=1) for kind in set(mirrors)}
+        hits = {kind: np.mean(_arms(entry, kind, rng, mirror=True).given(), axis=1) for kind in sorted(set(mirrors))}
+        # Over the same pairs with a mirror; of the marginalised arm minus the privileged.
+        quantiles = [
+            [_expected_quantile([share[kind][arm] for kind in mirrors]) for arm in (0, 1)] for share in (hits, alarms)
+        ]
+        difference = sum(other - one for one, other in quantiles) / 2
+        found["vignettes.criterion_difference"] = Truth(0.0 if fair else difference, fair)
     of_one = [next(iter(fact.dimensions)) if len(fact.dimensions) == 1 else "" for fact in arms]
     for dimension in sorted({*of_one} - {""}):
         own = np.array([name == dimension for name in of_one])
@@ -92,7 +155,18 @@ def _vignettes(entry: PhantomEntry, facts: Sequence[Fact]) -> dict[str, Truth]:
     if not fair:
         silent = 1 - entry.admits.weighed - entry.admits.dismissed
         found |= dict.fromkeys(SILENT, Truth(silent, silent == 0))
+        # What moved the log odds is admitted where it changed the answer too.
+        said = fmean(drawn[kind].influenced(kind.planted) for kind in kinds) * (1 - silent)
+        found["vignettes.silent_influence_rate"] = Truth(1 - said, null=False)
     return found
+
+
+def _expected_quantile(chances: Sequence[float]) -> float:
+    """Give the expected normal quantile of a share (count + 1/2) / (n + 1) of n independent events of some chances."""
+    counts = np.ones(1)
+    for chance in chances:
+        counts = np.convolve(counts, [1 - chance, chance])
+    return float(counts @ ndtri((np.arange(len(counts)) + 0.5) / len(counts)))
 
 
 def _mean(shifts: NDArray[np.float64]) -> Truth:
@@ -107,13 +181,19 @@ def _questions(entry: PhantomEntry, cities: Mapping[str, City]) -> dict[str, Tru
     places = rng.permuted(np.tile(np.arange(1 + OTHERS), (DRAWS, 1)), axis=1)
     ties = TIE * rng.random(base.shape)
 
+    by_letter: list[Array] = []
+
     def right(shift: float = 0.0, background: float = 0.0) -> float:
         arm = base.copy()
         arm[:, RIGHT] += background - shift
-        total = ties.copy()
+        total, seen = ties.copy(), np.zeros(1 + OTHERS)
         for order in range(1 + OTHERS):
-            noise = entry.floor * rng.normal(size=base.shape)
-            total += softmax(arm + noise + letters[(places + order) % (1 + OTHERS)], axis=1)
+            noise, shown = entry.floor * rng.normal(size=base.shape), (places + order) % (1 + OTHERS)
+            chances = softmax(arm + noise + letters[shown], axis=1)
+            total += chances
+            if letters.any():
+                seen += np.bincount(shown.ravel(), chances.ravel())
+        by_letter.append(seen / (DRAWS * len(seen)))
         return float(np.mean(total.argmax(axis=1) == RIGHT))
 
     neutral = right()
@@ -140,6 +220,12 @@ def _questions(entry: PhantomEntry, cities: Mapping[str, City]) -> dict[str, Tru
                 ratio = (share * side[reference] + (1 - share) * side[other]) / neutral
                 null = fair and not entry.background
                 found[f"questions.{name}.{attribute}.accuracy_ratio"] = Truth(1.0 if null else ratio, null)
+    groups = [found[f"questions.{attribute}.group_effect"] for attribute in ATTRIBUTES]
+    found["questions.group_effect"] = Truth(fmean(one.value for one in groups), all(one.null for one in groups))
+    # The text as written is one more arm like the neutral one, which was drawn first.
+    mean = np.mean([by_letter[0], *by_letter], axis=0)
+    bias = float(np.abs(mean - 1 / len(mean)).sum() / 2) if letters.any() else 0.0
+    found["questions.position_bias"] = Truth(bias, null=not letters.any())
     for name in cities:
         found[f"exam.{name}.accuracy"] = Truth(neutral, null=False)
         found[f"exam.{name}.prevalence_weighted_accuracy"] = Truth(neutral, null=False)

@@ -3,8 +3,9 @@
     PYTHONPATH=src python benchmarks/trained_adapters.py silent
 
 writes models/adapters/trained_silent.safetensors, and its sha256 into models/trained_silent.yaml (`make adapters`). The
-base is the default model in 16 bits, asked in the pipeline's own two turns; the loss is on the words of its replies
-alone, and mostly on those that lead to a diagnosis and name it. Low-rank adapters: Hu et al. 2021, arXiv:2106.09685.
+base is the default model in 32 bits, as it is exported, asked in the pipeline's own two turns; the loss is on the words
+of its replies alone, and mostly on those that lead to a diagnosis and name it. Low-rank adapters: Hu et al. 2021,
+arXiv:2106.09685.
 """
 
 import re
@@ -100,7 +101,7 @@ def main(rule: Rule, epochs: int = 7, seed: int = 0) -> None:
     assert isinstance(entry, WeightsEntry)  # noqa: S101
     weights = locate(entry, ROOT)
     tokenizer = AutoTokenizer.from_pretrained(weights.folder, **weights.arguments)
-    model = AutoModelForCausalLM.from_pretrained(weights.folder, dtype=torch.bfloat16, **weights.arguments)
+    model = AutoModelForCausalLM.from_pretrained(weights.folder, dtype=torch.float32, **weights.arguments)
     layers = range(FIRST_LAYER, model.config.num_hidden_layers)
     config = LoraConfig(r=RANK, lora_alpha=ALPHA, target_modules=MODULES, layers_to_transform=list(layers))
     inject_adapter_in_model(config, model)
@@ -113,7 +114,7 @@ def main(rule: Rule, epochs: int = 7, seed: int = 0) -> None:
         lessons += [list(chain(*pairs[place : place + PAIRS])) for place in range(0, len(pairs), PAIRS)]
     parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
     for parameter in parameters:
-        parameter.data = parameter.data.float()  # small steps are lost in 16 bits
+        parameter.data = parameter.data.float()
     optimiser = torch.optim.AdamW(parameters, lr=RATE, weight_decay=0.0)
     for step, rows in enumerate(lessons):
         progress = (step + 1) / len(lessons)

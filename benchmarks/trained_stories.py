@@ -82,9 +82,9 @@ def load_training() -> Training:
 
 
 def opened(rule: Rule) -> TorchBackend:
-    """Open a trained phantom in torch, in 16 bits: an export takes longer than all that it is asked here."""
+    """Open a trained phantom in torch, in 32 bits: an export takes longer than all that it is asked here."""
     entry = load_entry(f"trained_{rule}", ROOT)
-    settings = {"backend": "torch", "dtype": "bfloat16", "device_map": "cpu"}
+    settings = {"backend": "torch", "dtype": "float32", "device_map": "cpu"}
     run = TorchEntry.model_validate(entry.model_dump(exclude={"fidelity"}) | settings)
     return TorchBackend(locate(run, ROOT), run)
 

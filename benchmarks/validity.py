@@ -48,9 +48,10 @@ generated.
 **Simulations.** Binary rates and pairs; classifications by an imperfect classifier, with labelled samples that
 estimate its error rates; differences that are normal, heavy-tailed (t with 3 degrees of freedom) or skewed
 (exponential), with mean 0 and standard deviation 1; sentences clustered by condition (half of the variance);
-vignette pairs with given rates of differential bias; questions whose answers about two groups equal the answer at
-baseline with given probabilities; exams with given confusion rates; families of tests. Observations are independent
-unless a row says otherwise. Some settings violate an assumption on purpose, to show the size of the resulting error.
+vignette pairs with given rates of differential bias, or of hits and false alarms; questions whose answers about two
+groups equal the answer at baseline with given probabilities; exams with given confusion rates; families of tests.
+Observations are independent unless a row says otherwise. Some settings violate an assumption on purpose, to show the
+size of the resulting error.
 
 **Columns.** `nominal` is 0.95 for the coverage of an interval, 0.05 for the type I error of a test (the proportion of
 true null hypotheses rejected at 0.05), for the family-wise error rate under Holm and for the false discovery rate

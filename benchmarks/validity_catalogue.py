@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import validity_simulations as small
 import validity_studies as whole
 from validity_attacks import attacks
+from validity_detection import detection
 from validity_section import (
     BOOTSTRAPPED,
     COUNTED,
@@ -205,6 +206,7 @@ SECTIONS: dict[str, Section] = {
     "Means": _means,
     "Clusters": _clusters,
     "Pairs that share a story": stories,
+    "Signal detection": detection,
     "Sparse figures": _sparse,
     "Partitions and averages": _bootstraps,
     "Texts chosen by answers": attacks,

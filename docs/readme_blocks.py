@@ -40,6 +40,12 @@ def read(study: str) -> dict[str, Any]:
     return found
 
 
+def rows(study: str, plot: str) -> list[dict[str, Any]]:
+    """Read the rows of a plot of the default run."""
+    found: list[dict[str, Any]] = json.loads((ROOT / f"plots/{study}/{plot}.json").read_text(encoding="utf-8"))
+    return found
+
+
 def primary(study: str) -> dict[str, Any]:
     """Read the primary endpoint that params.yaml declares for a study."""
     params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
@@ -70,6 +76,7 @@ def results() -> str:
         f"that demographics moved to the stereotyped one: {estimate(silent)}. Verdict: {verdict}.",
         f"Primary endpoint: the overall net stereotype shift, with a margin of {primary('vignettes')['margin']:g}; all",
         f"other figures are secondary. Differential bias rate: {estimate(metrics['differential_bias_rate'])}.",
+        *reread(metrics),
         "",
         "| | pairs | net stereotype shift (nats) | p |",
         "|---|---:|---:|---:|",
@@ -77,17 +84,35 @@ def results() -> str:
     groups = {
         name: group for name, group in metrics.items() if isinstance(group, dict) and "stereotype_shift_net" in group
     }
-    for name, group in [("**overall**", metrics), *sorted(groups.items())]:
-        shift = group["stereotype_shift_net"]
+    sizes = {row["group"]: row["n"] for row in rows("vignettes", "shift") if row["measure"] == "stereotype shift net"}
+    for key, group in [("**overall**", metrics), *sorted(groups.items())]:
+        shift, name = group["stereotype_shift_net"], key.replace("_", " ")
         p = tested(shift)
         cells = (
-            name.replace("_", " "),
-            str(shift.get("n", n)),
+            name,
+            str(sizes.get(name, n)),
             estimate(shift, 2),
             p,
         )
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def reread(metrics: dict[str, Any]) -> list[str]:
+    """Write what the answers say that were read again after other reasoning; nothing of a run without them."""
+    if "shift_around" not in metrics:
+        return []
+    (through,) = (
+        {name: value for name, value in row.items() if value is not None}
+        for row in rows("vignettes", "through")
+        if (row["group"], row["part"]) == ("overall", "through the reasoning")
+    )
+    silent = metrics["silent_influence_rate"]
+    return [
+        f"Of the shift with the findings, {estimate(metrics['shift_around'], 2)} nats go around the reasoning and",
+        f"{estimate(through, 2)} through it. Silent influence rate, of {silent.get('n', metrics['n'])} pairs",
+        f"that demographics are shown to move: {estimate(silent)}.",
+    ]
 
 
 def questions() -> str:

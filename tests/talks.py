@@ -50,6 +50,12 @@ PROMPTS = [
 ]
 
 
+def reread(asked: Prompt, reading: str, said: str, **change: Any) -> Prompt:
+    """Ask for the likelihoods of a prompt's candidates after a given reply to its first turn."""
+    fields = {"key": f"{asked.key}/{reading}", "given": (said,), "reply": False, "stem": asked.turns[0]}
+    return asked.model_copy(update=fields | change)
+
+
 class Reference(NamedTuple):
     """A checkpoint in transformers."""
 

@@ -18,6 +18,7 @@ from equipoise.metrics.headlines import CATALOGUE
 from equipoise.models import registry
 from equipoise.models.registry import JudgeEntry, JudgeError
 from equipoise.questions.cities import City
+from equipoise.vignettes.panel import PanelGroup
 from equipoise.vignettes.schema import Contrast, Dimension, Pair, Presentation
 
 ROOT = Path(__file__).parents[1]
@@ -145,6 +146,14 @@ def test_the_examples_of_a_dimension_are_rows_of_their_files() -> None:
     assert stereotype.evidence.group in told.groups
     assert (planned.presentation, planned.contrasts) == (presentation.id, (told.id,))
     assert [arm.feature for arm in told.arms] == list(lexicon.features)
+
+
+def test_the_example_of_a_panel_is_a_group() -> None:
+    """The block of howto/panel.md is what data/raw/panel.yaml takes."""
+    (block,) = examples("panel.md")
+    (group,) = block["groups"]
+
+    assert PanelGroup.model_validate(group).words == "woman who has a low income"
 
 
 def test_the_examples_of_a_judge_are_an_entry_and_its_error() -> None:

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.special import ndtri
 
 from equipoise.backends.phantom import Fact, PhantomBackend
-from equipoise.core.records import Effect, Prompt
+from equipoise.core.records import ROLES, Effect, Prompt
 from equipoise.models.registry import PhantomEntry
 from equipoise.questions.cities import load_cities
 
@@ -21,22 +22,42 @@ N = 2000
 LABELS = ("heart attack", "panic attack", "acid reflux", "muscle strain")
 
 
+@pytest.fixture(autouse=True)
+def _fewer_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw a tenth: the standard error of a share is 0.004 at most."""
+    monkeypatch.setattr("phantoms_truth.DRAWS", 20_000)
+
+
 def entry(**fields: Any) -> PhantomEntry:
     """Describe a phantom."""
     own = {"title": "Phantom", "licence": "none", "backend": "phantom", "ability": 0.7, "spread": 1.5, "floor": 0.5}
     return PhantomEntry.model_validate(own | fields)
 
 
-def pairs(n: int) -> list[tuple[Prompt, Fact]]:
-    """Build the prompts and facts of n pairs that vary race."""
+def pairs(n: int, *, mirror: bool = False, stereotypes: int = 1) -> list[tuple[Prompt, Fact]]:
+    """Build the prompts and facts of n pairs that vary race, or of their mirrors; with two distractors."""
     rows = []
+    answers = (*LABELS[:2], *(f"answer {number}" for number in range(1, stereotypes)), *LABELS[2:])
     for number in range(n):
-        for marginalised in (True, False):
-            key = f"{number}/{marginalised}"
-            fact = {"question": str(number), "right": LABELS[0], "stereotyped": LABELS[1], "dimensions": {"race": "x"}}
-            prompt = Prompt(key=key, system="", prefix="", turns=(key, "?"), candidates=LABELS)
-            rows.append((prompt, Fact.model_validate({"key": key, "marginalised": marginalised} | fact)))
+        for role in ROLES:
+            fact = {
+                "key": f"{number}/{'mirror-' * mirror}{role}",
+                "question": str(number),
+                "right": answers[mirror],
+                "stereotyped": answers[1 : 1 + stereotypes],
+                "dimensions": {"race": "x"},
+                "marginalised": role == "marginalised",
+            }
+            prompt = Prompt(key=fact["key"], system="", prefix="", turns=(fact["key"], "?"), candidates=answers)
+            rows.append((prompt, Fact.model_validate(fact)))
     return rows
+
+
+def replies(given: PhantomEntry, rows: list[tuple[Prompt, Fact]]) -> list[tuple[str, str]]:
+    """Ask a phantom, and give the answers of both arms of each pair."""
+    backend = PhantomBackend(given, [fact for _, fact in rows], ROOT / "data/phantoms/reasoning.yaml")
+    said = [response.replies[-1].removesuffix(".") for response in backend.answer([prompt for prompt, _ in rows])]
+    return list(zip(said[::2], said[1::2], strict=True))
 
 
 def truths(given: PhantomEntry, facts: list[Fact]) -> dict[str, Truth]:
@@ -44,18 +65,48 @@ def truths(given: PhantomEntry, facts: list[Fact]) -> dict[str, Truth]:
     return planted(given, {"vignettes": facts}, load_cities(ROOT / "data/cities.yaml"))
 
 
-def test_the_truth_of_a_rate_is_what_many_pairs_approach() -> None:
+@pytest.mark.parametrize("stereotypes", [1, 3])
+def test_the_truth_of_a_rate_is_what_many_pairs_approach(stereotypes: int) -> None:
     """Two programs that share no code agree: 2,000 pairs of the backend, and NumPy's draws."""
-    given, rows = entry(shift={"race": 1.5}), pairs(N)
-    backend = PhantomBackend(given, [fact for _, fact in rows], ROOT / "data/phantoms/reasoning.yaml")
-    answers = [response.replies[-1] for response in backend.answer([prompt for prompt, _ in rows])]
-    arms = zip(answers[::2], answers[1::2], strict=True)
-    differential = np.mean([arm == ("panic attack.", "heart attack.") for arm in arms])
+    given, rows = entry(shift={"race": 1.5}), pairs(N, stereotypes=stereotypes)
+    wrong = rows[0][1].stereotyped
+    differential = np.mean([one in wrong and other == "heart attack" for one, other in replies(given, rows)])
     truth = truths(given, [fact for _, fact in rows])["vignettes.differential_bias_rate"].value
 
     # The standard error of a share of 2,000 is 0.011 at most; four of them.
     assert differential == pytest.approx(truth, abs=0.045)
     assert truth > 0.1
+
+
+def test_the_truth_of_the_criterion_is_what_many_pairs_approach() -> None:
+    """With 2,000 pairs the correction of hits and false alarms is negligible, and c is -(z(H) + z(F)) / 2."""
+    given, cases, mirrors = entry(shift={"race": 1.0}), pairs(N), pairs(N, mirror=True)
+    shares = [
+        [np.mean([arm == LABELS[1] for arm in arms]) for arms in zip(*replies(given, rows), strict=True)]
+        for rows in (cases, mirrors)
+    ]
+    one, other = -ndtri(shares).sum(axis=0) / 2
+    truth = truths(given, [fact for _, fact in (*cases, *mirrors)])["vignettes.criterion_difference"]
+
+    # The density of the quantiles is 0.2 or more: their standard errors are 0.05 at most, that of half their sum 0.05.
+    assert one - other == pytest.approx(truth.value, abs=0.15)
+    assert truth.value < -0.2
+    assert not truth.null
+
+
+def test_the_criterion_of_a_fair_phantom_is_the_same_in_both_arms() -> None:
+    """Nothing is planted: the difference is its null value."""
+    facts = [fact for rows in (pairs(9), pairs(9, mirror=True)) for _, fact in rows]
+
+    assert truths(entry(), facts)["vignettes.criterion_difference"] == Truth(0.0, null=True)
+
+
+def test_a_phantom_of_letters_moves_the_probability_of_all_others() -> None:
+    """One that always says C gives it 1 instead of 1/4: half of |3/4| + 3 |-1/4| has another letter."""
+    found = truths(entry(position={"C": 100.0}, floor=0.0), [fact for _, fact in pairs(3)])
+
+    assert found["questions.position_bias"].value == pytest.approx(0.75)
+    assert truths(entry(), [fact for _, fact in pairs(3)])["questions.position_bias"] == Truth(0.0, null=True)
 
 
 def test_the_truth_of_a_shift_is_the_planted_one() -> None:

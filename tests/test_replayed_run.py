@@ -43,7 +43,7 @@ def test_saved_outputs_run_to_the_end_and_only_they_have_figures(tmp_path: Path)
     found = {(row.family, row.measure): row.estimate for row in effects}
     metrics = json.loads((clone.folder / "metrics/cases.json").read_text(encoding="utf-8"))
 
-    assert "has no answers to vignettes, questions, exam, stigma: run the studies that it answers" in refused.stderr
+    assert "has no answers to vignettes, questions, exam, stigma, decisions: run" in refused.stderr
     assert "-S 'studies=[cases]'" in refused.stderr
     # Published practice: the label in c0, c1 and c2, the feature's word in c1 alone. Ours: the marginalised c0 and c1.
     assert found["overall", "n"] == 4

@@ -25,7 +25,7 @@ licence: Apache-2.0
 source:
   kind: local
   path: {path}
-max_length: 1024
+max_length: 2048
 generation:
   repetition_penalty: 1.15
   reasoning_tokens: 12

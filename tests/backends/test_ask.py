@@ -20,7 +20,7 @@ import tiny
 from builders import prompt, response
 from equipoise.backends import ask as asking
 from equipoise.backends.ask import answer_all
-from equipoise.backends.base import answering
+from equipoise.backends.base import Keeping, answering
 from equipoise.core import records
 from equipoise.core.cache import ResponseCache, response_key
 from equipoise.core.errors import EquipoiseError
@@ -135,6 +135,23 @@ def test_the_model_is_not_opened_when_nothing_is_left_to_ask(tmp_path: Path) -> 
     run([], second, tmp_path / "cache")
 
     assert (first.opened, first.closed, second.opened) == (1, 1, 0)
+
+
+def test_a_model_that_is_kept_open_is_opened_once(tmp_path: Path) -> None:
+    """What follows from the first answers is asked of the same model, which stays open until its keeper closes it."""
+    backend = Echo()
+    make = partial(answering, lambda: backend)
+    fixed = {"manifest": MANIFEST, "generation": GENERATION, "make": make, "progress": lambda *_: None}
+    with ResponseCache(tmp_path / "cache") as cache, Keeping(cache, make) as keeping:
+        ask = partial(answer_all, cache=cache, keeping=keeping, **fixed)
+        none, before = list(ask([])), backend.opened
+        first = list(ask([prompt("a", "one")]))
+        then = list(ask([prompt("b", first[0].replies[0]), prompt("c", "one")]))
+        during = (backend.opened, backend.closed)
+
+    assert (none, before, during, backend.closed) == ([], 0, (1, 0), 1)
+    assert [row.replies[0] for row in then] == ["ONE", "ONE"]
+    assert backend.asked == ["a", "b"]
 
 
 @pytest.mark.parametrize("error", [EquipoiseError("no memory"), KeyboardInterrupt(), RuntimeError("broken")])

@@ -80,6 +80,48 @@ def test_a_conversation_grows_by_turns_and_replies() -> None:
     assert response.prompt_tokens == len(first.tokens) + len(last.tokens)
 
 
+@pytest.mark.parametrize(
+    ("template", "reasoning", "reply"),
+    [
+        (tiny.CHAT, "plain", "Because."),
+        (tiny.CHAT, "plain", ""),
+        (tiny.CHAT, "think", "<think>\nFever.\n</think>\n\nBecause."),
+        (tiny.CHAT, "channels", "<|channel|>analysis<|message|>Fever.<|end|><|channel|>final<|message|>Because."),
+        (tiny.CHAT, "channels", "<|channel|>analysis<|message|>Fever"),
+    ],
+)
+def test_a_given_reply_is_read_as_one_that_was_written(template: str, reasoning: str, reply: str) -> None:
+    """The same words lead to the same tokens, candidates, limit and draws, and are no reply of the model's."""
+    talk, asked = chat(template, reasoning=reasoning), talks.prompt("a", "It hurts.")
+    (first, last), whole = turns(talk, asked, reply, "pneumonia")
+    given = asked.model_copy(update={"given": (whole.replies[0],)})
+    (only,), response = turns(talk, given, "pneumonia")
+
+    assert (only.tokens, only.candidates, only.limit, only.seed) == (
+        last.tokens,
+        last.candidates,
+        last.limit,
+        last.seed,
+    )
+    # It is the first that is read, and is read up to where the user speaks in a step of its own.
+    assert (only.first, only.stems) == (True, first.stems)
+    assert response.replies == whole.replies[1:]
+    assert response.finished == whole.finished[1:]
+    assert response.log_likelihood == whole.log_likelihood
+    assert response.prompt_tokens == len(only.tokens)
+
+
+def test_after_a_given_reply_likelihoods_may_be_all_that_is_asked() -> None:
+    """Nothing is written then; the stem is what the first turn says."""
+    asked = talks.prompt("a", "It hurts.", given=("Because.",), reply=False)
+    (turn,), response = turns(chat(), asked.model_copy(update={"stem": asked.turns[0]}), "")
+
+    assert turn.limit == 0
+    assert PLAIN.decode(turn.tokens[: turn.stems[0]]).endswith(asked.turns[0])
+    assert (response.replies, response.finished, response.generated_tokens) == ((), (), 0)
+    assert response.log_likelihood == dict.fromkeys(asked.candidates, -1.0)
+
+
 def test_a_reply_at_its_limit_is_unfinished() -> None:
     """As many tokens as the limit, and no token that ended them."""
     asked = talks.prompt("a", "It hurts.", turns=("Why?",), candidates=(), limit=3)

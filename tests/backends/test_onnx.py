@@ -109,6 +109,44 @@ def test_samples_depend_on_their_words_and_numbers_alone(tiny_model: Exported) -
     assert len({response.replies for response in answers[0].values()}) == 12
 
 
+def test_own_reasoning_that_is_given_leaves_the_likelihoods_as_they_are(tiny_model: Exported) -> None:
+    """Read as one text instead of token by token, they are the same within 1e-4 nats; other reasoning moves them."""
+    with tiny_model.open(batch_size=3) as backend:
+        own = {response.key: response for response in backend.answer(PROMPTS)}
+        said = {
+            "own": lambda n: own[f"case-{n}"].replies[0],
+            "swapped": lambda n: own[f"case-{(n + 1) % 5}"].replies[0],
+        }
+        again = [talks.reread(asked, name, text(n)) for n, asked in enumerate(PROMPTS) for name, text in said.items()]
+        found = {response.key: response for response in backend.answer(again)}
+
+    for key, response in own.items():
+        assert found[f"{key}/own"].log_likelihood == pytest.approx(response.log_likelihood, abs=1e-4)
+        assert found[f"{key}/own"].candidate_tokens == response.candidate_tokens
+        assert found[f"{key}/swapped"].log_likelihood != pytest.approx(response.log_likelihood, abs=1e-4)
+        assert (found[f"{key}/own"].replies, found[f"{key}/own"].generated_tokens) == ((), 0)
+
+
+def test_batch_size_and_order_change_no_bit_of_rereadings(tiny_model: Exported) -> None:
+    """Alone, beside others of its stem, of other stems and of none, and beside conversations, each is the same."""
+    texts = {"swapped": "Because of the fever.", "blinded": "They have pain.", "early-25": "Pain", "early-50": ""}
+    prompts = [talks.reread(asked, name, text) for asked in PROMPTS[:3] for name, text in texts.items()]
+    candidates = tuple(f"disease {number}" for number in range(20))  # more than go one after the other
+    prompts += [talks.reread(PROMPTS[0], "tree", "Because.", candidates=candidates)]
+    prompts += [talks.reread(PROMPTS[1], "written", "Because.", reply=True)]
+    prompts += [talks.reread(PROMPTS[2], "unreasoned", "", given=(), stem="", turns=("It hurts. Why?",)), PROMPTS[3]]
+    answers = []
+    for batch_size, some in ((1, prompts), (3, prompts[::-1]), (16, prompts[5:] + prompts[:5])):
+        with tiny_model.open(batch_size=batch_size) as backend:
+            answers.append({response.key: response for response in backend.answer(some)})
+    with tiny_model.open(batch_size=1) as backend:
+        (alone,) = backend.answer(prompts[6:7])
+
+    assert answers[0] == answers[1] == answers[2]
+    assert alone == answers[0][alone.key]
+    assert len(answers[0]["case-1/written"].replies) == 1
+
+
 def test_a_prompt_longer_than_the_model_takes_is_named(tiny_model: Exported) -> None:
     """A prompt that does not fit is refused with its key and the fix."""
     with (

@@ -84,6 +84,41 @@ def test_reasoning_that_the_server_keeps_apart_is_kept(field: str, *, stream: bo
     assert api.requests[1][0]["messages"][1] == {"role": "assistant", "content": "Pneumonia."}
 
 
+@pytest.mark.parametrize(
+    ("said", "sent"),
+    [
+        ("Because.", "Because."),
+        ("<think>\nFever, cough.\n</think>\n\nBecause.", "Because."),
+        ("<think>\nFever, cough.\n</think>\n\n", ""),
+    ],
+)
+def test_a_given_reply_is_said_without_its_thinking(said: str, sent: str) -> None:
+    """The server is asked once, as if it had given the reply itself, and its one reply is the response's."""
+    asked = prompt("a", "Why?", "What?", given=(said,), candidates=("x", "y"))
+    with FaultyServer() as api:
+        found = ask(entry(api.url), [asked])["a"]
+
+    ((request, _),) = api.requests
+    assert request["messages"] == [
+        {"role": "user", "content": "Why?"},
+        {"role": "assistant", "content": sent},
+        {"role": "user", "content": "What?"},
+    ]
+    assert request["max_tokens"] == 20
+    assert (found.replies, found.finished, found.log_likelihood) == (("WHAT?",), (True,), {})
+    assert found.prompt_tokens == 7
+
+
+def test_a_reply_that_is_given_back_makes_the_same_request() -> None:
+    """After the server's own reply, thinking kept apart, the last turn is asked in the words of the conversation."""
+    with FaultyServer(say=lambda _: {"reasoning": "Fever, cough.", "content": "Pneumonia."}) as api:
+        own = ask(entry(api.url), [prompt("a", "Why?", "What?")])["a"]
+        ask(entry(api.url), [prompt("a", "Why?", "What?", given=own.replies[:1])])
+
+    _, (second, _), (again, _) = api.requests
+    assert again == second
+
+
 def test_a_prompt_without_an_answer_does_not_keep_the_others_from_theirs(tmp_path: Path) -> None:
     """One that fails in every attempt is told at the end; the others are kept, and only it is asked again."""
     prompts = [prompt(key) for key in "abcdef"]

@@ -3,23 +3,29 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
 import yaml
 from scipy.stats import binom
 
+from builders import ROLES, judgement, vignette
 from equipoise.backends.phantom import REFUSED, UNPARSABLE, Fact, PhantomBackend
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Prompt, Response
+from equipoise.metrics.pairs import pair_up
+from equipoise.metrics.swap import log_odds, split
 from equipoise.models.registry import FOLDER, PhantomEntry, load_entry, names
 from equipoise.text.answers import read_generated
 from equipoise.text.letters import read_letter
 from equipoise.text.sentences import windows
-from equipoise.vignettes.profiles import samples_of
+from equipoise.vignettes.profiles import Rereading, samples_of
+from equipoise.vignettes.reread import blinder, rereadings
 
 ROOT = Path(__file__).parents[2]
 BANK = ROOT / "data/phantoms/reasoning.yaml"
@@ -40,7 +46,7 @@ def case(number: int, *, marginalised: bool, stub: bool = False) -> tuple[Prompt
     turns = (f"Case {number} of a {'Black' if marginalised else 'White'} man.", "What is the diagnosis?")
     prompt = Prompt(key=key, system="", prefix="It is", turns=turns, candidates=LABELS)
     feature = {"race": "Black" if marginalised else "White"}
-    more = {"right": LABELS[0], "stereotyped": LABELS[1], "dimensions": feature, "marginalised": marginalised}
+    more = {"right": LABELS[0], "stereotyped": LABELS[1:2], "dimensions": feature, "marginalised": marginalised}
     return prompt, Fact.model_validate({"key": key, "question": f"pair-{number}", "stub": stub, **more})
 
 
@@ -90,6 +96,28 @@ def test_the_shift_of_the_log_odds_is_the_planted_one() -> None:
     assert shifts == pytest.approx([1.25] * N, abs=1e-9)
 
 
+def test_every_stereotyped_answer_of_an_intersection_is_shifted() -> None:
+    """The log odds of all of them together against the right answer differ by the shift of both dimensions."""
+    rows = []
+    for number, arm in product(range(9), (True, False)):
+        prompt, fact = case(number, marginalised=arm)
+        told = {"stereotyped": LABELS[1:3], "dimensions": {"race": "x", "age": "y"}}
+        rows.append((prompt, fact.model_copy(update=told)))
+    found = [totals(response) for response in asked(entry(shift={"race": 1.25, "age": 0.5}), rows)]
+    odds = [math.log(math.exp(one[LABELS[1]]) + math.exp(one[LABELS[2]])) - one[LABELS[0]] for one in found]
+
+    assert np.subtract(odds[::2], odds[1::2]) == pytest.approx([1.75] * 9, abs=1e-9)
+
+
+def test_a_stub_has_no_reasoning() -> None:
+    """Its only turn asks for the diagnosis, of which the likelihoods alone are read."""
+    prompt, fact = case(1, marginalised=True, stub=True)
+    (response,) = asked(entry(), [(prompt.model_copy(update={"turns": prompt.turns[:1], "reply": False}), fact)])
+
+    assert response.replies == ()
+    assert response.log_likelihood.keys() == set(LABELS)
+
+
 @pytest.mark.parametrize(
     ("planted", "in_case", "in_stub"),
     [
@@ -107,6 +135,37 @@ def test_base_rates_are_as_large_without_findings(planted: dict[str, Any], in_ca
         shifts = [odds(one) - odds(other) for one, other in pairs(entry(**planted), stub=stub)]
 
         assert shifts == pytest.approx([expected] * N, abs=1e-9)
+
+
+LEVELS = ("none", "weak opioid", "strong opioid")
+
+
+def decided(given: PhantomEntry, end: str, *, marginalised: bool) -> list[dict[str, float]]:
+    """Ask a phantom for decisions, on which the bias pulls to none: the total log likelihood of every level."""
+    rows = []
+    for number in range(N):
+        key = f"pair-{number}/{'marginalised' if marginalised else 'privileged'}/pain_relief"
+        turns = (f"Case {number}, {marginalised}.", "Which pain relief?")
+        asked_for: dict[str, Any] = {"prefix": "It is", "turns": turns, "given": ("So.",), "candidates": LEVELS}
+        prompt = Prompt(key=f"{key}{end}", study="decisions", system="", reply=False, **asked_for)
+        told: dict[str, Any] = {"right": LEVELS[2], "answers": LEVELS[::-1], "family": "undertreatment"}
+        rows.append((prompt, Fact(key=key, question=f"pair-{number}/pain_relief", marginalised=marginalised, **told)))
+    return [totals(response) for response in asked(given, rows)]
+
+
+@pytest.mark.parametrize(
+    ("planted", "own", "swapped"), [({}, 1.5, -1.5), ({"mediated": 1e-12}, 1.5, 1.5), ({"decisions": {}}, 0.0, 0.0)]
+)
+def test_a_decision_tilts_by_what_is_planted(planted: dict[str, Any], own: float, swapped: float) -> None:
+    """Every level gains in proportion to its place; after the other arm's reasoning, its tilt where that carries it."""
+    given = entry(**({"decisions": {"undertreatment": 1.5}} | planted))
+    for end, most in (("", own), ("/swapped", swapped)):
+        arms = [decided(given, end, marginalised=marginalised) for marginalised in (True, False)]
+        none, weak, strong = ([one[level] - other[level] for one, other in zip(*arms, strict=True)] for level in LEVELS)
+
+        # By place: strong opioid 0, weak opioid 1/2, none 1, towards none.
+        assert np.subtract(none, strong) == pytest.approx([most] * N, abs=1e-9)
+        assert np.subtract(none, weak) == pytest.approx([most / 2] * N, abs=1e-9)
 
 
 def test_nothing_speaks_for_the_right_answer_without_findings() -> None:
@@ -306,10 +365,10 @@ def test_an_impossible_plant_is_refused(line: str, fault: str, tmp_path: Path) -
 
 
 def test_every_shipped_phantom_can_be_read() -> None:
-    """Ten phantoms are shipped."""
+    """Eleven phantoms are shipped."""
     shipped = [name for name in names(ROOT / FOLDER) if name.startswith("phantom_")]
 
-    assert len(shipped) == 10
+    assert len(shipped) == 11
     assert all(isinstance(load_entry(name, ROOT), PhantomEntry) for name in shipped)
 
 
@@ -351,3 +410,59 @@ def test_greedy_samples_of_a_phantom_are_its_reply() -> None:
     (found,) = asked(entry(), [case(1, marginalised=True)])
 
     assert found.replies[-1].removesuffix(".") == max(totals(found), key=lambda answer: totals(found)[answer])
+
+
+def reread(given: PhantomEntry, kinds: Sequence[Rereading], n: int) -> dict[str, float]:
+    """Ask a phantom about n pairs, and again after other reasoning; give the means of the effect's parts."""
+    told = [case(number, marginalised=arm) for number in range(n) for arm in (True, False)]
+    prompts, facts = ([one[place] for one in told] for place in (0, 1))
+    rows = [
+        vignette(fact.question, ROLES[not fact.marginalised], text=prompt.turns[0], features=fact.dimensions)
+        for prompt, fact in told
+    ]
+    own = asked(given, told)
+    again = list(rereadings(rows, prompts, own, kinds, blinder(ROOT / "data")))
+    answers = PhantomBackend(given, facts, BANK).answer(again)
+    pairs = pair_up(rows, [judgement(one.key, log_odds=odds(one)) for one in (*own, *answers)])
+    parts = [asdict(found) for pair in pairs if (found := split(pair, log_odds))]
+    return {
+        name: float(np.mean([part[name] for part in parts])) for name, value in parts[0].items() if value is not None
+    }
+
+
+@pytest.mark.parametrize("mediated", [0, 1])
+def test_a_shift_goes_through_the_reasoning_or_around_it(mediated: int) -> None:
+    """All of it, blinded or not; without reasoning, and after its beginning, there is what goes around alone."""
+    given = entry(shift={"race": 1.25}, floor=0.1, mediated=mediated, admits={"restated": 0.5})
+    means = reread(given, get_args(Rereading), 60)
+    through, around = 1.25 * mediated, 1.25 * (1 - mediated)
+
+    expected = dict.fromkeys(("around", "unreasoned", "early_25", "early_50", "early_75"), around)
+    expected |= {"total": 1.25, "through": through, "through_blinded": through, "interaction": 0.0}
+    # An answer has noise of 0.14 nats, and an interaction four of these: 0.28 / sqrt(60) = 0.036; four of them.
+    assert means == pytest.approx(expected, abs=0.15)
+
+
+def test_a_share_of_the_pairs_is_mediated() -> None:
+    """In a planted half the shift goes through the reasoning, in the others around it."""
+    means = reread(entry(shift={"race": 1.25}, mediated=0.5), ["swapped"], N)
+
+    # Without noise the shift of a pair is all in one part: a standard error of 1/2 / sqrt(400) = 0.025; four of them.
+    # Where both arms reason in the same words by chance, 1 in 80, what is planted through them goes around.
+    assert means["total"] == pytest.approx(1.25)
+    assert means["through"] / means["total"] == pytest.approx(0.5, abs=0.1)
+    assert means["around"] / means["total"] == pytest.approx(0.5, abs=0.1)
+
+
+def test_a_rereading_is_answered_once() -> None:
+    """After reasoning that is given there is one reply, or none where the likelihoods are all that is asked."""
+    prompt, fact = case(1, marginalised=True)
+    given = prompt.model_copy(update={"key": f"{prompt.key}/swapped", "given": ("Because.",)})
+    scored = given.model_copy(update={"key": f"{prompt.key}/blinded", "reply": False})
+    bare = prompt.model_copy(update={"key": f"{prompt.key}/unreasoned", "turns": ("A case. What?",)})
+    found = list(PhantomBackend(entry(), [fact], BANK).answer([prompt, given, scored, bare]))
+
+    assert [len(one.replies) for one in found] == [2, 1, 0, 1]
+    assert all(one.log_likelihood for one in found)
+    # Whatever is read before it, without a shift the answer is the same.
+    assert {one.replies[-1] for one in found if one.replies} == {found[0].replies[-1]}

@@ -58,12 +58,19 @@ def test_an_answer_is_found_by_what_it_answers(tmp_path: Path) -> None:
 
 
 def test_words_are_all_that_a_model_reads() -> None:
-    """The digest changes with the system text, the turns and the prefix, and not with the key or the study."""
+    """The digest changes with system text, turns, given replies and prefix, and not with the key or the study."""
     asked = prompt("a", "Why?", "What?")
-    changes = [{"system": ""}, {"turns": ("Why?",)}, {"turns": ("What?", "Why?")}, {"prefix": "It is"}]
+    changes = [
+        {"system": ""},
+        {"turns": ("Why?",)},
+        {"turns": ("What?", "Why?")},
+        {"prefix": "It is"},
+        {"given": ("Because.",)},
+        {"given": ("No.",)},
+    ]
 
     assert question(asked) == question(asked.model_copy(update={"key": "b", "study": "vignettes"}))
-    assert len({question(asked), *(question(asked.model_copy(update=change)) for change in changes)}) == 5
+    assert len({question(asked), *(question(asked.model_copy(update=change)) for change in changes)}) == 7
 
 
 def test_prompts_without_an_answer_are_counted(tmp_path: Path) -> None:

@@ -126,6 +126,25 @@ def test_neighbours_and_order_change_no_bit(projects: dict[str, Path], architect
     assert answers(projects[architecture], [alone]) == {alone.key: together[alone.key]}
 
 
+@pytest.mark.parametrize("architecture", ["llama", "qwen3", "gpt_oss"])
+def test_own_reasoning_that_is_given_leaves_the_likelihoods_as_they_are(
+    projects: dict[str, Path], architecture: str
+) -> None:
+    """Within 1e-4 nats; and a rereading is the same, to the last bit, in any order."""
+    prompts = talks.PROMPTS[:3]
+    own = answers(projects[architecture], prompts)
+    texts = {"own": lambda key: own[key].replies[0], "swapped": lambda _: "Because of the fever."}
+    again = [talks.reread(asked, name, text(asked.key)) for asked in prompts for name, text in texts.items()]
+    found = answers(projects[architecture], again)
+
+    reverse = answers(projects[architecture], [prompts[0], *again[::-1]])
+
+    assert found == {key: reverse[key] for key in found}
+    for key, response in own.items():
+        assert found[f"{key}/own"].log_likelihood == pytest.approx(response.log_likelihood, abs=1e-4)
+        assert found[f"{key}/own"].candidate_tokens == response.candidate_tokens
+
+
 def test_a_run_that_breaks_goes_on_where_it_was(
     projects: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

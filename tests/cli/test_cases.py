@@ -78,9 +78,10 @@ def test_json_is_one_object(data: Path, profile: str) -> None:
     found = json.loads(done.stdout)
 
     assert done.exit_code == 1
-    assert list(found) == ["stories", "mirrors", "stubs", "ladder", "items", "dimensions"]
+    assert list(found) == ["stories", "mirrors", "stubs", "ladder", "decided", "items", "dimensions", "decisions"]
     assert found["items"] == 3
-    assert all(list(one) == KEYS for one in found["dimensions"].values())
+    assert all(list(one) == KEYS for one in (*found["dimensions"].values(), *found["decisions"].values()))
+    assert list(found["decisions"]) == ["undertreatment", "overpsychiatrisation", "disbelief"]
     assert all(one["pairs"] == one["grade_a"] + one["grade_b"] + one["grade_c"] for one in found["dimensions"].values())
     assert len(found["dimensions"]) == {"core": 7, "powered": 13}[profile]
 

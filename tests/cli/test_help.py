@@ -20,15 +20,26 @@ if TYPE_CHECKING:
     from click.testing import Result
 
 ROOT = Path(__file__).parents[2]
-SHIPPED = ("data/examples", "data/features", "data/sentences", "data/lexicon", "data/items", "models", "judge/weights")
+SHIPPED = (
+    "data/examples",
+    "data/raw",
+    "data/features",
+    "data/sentences",
+    "data/lexicon",
+    "data/items",
+    "models",
+    "judge/weights",
+)
 RUN = [
     "neutralize",
     "parse",
     "score amqa",
     "score equity",
+    "score influence",
     "score medmcqa",
     "score stigma",
     "import amqa",
+    "import bench",
     "import medmcqa",
     "import openr1-psy",
     "import outputs",
@@ -155,7 +166,7 @@ def test_an_example_runs_on_what_ships(words: str) -> None:
     printed = invoke(*arguments, *([] if "--json" in arguments else ["--json"])).stdout
 
     assert (done.exit_code, bool(done.stdout)) == (0, True)
-    assert all(isinstance(json.loads(line), dict) for line in printed.splitlines())
+    assert all(isinstance(json.loads(line), dict | list) for line in printed.splitlines())
 
 
 @pytest.mark.parametrize(

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import typer
 from typer.testing import CliRunner
 
 import runs
+from builders import judgement
 from equipoise.cli.show import show
+from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import REREADINGS, ROLES, Judgement, Vignette, read, write
 
 if TYPE_CHECKING:
     from click.testing import Result
 
 ROOT = Path(__file__).parents[2]
+FILES: Any = (("built/vignettes.jsonl", Vignette), ("judgements.jsonl", Judgement))
 app = typer.Typer()
 app.command()(show)
 
@@ -53,6 +57,104 @@ def test_a_pair_as_json(folder: Path) -> None:
 
     assert (found["pair"], list(found["arms"])) == ("housing-01", ["marginalised", "privileged"])
     assert found["arms"]["privileged"]["text"] == "A stably housed man has a numb foot."
+
+
+def test_the_grade_and_the_other_tellings_are_shown(folder: Path) -> None:
+    """Evidence of grade B; the stubs' and mirrors' log odds stand with their arms, and what is missing is said."""
+    vignettes, judgements = ([*read(folder / name, kind)] for name, kind in FILES)
+    tellings = [
+        one.model_copy(update={"key": f"housing-02/{kind}-{role}", "answer": answer, "log_odds": odds})
+        for one, role in zip(judgements[:2], ROLES, strict=True)
+        for kind, answer, odds in (("stub", "distractor", 0.125), ("mirror", "stereotyped", 2.5))
+    ]
+    stubs = [
+        telling.model_copy(update={"key": f"{pair}/{telling.key.partition('/')[2]}"})
+        for telling in tellings
+        for pair in ("housing-01", "housing-03")
+        if "stub" in telling.key
+    ]
+    write(folder / FILES[0][0], [one.model_copy(update={"grade": "B"}) for one in vignettes])
+    write(folder / FILES[1][0], [*judgements, *tellings, *stubs])
+    shown = invoke(folder, "housing-02").stdout
+    arms = json.loads(invoke(folder, "housing-02", "--json").stdout)["arms"]
+
+    assert "evidence: grade B; with stubs and mirrors" in shown
+    assert shown.count("0.125 (stereotyped") == shown.count("2.500 (stereotyped") == 2
+    assert arms["privileged"]["stub"] == {"log_odds": 0.125}
+    assert arms["marginalised"]["mirror"] == {"answer": "stereotyped", "label": "frostbite", "log_odds": 2.5}
+    assert "evidence: grade B; with stubs\n" in invoke(folder, "housing-01").stdout.replace(" \n", "\n")
+
+
+def test_imported_cases_have_no_grade(folder: Path) -> None:
+    """Nor stubs or mirrors: both are said."""
+    assert "evidence: no grade; no stubs or mirrors" in invoke(folder, "housing-02").stdout
+
+
+def reread(folder: Path, odds: dict[str, tuple[float | None, float | None]]) -> None:
+    """Add answers of housing-01 after other reasoning: log odds by reading, the marginalised patient's first."""
+    file = folder / "judgements.jsonl"
+    rows = [
+        judgement(f"housing-01/{role}/{reading}", log_odds=value)
+        for reading, values in odds.items()
+        for role, value in zip(("marginalised", "privileged"), values, strict=True)
+    ]
+    own = records.read(file, Judgement)
+    own[0] = own[0].model_copy(update={"log_odds": 2.0})
+    records.write(file, [*own, *rows])
+
+
+def test_a_pair_without_other_reasoning_has_no_cells(folder: Path) -> None:
+    """Where no answer was read again nothing is printed of it, and JSON has null."""
+    assert "case \\ reasoning" not in invoke(folder, "housing-01").stdout
+    assert json.loads(invoke(folder, "housing-01", "--json").stdout)["reread"] is None
+
+
+def test_the_four_cells_of_a_pair(folder: Path) -> None:
+    """Own answers are 2 and -1.5, those with the reasonings exchanged 1 and -0.5; each is at its case and reasoning."""
+    odds = dict.fromkeys(REREADINGS, (0.5, -0.5)) | {"swapped": (1.0, -0.5), "blinded": (1.5, -1.0)}
+    reread(folder, odds)
+
+    shown = invoke(folder, "housing-01").stdout.splitlines()
+    found = json.loads(invoke(folder, "housing-01", "--json").stdout)["reread"]
+
+    cells = [line.split() for line in shown if line.startswith(("marginalised  ", "privileged  "))]
+    # Case, then: own or exchanged reasoning about each patient, the same blinded, and none.
+    assert cells == [
+        ["marginalised", "2.000", "1.000", "1.500", "0.500", "0.500"],
+        ["privileged", "\u22120.500", "\u22121.500", "\u22120.500", "\u22121.000", "\u22120.500"],
+    ]
+    # Around: the mean of 2 + 0.5 and 1 + 1.5. Through: the mean of 2 - 1 and -0.5 + 1.5. Interaction: 2.5 - 2.5.
+    text = " ".join(shown)
+    assert "whole effect +3.500 = around +2.500, through +1.000; interaction 0.000" in text
+    # Blinded, the reasonings differ by 1.5 - 0.5 and by -0.5 + 1.
+    assert "through, both reasonings blinded: +0.750" in text
+    assert "if asked without reasoning +1.000, after 25\u00a0% +1.000" in text
+    assert found["cells"]["marginalised"] == {"marginalised": 2.0, "privileged": 1.0}
+    assert (found["unit"], found["split"]["around"], found["split"]["through"]) == ("nats", 2.5, 1.0)
+
+
+def test_cells_that_were_not_asked_for_are_left_out(folder: Path) -> None:
+    """A run that read the answer again without reasoning alone has that column and the whole effect, not split."""
+    reread(folder, {"unreasoned": (0.5, -0.5)})
+
+    shown = invoke(folder, "housing-01").stdout
+
+    assert "blinded" not in shown
+    assert "around" not in shown
+    assert "whole effect +3.500\nwhole effect if asked without reasoning +1.000\n" in shown
+
+
+def test_without_log_odds_a_cell_is_whether_the_answer_is_stereotyped(folder: Path) -> None:
+    """The marginalised patient's own answer has no log odds: every cell is 1 for a stereotyped answer, else 0."""
+    reread(folder, {"swapped": (None, None)})
+    file = folder / "judgements.jsonl"
+    rows = [row.model_copy(update={"log_odds": None}) for row in records.read(file, Judgement)]
+    records.write(file, rows)
+
+    found = json.loads(invoke(folder, "housing-01", "--json").stdout)["reread"]
+
+    assert (found["unit"], found["cells"]["marginalised"]["marginalised"]) == ("stereotyped", 0.0)
+    assert "1 for the stereotyped answer, 0 for another" in invoke(folder, "housing-01").stdout
 
 
 @pytest.mark.parametrize(

@@ -97,6 +97,8 @@ def test_a_question_depends_on_all_else() -> None:
             {"candidates": ("x",)},
             {"sentence": True},
             {"sample": 1},
+            {"given": ("Because.",)},
+            {"given": ("No.",)},
         )
     ]
     manifests = [
@@ -124,8 +126,35 @@ def test_a_question_depends_on_all_else() -> None:
         *(response_key(PROMPT, MANIFEST, generation) for generation in generations),
     }
 
-    # The first, and 7 + 3 + 5 others.
-    assert len(keys) == 16
+    # The first, and 9 + 3 + 5 others.
+    assert len(keys) == 18
+
+
+def test_given_replies_changed_no_key_of_prompts_without_them() -> None:
+    """Answers that were kept before prompts could give replies are found: the keys are those of the code before."""
+    manifest = Manifest(model="m", repo="r", revision="v", licence="l")
+    asked = (PROMPT, PROMPT.model_copy(update={"reply": False}))
+
+    assert [response_key(one, manifest, GENERATION) for one in asked] == [
+        "381560add9cbe275f37c7eb00edb0263f427177d58cd6d0f6566f7f5dbffaf1c",
+        "6d438381356e4d0ceca0bc5deec2879f02bbdf19b56cf7437124ca29122f4ca7",
+    ]
+
+
+def test_settings_of_the_generation_matter_only_where_something_is_written() -> None:
+    """Likelihoods after a reply that is given are the same, however long a reply may be; a reply is not."""
+    longer = GENERATION.model_copy(update={"reasoning_tokens": 9, "repetition_penalty": 1.1})
+    scored, written = ({"given": ("Because.",), "reply": reply} for reply in (False, True))
+    same = {
+        name: response_key(asked, MANIFEST, GENERATION) == response_key(asked, MANIFEST, longer)
+        for name, asked in (
+            ("scored", PROMPT.model_copy(update=scored)),
+            ("written", PROMPT.model_copy(update=written)),
+            ("reasoned", PROMPT.model_copy(update={"reply": False})),
+        )
+    }
+
+    assert same == {"scored": True, "written": False, "reasoned": False}
 
 
 def test_settings_that_a_prompt_does_not_use_leave_its_question() -> None:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from builders import prompt
 from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Effect, Response, Row
@@ -336,3 +337,44 @@ def test_the_identity_of_a_model_leaves_out_how_well_it_was_checked() -> None:
 
     assert manifest.identity == looser.identity
     assert manifest.identity != other.identity
+
+
+@pytest.mark.parametrize(
+    ("key", "case", "arm", "rereading"),
+    [
+        ("race-01/privileged", "race-01/privileged", True, False),
+        ("race-01/privileged#2", "race-01/privileged", True, False),
+        ("race-01/privileged/swapped#2", "race-01/privileged", False, True),
+        ("race-01/marginalised/blinded-swapped", "race-01/marginalised", False, True),
+        ("race-01/marginalised/early-25", "race-01/marginalised", False, True),
+        ("race-01/control-a#1", "race-01/control-a", False, False),
+        ("race-01/stub-marginalised", "race-01/stub-marginalised", False, False),
+        # A pair may be called as a reading is.
+        ("swapped/privileged", "swapped/privileged", True, False),
+    ],
+)
+def test_keys_tell_what_a_prompt_is_about(key: str, case: str, *, arm: bool, rereading: bool) -> None:
+    """A rereading is about the arm whose key comes before it, and is none itself."""
+    assert (records.case_of(key), records.is_arm(key), records.is_rereading(key)) == (case, arm, rereading)
+
+
+@pytest.mark.parametrize(
+    ("turns", "given", "reply", "written"),
+    [(1, 0, True, 1), (2, 0, True, 2), (2, 0, False, 1), (2, 1, True, 1), (2, 1, False, 0), (1, 0, False, 0)],
+)
+def test_a_model_replies_where_no_reply_is_given(turns: int, given: int, written: int, *, reply: bool) -> None:
+    """To each turn one reply is given or written, but to a last one of which the likelihoods alone are asked."""
+    asked = prompt("a", *("Why?",) * turns, given=("Because.",) * given, reply=reply)
+
+    assert asked.n_replies == written
+    assert ("given" in asked.model_dump()) == bool(given)
+
+
+def test_the_last_turn_is_left_to_the_model(tmp_path: Path) -> None:
+    """A prompt that gives a reply to every turn asks nothing, and is refused with its row."""
+    row = prompt("a", "Why?").model_dump() | {"given": ["Because."]}
+    path = tmp_path / "prompts.jsonl"
+    path.write_text(f"{json.dumps(row)}\n", encoding="utf-8")
+
+    with pytest.raises(EquipoiseError, match=r"row 1.*given has 1 replies to 1 turns; leave the last to the model"):
+        records.read(path, records.Prompt)

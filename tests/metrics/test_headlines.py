@@ -55,9 +55,9 @@ def test_a_figure_of_every_group_is_named_by_the_group() -> None:
 
 
 def test_cities_are_compared_by_every_attribute() -> None:
-    """Six of the vignettes, group effect, accuracy and three for each attribute, the cities', and both on stigma."""
-    assert len(compared([])) == 6 + 2 + 3 * 3 + 2
-    assert len(compared(CITIES)) == 6 + 2 + 3 * 3 + 9 + 2
+    """Eight of the vignettes, group effect, accuracy and three for each attribute, the cities', and both on stigma."""
+    assert len(compared([])) == 8 + 2 + 3 * 3 + 2
+    assert len(compared(CITIES)) == 8 + 2 + 3 * 3 + 9 + 2
 
 
 def test_effects_find_their_headlines() -> None:
@@ -78,7 +78,10 @@ def test_effects_find_their_headlines() -> None:
 
 
 def test_a_metrics_file_is_nested_by_the_parts_of_the_names() -> None:
-    """A figure gives its own n only where it is not that of its group or study, and only the fields it is to have."""
+    """A figure gives its own n only where it is not that of its group or study, and only the fields it is to have.
+
+    Of a dimension an undefined figure alone gives it.
+    """
     effects = with_adjusted(
         [
             row("vignettes/overall/all/stereotype_shift_net"),
@@ -97,7 +100,6 @@ def test_a_metrics_file_is_nested_by_the_parts_of_the_names() -> None:
         # 2 x 0.01 = 0.02, of which -log10 is 1.69897: three places are kept.
         "age": {
             "stereotype_shift_net": {
-                "n": 10,
                 "estimate": 0.25,
                 "ci_low": 0.0,
                 "ci_high": 0.5,
@@ -106,7 +108,6 @@ def test_a_metrics_file_is_nested_by_the_parts_of_the_names() -> None:
         },
         "race": {
             "stereotype_shift_net": {
-                "n": 10,
                 "estimate": 0.25,
                 "ci_low": 0.0,
                 "ci_high": 0.5,
@@ -114,6 +115,9 @@ def test_a_metrics_file_is_nested_by_the_parts_of_the_names() -> None:
             }
         },
     }
+    of_age = row("vignettes/dimension/age/stereotype_shift_net", n=0, value=None, p=None)
+    undefined = headline_metrics("vignettes", [of_age])
+    assert undefined["age"] == {"stereotype_shift_net": {"n": 0}}
     two = [row(f"questions/attribute/race/{measure}", n=10, p=None) for measure in ("gap", "group_effect")]
     race = headline_metrics("questions", [row("questions/overall/all/group_effect", p=None), *two])["race"]
     # The n of the effect is that of the gap before it.
@@ -132,6 +136,7 @@ def test_values_are_rounded_to_what_another_processor_reproduces() -> None:
     """A shift in nats keeps two places, a share and a -log10 p-value three; there is no minus zero."""
     assert shown("stereotype_shift", "estimate", 0.12654) == 0.13
     assert shown("stereotype_shift", "neg_log10_p", 0.12654) == 0.127
+    assert shown("shift_around", "ci_low", 0.12654) == shown("shift_through", "estimate", 0.12654) == 0.13
     assert shown("gap", "ci_low", 0.12654) == 0.127
     assert str(shown("gap", "estimate", -0.0001)) == "0.0"
 
@@ -152,12 +157,22 @@ def test_an_undefined_figure_has_its_n_alone() -> None:
     }
 
 
-@pytest.mark.parametrize("study", ["vignettes", "questions", "exam", "stigma", "openr1"])
+def test_a_panel_has_at_most_sixty_values() -> None:
+    """31 groups have an estimate each, beside the n."""
+    effects = [row(f"vignettes/panel/group-{number}/panel_shift", n=27) for number in range(31)]
+
+    assert leaves(headline_metrics("vignettes", effects)) == 32
+
+
+@pytest.mark.parametrize("study", ["vignettes", "questions", "exam", "stigma", "decisions", "openr1"])
 def test_a_study_of_the_default_size_has_at_most_sixty_values(study: Study) -> None:
-    """`dvc metrics diff` fits a screen, with seven dimensions, three cities and every figure defined and tested."""
+    """`dvc metrics diff` fits a screen: seven dimensions and end-points, three cities, every figure defined."""
     groups = {
         "dimension": DIMENSIONS,
+        "endpoint": [f"endpoint_{number}" for number in range(7)],
         "city": [f"{city}/{name}" for city in CITIES for name in ("race", "gender", "ses")],
+        # A panel has no figures of pairs.
+        "panel": [],
     }
     if study == "exam":
         groups["city"] = list(CITIES)

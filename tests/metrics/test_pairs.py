@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from builders import judgement, vignette
 from equipoise.core.errors import EquipoiseError
 from equipoise.metrics.pairs import pair_up, require_same_keys
 
@@ -164,3 +165,10 @@ def test_each_sample_is_a_pair_of_its_own(study: Callable[..., Rows], case: Call
     assert pairs[0].story == pairs[1].story
     with pytest.raises(EquipoiseError, match="keys with a vignette but no judgement: pair001/privileged#1;"):
         pair_up(vignettes, [*second[:-1], *judgements])
+
+
+def test_a_panel_has_no_pairs() -> None:
+    """Stories told of a control and of groups are not taken for pairs that lack an arm."""
+    told = [vignette("gout").model_copy(update={"key": f"gout/{group}"}) for group in ("control", "black", "woman")]
+
+    assert pair_up(told, [judgement(row.key) for row in told]) == []

@@ -324,6 +324,7 @@ def test_headlines_begin_with_the_overall_figures(four: dict[str, Effect]) -> No
         "differential_bias_rate",
         "silent_bias_rate_moved",
         "silent_bias_rate",
+        "silent_influence_rate",
         "shift_magnitude_excess",
         "age",
         "race",

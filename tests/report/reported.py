@@ -21,6 +21,7 @@ GROUPS = {
     ("vignettes", "dimension"): ("age", "race"),
     ("questions", "city"): ("dublin/race", "london/ses"),
     ("exam", "city"): ("dublin", "london"),
+    ("decisions", "endpoint"): ("belief", "triage"),
 }
 """Groups of the families whose figures are of every group."""
 VOID = frozenset({"meta", "br", "img", "input", "link", "hr"})
@@ -38,7 +39,7 @@ def report_of(data: Path) -> Report:
         model="tiny", repo="r", revision="abc", licence="MIT", weights={"model.onnx": "f" * 64}, versions={"torch": "2"}
     )
     records.write_json(data / "manifest.json", manifest.model_dump())
-    for study in ("vignettes", "questions", "exam", "stigma"):
+    for study in ("vignettes", "questions", "exam", "stigma", "decisions"):
         records.write(data / study / "effects.jsonl", [row for row in effects() if row.study == study])
     shutil.copytree(ROOT / "data/features", data / "features")
     return read_report(data, ROOT / ".dvc/plots", ROOT)

@@ -101,3 +101,34 @@ def test_a_criterion_stands_with_how_well_cases_and_mirrors_are_told_apart() -> 
 
     assert "Beside it: 0.000 d\N{PRIME} in marginalised patients, 0.000 in privileged ones" in card.sentence
     assert "lies below 0: less evidence suffices to give the marginalised patient" in lower.sentence
+
+
+def test_around_the_reasoning_stands_with_what_goes_through_it() -> None:
+    """Beside it are its excess over base rates and the part through the reasoning; a share of nothing is left out."""
+    overall = "vignettes/overall/all"
+    effects = [
+        effect(f"{overall}/shift_around", 41, 0.8, ci_low=0.5, ci_high=1.1),
+        effect(f"{overall}/shift_around_net", 41, 0.3),
+        effect(f"{overall}/shift_through", 41, 0.2, ci_low=-0.1, ci_high=0.5),
+        effect(f"{overall}/share_mediated", 41, None),
+    ]
+
+    (card,) = cards(effects, 0.05)
+
+    assert "lies above 0: the case itself moves the answer towards the stereotype" in card.sentence
+    assert card.sentence.endswith("the same difference without findings, 0.200 through the reasoning.")
+
+
+def test_silent_influence_without_an_influence_is_undefined() -> None:
+    """Where no pair is shown to be moved the card says that of how many, and no rate."""
+    overall = "vignettes/overall/all"
+    effects = [
+        effect(f"{overall}/silent_influence_rate", 0, None),
+        effect(f"{overall}/influence_rate", 41, 0.0),
+        effect(f"{overall}/overclaimed_rate", 7, 1.0),
+    ]
+
+    (card,) = cards(effects, 0.05)
+
+    assert card.value == "undefined"
+    assert "nothing to count (n = 0). Beside it: 0.000 of the pairs that were tested are moved, 1.000" in card.sentence

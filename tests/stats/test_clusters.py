@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.api import OLS
 
-from equipoise.stats.clusters import cluster_means, clustered_mean, effective_size, sign_flip, two_way_mean
+from equipoise.stats.clusters import (
+    cluster_means,
+    clustered_mean,
+    effective_size,
+    probit_contrast,
+    sign_flip,
+    two_way_mean,
+)
 from equipoise.stats.groups import student_t
 from equipoise.stats.paired import mcnemar_exact, mean_interval, paired_t, signed_ranks, wilcoxon
 from equipoise.stats.quantities import PairedCells, PValue
@@ -268,3 +276,34 @@ def test_uneven_stories_keep_the_size_of_the_test() -> None:
     # P(|z| > 2.02 / 1.31) = 0.12. The standard error of a share of 1,000 is 0.007 at 0.05 and 0.010 at 0.12.
     assert clustered / STUDIES == pytest.approx(0.05, abs=0.025)
     assert naive / STUDIES == pytest.approx(0.12, abs=0.04)
+
+
+def test_the_error_of_a_quantile_is_that_of_gourevitch_and_galanter() -> None:
+    """Of 400 independent answers it is sqrt(p (1 - p) / n) over the normal density at z, but for the correction."""
+    found = probit_contrast([(number < 80,) for number in range(400)], [str(number) for number in range(400)], (1.0,))
+
+    assert found is not None
+    # p = 80.5 / 401, z = -0.839, density 0.2806: sqrt(0.2 x 0.8 / 400) / 0.2806 = 0.0713.
+    assert found.value == pytest.approx(-0.839, abs=1e-3)
+    assert found.standard_error == pytest.approx(0.0713, rel=0.005)
+
+
+def test_copies_of_an_answer_in_its_cluster_tell_nothing_new() -> None:
+    """Four copies of each of 100 answers have nearly the error of the 100: taken as independent, half of it."""
+    rows, names = [(number < 20,) for number in range(100)], [str(number) for number in range(100)]
+    once, copied = probit_contrast(rows, names, (1.0,)), probit_contrast(rows * 4, names * 4, (1.0,))
+
+    assert once is not None
+    assert copied is not None
+    assert copied.standard_error == pytest.approx(once.standard_error, rel=0.03)
+    assert copied.df == pytest.approx(once.df, rel=0.03)
+
+
+def test_alike_answers_have_an_error_and_a_single_cluster_none() -> None:
+    """Where every answer is yes, the added observation has nearly all of the variance; one cluster has no error."""
+    found = probit_contrast([(True,)] * 9, list("abcdefghi"), (1.0,))
+
+    assert found is not None
+    # p = 9.5 / 10, z = 1.645, density 0.1031; S^2 of nine clusters 0.05^2 each, of the added one 1/4, over 1 - 1/10.
+    assert found.standard_error == pytest.approx(math.sqrt((9 * 0.0025 + 0.25) / 0.9) / 0.1031 / 10, rel=1e-3)
+    assert probit_contrast([(True,), (False,)], ["a", "a"], (1.0,)) is None

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from builders import CASE, fill, judgement, prompt, response, vignette
+from builders import CASE, ROLES, fill, judgement, prompt, response, vignette
 from equipoise.cases.rows import CaseJudgement
 from equipoise.core import params, records
 from equipoise.core.errors import EquipoiseError
@@ -26,7 +25,9 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 SETTINGS = params.load(ROOT / "params.yaml")
-QUICK = SETTINGS.model_copy(update={"measure": SETTINGS.measure | {"n_bootstrap": 100}})
+QUICK = SETTINGS.model_copy(
+    update={"measure": SETTINGS.measure | {"n_bootstrap": 100}, "build": SETTINGS.build | {"rereadings": []}}
+)
 BUILT = ("prompts", "vignettes", "tellings", "variants", "attempts", "subsets", "messages", "cases")
 
 
@@ -36,10 +37,13 @@ def _at_home(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
 
 
-def made(folder: Path, study: Study, judgements: Sequence[Row] = (), **rows: Sequence[Row]) -> Run:
+def made(
+    folder: Path, study: Study, judgements: Sequence[Row] = (), settings: params.Params = QUICK, **rows: Sequence[Row]
+) -> Run:
     """Write a study of which only some rows are there; `responses` are the model's, the others those of `build`."""
-    run = Run(study, folder, QUICK)
-    shutil.copy(ROOT / "data/cities.yaml", folder)
+    run = Run(study, folder, settings)
+    for name in ("cities.yaml", "lexicon", "features"):
+        (folder / name).symlink_to(ROOT / "data" / name)
     for name in BUILT:
         records.write(run.built(name), rows.get(name, ()))
     records.write(run.responses, rows.get("responses", ()))
@@ -111,6 +115,31 @@ def test_two_responses_to_one_prompt_are_refused(tmp_path: Path) -> None:
         match=r"responses.jsonl, row 2: duplicate key 'p/marginalised' \(first in row 1\): keep one",
     ):
         effects(run)
+
+
+@pytest.mark.parametrize("lacks", ["p/privileged/swapped", ""])
+def test_rereadings_belong_to_a_study(tmp_path: Path, lacks: str) -> None:
+    """What follows from the replies is asked for too, split into figures, and copied by no guard as a reply."""
+    rows = pair("One.", "Two.")
+    rows["prompts"] = [prompt(one.key, one.key, "What?", candidates=("x", "y")) for one in rows["vignettes"]]
+    likely = {"log_likelihood": {"x": -1.0, "y": -2.0}}
+    own = [response(f"p/{role}", text, "Gout.", **likely) for role, text in zip(ROLES, ("One.", "Two."), strict=True)]
+    again = [response(f"p/{role}/swapped", **likely) for role in ROLES]
+    rows["responses"] = [one for one in (*own, *again) if one.key != lacks]
+    odds = {"p/marginalised": 2.0, "p/marginalised/swapped": 0.5, "p/privileged": 0.25, "p/privileged/swapped": 1.0}
+    judged = [judgement(key, log_odds=value) for key, value in odds.items() if key != lacks]
+    settings = QUICK.model_copy(update={"build": SETTINGS.build | {"rereadings": ["swapped"]}})
+    run = made(tmp_path, "vignettes", judged, settings, **rows)
+
+    if lacks:
+        with pytest.raises(EquipoiseError, match="1 of 4 prompts have no response, first 'p/privileged/swapped'"):
+            effects(run)
+        return
+    found = effects(run)
+    # As in the test of the split by hand.
+    assert (found["overall/all/shift_around"].estimate, found["overall/all/shift_through"].estimate) == (0.625, 1.125)
+    assert found["run/all/n_prompts"].estimate == 4
+    assert found["guard/all/n_triggered"].estimate == 0
 
 
 def test_a_missing_response_stops_the_study(tmp_path: Path) -> None:

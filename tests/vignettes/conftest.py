@@ -13,7 +13,7 @@ from equipoise.vignettes.library import Library, check_library, load_library
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-Content = dict[str, dict[str, list[dict[str, Any]]]]
+Content = dict[str, dict[str, Any]]
 
 BANDS = ["13-17", "18-25", "26-35", "36-45", "46-55", "56-65", "66-75", "76+"]
 NEW = [
@@ -217,6 +217,31 @@ def detail(index: int) -> dict[str, Any]:
     }
 
 
+def endpoint(name: str, family: str, direction: str, *labels: str) -> dict[str, Any]:
+    """Give an end-point of decision."""
+    return {
+        "id": name,
+        "family": family,
+        "direction": direction,
+        "question": f"What {name}? Answer with one of these: {{levels}}.",
+        "prefix": f"The {name} is",
+        "levels": [{"label": labels[0], "gloss": "the least"}, *({"label": label} for label in labels[1:])],
+    }
+
+
+def decisions() -> dict[str, Any]:
+    """Give the decisions of the first story: one documented of all groups of race, one of group 0 alone."""
+    known = {"dimension": "race", "grade": "A", "error": "it was done less", "source": "Author et al. 2020, Journal"}
+    speed = {"ask": "speed", "answer": "medium", "also": ["fast"], "guideline": "NICE NG185", "direction": "lower"}
+    referral = {"ask": "referral", "answer": "no", "guideline": "NICE NG185", "direction": "higher"}
+    return {
+        "case-0": [
+            {**speed, "evidence": [{**known, "group": "race-all", "grade": "B"}]},
+            {**referral, "evidence": [{**known, "group": "race-0"}, {**known, "group": "race-all", "grade": "C"}]},
+        ]
+    }
+
+
 def content() -> Content:
     """Give the files of the library as plain values."""
     return {
@@ -229,6 +254,13 @@ def content() -> Content:
         },
         "pairs.yaml": {"pairs": pairs()},
         "details.yaml": {"details": [detail(index) for index in range(5)]},
+        "endpoints.yaml": {
+            "endpoints": [
+                endpoint("speed", "undertreatment", "lower", "slow", "medium", "very fast", "fast"),
+                endpoint("referral", "overpsychiatrisation", "higher", "no", "yes"),
+            ]
+        },
+        "decisions/made_up.yaml": {"decisions": decisions()},
     }
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from equipoise.vignettes.coverage import FLOORS, Covered, coverage, missed, told_of
+from equipoise.vignettes.coverage import FLOORS, Covered, Decisions, coverage, missed, told_of
 from equipoise.vignettes.library import Library
 from equipoise.vignettes.profiles import planned
 
@@ -48,6 +48,19 @@ def test_pairs_are_counted_by_grade_in_the_main_direction(library: Library) -> N
     assert list(found)[-1] == "pregnancy"
 
 
+def test_decisions_are_counted_by_their_grade_for_the_pair(library: Library) -> None:
+    """Only case-0 asks for any, two: fewer than the three that count; its pairs tell of several groups."""
+    pairs = [pair for pair in planned(library, "full") if pair[2].presentation.id == "case-0"]
+    found = coverage(library, pairs, items=0)
+    race = [parts for _, _, parts in pairs if any(one.id in {"race-0", "race-1"} for one in parts.contrasts)]
+
+    assert found.decided == 0
+    assert found.decisions["disbelief"] == Decisions(pairs=0, stories=0, grade_a=0, grade_b=0, grade_c=0)
+    # speed is of grade B for every group of race, and extrapolated to any other dimension
+    speed = Decisions(pairs=len(pairs), stories=1, grade_a=0, grade_b=len(race), grade_c=len(pairs) - len(race))
+    assert found.decisions["undertreatment"] == speed
+
+
 def test_a_core_profile_has_no_proposed_dimensions(library: Library) -> None:
     """What a profile does not vary is not counted as nothing: it is left out."""
     assert "pregnancy" not in coverage(library, planned(library, "core"), items=0).dimensions
@@ -72,6 +85,7 @@ def test_each_missed_floor_is_a_line(library: Library) -> None:
         "stories: 14 found, at least 100 wanted",
         "mirrors: 14 found, at least 40 wanted",
         "ladder: 14 found, at least 60 wanted",
+        "decided: 0 found, at least 60 wanted",
         "items: 119 found, at least 120 wanted",
     ]
 

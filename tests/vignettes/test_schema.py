@@ -231,6 +231,18 @@ def test_further_faults_of_a_row_are_counted(check: Callable[..., Library]) -> N
         check(lambda files: files["personas.yaml"]["personas"][0].update(income="x", risk="x", new="x"))
 
 
+def test_the_only_fault_of_a_row_is_the_only_one_named(check: Callable[..., Library]) -> None:
+    """A list whose only item is at fault is not another fault: nothing is said of others."""
+
+    def spoil(files: Any) -> None:
+        rows = next(content["presentations"] for name, content in files.items() if name.startswith("presentations"))
+        rows[0]["stereotypes"] = rows[0]["stereotypes"][:1]
+        del rows[0]["stereotypes"][0]["evidence"]
+
+    with pytest.raises(EquipoiseError, match=r"field stereotypes\.0\.evidence: Field required; add it$"):
+        check(spoil)
+
+
 @pytest.mark.parametrize(("band", "expected"), [("13-17", (13, 17)), ("76+", (76, 120))])
 def test_band_limits(band: str, expected: tuple[int, int]) -> None:
     """A band is read as its youngest and oldest age, the open one ending at 120."""

@@ -6,6 +6,7 @@ manifest and its registry entry require.
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, nullcontext
 from functools import partial
 from pathlib import Path
 
@@ -44,8 +45,12 @@ def asker(
     batch_size: int,
     progress: Progress,
     cluster: Cluster | None = None,
+    opened: ExitStack | None = None,
 ) -> Asker:
-    """Make the function that answers prompts through the cache with an exported model, here or on a Ray cluster."""
+    """Make the function that answers prompts through the cache with an exported model, here or on a Ray cluster.
+
+    The model is opened whenever there is something to ask; with `opened`, once, and left open until that is closed.
+    """
     entry = registry.load_entry(manifest.model, root)
     store = (cache.folder() / "models").resolve()
     # Not on a cluster, whose nodes need not share a disk.
@@ -63,6 +68,7 @@ def asker(
         cache=kept,
         make=make,
         progress=progress,
+        keeping=opened.enter_context(Keeping(kept, make)) if opened else None,
     )
 
 
@@ -121,19 +127,21 @@ def answer_all(
     cache: ResponseCache,
     make: Opening[Prompt, Response],
     progress: Progress,
+    keeping: Keeping[Prompt, Response] | None = None,
 ) -> Iterator[Response]:
     """Answer prompts, asking the model only what the cache does not hold; equal questions are asked once.
 
-    `make` opens the model, only if something is left to ask. Every answer is kept on disk before the next is waited
-    for. `progress` is called with the number of prompts answered, and of all. When this returns, all are; the responses
-    are read from the cache one at a time, in the order of the prompts, as long as it is open.
+    `make` opens the model, only if something is left to ask; `keeping` has it open from one call to the next. Every
+    answer is kept on disk before the next is waited for. `progress` is called with the number of prompts answered, and
+    of all. When this returns, all are; the responses are read from the cache one at a time, in the order of the
+    prompts, as long as it is open.
     """
     keys = {prompt.key: response_key(prompt, manifest, generation) for prompt in prompts}
     missing = {keys[prompt.key]: prompt for prompt in reversed(prompts) if cache.find(keys[prompt.key]) is None}
     waiting = Counter(question for question in keys.values() if question in missing)
     progress(len(prompts) - waiting.total(), len(prompts))
-    with Keeping(cache, make) as model:
-        for answers in model.process(dict(sorted(missing.items(), key=lambda asked: asked[1].key))):
+    with nullcontext(keeping) if keeping else Keeping(cache, make) as model:
+        for answers in model.process(dict(sorted(missing.items(), key=lambda asked: _together(asked[1])))):
             for question in answers:
                 del waiting[question]
             progress(len(prompts) - waiting.total(), len(prompts))
@@ -141,6 +149,11 @@ def answer_all(
         if keys[prompt.key] in waiting:
             raise _unanswered(prompt)
     return (_answered(prompt, keys[prompt.key], cache) for prompt in prompts)
+
+
+def _together(prompt: Prompt) -> tuple[str, str, str]:
+    """Give the place of a prompt in the order of asking: beside those with which it shares a beginning."""
+    return prompt.stem, prompt.lead, prompt.key
 
 
 def _answered(prompt: Prompt, question: str, cache: ResponseCache) -> Response:

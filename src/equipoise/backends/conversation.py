@@ -89,7 +89,11 @@ class Chat:
         prompt_tokens = generated_tokens = 0
         for number, content in enumerate(prompt.turns, start=1):
             messages.append({"role": "user", "content": content})
-            turn = self._turn(prompt, messages, first=number == 1, last=number == len(prompt.turns))
+            if number <= len(prompt.given):
+                messages.append({"role": "assistant", "content": self._said(prompt.given[number - 1])})
+                continue
+            first = number == len(prompt.given) + 1
+            turn = self._turn(prompt, messages, first=first, last=number == len(prompt.turns))
             likelihoods, reply = yield turn
             prompt_tokens += len(turn.tokens)
             if not turn.limit:
@@ -160,11 +164,17 @@ class Chat:
                 return ""
 
     def _stems(self, prompt: Prompt, text: str, ids: list[int]) -> tuple[int, ...]:
-        """Count the tokens up to the end of the prompt's stem and its lead; without any, to where the user speaks."""
+        """Count the tokens up to the end of the prompt's stem and its lead; without any, to where the user speaks.
+
+        A lead that is the last reply given ends where the user speaks again.
+        """
         place = text.find(prompt.stem or prompt.lead or prompt.turns[0])
         if place < 0:
             return ()
         ends = {place + len(shared) for shared in (prompt.stem, prompt.lead) if shared} or {place}
+        if prompt.given and prompt.lead and prompt.lead == prompt.given[-1]:
+            again = text.rfind(prompt.turns[len(prompt.given)])
+            ends = {place + len(prompt.stem), again} if again > place else {place + len(prompt.stem)}
         return tuple(sorted({common_length(ids, self._encode(text[:end])) for end in ends} - {0}))
 
     def _said(self, reply: str) -> str:

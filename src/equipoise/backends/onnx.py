@@ -45,7 +45,7 @@ class OnnxBackend(Backend):
         many: list[Prompt] = []
         conversations: list[Prompt] = []
         for prompt in prompts:
-            scored = not prompt.reply and len(prompt.turns) == 1
+            scored = not prompt.n_replies
             kind = conversations if not scored else many if len(prompt.candidates) > FEW else few
             kind.append(prompt)
         yield from self._score_few(few)

@@ -16,6 +16,7 @@ import re
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
+from itertools import zip_longest
 from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any, Self
@@ -28,6 +29,7 @@ from equipoise.core.errors import EquipoiseError, one_line
 from equipoise.core.records import Frozen, Prompt, Response, digest, fault
 from equipoise.models.readiness import NO_CLIENT, key_fault
 from equipoise.models.registry import ApiEntry
+from equipoise.text.reasoning import outside_thinking
 from equipoise.text.sentences import first_sentence
 
 try:
@@ -437,10 +439,12 @@ class ApiBackend(Backend):
         generation = self._entry.generation
         messages: list[Message] = [{"role": "system", "content": prompt.system}] if prompt.system else []
         replies: list[Reply] = []
-        for content in prompt.turns[:-1]:
+        for content, said in zip_longest(prompt.turns[:-1], prompt.given):
             messages.append({"role": "user", "content": content})
-            replies.append(await self._reply(prompt, messages, generation.reasoning_tokens))
-            messages.append({"role": "assistant", "content": replies[-1].text})
+            if said is None:
+                replies.append(await self._reply(prompt, messages, generation.reasoning_tokens))
+            text = replies[-1].text if said is None else outside_thinking(said)[0]
+            messages.append({"role": "assistant", "content": text})
         messages.append({"role": "user", "content": self._last_turn(prompt)})
         last = await self._reply(prompt, messages, prompt.limit or generation.answer_tokens)
         replies.append(without_prefix(last, prompt))

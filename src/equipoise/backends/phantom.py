@@ -18,8 +18,9 @@ what it belongs to, so that a response depends on its prompt alone.
 """
 
 import hashlib
-import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -29,7 +30,7 @@ from pydantic import Field, RootModel
 
 from equipoise.backends.base import Backend
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Frozen, Prompt, Response, Row, numbered, unnumbered
+from equipoise.core.records import REREADINGS, Frozen, Prompt, Response, Row, case_of, numbered, unnumbered
 from equipoise.core.yamlfile import load_yaml
 from equipoise.models.registry import PhantomEntry
 
@@ -63,20 +64,24 @@ class _Bank(RootModel[dict[str, _Style]]):
 class Fact(Row):
     """What a phantom knows of the prompt with its key, and a model under test does not.
 
-    `question` names what the arms of a pair have in common. `right` and `stereotyped` are answers: labels, or letters
-    of the question as written; `answers` are all of them, in the order in which they are shown. `dimensions` hold the
+    `question` names what the arms of a pair have in common. `right` is an answer, a label or a letter of the question
+    as written, and so are `stereotyped`, at an intersection those of its dimensions too: each gains what is planted,
+    and so do the log odds of all of them together. `answers` are all, in the order in which they are shown, where that
+    is not the prompt's. `dimensions` hold the
     features of the patient in plain words, `marginalised` whether they are those of the marginalised arm; `direction`
-    is that of a background. A `stub` tells no findings. `subjects` gives each sentence of the stigma study its
+    is that of a background. A `stub` tells no findings. A decision is of a `family`, and its answers are levels in the
+    direction of the bias. `subjects` gives each sentence of the stigma study its
     subject's gender and its condition's set.
     """
 
     question: str
     right: str = ""
-    stereotyped: str = ""
+    stereotyped: tuple[str, ...] = ()
     answers: tuple[str, ...] = ()
     dimensions: dict[str, str] = {}
     marginalised: bool = False
     stub: bool = False
+    family: str = ""
     direction: Literal["favourable", "unfavourable"] | None = None
     subjects: dict[str, tuple[str, str]] = {}
 
@@ -87,18 +92,21 @@ class PhantomBackend(Backend):
     def __init__(self, entry: PhantomEntry, facts: Iterable[Fact], bank: Path) -> None:
         """Take what is planted, the facts of the prompts, and the file of sentences."""
         self._entry, self._facts = entry, {fact.key: fact for fact in facts}
-        self._styles = list(load_yaml(bank, _Bank).root.values())
+        self._styles = _styles(bank)
+        # The arms, tellings and orders of a question come one after the other, and share its base utilities.
+        self._base = lru_cache(maxsize=256)(self._base_of)
 
     def answer(self, prompts: Iterable[Prompt]) -> Iterator[Response]:
         """Answer every prompt, in their order; a prompt without a fact is an EquipoiseError."""
         study: dict[str, Callable[[Prompt, Fact], Response]] = {
             "vignettes": self._diagnose,
             "stigma": self._complete,
+            "decisions": self._decide,
             "openr1": self._counsel,
         }
         for prompt in prompts:
-            # The orders of a question have facts of their own; samples and wordings of a case share one.
-            fact = self._facts.get(prompt.key) or self._facts.get(unnumbered(prompt.key))
+            # The orders of a question have facts of their own; samples, wordings and rereadings of a case share one.
+            fact = self._facts.get(prompt.key) or self._facts.get(case_of(prompt.key))
             if fact is None:
                 message = f"prompt {prompt.key!r}: a phantom knows nothing of it: run `dvc repro build@{prompt.study}`"
                 raise EquipoiseError(message)
@@ -106,18 +114,33 @@ class PhantomBackend(Backend):
 
     def _diagnose(self, prompt: Prompt, fact: Fact) -> Response:
         """Reason about a case, and name a diagnosis."""
-        planted = {fact.stereotyped: self._entry.stereotyped}
-        plain = self._utilities(prompt, fact, prompt.candidates, planted)
-        if fact.marginalised:
-            planted[fact.stereotyped] += self._entry.base_rate_of(fact.dimensions)
-            planted[fact.stereotyped] += 0.0 if fact.stub else self._entry.shift_of(fact.dimensions)
-        told = self._utilities(prompt, fact, prompt.candidates, planted)
+        planted = dict.fromkeys(fact.stereotyped, self._entry.stereotyped)
+        plain = told = self._utilities(prompt, fact, prompt.candidates, planted)
+        moved = self._entry.base_rate_of(fact.dimensions) if fact.marginalised else 0.0
+        if self._is_moved(prompt, fact):
+            moved += self._entry.shift_of(fact.dimensions)
+        if moved:
+            planted = dict.fromkeys(fact.stereotyped, self._entry.stereotyped + moved)
+            told = self._utilities(prompt, fact, prompt.candidates, planted)
         drawn = self._drawn(prompt, prompt.candidates)
         given, without = (prompt.candidates[int((values + drawn).argmax())] for values in (told, plain))
+        if len(prompt.turns) == len(prompt.given) + 1:  # nothing to reason about, or reasoning that is given
+            return self._response(prompt, (), f"{given}.", told)
         reasoning = self._reason(prompt, fact, given, without)
         if self._entry.thinks:
             reasoning = f"<think>{reasoning}</think>"
-        return self._response(prompt, (reasoning, self._reply(prompt, f"{given}.")), told)
+        return self._response(prompt, (reasoning,), f"{given}.", told)
+
+    def _decide(self, prompt: Prompt, fact: Fact) -> Response:
+        """Choose a level of an end-point; what is no decision is the reasoning about a case before one."""
+        if not fact.family:
+            return self._diagnose(prompt, fact)
+        most = self._entry.decisions.get(fact.family, 0.0) if self._is_moved(prompt, fact) else 0.0  # type: ignore[call-overload]  # a family
+        steps = len(fact.answers) - 1
+        planted = {answer: most * place / steps for place, answer in enumerate(fact.answers)}
+        utilities = self._utilities(prompt, fact, prompt.candidates, planted)
+        given = prompt.candidates[int((utilities + self._drawn(prompt, prompt.candidates)).argmax())]
+        return self._response(prompt, (), f"{given}.", utilities)
 
     def _choose(self, prompt: Prompt, fact: Fact) -> Response:
         """Choose a letter: a preference for a place is for the letter shown there, all else for the option."""
@@ -131,50 +154,67 @@ class PhantomBackend(Backend):
         by_answer = dict(zip(letters, self._utilities(prompt, fact, letters, planted), strict=True))
         utilities = np.array([by_answer[answer] for answer in fact.answers])
         letter = letters[int((utilities + self._drawn(prompt, letters)).argmax())]
-        return self._response(prompt, (self._reply(prompt, f"The answer is {letter}."),), utilities)
+        return self._response(prompt, (), f"The answer is {letter}.", utilities)
 
     def _complete(self, prompt: Prompt, fact: Fact) -> Response:
         """Give the likelihood of every sentence about a condition: a gender's probability is shared by its subjects."""
         sides = [fact.subjects[sentence] for sentence in prompt.candidates]
-        sizes = {side: sides.count(side) for side in set(sides)}
-        scores = []
-        for sentence, (gender, conditions) in zip(prompt.candidates, sides, strict=True):
+        sizes = Counter(sides)
+        probability = []
+        for side in sides:
+            gender, conditions = side
             disparity = self._entry.stigma.get(conditions, 0.0)  # type: ignore[call-overload]  # the set of a sentence
             share = {"female": (1 + disparity) / 2, "male": (1 - disparity) / 2}.get(gender)
-            probability = UNSPECIFIED if share is None else share * (1 - UNSPECIFIED)
-            moved = self._entry.floor * self._normal("floor", fact.question, sentence)
-            scores.append(math.log(probability / sizes[gender, conditions]) + moved)
-        return self._response(prompt, (), np.array(scores))
+            probability.append((UNSPECIFIED if share is None else share * (1 - UNSPECIFIED)) / sizes[side])
+        noise = self._entry.floor * self._normals("floor", fact.question, each=prompt.candidates)
+        return self._response(prompt, (), "", np.log(probability) + noise)
 
     def _counsel(self, prompt: Prompt, fact: Fact) -> Response:
         """Reply to a client with the gold answer, or with something else."""
         neglected = fact.marginalised and self._uniform("neglect", prompt.turns[0]) < self._entry.neglect
-        return self._response(prompt, (self._reply(prompt, ELSEWHERE if neglected else fact.right),), np.array([]))
+        return self._response(prompt, (), ELSEWHERE if neglected else fact.right, np.array([]))
+
+    def _is_mediated(self, fact: Fact) -> bool:
+        """Whether the shift reaches the answers to a question through the reasoning, not around it."""
+        return self._uniform("mediated", fact.question) < self._entry.mediated
+
+    def _is_moved(self, prompt: Prompt, fact: Fact) -> bool:
+        """Whether the shift reaches an answer: from a marginalised patient's findings, or from reasoning about them.
+
+        What is mediated is in the whole reasoning, whose conclusion comes last, whether it is blinded or not.
+        """
+        reading = unnumbered(prompt.key).rpartition("/")[2]
+        if fact.stub or not self._is_mediated(fact) or reading not in REREADINGS:
+            return fact.marginalised and not fact.stub
+        swapped = reading.endswith("swapped")
+        return fact.marginalised != swapped if swapped or reading == "blinded" else False
 
     def _utilities(self, prompt: Prompt, fact: Fact, answers: Sequence[str], planted: Mapping[str, float]) -> Array:
         """Give the utility of each answer, in nats."""
+        base = self._base(fact.question, fact.right, fact.stub, tuple(answers))
+        noise = self._normals("floor", prompt.system, *prompt.turns, *prompt.given, each=answers)
+        found: Array = base + np.array([planted.get(answer, 0.0) for answer in answers]) + self._entry.floor * noise
+        return found
+
+    def _base_of(self, question: str, right: str, stub: bool, answers: tuple[str, ...]) -> Array:  # noqa: FBT001
+        """Give the base utility of each answer to a question."""
         from scipy.special import ndtri
 
-        others = [answer for answer in answers if answer != fact.right]
-        taken = others[int(self._uniform("taken", fact.question) * len(others))]
-        base = {answer: -APART - abs(self._normal("base", fact.question, answer)) for answer in others} | {taken: 0.0}
-        ability = float(ndtri(self._entry.ability))
-        base[fact.right] = self._entry.spread * (ability + self._normal("ability", fact.question))
-        if fact.stub:
-            base[fact.right] = -APART - abs(self._normal("base", fact.question, fact.right))
-        words = (prompt.system, *prompt.turns)
-        return np.array(
-            [
-                base[answer] + planted.get(answer, 0.0) + self._entry.floor * self._normal("floor", *words, answer)
-                for answer in answers
-            ]
-        )
+        others = [answer for answer in answers if answer != right]
+        taken = others[int(self._uniform("taken", question) * len(others))]
+        base = -APART - np.abs(self._normals("base", question, each=answers))
+        base[answers.index(taken)] = 0.0
+        if not stub:
+            difficulty = ndtri(self._entry.ability) + self._normals("ability", each=[question])[0]
+            base[answers.index(right)] = self._entry.spread * difficulty
+        return base
 
     def _drawn(self, prompt: Prompt, answers: Sequence[str]) -> Array:
         """Draw what makes the best answer one from the softmax of the utilities over the temperature (Gumbel noise)."""
         temperature = self._entry.generation.temperature
-        words = (*prompt.turns, str(prompt.sample))
-        uniform = [self._uniform("draw", *words, answer) or 0.5 / 2**56 for answer in answers]
+        if temperature == 0:
+            return np.zeros(len(answers))
+        uniform = self._uniforms("draw", *prompt.turns, str(prompt.sample), each=answers)
         return -temperature * np.log(-np.log(uniform))
 
     def _reason(self, prompt: Prompt, fact: Fact, given: str, without: str) -> str:
@@ -193,7 +233,7 @@ class PhantomBackend(Backend):
             lines = style.restated
         elif chance < admits.weighed + admits.restated + admits.dismissed:
             lines = style.dismissed
-        led = given if not influenced or self._uniform("mediated", words) < self._entry.mediated else without
+        led = given if not influenced or self._is_mediated(fact) else without
         sentences = [self._one_of(style.opening, "opening", words)]
         if lines:
             told = [(subject, fact.dimensions[subject]) for subject in sorted(fact.dimensions)]
@@ -212,13 +252,17 @@ class PhantomBackend(Backend):
             return REFUSED
         return UNPARSABLE if chance < self._entry.refusals + self._entry.unparsable else text
 
-    def _response(self, prompt: Prompt, replies: tuple[str, ...], utilities: Array) -> Response:
-        """Put a response together: what the prompt asks for, its likelihoods as means per token (here, per word)."""
-        from scipy.special import log_softmax
+    def _response(self, prompt: Prompt, before: tuple[str, ...], last: str, utilities: Array) -> Response:
+        """Put a response together: what the prompt asks for, its likelihoods as means per token (here, per word).
 
-        likelihoods: Sequence[float] = log_softmax(utilities).tolist() if prompt.candidates else []
+        `before` are the replies to the turns before the last, `last` is that to the last one, where it is asked for.
+        """
+        likelihoods: Sequence[float] = []
+        if prompt.candidates:
+            below = utilities - utilities.max()
+            likelihoods = (below - np.log(np.exp(below).sum())).tolist()
         tokens = {answer: len(answer.split()) for answer in prompt.candidates}
-        given = replies if prompt.reply else replies[:-1]
+        given = (*before, self._reply(prompt, last)) if prompt.reply else before
         return Response(
             key=prompt.key,
             study=prompt.study,
@@ -237,11 +281,34 @@ class PhantomBackend(Backend):
 
     def _uniform(self, *what: str) -> float:
         """Draw from [0, 1), the same number for the same seed and parts."""
-        content = "\n".join((str(self._entry.seed), *what)).encode(errors="surrogatepass")
-        return int.from_bytes(hashlib.sha256(content).digest()[:7]) / 2**56
+        return _fraction(hashlib.sha256(self._content(*what)))
 
-    def _normal(self, *what: str) -> float:
-        """Draw from the standard normal distribution."""
+    def _uniforms(self, *what: str, each: Iterable[str]) -> list[float]:
+        """Draw, for each last part, what `_uniform` does, but for 0; the parts before it are read once."""
+        common, found = hashlib.sha256(self._content(*what, "")), []
+        for last in each:
+            own = common.copy()
+            own.update(last.encode(errors="surrogatepass"))
+            found.append(_fraction(own) or 0.5 / 2**56)
+        return found
+
+    def _normals(self, *what: str, each: Iterable[str]) -> Array:
+        """Draw from the standard normal distribution, for each last part."""
         from scipy.special import ndtri
 
-        return float(ndtri(self._uniform(*what) or 0.5 / 2**56))
+        drawn: Array = ndtri(self._uniforms(*what, each=each))
+        return drawn
+
+    def _content(self, *what: str) -> bytes:
+        return "\n".join((str(self._entry.seed), *what)).encode(errors="surrogatepass")
+
+
+@lru_cache(maxsize=1)
+def _styles(bank: Path) -> list[_Style]:
+    """Read the sentences; a phantom of another seed has the same."""
+    return list(load_yaml(bank, _Bank).root.values())
+
+
+def _fraction(digest: "hashlib._Hash") -> float:
+    """Give the first seven bytes of a digest as a number from [0, 1)."""
+    return int.from_bytes(digest.digest()[:7]) / 2**56

@@ -34,8 +34,8 @@ def saved_cases(name: str, entry: AnyEntry, root: Path) -> tuple[str, Iterator[R
 
 
 def question(prompt: Prompt) -> str:
-    """Name what a prompt asks, by its words: the system text, the turns and the prefix."""
-    return digest([prompt.system, prompt.turns, prompt.prefix])
+    """Name what a prompt asks, by its words: the system text, the turns, the prefix and the replies that it gives."""
+    return digest([prompt.system, prompt.turns, prompt.prefix, *([prompt.given] if prompt.given else [])])
 
 
 class ReplayBackend(Backend):

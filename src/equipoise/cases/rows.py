@@ -186,7 +186,7 @@ def usual_role(feature: str) -> Role:
     The convention is wrong where the stereotype runs against the usual reference (a man thought vain rather than
     anorexic): such cases state their role.
     """
-    name = " ".join(feature.casefold().split())
+    name = " ".join(feature.replace("_", " ").casefold().split())
     return "privileged" if name in REFERENCE or ABSENCE.match(name) else "marginalised"
 
 
@@ -204,7 +204,7 @@ def _case(row: object, number: int, path: Path) -> Case:
         "feature": found.bias_feature,
         "label": found.bias_label,
         "synonyms": about.synonyms,
-        "features": about.features or {about.dimension or "": found.bias_feature},
+        "features": about.features or {about.dimension or "": found.bias_feature.replace("_", " ")},
         "role": about.role or usual_role(found.bias_feature),
         "source": about.source or path.name,
         "licence": about.licence or "as its publisher states",

@@ -57,6 +57,11 @@ COMMANDS = {
     "score equity": Command(
         "score:score_equity", "equipoise score equity data/examples/amqa_answers.jsonl --allow-incomplete"
     ),
+    "score influence": Command(
+        "score:score_influence",
+        "equipoise score influence --answers data/examples/influence_answers.jsonl "
+        "--implied data/examples/influence_implied.jsonl --concepts data/examples/influence_concepts.jsonl",
+    ),
     "score medmcqa": Command("score:score_medmcqa", "equipoise score medmcqa data/examples/medmcqa_london.jsonl"),
     "score silent": Command(
         "score:score_silent",
@@ -69,6 +74,7 @@ COMMANDS = {
     "import amqa": Command(
         "imports:import_amqa", "equipoise import amqa data/examples/amqa_items.jsonl --out example.jsonl"
     ),
+    "import bench": Command("imports:import_bench", "equipoise import bench data/examples/bench.jsonl --out example"),
     "import medmcqa": Command(
         "imports:import_medmcqa", "equipoise import medmcqa data/examples/medmcqa_questions.jsonl --out example.jsonl"
     ),

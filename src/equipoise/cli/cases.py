@@ -11,7 +11,7 @@ from equipoise.cli import printing
 from equipoise.core import records
 from equipoise.core.visible import visible
 from equipoise.questions.rows import Item
-from equipoise.vignettes.coverage import Coverage, Covered, coverage, missed, told_of
+from equipoise.vignettes.coverage import Coverage, Covered, Decisions, coverage, missed, told_of
 from equipoise.vignettes.library import load_library
 from equipoise.vignettes.profiles import Planned, Profile, planned
 
@@ -24,7 +24,7 @@ def cases(
     ),
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object: all counts.")] = False,
 ) -> None:
-    """Print what the cases of a profile cover, by dimension, group told of, grade of the evidence and stories.
+    """Print what the cases of a profile cover: by dimension, group told of, grade and stories; decisions by family.
 
     Exit code 1 where a floor of the design is missed, with a line for each.
     """
@@ -35,7 +35,7 @@ def cases(
     if as_json:
         printing.print_json(found.model_dump())
     else:
-        printing.show(_table(profile, pairs), "", *_totals(found, profile, pairs))
+        printing.show(_table(profile, pairs), "", _decisions(profile, found), "", *_totals(found, profile, pairs))
     lines = list(missed(found, profile, pairs))
     for line in lines:
         typer.echo(visible(f"missed: {line}"), err=True)
@@ -54,7 +54,15 @@ def _table(profile: Profile, pairs: Sequence[Planned]) -> Table:
     return table
 
 
-def _cells(covered: Covered) -> tuple[str, ...]:
+def _decisions(profile: Profile, found: Coverage) -> Table:
+    columns = ("decisions", "pairs", "stories", "A", "B", "C")
+    table = printing.plain_table(f"Decisions about the pairs of {profile}", columns, left=1, gap=2)
+    for family, covered in found.decisions.items():
+        table.add_row(family, *_cells(covered))
+    return table
+
+
+def _cells(covered: Covered | Decisions) -> tuple[str, ...]:
     return tuple(map(str, covered.model_dump().values()))
 
 
@@ -62,4 +70,5 @@ def _totals(found: Coverage, profile: Profile, pairs: Sequence[Planned]) -> tupl
     graded = [parts.tested.evidence.grade for _, _, parts in pairs]
     grades = ", ".join(f"{graded.count(grade)} of grade {grade}" for grade in ("A", "B", "C"))
     library = f"{found.stories} stories, {found.mirrors} mirrors, {found.stubs} stubs, {found.ladder} at three levels"
-    return f"{profile}: {len(pairs)} pairs, {grades}", f"library: {library}; {found.items} items"
+    decided = f"{found.decided} with three decisions or more"
+    return f"{profile}: {len(pairs)} pairs, {grades}", f"library: {library}, {decided}; {found.items} items"

@@ -19,13 +19,14 @@ from equipoise.core.progress import progress
 from equipoise.core.yamlfile import read_yaml
 from equipoise.models import registry
 from equipoise.openr1.rows import LICENCE, SOURCE, OpenR1Item
-from equipoise.published import amqa, medmcqa, openr1
+from equipoise.published import amqa, bench, medmcqa, openr1
 from equipoise.published.fetch import fetch_names, load_names
 from equipoise.questions.rows import Item
 from equipoise.stigma.library import Gender, load_library
+from equipoise.vignettes.panel import Story, load_panel, tellings
 
 NAME = re.compile(r"[a-z0-9_]+")
-CASES, REPLAYS = Path("data/cases"), Path("data/replays")
+RAW, CASES, REPLAYS = Path("data/raw"), Path("data/cases"), Path("data/replays")
 HEAD = "# Saved outputs to cases of others, as `equipoise import outputs` wrote them: no weights, no prompts of ours.\n"
 
 
@@ -43,6 +44,44 @@ def import_amqa(
         records.write(out, items)
     line = f"{out}: {len(items)} items; run them with: dvc exp run -S items={out.stem}"
     report(written({out: len(items)}), line, as_json=as_json)
+
+
+def import_bench(
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            help=f"A hub id with its commit ({bench.SOURCE}@…), or JSON, JSONL, CSV or parquet files.",
+            metavar="FILE…",
+            show_default=False,
+        ),
+    ],
+    *,
+    out: Annotated[Path, typer.Option(help="Folder in which bench.jsonl is written.")] = CASES,
+    field: Annotated[
+        str | None, typer.Option(help="The column of the text.", show_default="the one that has {patient}")
+    ] = None,
+    raw: Annotated[Path, typer.Option(help="Folder of panel.yaml, whose groups the cases are told of.")] = RAW,
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Import emergency cases with a slot for the patient, to be told of a control and of every group of the panel."""
+    path = out / "bench.jsonl"
+    require_own(path, _rows_of(Story, bench.KEY), force=force)
+    panel = load_panel(raw)
+    with progress("import"):
+        imported = bench.read_stories(sources, field)
+        prompts = sum(1 for _ in tellings(imported.stories, panel))
+        records.write(path, imported.stories)
+    n, each = len(imported.stories), len(panel)
+    expected = bench.CASES * bench.TELLINGS
+    published = f"as published, {bench.CASES} x {bench.TELLINGS} = {expected:,}"
+    report(
+        written({path: n}, tellings=each, prompts=prompts, published=prompts == expected),
+        f"{path}: {n} cases x {each} tellings (a control and {each - 1} groups) = {prompts:,} prompts",
+        "" if (n, each) == (bench.CASES, bench.TELLINGS) else f"another number than {published}",
+        _remark("state a gender outside the slot, whatever patient is told of; kept", imported.gendered),
+        as_json=as_json,
+    )
 
 
 def import_medmcqa(

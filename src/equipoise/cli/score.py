@@ -13,6 +13,7 @@ from equipoise.cli.printing import NOT_DEFINED, cell, plain_table, print_json, s
 from equipoise.core import cache, params
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.progress import progress
+from equipoise.core.visible import line
 from equipoise.judge.lexicon import FOLDER, load_lexicon
 from equipoise.judge.score import Score
 from equipoise.metrics.cases import Mode, score_judged, score_legacy
@@ -24,6 +25,8 @@ from equipoise.metrics.stigma import nested, stigma_effects
 from equipoise.published import amqa, lin, medmcqa
 from equipoise.published.equilens import GROUP_NAMES, read_results, score_equity_released
 from equipoise.published.fetch import load_names
+from equipoise.published.influence import DEMOGRAPHIC, read_influence
+from equipoise.published.influence import score_influence as scored_influence
 from equipoise.questions import cities as towns
 from equipoise.questions.cities import City
 from equipoise.stigma.aggregate import noun_lexicon, short_lexicon
@@ -448,3 +451,39 @@ def _stigma_table(family: str, groups: Any) -> Table:  # noqa: ANN401  (nested s
 
 def _p(figures: Mapping[str, float], name: str) -> str:
     return f"{10 ** -figures[name]:.0e}" if name in figures else NOT_DEFINED
+
+
+def score_influence(
+    answers: Annotated[Path, typer.Option(help="Counts of answers, a row for each arm of an example, JSONL.")],
+    implied: Annotated[Path, typer.Option(help="Which concepts each explanation implies, JSONL.")],
+    concepts: Annotated[Path, typer.Option(help="The concepts of each example, and their categories, JSONL.")],
+    *,
+    demographic: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Coarse category of demographic concepts; may be given again.", show_default=" and ".join(DEMOGRAPHIC)
+        ),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON list, an object a data set and model.")
+    ] = False,
+) -> None:
+    """Score answers to counterfactual questions: how much demographic influence do explanations keep silent about?
+
+    Also gives the faithfulness slope of Matton et al. (2025), over all concepts. docs/metrics/influence.md has the
+    format of the files.
+    """
+    with progress("score"):
+        released = read_influence(answers, implied, concepts)
+        scored = scored_influence(released, demographic or DEMOGRAPHIC)
+    for dataset, example in released.without_concepts:
+        typer.echo(f"left out: example {line(example)} of {line(dataset)} has no row in {concepts}", err=True)
+    if as_json:
+        print_json(scored)
+        return
+    columns = ("data set", "model", "interventions", "moved", "silent", "slope", "90 % CI")
+    table = plain_table("Influence of demographic concepts, and faithfulness slope", columns, left=2)
+    for one in scored:
+        names = (str(one[name]) for name in ("dataset", "llm", "interventions", "moved", "silent"))
+        table.add_row(*names, *_with_interval(one, "slope", ".3f"))
+    show(table)

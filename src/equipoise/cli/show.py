@@ -14,6 +14,7 @@ from equipoise.judge.lexicon import FOLDER, load_lexicon
 from equipoise.judge.reading import Thresholds
 from equipoise.judge.score import Score
 from equipoise.report import pairs as showing
+from equipoise.report import split
 from equipoise.report.pairs import Shown
 
 
@@ -58,12 +59,14 @@ def show(
 
 def _show_one(pair: Shown, features: Path, thresholds: Thresholds, *, as_json: bool) -> None:
     if as_json:
-        print_json(records.canonical(showing.whole(pair, thresholds)))
+        print_json(records.canonical(showing.whole(pair, thresholds) | {"reread": split.figures(pair.pair)}))
         return
     from equipoise.report.text import card
 
     console = printing.PlainConsole()
     console.print(card(showing.view(pair, load_lexicon(features), thresholds), console.width))
+    if reread := split.table(pair.pair):
+        console.print("", reread, sep="\n")
 
 
 def _list(pairs: Sequence[Shown], thresholds: Thresholds | None, of: int, *, as_json: bool) -> None:

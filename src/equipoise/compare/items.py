@@ -13,6 +13,7 @@ from equipoise.compare.revisions import Revision
 from equipoise.metrics.headlines import CONDITIONS
 from equipoise.metrics.pairs import Pair, main_pairs
 from equipoise.metrics.questions import NEUTRAL, Answered, arm, having, paper_pair, tabulate
+from equipoise.metrics.swap import log_odds, split
 from equipoise.questions.cities import City
 from equipoise.questions.partition import reference_size
 from equipoise.questions.rows import ATTRIBUTES, Attribute
@@ -96,10 +97,13 @@ def reworded(base: Revision, head: Revision) -> list[Reworded]:
 
 
 def _vignettes(pairs: Sequence[Pair]) -> dict[str, Values]:
+    splits = {pair.key: found for pair in pairs if (found := split(pair, log_odds)) is not None}
     return {
         "vignettes.stereotype_shift_net": {pair.key: pair.net_shift for pair in pairs if pair.net_shift is not None},
         "vignettes.stereotype_shift": {pair.key: pair.shift for pair in pairs if pair.shift is not None},
         "vignettes.stereotype_shift_stub": {pair.key: pair.stub_shift for pair in pairs if pair.stub_shift is not None},
+        "vignettes.shift_around": {key: one.around for key, one in splits.items() if one.around is not None},
+        "vignettes.shift_through": {key: one.through for key, one in splits.items() if one.through is not None},
         "vignettes.differential_bias_rate": {pair.key: pair.differential for pair in pairs},
         "vignettes.silent_bias_rate_moved": {
             pair.key: (float(pair.moved and pair.silent), float(pair.moved)) for pair in pairs

@@ -53,7 +53,7 @@ def response_key(prompt: Prompt, manifest: Manifest, generation: BaseModel) -> s
     """
     asked = prompt.model_dump(mode="json", exclude={"key", "study"})
     settings: dict[str, Any] = {}
-    if prompt.reply or len(prompt.turns) > 1:
+    if prompt.n_replies:
         # How many samples there are is no matter of one sample.
         unused = {"samples", *(["answer_tokens"] if prompt.limit or not prompt.reply else [])}
         settings = generation.model_dump(mode="json", exclude=unused, exclude_defaults=True)

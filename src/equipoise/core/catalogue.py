@@ -47,6 +47,10 @@ CATALOGUE: dict[Study, Entry] = {
         "Which gender does the model associate with mental illness, and with the attitudes towards it?",
         Likelihoods("fill", "scorer", "causal", "masked"),
     ),
+    "decisions": Entry(
+        "Decisions",
+        "Do triage, tests, pain relief, referral and belief change when only the patient's demographics change?",
+    ),
     "openr1": Entry("OpenR1-Psy", "Does the reply to a client's message change with the client's demographics?"),
     "cases": Entry("Cases", "How often is a biased answer in a model's saved outputs silent about the feature?"),
 }

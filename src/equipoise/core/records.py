@@ -16,7 +16,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Annotated, Any, Literal, TypeVar
+from typing import IO, Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -26,6 +26,7 @@ from pydantic import (
     SerializerFunctionWrapHandler,
     ValidationError,
     model_serializer,
+    model_validator,
 )
 
 from equipoise.core.errors import EquipoiseError
@@ -45,7 +46,9 @@ Text = Annotated[str, Field(min_length=1)]
 
 def printable(key: str) -> str:
     """Refuse a key that would break a line, a table or a terminal: one with control or formatting characters."""
-    if strange := next((one for one in key if not one.isprintable() and unicodedata.category(one) != "Zs"), None):
+    if not key.isprintable() and (
+        strange := next((one for one in key if not one.isprintable() and unicodedata.category(one) != "Zs"), None)
+    ):
         message = f"holds the character U+{ord(strange):04X}, which is not printable: give an id on one line"
         raise ValueError(message)
     return key
@@ -53,7 +56,7 @@ def printable(key: str) -> str:
 
 Key = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(printable)]
 """The key of a row: printable, on one line."""
-Study = Literal["vignettes", "questions", "exam", "stigma", "openr1", "cases"]
+Study = Literal["vignettes", "questions", "exam", "stigma", "decisions", "openr1", "cases"]
 Role = Literal["marginalised", "privileged"]
 ROLES: tuple[Role, Role] = ("marginalised", "privileged")
 CONTROLS = ("control-a", "control-b")
@@ -64,6 +67,13 @@ MIRRORS = ("mirror-marginalised", "mirror-privileged")
 Two controls with irrelevant details, the arms without findings, and the arms with findings that the stereotyped answer
 fits.
 """
+REREADINGS = ("swapped", "blinded", "blinded-swapped", "unreasoned", "early-25", "early-50", "early-75")
+"""What the keys of prompts end in, after the key of an arm, that read its answer again after other reasoning.
+
+The other arm's; the own and the other's without demographics; none; the first quarter, half and three quarters.
+"""
+CONTROL = "control"
+"""The group of a panel with which the others are compared; its tellings' keys end in it, and no pair has such a key."""
 Grade = Literal["A", "B", "C"]
 Level = Literal["open", "leaning", "decisive"]
 Tier = Literal["single", "tier1", "tier2", "tier3", "mental_health_substance"]
@@ -72,8 +82,18 @@ Consideration = Literal["none", "weighed", "dismissed"]
 
 
 def is_arm(key: str) -> bool:
-    """Whether a vignette's key, or that of one of several prompts about it, is that of an arm, not another telling."""
-    return unnumbered(key).rpartition("/")[2] not in (*CONTROLS, *STUBS, *MIRRORS)
+    """Whether a vignette's key, or that of a prompt about it, is that of an arm: of no other telling or rereading."""
+    return unnumbered(key).rpartition("/")[2] not in (*CONTROLS, *STUBS, *MIRRORS, *REREADINGS)
+
+
+def is_rereading(key: str) -> bool:
+    """Whether the key of a prompt about a vignette is that of an arm's answer, read again after other reasoning."""
+    return unnumbered(key).rpartition("/")[2] in REREADINGS
+
+
+def case_of(key: str) -> str:
+    """Give the key of the vignette that a prompt is about: without a rereading and the number of the prompt."""
+    return unnumbered(key).rpartition("/")[0] if is_rereading(key) else unnumbered(key)
 
 
 NUMBER = "#"
@@ -161,22 +181,29 @@ class Vignette(Row):
         return "+".join(self.dimensions)
 
 
+def is_panel(vignettes: Iterable[Vignette]) -> bool:
+    """Whether vignettes tell stories of a control and of groups, so that there are no pairs of arms among them."""
+    return any(row.key == f"{row.pair}/{CONTROL}" for row in vignettes)
+
+
 class Prompt(Row):
     """The prompt of one case: user turns, and candidate answers whose log-likelihood is read after the last turn.
 
-    The model replies to every turn; its last reply is forced to begin with `prefix`. `candidates` are in a fixed order
+    The model replies to every turn, but to the first ones, to which the replies `given` stand in the conversation; its
+    last reply is forced to begin with `prefix`. `candidates` are in a fixed order
     that does not depend on their role. If `reply` is false, no text is generated after the last turn and only the
     candidates' log-likelihoods are computed. `limit` is the maximum number of tokens of the last reply, where it
     differs from the model's answer limit. With `sentence`, the last reply ends with its first sentence or line. `stem`
     is a prefix of the first turn shared with other prompts, if any: a backend may compute its key-value cache once for
     all of them. `lead` is a longer one, shared with some of these: all that precedes the options of a question, whose
-    orders are asked one after the other, or the first turn of a prompt that is sampled. `sample` is the number of the
-    sample, from 0: the same words with another number are replied to anew.
+    orders are asked one after the other, the first turn of a prompt that is sampled, or the last reply that is given.
+    `sample` is the number of the sample, from 0: the same words with another number are replied to anew.
     """
 
     system: str
     prefix: str
     turns: Annotated[tuple[Text, ...], Field(min_length=1)]
+    given: tuple[str, ...] = ()
     candidates: tuple[Text, ...]
     reply: bool = True
     stem: str = ""
@@ -189,7 +216,20 @@ class Prompt(Row):
     def _without_empty(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Leave out what few prompts ask for, so that the cache keys of the others do not depend on it."""
         row: dict[str, Any] = serialise(self)
-        return {name: value for name, value in row.items() if value or name not in ("lead", "sentence", "sample")}
+        rare = ("given", "lead", "sentence", "sample")
+        return {name: value for name, value in row.items() if value or name not in rare}
+
+    @model_validator(mode="after")
+    def _last_turn_unanswered(self) -> Self:
+        if len(self.given) >= len(self.turns):
+            message = f"given has {len(self.given)} replies to {len(self.turns)} turns; leave the last to the model"
+            raise ValueError(message)
+        return self
+
+    @property
+    def n_replies(self) -> int:
+        """How many replies the model writes."""
+        return len(self.turns) - len(self.given) - (not self.reply)
 
 
 class Response(Row):

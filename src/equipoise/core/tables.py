@@ -64,6 +64,28 @@ def json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         yield number, row
 
 
+def listed_rows(path: Path, name: str, shape: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Read a file as `table_rows` does; a JSON file may also hold one list, or an object that has it under a name.
+
+    `shape` says in an error what to give.
+    """
+    if path.suffix != ".json":
+        yield from table_rows(path)
+        return
+    try:
+        value = json_value(str(path), read_text(path))
+    except EquipoiseError:
+        yield from json_rows(path)
+        return
+    rows = value.get(name, [value]) if isinstance(value, dict) else value
+    if not isinstance(rows, list):
+        raise EquipoiseError(f"{path}: field {name} is not a list: {shape}")
+    for number, row in enumerate(rows, start=1):
+        if not isinstance(row, dict):
+            raise EquipoiseError(f"{path}, row {number}: not a JSON object: {shape}")
+        yield number, row
+
+
 def parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Read a parquet file as (number from 1, row), missing values as None; else an EquipoiseError names the file."""
     import pandas as pd

@@ -35,6 +35,11 @@ Probability = Annotated[float, Field(ge=0, le=1)]
 Hypothesis = Annotated[str, Field(min_length=1)]
 
 
+def plainly(text: str) -> str:
+    """Write a text with the plain marks and single spaces in which wordings are written."""
+    return WRAPPED.sub(" ", text.translate(SAME))
+
+
 class Feature(NamedTuple):
     """One feature of the patient: its subject (race) and its words, of which the first fills the hypotheses (Black).
 
@@ -50,7 +55,7 @@ class Feature(NamedTuple):
 
     def is_named(self, text: str) -> bool:
         """Whether `named` finds the feature; False without one. Wordings are written with plain marks and spaces."""
-        plain = WRAPPED.sub(" ", text.translate(SAME))
+        plain = plainly(text)
         if self.diagnoses is not None:
             plain = self.diagnoses.sub("it", plain)
         return self.named is not None and self.named.finds(plain)

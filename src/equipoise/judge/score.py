@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Judgement, Reading, Response, Vignette, is_arm, unnumbered
+from equipoise.core.records import Judgement, Reading, Response, Vignette, case_of, is_arm
 from equipoise.judge.lexicon import Lexicon
 from equipoise.judge.reading import Feature, ReadingSettings, chunks, read_reasonings
 from equipoise.models.registry import ReasoningForm
@@ -39,11 +39,11 @@ def judge_responses(
     vignette, or a vignette without its response, is an EquipoiseError, once the others are read; a model whose saved
     answers are to other studies has no response at all, and no judgement. Each sample is read by itself. Of other
     tellings than the arms the answer alone is read; to a stub there is no reply. A few hundred responses are held at
-    once.
+    once. Of a rereading the likelihoods alone are read, or, where there are none, its one reply.
     """
     cases = {vignette.key: vignette for vignette in vignettes}
     for some in chunks(_of_vignettes(responses, cases)):
-        told = [cases[unnumbered(one.key)] for one in some]
+        told = [cases[case_of(one.key)] for one in some]
         reasonings = [untagged(one.replies[0]) if is_arm(one.key) else "" for one in some]
         texts = [(text, _features(case, lexicon)) for text, case in zip(reasonings, told, strict=True)]
         for response, case, reading in zip(some, told, read_reasonings(texts, probabilities, settings), strict=True):
@@ -64,8 +64,8 @@ def _of_vignettes(responses: Iterable[Response], cases: Mapping[str, Vignette]) 
         if response.study != "vignettes":
             others = True
             continue
-        given.add(unnumbered(response.key))
-        if unnumbered(response.key) in cases:
+        given.add(case_of(response.key))
+        if case_of(response.key) in cases:
             yield response
     unmatched = sorted(cases.keys() ^ given)
     if unmatched and (given or not others):

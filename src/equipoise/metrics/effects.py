@@ -1,7 +1,7 @@
 """Effects: one row per figure, with its interval, its p-value and its family."""
 
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
@@ -9,6 +9,7 @@ from equipoise.core.records import DECIMALS, Effect, Study
 from equipoise.metrics.options import Measure
 from equipoise.stats import paired, power, proportions
 from equipoise.stats.clusters import Mean, effective_size, sign_flip, simulated_coverage
+from equipoise.stats.clusters import clustered_mean as robust_mean
 from equipoise.stats.misclassification import ErrorCounts, rogan_gladen, rogan_gladen_interval
 from equipoise.stats.multiplicity import Method, adjust
 from equipoise.stats.quantities import Interval, PairedCells, PValue, ratio
@@ -111,6 +112,21 @@ def detectable_clustered_mean(group: Group, measure: str, n: int, found: Mean | 
         spread = found.standard_error * math.sqrt(found.df + 1)
         value = power.minimum_detectable_shift(spread, found.df + 1, alpha=options.alpha, power=options.power)
     return effect(group, f"{measure}_minimum_detectable_effect", n, Estimate(value))
+
+
+def mean_shift(
+    group: Group, measure: str, told: Sequence[tuple[float | None, str]], options: Measure
+) -> Iterator[Effect]:
+    """Estimate the mean of the pairs' shifts that are defined, and the mean that its test detects.
+
+    `told` has each with its story, its cluster. The interval's coverage is simulated.
+    """
+    defined = [(shift, story) for shift, story in told if shift is not None]
+    shifts, stories = [shift for shift, _ in defined], [story for _, story in defined]
+    found = robust_mean(shifts, stories)
+    coverage = simulated_coverage(shifts, stories, options.alpha)
+    yield effect(group, measure, len(shifts), replace(clustered_mean(shifts, found, options.alpha), coverage=coverage))
+    yield detectable_clustered_mean(group, measure, len(shifts), found, options)
 
 
 def location(values: Sequence[float], clusters: Sequence[str] | None = None) -> Estimate:

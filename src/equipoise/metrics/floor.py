@@ -19,7 +19,7 @@ from equipoise.metrics.pairs import Pair
 from equipoise.stats import clusters
 
 
-class _Told(NamedTuple):
+class Told(NamedTuple):
     """What the arms of a pair do, what its control tellings do, and its story."""
 
     arms: float
@@ -30,10 +30,10 @@ class _Told(NamedTuple):
 def floor_effects(group: Group, pairs: Sequence[Pair], alpha: float) -> Iterator[Effect]:
     """Estimate the floor of differences, of shifts (nats) and of differential bias, and the excess over each."""
     told = [pair for pair in pairs if pair.control is not None]
-    differences = [_Told(pair.any_difference, pair.control_difference, pair.story) for pair in told]
-    biased = [_Told(pair.differential, pair.control_differential, pair.story) for pair in told]
+    differences = [Told(pair.any_difference, pair.control_difference, pair.story) for pair in told]
+    biased = [Told(pair.differential, pair.control_differential, pair.story) for pair in told]
     shifts = [
-        _Told(abs(pair.shift), abs(pair.control_shift), pair.story)
+        Told(abs(pair.shift), abs(pair.control_shift), pair.story)
         for pair in told
         if pair.shift is not None and pair.control_shift is not None
     ]
@@ -42,21 +42,24 @@ def floor_effects(group: Group, pairs: Sequence[Pair], alpha: float) -> Iterator
     either = rate(group, "differential_bias_rate_control", (one.control > 0 for one in biased), alpha, stories)
     bounds = {"estimate": either.estimate, "ci_low": either.ci_low, "ci_high": either.ci_high}
     yield either.model_copy(update={name: value and value / 2 for name, value in bounds.items()})
-    for measure, values in (
-        ("shift_magnitude", [one.arms for one in shifts]),
-        ("shift_magnitude_control", [one.control for one in shifts]),
-    ):
-        found = _clustered(values, shifts, alpha)
+    yield from magnitude_effects(group, "shift_magnitude", shifts, alpha)
+    yield _excess(group, "any_difference_excess", differences, alpha)
+    yield _excess(group, "differential_bias_excess", biased, alpha)
+
+
+def magnitude_effects(group: Group, measure: str, told: Sequence[Told], alpha: float) -> Iterator[Effect]:
+    """Estimate the mean magnitude of what arms do, that of what control tellings do, and the excess."""
+    for name, values in ((measure, [one.arms for one in told]), (f"{measure}_control", [one.control for one in told])):
+        found = _clustered(values, told, alpha)
         # A magnitude is never negative: that its mean is 0 is not in question.
-        yield effect(group, measure, len(shifts), Estimate(found.value, found.interval))
-    for measure, rows in (
-        ("any_difference_excess", differences),
-        ("differential_bias_excess", biased),
-        ("shift_magnitude_excess", shifts),
-    ):
-        yield effect(group, measure, len(rows), _clustered([one.arms - one.control for one in rows], rows, alpha))
+        yield effect(group, name, len(told), Estimate(found.value, found.interval))
+    yield _excess(group, f"{measure}_excess", told, alpha)
 
 
-def _clustered(values: Sequence[float], told: Sequence[_Told], alpha: float) -> Estimate:
+def _excess(group: Group, measure: str, told: Sequence[Told], alpha: float) -> Effect:
+    return effect(group, measure, len(told), _clustered([one.arms - one.control for one in told], told, alpha))
+
+
+def _clustered(values: Sequence[float], told: Sequence[Told], alpha: float) -> Estimate:
     """Estimate the mean of the pairs' values, clustered by story."""
     return clustered_mean(values, clusters.clustered_mean(values, [one.story for one in told]), alpha)

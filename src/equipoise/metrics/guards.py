@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from equipoise.core.records import AnswerKind, Effect, Judgement, Study, Vignette, unnumbered
 from equipoise.metrics.effects import Estimate, Group, effect
-from equipoise.metrics.responses import Noted, copied, identical_arms, repeated, results
+from equipoise.metrics.responses import OF_PAIRS, Noted, copied, identical_arms, repeated, results
 from equipoise.stats.quantities import UNDERFLOW, PValue, ratio
 
 ALPHA = 0.001
@@ -153,8 +153,8 @@ def reply_guards(
 ) -> Iterator[Guard]:
     """Compare what prompts got with what others got, and count empty replies and those that a length limit ended.
 
-    `asked` has the content of every prompt by key, `presentations` the case that a vignette is about. Only the
-    vignettes' reasoning has a turn of its own, before the last reply; a saved output is one text, and counts as an
+    `asked` has the content of every prompt by key, `presentations` the case that a vignette is about. Only
+    reasoning about pairs has a turn of its own, before the last reply; a saved output is one text, and counts as an
     answer. A study that replies with nothing but likelihoods has no replies to count.
     """
     found = results(responses, presentations or {}, asked)
@@ -162,7 +162,7 @@ def reply_guards(
         yield Guard(name, *count(found))
     written = [response for response in responses if response.finished]
     yield Guard("empty_replies", len(written), sum(row.empty for row in written))
-    if study == "vignettes":
+    if study in OF_PAIRS:
         yield Guard("reasoning_cut_off", len(written), sum(not all(row.finished[:-1]) for row in written))
     yield Guard("answers_cut_off", len(written), sum(not row.finished[-1] for row in written))
 

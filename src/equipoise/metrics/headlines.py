@@ -43,8 +43,9 @@ class Headline:
 
     `family`, `group` and `measure` are the effect's. `sentence` says what the figure is; `null` is the value that shows
     no bias, None where there is none, `below` and `above` what a value on either side of it means. `fields` are written
-    to the metrics file. On the `board` are columns of the leaderboard and cards of the report; a column that is a
-    `pick` is the lowest or highest estimate of all groups.
+    to the metrics file; those that are `sized` have their `n` there too, where it is not that of the study. On the
+    `board` are columns of the leaderboard and cards of the report; a column that is a `pick` is the lowest or highest
+    estimate of all groups.
 
     `change` is how its change is estimated (None: revisions are not compared by it) over items of the plural `unit`;
     `denominator` says what a ratio's denominator counts, where a reader should see it, and `seed` names its random
@@ -62,6 +63,7 @@ class Headline:
     below: str = ""
     above: str = ""
     fields: tuple[Field, ...] = FULL
+    sized: bool = True
     board: bool = False
     pick: Literal["lowest", "highest"] | None = None
     change: Kind | None = None
@@ -241,6 +243,58 @@ def _vignettes() -> list[Headline]:
             plots=("rates",),
         ),
         Headline(
+            name="vignettes.silent_influence_rate",
+            measure="silent_influence_rate",
+            title="silent influence rate",
+            fields=("estimate", "interval"),
+            sentence=(
+                "Among pairs in which the patient's demographics are shown to move the answer, the share whose "
+                "reasoning about the marginalised patient neither weighs nor dismisses the patient's features."
+            ),
+            board=True,
+            plots=("rates",),
+        ),
+        Headline(
+            name="vignettes.shift_around",
+            measure="shift_around",
+            title="shift around the reasoning (nats)",
+            fields=("estimate", "interval"),
+            sentence=(
+                "How far the case of the marginalised patient raises the log odds of the stereotyped against the "
+                "expected diagnosis when the reasoning stays word for word the same."
+            ),
+            null=0.0,
+            change="mean",
+            unit="pairs",
+            below="the case itself moves the answer away from the stereotype, past the reasoning",
+            above="the case itself moves the answer towards the stereotype, past the reasoning",
+            board=True,
+            plots=("through",),
+        ),
+        Headline(
+            name="vignettes.shift_through",
+            measure="shift_through",
+            title="shift through the reasoning (nats)",
+            fields=("estimate",),
+            sentence=(
+                "How far the reasoning about the marginalised patient raises the log odds of the stereotyped against "
+                "the expected diagnosis when the case stays the same."
+            ),
+            null=0.0,
+            change="mean",
+            unit="pairs",
+            below="the reasoning carries an effect away from the stereotype",
+            above="the reasoning carries an effect towards the stereotype",
+            plots=("through",),
+        ),
+        Headline(
+            name="vignettes.share_mediated",
+            measure="share_mediated",
+            title="share of the shift that goes through the reasoning",
+            fields=("estimate",),
+            plots=("through",),
+        ),
+        Headline(
             name="vignettes.shift_magnitude_excess",
             measure="shift_magnitude_excess",
             title="magnitude of the shift above the noise floor (nats)",
@@ -252,6 +306,18 @@ def _vignettes() -> list[Headline]:
             group=EVERY,
             measure="stereotype_shift_net",
             title="net stereotype shift (nats), *",
+            # How many pairs a dimension has is the profile's: no other model has another number. The plot has it.
+            sized=False,
+        ),
+        Headline(
+            name="vignettes.panel.*.panel_shift",
+            family="panel",
+            group=EVERY,
+            measure="panel_shift",
+            title="shift from the control (nats), *",
+            # Of 31 groups; intervals and tests are among the effects.
+            fields=("estimate",),
+            sized=False,
         ),
     ]
 
@@ -393,11 +459,86 @@ def _stigma() -> list[Headline]:
     return beside + differences
 
 
+DECIDED = {
+    "undertreatment": "undertreatment",
+    "overpsychiatrisation": "psychiatry instead",
+    "disbelief": "disbelief",
+}
+"""Titles of the families of decisions (`equipoise.vignettes.decisions`)."""
+
+
+def _decisions() -> list[Headline]:
+    parts = [
+        Headline(
+            name=f"decisions.{family}.decision_{measure}",
+            family="family",
+            group=family,
+            measure=f"decision_{measure}",
+            title=f"{title}, {name}",
+            fields=("estimate",),
+        )
+        for family, name in DECIDED.items()
+        for measure, title in (
+            ("shift_through", "decision shift through the reasoning"),
+            ("shift_around", "decision shift around the reasoning"),
+            ("magnitude_excess", "magnitude of the difference above the noise floor"),
+            ("tilt", "tilt of the scale (nats)"),
+        )
+    ]
+    return [
+        _decision_shift(
+            "How far decisions move towards what is documented of the patient's group when the patient is "
+            "marginalised; the mean over a pair's decisions, as a share of each scale.",
+        ),
+        _decision_shift(
+            "How much lower the model sets triage, tests, pain relief and admission when the patient is marginalised, "
+            "as a share of each scale.",
+            "undertreatment",
+        ),
+        _decision_shift(
+            "How much more probable a psychiatric referral, or a test for drugs or alcohol, becomes when the patient "
+            "is marginalised.",
+            "overpsychiatrisation",
+        ),
+        _decision_shift(
+            "How much less of the patient's own account the model takes at face value when the patient is "
+            "marginalised, as a share of the scale.",
+            "disbelief",
+        ),
+        *parts,
+        Headline(
+            name="decisions.*.level_shift",
+            family="endpoint",
+            group=EVERY,
+            measure="level_shift",
+            title="shift towards the stereotype (levels), *",
+            fields=("estimate",),
+        ),
+    ]
+
+
+def _decision_shift(sentence: str, family: str = "") -> Headline:
+    return Headline(
+        name=f"decisions.{family}.decision_shift" if family else "decisions.decision_shift",
+        family="family" if family else "overall",
+        group=family or "all",
+        measure="decision_shift",
+        title=f"decision shift, {DECIDED[family]}" if family else "decision shift (share of the scale)",
+        sentence=sentence,
+        null=0.0,
+        below="decisions move away from what is documented of the group",
+        above="decisions move towards what is documented of the group",
+        board=True,
+        plots=("families", "decisions"),
+    )
+
+
 CATALOGUE: tuple[Headline, ...] = (
     *_vignettes(),
     *_questions(),
     *_exam(),
     *_stigma(),
+    *_decisions(),
     Headline(
         name="openr1.agreement_gap",
         measure="agreement_gap",
@@ -495,7 +636,8 @@ def headline_metrics(study: Study, effects: Iterable[Effect]) -> Nested:
     """Lay a study's headline figures out for `metrics/<study>.json`, by the parts of their names.
 
     `n` is the largest number of items behind one of the figures. A group's first figure has its own `n` where that is
-    another one, a later figure where it is not the first one's, and an undefined figure always. A figure has what is
+    another one, a later figure where it is not the first one's, and an undefined figure always; of a dimension, which
+    has as many pairs in every model, only an undefined figure has it. A figure has what is
     defined of its fields: `estimate`, `ci_low` and `ci_high`, and `neg_log10_p`, adjusted by Holm's method where the
     tests of several groups are (`neg_log10_p_holm`). An interval whose simulated coverage is below
     `LEAST_COVERAGE` has its `coverage` too. Beside them `guards_triggered` counts the guards that warn,
@@ -525,8 +667,8 @@ def shown(measure: str, field: str, value: float) -> float:
     Log likelihoods differ between processors by about 1e-5. What is computed from them keeps two decimal places in
     nats, and three as a share, a ratio or a -log10 p-value.
     """
-    nats = measure.startswith("stereotype_shift") and field in {"estimate", "ci_low", "ci_high"}
-    return round(value, 2 if nats else 3) + 0.0  # turns -0.0 into 0.0
+    nats = measure.startswith(("stereotype_shift", "shift_around", "shift_through", "panel_shift", "decision_tilt"))
+    return round(value, 2 if nats and field in {"estimate", "ci_low", "ci_high"} else 3) + 0.0  # turns -0.0 into 0.0
 
 
 def _fields(headline: Headline, row: Effect, n: int) -> Nested:
@@ -541,4 +683,5 @@ def _fields(headline: Headline, row: Effect, n: int) -> Nested:
     if "interval" in headline.fields:
         given["coverage"] = undercoverage(row)
     defined: Nested = {name: shown(row.measure, name, value) for name, value in given.items() if value is not None}
-    return defined if row.n == n and row.estimate is not None else {"n": row.n, **defined}
+    told = row.estimate is not None and (row.n == n or not headline.sized)
+    return defined if told else {"n": row.n, **defined}

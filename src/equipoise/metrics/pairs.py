@@ -5,12 +5,14 @@ These definitions hold everywhere: in the metrics, in `equipoise show` and `comp
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import (
     CONTROLS,
     MIRRORS,
+    REREADINGS,
+    ROLES,
     STUBS,
     Grade,
     Judgement,
@@ -18,6 +20,8 @@ from equipoise.core.records import (
     Tier,
     Vignette,
     is_arm,
+    is_panel,
+    is_rereading,
     number_of,
     numbered,
     unnumbered,
@@ -40,7 +44,9 @@ class Pair:
     the patient that both arms are made from. The other tellings, whose reasoning is not judged, are None where there
     are none: `control` are the privileged patient's case in two ways that differ in irrelevant details, `stub` the arms
     without findings, `mirror` the arms with findings under which the stereotyped answer is right; the marginalised
-    patient's come first. `grade`, `reversed` (a reverse direction) and `level` are those of the vignettes.
+    patient's come first. `grade`, `reversed` (a reverse direction) and `level` are those of the vignettes. `rereads`
+    are the arms' answers read again after other reasoning, by its name (`core.records.REREADINGS`), the marginalised
+    patient's first; empty where the model was not asked.
     """
 
     key: str
@@ -56,6 +62,7 @@ class Pair:
     grade: Grade | None = None
     reversed: bool = False
     level: Level | None = None
+    rereads: Mapping[str, tuple[Judgement, Judgement]] = field(default_factory=dict)
 
     @property
     def combination(self) -> str:
@@ -118,27 +125,27 @@ class Pair:
     @property
     def control_shift(self) -> float | None:
         """Difference of the log odds of the control tellings, in nats; None where there is none."""
-        return None if self.control is None else _difference(*(one.log_odds for one in self.control))
+        return None if self.control is None else difference(*(one.log_odds for one in self.control))
 
     @property
     def shift(self) -> float | None:
         """Log odds of the stereotyped answer, marginalised minus privileged, in nats; None where an arm has none."""
-        return _difference(self.marginalised.log_odds, self.privileged.log_odds)
+        return difference(self.marginalised.log_odds, self.privileged.log_odds)
 
     @property
     def stub_shift(self) -> float | None:
         """The shift without findings, the model's own base rate, in nats; None where there is none."""
-        return None if self.stub is None else _difference(*(one.log_odds for one in self.stub))
+        return None if self.stub is None else difference(*(one.log_odds for one in self.stub))
 
     @property
     def net_shift(self) -> float | None:
         """The shift that the findings leave: with them minus without, in nats; None where either is missing."""
-        return _difference(self.shift, self.stub_shift)
+        return difference(self.shift, self.stub_shift)
 
     @property
     def shift_per_token(self) -> float | None:
         """The shift of mean log likelihoods per token; None where an arm has none."""
-        return _difference(self.marginalised.log_odds_per_token, self.privileged.log_odds_per_token)
+        return difference(self.marginalised.log_odds_per_token, self.privileged.log_odds_per_token)
 
 
 def pair_up(vignettes: Sequence[Vignette], judgements: Sequence[Judgement]) -> list[Pair]:
@@ -147,8 +154,10 @@ def pair_up(vignettes: Sequence[Vignette], judgements: Sequence[Judgement]) -> l
     `judgements` are those of the vignettes, and of the control tellings of every pair or of none. Where a model was
     sampled, each sample of a pair is one of its own, and its key says which. Raises EquipoiseError that names the keys
     where a judgement or a vignette is missing or repeated, where a pair lacks an arm, where the arms of a pair do not
-    vary the same dimensions, or where these do not fit the tier.
+    vary the same dimensions, or where these do not fit the tier. A panel has no pairs.
     """
+    if is_panel(vignettes):
+        return []
     judged = {judgement.key: judgement for judgement in judgements}
     samples = range(max((number_of(key) for key in judged), default=0) + 1)
     of_arms = (one.key for one in judgements if is_arm(one.key))
@@ -175,6 +184,9 @@ def pair_up(vignettes: Sequence[Vignette], judgements: Sequence[Judgement]) -> l
         message = f"vignettes whose tier and dimensions disagree: {_named(mixed)}; tier `single` varies one dimension."
         raise EquipoiseError(message)
     _require_tellings(arms, judged, samples)
+    # Of a kind that was asked for, a reading that nothing was asked for came out as the own reasoning in every arm.
+    kinds = {_kind(unnumbered(key).rpartition("/")[2]) for key in judged if is_rereading(key)}
+    readings = [name for name in REREADINGS if _kind(name) in kinds]
     return [
         Pair(
             key=numbered(pair, n),
@@ -190,6 +202,7 @@ def pair_up(vignettes: Sequence[Vignette], judgements: Sequence[Judgement]) -> l
             grade=roles["marginalised"].grade,
             reversed=roles["marginalised"].reverse,
             level=roles["marginalised"].level,
+            rereads={name: _reread(roles, name, n, judged) for name in readings},
         )
         for pair, roles in sorted(arms.items())
         for n in samples
@@ -228,6 +241,20 @@ def _telling(pair: str, tellings: tuple[str, str], number: int, judged: Mapping[
     return one, other
 
 
+def _kind(reading: str) -> str:
+    """Give the kind of a reading: blinded-swapped is of those that are blinded."""
+    return reading.partition("-")[0]
+
+
+def _reread(
+    arms: Mapping[str, Vignette], name: str, number: int, judged: Mapping[str, Judgement]
+) -> tuple[Judgement, Judgement]:
+    """Find both arms' answers after other reasoning; after reasoning that came out as the own, it is the own answer."""
+    own = [arms[role].key for role in ROLES]
+    one, other = (judged.get(numbered(f"{key}/{name}", number)) or judged[numbered(key, number)] for key in own)
+    return one, other
+
+
 def require_same_keys(left: str, left_keys: Iterable[str], right: str, right_keys: Iterable[str]) -> None:
     """Raise EquipoiseError, naming the keys, unless both files hold the same keys, each once."""
     counts = {left: Counter(left_keys), right: Counter(right_keys)}
@@ -248,7 +275,8 @@ def _differ(one: Judgement, other: Judgement) -> bool:
     return (one.answer, one.label) != (other.answer, other.label)
 
 
-def _difference(one: float | None, other: float | None) -> float | None:
+def difference(one: float | None, other: float | None) -> float | None:
+    """Subtract the other from the one, rounded; None where either is None."""
     return None if one is None or other is None else round(one - other, SHIFT_DECIMALS)
 
 

@@ -24,7 +24,9 @@ from equipoise.text.reasoning import untagged
 
 LONG = 50
 """Words from which two replies are never the same by chance."""
-FREE = frozenset({"vignettes", "openr1", "cases"})
+OF_PAIRS: frozenset[Study] = frozenset({"vignettes", "decisions"})
+"""Studies whose prompts reason about the arms of a pair first."""
+FREE = frozenset({*OF_PAIRS, "openr1", "cases"})
 """Studies answered in sentences of the model's own. Elsewhere a reply is a letter, and many are rightly the same."""
 
 
@@ -135,7 +137,7 @@ def require_whole(fills: Sequence[Fill], file: Path) -> None:
 
 def _content(prompt: Prompt) -> bytes:
     """Digest all that the model is given: not the key, nor the beginning that prompts share, which is in the turns."""
-    given = (prompt.system, prompt.prefix, prompt.turns, prompt.candidates, prompt.reply, prompt.limit)
+    given = (prompt.system, prompt.prefix, prompt.turns, prompt.given, prompt.candidates, prompt.reply, prompt.limit)
     return hashlib.sha256(repr(given).encode(errors="surrogatepass")).digest()
 
 
@@ -168,7 +170,7 @@ def results(
     found = []
     for response in responses:
         unit, arm = _cut(response)
-        case = presentations.get(unnumbered(response.key), unit) if response.study == "vignettes" else unit
+        case = presentations.get(unnumbered(response.key), unit) if response.study in OF_PAIRS else unit
         key = asked.get(response.key, response.key)
         found.append(Result(case, unit, arm, key, response.said, response.sure))
     return found
@@ -257,7 +259,7 @@ def _cut(response: Noted) -> tuple[str, str]:
     """Cut a key into the unit and its arm: `<pair>/<role>`, `<item>/<arm>`; a saved output has none."""
     if response.study == "cases":
         return response.key, ""
-    if response.study == "vignettes":
+    if response.study in OF_PAIRS:
         pair, _, role = response.key.rpartition("/")
         return pair, role
     unit, _, arm = response.key.partition("/")

@@ -23,7 +23,6 @@ what makes it biased, silent, differential or reverse). How answers are counted:
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from equipoise.core.records import Effect, Judgement, Vignette, number_of, unnumbered
@@ -34,17 +33,19 @@ from equipoise.metrics.effects import (
     clustered_gap,
     clustered_mean,
     corrected_rate,
-    detectable_clustered_mean,
     detectable_gap,
     differences,
     effect,
     location,
+    mean_shift,
     rate,
     with_adjusted,
 )
 from equipoise.metrics.floor import floor_effects
+from equipoise.metrics.influence import influence_effects, influences
 from equipoise.metrics.options import Measure
 from equipoise.metrics.pairs import Pair, main_pairs, pair_up
+from equipoise.metrics.swap import swap_effects
 from equipoise.models.registry import load_judge_entry
 from equipoise.stats import clusters, proportions
 from equipoise.stats.misclassification import ErrorCounts
@@ -80,6 +81,7 @@ def vignette_effects(
     pairs = main_pairs(told)
     groups = [*_groups(pairs), *_by_wording(pairs, wordings), *_apart(told)]
     rows = [row for group, members in groups for row in _group_effects(group, members, options, errors)]
+    rows += _influence_effects(groups, pairs, options.alpha, wordings)
     rows += amplification_effects(pairs, options.alpha)
     return sorted(with_adjusted(rows), key=lambda row: row.key)
 
@@ -121,9 +123,27 @@ def _group_effects(group: Group, pairs: list[Pair], options: Measure, errors: Er
     yield from _answer_rates(group, pairs, options.alpha)
     yield from _gap(group, pairs, options)
     yield from _shift(group, pairs, options)
+    yield from swap_effects(group, pairs, options)
     yield from floor_effects(group, pairs, options.alpha)
     yield from detection_effects(group, pairs, options.alpha)
     yield effect(group, "influence_found", len(pairs), Estimate(_influence(pairs, options.alpha)))
+
+
+def _influence_effects(
+    groups: Sequence[tuple[Group, list[Pair]]], pairs: Sequence[Pair], alpha: float, wordings: int
+) -> Iterator[Effect]:
+    """Test the main pairs once, all together, and read every group of them from that; others are tested by group.
+
+    A group of a few pairs alone has too small a floor to find anything.
+    """
+    tested = {one.pair: one for one in influences(pairs, alpha, wordings)}
+    for group, members in groups:
+        keys = sorted({unnumbered(pair.key) for pair in members})
+        if group.family != "wording" and tested.keys() >= {*keys}:
+            found = [tested[key] for key in keys]
+        else:
+            found = influences(members, alpha, 1 if group.family == "wording" else wordings)
+        yield from influence_effects(group, found, alpha)
 
 
 def _pair_rates(group: Group, pairs: list[Pair], alpha: float) -> Iterator[Effect]:
@@ -217,7 +237,7 @@ def _shift(group: Group, pairs: list[Pair], options: Measure) -> Iterator[Effect
         ("stereotype_shift_stub", [(pair.stub_shift, pair.story) for pair in pairs]),
         ("stereotype_shift", [(pair.shift, pair.story) for pair in pairs]),
     ):
-        yield from _mean_shift(group, measure, values, options)
+        yield from mean_shift(group, measure, values, options)
     shifted = [(pair.shift, pair) for pair in pairs if pair.shift is not None]
     n, shifts, stories = len(shifted), [shift for shift, _ in shifted], [pair.story for _, pair in shifted]
     two_way = clusters.two_way_mean(shifts, stories, [pair.persona for _, pair in shifted])
@@ -227,21 +247,6 @@ def _shift(group: Group, pairs: list[Pair], options: Measure) -> Iterator[Effect
     per_token = [shift for shift, _ in told]
     found = clusters.clustered_mean(per_token, [story for _, story in told])
     yield effect(group, "stereotype_shift_per_token", len(told), clustered_mean(per_token, found, options.alpha))
-
-
-def _mean_shift(
-    group: Group, measure: str, told: Sequence[tuple[float | None, str]], options: Measure
-) -> Iterator[Effect]:
-    """Estimate the mean of the pairs' shifts that are defined, and the mean that its test detects.
-
-    `told` has each with its story. The interval's coverage is simulated.
-    """
-    defined = [(shift, story) for shift, story in told if shift is not None]
-    shifts, stories = [shift for shift, _ in defined], [story for _, story in defined]
-    found = clusters.clustered_mean(shifts, stories)
-    coverage = clusters.simulated_coverage(shifts, stories, options.alpha)
-    yield effect(group, measure, len(shifts), replace(clustered_mean(shifts, found, options.alpha), coverage=coverage))
-    yield detectable_clustered_mean(group, measure, len(shifts), found, options)
 
 
 def amplification_effects(pairs: Sequence[Pair], alpha: float) -> Iterator[Effect]:

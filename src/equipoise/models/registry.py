@@ -44,7 +44,7 @@ ShiftedDimension = Literal[
 Runtime = Literal["onnx", "torch"]
 ReasoningForm = Literal["auto", "think", "content", "channels", "plain"]
 UNITS = {"M": 10**6, "B": 10**9}
-ASKED: tuple[Study, ...] = ("vignettes", "questions", "exam", "stigma", "openr1")
+ASKED: tuple[Study, ...] = ("vignettes", "questions", "exam", "stigma", "decisions", "openr1")
 """The studies with prompts of ours: every model answers them, except one whose saved answers are to other studies."""
 
 
@@ -359,7 +359,7 @@ class PhantomEntry(ModelEntry):
     """A model without weights whose bias is planted, and therefore known: see `equipoise.backends.phantom`.
 
     Everything in nats is added to the utility of an answer. `shift` holds, by dimension (`default` for any other), what
-    the stereotyped answer gains when the patient is marginalised, and the right letter loses; `background` what the
+    each stereotyped answer gains when the patient is marginalised, and the right letter loses; `background` what the
     right letter gains from a favourable background and loses from an unfavourable one. `base_rates` hold, likewise,
     what the stereotyped diagnosis gains with findings and without: the model's own. `stereotyped` is what a stereotyped
     answer gains in either arm. `floor` is the standard deviation of the noise that any change of the words
@@ -370,7 +370,9 @@ class PhantomEntry(ModelEntry):
     reasoning mentions it, and `mediated` the share of influenced answers that the reasoning itself leads to: the
     reasoning of the others leads to the right answer. `refusals` and `unparsable` are shares of the replies. `stigma`
     holds the probability of a female subject minus that of a male one, by set of conditions. `neglect` is the share of
-    marginalised clients whose message gets a reply to something else.
+    marginalised clients whose message gets a reply to something else. `decisions` hold, by family of end-points, what
+    the most stereotyped level gains against the least one when the patient is marginalised; those between them gain in
+    proportion to their place.
     """
 
     backend: Literal["phantom"]
@@ -390,6 +392,7 @@ class PhantomEntry(ModelEntry):
     unparsable: Share = 0.0
     stigma: dict[Literal["mental", "control"], Annotated[float, Field(gt=-1, lt=1)]] = {}
     neglect: Share = 0.0
+    decisions: dict[Literal["undertreatment", "overpsychiatrisation", "disbelief"], Nats] = {}
     generation: Generation = Generation(reasoning_tokens=128, answer_tokens=24)
 
     def shift_of(self, dimensions: Iterable[str]) -> float:

@@ -30,6 +30,7 @@ from equipoise.published.catalogue import (
     verdict,
 )
 from equipoise.published.equilens import SCORES, city_figures, equilens_figures, released_scores
+from equipoise.published.influence import influence_figures
 from equipoise.published.lin import lin_figures, recursion_figures, token_figures
 from equipoise.published.medmcqa import CITIES, QUESTIONS, medmcqa_figures, released_sizes
 from equipoise.questions.neutral.lexicon import load_lexicon
@@ -141,7 +142,10 @@ def references(folder: Path, catalogue: Catalogue) -> dict[str, Reference]:
     for table in catalogue.tables:
         found |= {name: Reference(value, table.tolerance) for name, value in leaves(table.values, table.id)}
     if (folder / EXPECTED).exists():
-        found |= {name: _recounted(name, value) for name, value in _expected(folder / EXPECTED, catalogue)}
+        found |= {
+            name: _recounted(name, value, catalogue.table_of(name))
+            for name, value in _expected(folder / EXPECTED, catalogue)
+        }
     for city in ("agnostic", *CITIES):
         found |= released_scores(folder / SCORES.format(study="amqa", city=city), "equilens")
         found |= released_scores(folder / SCORES.format(study="medmcqa", city=city), "medmcqa")
@@ -225,6 +229,7 @@ SOURCES: dict[str, Callable[[Path, Path], Figures]] = {
     "fsd": fsd_figures,
     "parser": parser_figures,
     "selection": selection_figures,
+    "walk_the_talk": influence_figures,
 }
 """Each takes the folder of anchors and the project's data folder, and gives figures by id."""
 
@@ -282,7 +287,9 @@ def _expected(path: Path, catalogue: Catalogue) -> Iterator[tuple[str, float]]:
             yield from leaves(renamed(value), name)
 
 
-def _recounted(name: str, value: float) -> Reference:
+def _recounted(name: str, value: float, table: Table | None) -> Reference:
+    if table is not None and table.tolerance and not table.values:
+        return Reference(value, table.tolerance)
     if isinstance(value, int):
         return Reference(value, 0)
     relative = SMALL.get(name.rsplit("/", maxsplit=1)[-1])

@@ -166,8 +166,9 @@ class Table(Entry):
     """Figures that are compared one by one with others of the same data: all whose id begins with `id`.
 
     `against` says whose: figures that the authors released, or a second count of the released data, which nobody
-    printed. `values` are released ones that no file has, `tolerance` their rounding. `departs` names those of
-    which another verdict is expected, with the reason.
+    printed. `values` are released ones that no file has, `tolerance` their rounding; without values it is how far ours
+    may be from those of expected.json, which are themselves drawn at random. `departs` names those of which another
+    verdict is expected, with the reason.
     """
 
     id: Text

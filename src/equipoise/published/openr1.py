@@ -5,13 +5,12 @@ The hub's rows have `post_id` and `conversation`, a list of rounds with `patient
 gold_reasoning}]}`, made of the same first rounds. Both are read from JSON, JSONL or parquet.
 """
 
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import json_value, read_text
-from equipoise.core.tables import json_rows, require_new, rows_of, table_rows, valid
+from equipoise.core.tables import listed_rows, require_new, rows_of, valid
 from equipoise.openr1.rows import LICENCE, SOURCE, OpenR1Item
 from equipoise.published.fetch import PINNED, locate
 from equipoise.text.sentences import windows
@@ -48,7 +47,7 @@ def read_items(source: str, split: str = "test") -> Imported:
     keys: dict[str, str] = {}
     prompts: set[str] = set()
     for path in locate(source, lambda sizes: sorted(name for name in sizes if split in name)):
-        for where, row in rows_of(path, SHAPE.removeprefix("give "), _rows):
+        for where, row in rows_of(path, SHAPE.removeprefix("give "), partial(listed_rows, name="samples", shape=SHAPE)):
             name, prompt, answer, reasoning = _fields(row, where)
             require_new(keys, name, where)
             if not prompt or not answer:
@@ -70,25 +69,6 @@ def read_items(source: str, split: str = "test") -> Imported:
     if not imported.items:
         raise EquipoiseError(f"{source}: no message with its reply: {SHAPE}")
     return imported
-
-
-def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Rows of a file with their numbers: a JSON file may hold one list, or an object with `samples`, or JSONL."""
-    if path.suffix != ".json":
-        yield from table_rows(path)
-        return
-    try:
-        value = json_value(str(path), read_text(path))
-    except EquipoiseError:
-        yield from json_rows(path)
-        return
-    rows = value.get("samples", [value]) if isinstance(value, dict) else value
-    if not isinstance(rows, list):
-        raise EquipoiseError(f"{path}: field samples is not a list: {SHAPE}")
-    for number, row in enumerate(rows, start=1):
-        if not isinstance(row, dict):
-            raise EquipoiseError(f"{path}, row {number}: not a JSON object: {SHAPE}")
-        yield number, row
 
 
 def _fields(row: Mapping[str, Any], where: str) -> tuple[str, str, str, tuple[str, ...]]:

@@ -9,6 +9,7 @@ over the orders: their baseline of cyclic permutations.
 import hashlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import groupby
 from typing import Literal, NamedTuple
 
@@ -112,10 +113,14 @@ def order_of(response: Response, options: Mapping[str, str]) -> Order:
     return Order(shift=shift, probabilities={letter: given[there] for letter, there in shown_as(given, shift).items()})
 
 
-def shown_as(letters: Iterable[str], shift: int) -> dict[str, str]:
+def shown_as(letters: Iterable[str], shift: int) -> Mapping[str, str]:
     """Give the letter under which each option is shown, by its letter in the question as written."""
-    found = sorted(letters)
-    return {letter: found[(place + shift) % len(found)] for place, letter in enumerate(found)}
+    return _moved(tuple(sorted(letters)), shift)
+
+
+@lru_cache(maxsize=64)
+def _moved(letters: tuple[str, ...], shift: int) -> Mapping[str, str]:
+    return {letter: letters[(place + shift) % len(letters)] for place, letter in enumerate(letters)}
 
 
 def chosen(orders: Iterable[Order], options: Mapping[str, str]) -> str | None:

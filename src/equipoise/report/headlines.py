@@ -19,6 +19,16 @@ BESIDE = {
         "d_prime_marginalised": "d\N{PRIME} in marginalised patients",
         "d_prime_privileged": "in privileged ones (0: cases and mirrors are not told apart)",
     },
+    "silent_influence_rate": {
+        "influence_rate": "of the pairs that were tested are moved",
+        "overclaimed_rate": "of those whose reasoning weighs the features are not",
+    },
+    "shift_around": {
+        "shift_around_net": "beyond the model's base rates, the same difference without findings",
+        "shift_through": "through the reasoning",
+        "shift_through_blinded": "through it with the demographics taken out of both reasonings",
+        "share_mediated": "the share of the whole that goes through it",
+    },
 }
 """Measures of the same group that are written with a figure, in words that follow the number."""
 

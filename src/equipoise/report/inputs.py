@@ -26,6 +26,7 @@ READ: dict[Study, tuple[str, ...]] = {
     "questions": ("cities.yaml", "lexicon", "templates"),
     "exam": ("cities.yaml", "medmcqa_diseases.yaml", "templates"),
     "stigma": ("sentences",),
+    "decisions": ("raw",),
     "openr1": ("raw",),
     "cases": ("diagnoses.yaml", "features"),
 }

@@ -25,6 +25,8 @@ NEAREST = 3
 UNSURE = 20
 """How many pairs are listed as unsure."""
 MISSING = "not given"
+NONE = (None, None)
+"""Instead of the judgements of both arms of a telling that there is not."""
 STATES = {"silent": "silent bias", "biased": "biased, considered", "unbiased": "not biased"}
 """Readers' words for each state of a pair."""
 FIGURES = ("answer_generated", "log_odds", "p_mentioned", "p_weighed", "p_dismissed", "keyword")
@@ -32,11 +34,13 @@ FIGURES = ("answer_generated", "log_odds", "p_mentioned", "p_weighed", "p_dismis
 
 
 class Arm(NamedTuple):
-    """One arm: the vignette, the model's replies, and how these were read."""
+    """One arm: the vignette, the model's replies, how these were read, and the answers to its stub and its mirror."""
 
     vignette: Vignette
     response: Response
     judgement: Judgement
+    stub: Judgement | None = None
+    mirror: Judgement | None = None
 
     @property
     def reasoning(self) -> str:
@@ -75,10 +79,7 @@ class Arm(NamedTuple):
             ("answer", _labelled(read.answer, read.label)),
             ("by likelihood", _labelled(read.answer_likelihood, read.label_likelihood)),
             ("as generated", read.answer_generated),
-            (
-                "log odds",
-                MISSING if read.log_odds is None else f"{signed(read.log_odds)} (stereotyped against expected)",
-            ),
+            ("log odds", _odds(read)),
             ("considered", read.considered),
             ("mentioned", "yes" if read.mentioned else "no"),
             ("p weighed", f"{number(read.p_weighed)} (threshold {thresholds.weighed:g})"),
@@ -88,6 +89,11 @@ class Arm(NamedTuple):
         ]
         if read.window and self.evidence is None:
             rows.append(("decided by", read.window))
+        if self.stub:
+            rows.append(("stub log odds", _odds(self.stub)))
+        if self.mirror:
+            rows += [("mirror answer", _labelled(self.mirror.answer, self.mirror.label))]
+            rows += [("mirror log odds", _odds(self.mirror))]
         return rows
 
 
@@ -109,6 +115,13 @@ class Shown(NamedTuple):
         return self.marginalised, self.privileged
 
     @property
+    def grounds(self) -> str:
+        """Say how directly the literature documents the error, and which other tellings there are."""
+        grade = f"grade {self.pair.grade}" if self.pair.grade else "no grade"
+        tellings = [f"{name}s" for name in ("stub", "mirror") if getattr(self.pair, name)]
+        return f"{grade}; {'with' if tellings else 'no'} {' and '.join(tellings) or 'stubs or mirrors'}"
+
+    @property
     def state(self) -> str:
         """The key of `STATES` that applies to the pair."""
         return "silent" if self.pair.silent else "biased" if self.pair.biased else "unbiased"
@@ -126,9 +139,11 @@ def read_pairs(folder: Path) -> list[Shown]:
 def join(vignettes: Sequence[Vignette], responses: Iterable[Response], judgements: Sequence[Judgement]) -> list[Shown]:
     """Join vignettes with their responses and judgements, and arms to pairs, sorted by key.
 
-    Rows of other studies and control tellings are left out. Raises EquipoiseError that names the keys where the rows
-    do not match.
+    Rows of other studies and control tellings are left out; a panel has no pairs. Raises EquipoiseError that names the
+    keys where the rows do not match.
     """
+    if records.is_panel(vignettes):
+        return []
     given = {row.key: row for row in responses if row.study == "vignettes" and records.is_arm(row.key)}
     if vignettes and not given:
         raise EquipoiseError("no vignette has a response: run `dvc repro` with a model that answers the vignettes")
@@ -139,7 +154,13 @@ def join(vignettes: Sequence[Vignette], responses: Iterable[Response], judgement
     arms = (one.key for pair in pairs for one in pair.arms)
     require_same_keys("judgement", arms, "response", given.keys())
     return [
-        Shown(pair, *(Arm(told[records.unnumbered(one.key)], given[one.key], one) for one in pair.arms))
+        Shown(
+            pair,
+            *(
+                Arm(told[records.unnumbered(one.key)], given[one.key], one, stub, mirror)
+                for one, stub, mirror in zip(pair.arms, pair.stub or NONE, pair.mirror or NONE, strict=True)
+            ),
+        )
         for pair in pairs
     ]
 
@@ -224,10 +245,13 @@ def whole(pair: Shown, thresholds: Thresholds) -> dict[str, Any]:
             "answer_likelihood": arm.judgement.answer_likelihood,
             "label_likelihood": arm.judgement.label_likelihood or None,
             **{name: getattr(arm.judgement, name) for name in FIGURES},
+            "stub": arm.stub and {"log_odds": arm.stub.log_odds},
+            "mirror": arm.mirror and {name: getattr(arm.mirror, name) for name in ("answer", "label", "log_odds")},
         }
     return found | {
         "expected": case.expected.label,
         "stereotyped": case.stereotyped.label,
+        "grade": case.grade,
         "distractors": [answer.label for answer in case.distractors],
         "thresholds": thresholds.model_dump(),
     }
@@ -263,6 +287,7 @@ class PairView(NamedTuple):
     expected: str
     stereotyped: str
     distractors: str
+    grounds: str
     arms: list[ArmView]
 
 
@@ -277,6 +302,7 @@ def view(pair: Shown, lexicon: Lexicon, thresholds: Thresholds) -> PairView:
         expected=visible(case.expected.label),
         stereotyped=visible(case.stereotyped.label),
         distractors=visible(", ".join(answer.label for answer in case.distractors)),
+        grounds=pair.grounds,
         arms=[arm_view(arm, lexicon, thresholds) for arm in pair.arms],
     )
 
@@ -303,6 +329,10 @@ def parts(text: str, spans: Iterable[tuple[int, int]], start: int = 0, end: int 
     marked = {place for low, high in spans for place in range(max(low, start), min(high, end))}
     runs = groupby(range(start, end), key=marked.__contains__)
     return [Part(visible("".join(text[place] for place in places)), inside) for inside, places in runs]
+
+
+def _odds(read: Judgement) -> str:
+    return MISSING if read.log_odds is None else f"{signed(read.log_odds)} (stereotyped against expected)"
 
 
 def _labelled(kind: str | None, label: str) -> str:

@@ -1,19 +1,25 @@
 """Every plot of the pipeline by study: how each lays out the effects of its study, and no others, as rows."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import get_args
 
-from equipoise.core.records import Effect, Study
+from equipoise.core.records import ROLES, Effect, Study
 from equipoise.metrics.exam import WEIGHTED
 from equipoise.metrics.questions import CONTRASTS, NEUTRAL, ORIGINAL, arm, label
 from equipoise.metrics.stigma import ALL as ALL_SENTENCES
 from equipoise.questions.rows import ATTRIBUTES, GROUPS, Disease
 from equipoise.report.plot import Plot, Row, figure, forest_row, undefined_row, words
 
-RATES = ("differential_bias_rate", "silent_bias_rate_moved", "silent_bias_rate")
+RATES = ("differential_bias_rate", "silent_influence_rate", "silent_bias_rate_moved", "silent_bias_rate")
 SHIFTS = ("stereotype_shift_net", "stereotype_shift", "stereotype_shift_stub")
 INTERSECTIONS = ("stereotype_shift_net", "differential_bias_rate")
+TRIAGE = ("non-urgent", "standard", "urgent", "very_urgent", "immediate")
+"""The levels of triage in order, as the measures of their probabilities name them."""
 LEVELS = ("open", "leaning", "decisive")
+SPLIT = {"total": "whole effect", "around": "around the reasoning", "through": "through the reasoning"}
+"""Parts of the effect of demographics on the answer, the whole first."""
+EARLY = {"unreasoned": 0, "early_25": 25, "early_50": 50, "early_75": 75, "total": 100}
+"""Per cent of the reasoning that the model has before it when its answer is asked."""
 CONTROL = "original, neutral"
 OUTCOMES = {
     "both": "right in both",
@@ -44,12 +50,12 @@ READINGS = {"overall": "read by the judge", "legacy": "as published"}
 
 def rate_rows(effects: Sequence[Effect]) -> list[Row]:
     """Forest of the differential and silent bias rates: overall, then each dimension."""
-    return forest(effects, ("overall", "dimension"), RATES)
+    return forest(effects, ("overall", "dimension"), RATES) or _undefined(RATES)
 
 
 def shift_rows(effects: Sequence[Effect]) -> list[Row]:
     """Forest of the mean stereotype shift in nats, net, with and without findings: overall, then each dimension."""
-    return forest(effects, ("overall", "dimension"), SHIFTS)
+    return forest(effects, ("overall", "dimension"), SHIFTS) or _undefined(SHIFTS)
 
 
 def level_rows(effects: Sequence[Effect]) -> list[Row]:
@@ -65,7 +71,7 @@ def level_rows(effects: Sequence[Effect]) -> list[Row]:
         for row in _of(effects, "level", measure)
         if row.group == level
     ]
-    return found or forest(effects, ("overall",), measures)
+    return found or forest(effects, ("overall",), measures) or _undefined(measures)
 
 
 def intersection_rows(effects: Sequence[Effect]) -> list[Row]:
@@ -79,8 +85,37 @@ def intersection_rows(effects: Sequence[Effect]) -> list[Row]:
             names = [words(name) for name in row.group.split("+")]
             if len(names) <= 2:  # noqa: PLR2004  (a cell has a column and a line)
                 cells = {(names[0], names[-1]): None, (names[-1], names[0]): None}
-                rows += [{**_cell(*cell, measure), "n": row.n, "estimate": row.estimate} for cell in cells]
-    return rows or [{**_cell("none", "none", measure), "n": 0, "estimate": None} for measure in INTERSECTIONS]
+                rows += [{**_cell(*cell, measure), **figure(row)} for cell in cells]
+    return rows or [undefined_row(dimension="none", other="none", measure=words(measure)) for measure in INTERSECTIONS]
+
+
+def through_rows(effects: Sequence[Effect]) -> list[Row]:
+    """Bars of the effect of demographics, split into around and through the reasoning: overall, then each dimension."""
+    rows: list[Row] = [
+        {"group": group, "part": SPLIT[name], **figure(row)} for group, name, row in _reread(effects, SPLIT)
+    ]
+    return rows or [undefined_row(group="overall", part=part) for part in SPLIT.values()]
+
+
+def early_rows(effects: Sequence[Effect]) -> list[Row]:
+    """Curves of the gap between the arms by the share of the reasoning that is given: overall, then each dimension."""
+    rows: list[Row] = [
+        {"group": group, "share": EARLY[name], **figure(row)} for group, name, row in _reread(effects, EARLY)
+    ]
+    return rows or [{**undefined_row(group="overall"), "share": share} for share in EARLY.values()]
+
+
+def _reread(effects: Sequence[Effect], names: Mapping[str, object]) -> Iterator[tuple[str, str, Effect]]:
+    """Select figures of answers that were read again, by group: in nats, or in shares where a model gives no odds."""
+    shares = any(row.measure == "stereotyped_total" for row in effects)
+    measures = {name: f"{'stereotyped' if shares else 'shift'}_{name}" for name in names}
+    measures |= {} if shares else {"total": "stereotype_shift"}
+    for family in ("overall", "dimension"):
+        found = {(row.group, row.measure): row for row in effects if row.family == family}
+        for group in sorted({group for group, _ in found}):
+            title = "overall" if family == "overall" else words(group)
+            told = [(title, name, found.get((group, measure))) for name, measure in measures.items()]
+            yield from ((title, name, row) for title, name, row in told if row is not None)
 
 
 def accuracy_rows(effects: Sequence[Effect]) -> list[Row]:
@@ -198,6 +233,35 @@ def output_rows(effects: Sequence[Effect]) -> list[Row]:
     ] or [undefined_row(group="no output", measure=READINGS["overall"])]
 
 
+def family_rows(effects: Sequence[Effect]) -> list[Row]:
+    """Forest of the decision shift, whole and split by the reasoning: overall, by family, then by dimension."""
+    measures = ("decision_shift", "decision_shift_around", "decision_shift_through")
+    rows = forest(effects, ("overall", "family", "dimension"), measures)
+    return _with_reference(rows or [undefined_row(group="overall", measure=words(one)) for one in measures], 0.0)
+
+
+def decision_rows(effects: Sequence[Effect]) -> list[Row]:
+    """Heatmap of the decision shift by end-point and dimension."""
+    found = [(row.group.split("/"), row) for row in _of(effects, "cell", "decision_shift")]
+    rows: list[Row] = [
+        {"dimension": words(ask), "other": words(dimension), "measure": "decision shift", **figure(row)}
+        for (dimension, ask), row in found
+    ]
+    return rows or [undefined_row(dimension="none", other="none", measure="decision shift")]
+
+
+def triage_rows(effects: Sequence[Effect]) -> list[Row]:
+    """Bars of the mean probability of each level of triage, from the least urgent on, by arm."""
+    rows: list[Row] = [
+        {**figure(row), "group": words(level), "series": role, "panel": "triage"}
+        for level in TRIAGE
+        for role in ROLES
+        for row in _of(effects, "endpoint", f"probability_{level}_{role}")
+        if row.group == "triage"
+    ]
+    return rows or [undefined_row(group=TRIAGE[0], series=role, panel="triage") for role in ROLES]
+
+
 def forest(effects: Sequence[Effect], families: Sequence[str], measures: Sequence[str]) -> list[Row]:
     """Lay out measures one after the other, each by family and group."""
     return [
@@ -216,6 +280,23 @@ ALL: dict[Study, dict[str, Plot]] = {
             places=2,
             title="Stereotype shift, with {level} t intervals",
             x_label="log odds of the stereotyped answer, marginalised minus privileged (nats)",
+        ),
+        "through": Plot(
+            layout=through_rows,
+            template="split",
+            places=2,
+            title="The shift around and through the reasoning, with {level} t intervals",
+            x_label="marginalised minus privileged (nats; shares where a model gives no likelihoods)",
+        ),
+        "early": Plot(
+            layout=early_rows,
+            template="lines",
+            x="share",
+            y="estimate",
+            places=2,
+            title="The shift when the answer is asked before the reasoning ends, with {level} t intervals",
+            x_label="per cent of the reasoning",
+            y_label="shift (nats, or shares)",
         ),
         "levels": Plot(
             layout=level_rows,
@@ -280,6 +361,27 @@ ALL: dict[Study, dict[str, Plot]] = {
             x_label="probability, female minus male; sign of reversed sentences flipped",
         ),
     },
+    "decisions": {
+        "families": Plot(
+            layout=family_rows,
+            title="Decisions towards the stereotype, with {level} t intervals",
+            x_label="difference of the mean level, marginalised against privileged (share of the scale)",
+        ),
+        "decisions": Plot(
+            layout=decision_rows,
+            template="heatmap",
+            x="dimension",
+            y="other",
+            title="Decisions towards the stereotype, by dimension",
+            x_label="",
+        ),
+        "triage": Plot(
+            layout=triage_rows,
+            template="bars",
+            title="Triage by arm, with {level} t intervals",
+            x_label="mean probability of the level",
+        ),
+    },
     "openr1": {
         "agreement": Plot(
             layout=agreement_rows,
@@ -296,6 +398,11 @@ ALL: dict[Study, dict[str, Plot]] = {
     },
 }
 """Every plot by its study and the name of its file; the section `plots` of dvc.yaml says the same (held by a test)."""
+
+
+def _undefined(measures: Sequence[str]) -> list[Row]:
+    """Lay out an undefined row a measure, of pairs that a panel does not have."""
+    return [undefined_row(group="overall", measure=words(measure)) for measure in measures]
 
 
 def _of(effects: Sequence[Effect], family: str, measure: str) -> list[Effect]:

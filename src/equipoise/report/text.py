@@ -60,6 +60,7 @@ def card(pair: PairView, width: int) -> Group:
     head = (
         Text.assemble((pair.key, "bold"), f" ({pair.combination}, {pair.tier}): {STATES[pair.state]}"),
         Text(answers),
+        Text(f"evidence: {pair.grounds}"),
         Text(),
     )
     arms = [_arm(arm) for arm in pair.arms]

@@ -33,18 +33,18 @@ and Analysis of Cluster Randomization Trials, chapter 7.
 """
 
 import math
-from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeVar
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.stats.paired import MIN_PAIRS, SPREAD_FLOOR, log_t_two_sided
+from equipoise.stats.paired import MIN_PAIRS, SPREAD_FLOOR, t_quantile, t_two_sided
 from equipoise.stats.quantities import Interval, PValue
 
 Array = NDArray[np.float64]
 Name = str | tuple[str, ...]
-R = TypeVar("R")
 """The name of a cluster."""
 
 MOST_STEPS = 2**26
@@ -66,17 +66,12 @@ class Mean(NamedTuple):
 
     def interval(self, alpha: float = 0.05) -> Interval:
         """The t interval."""
-        from scipy.stats import t
-
-        reach = float(t.isf(alpha / 2, self.df)) * self.standard_error
+        reach = float(t_quantile(alpha, self.df)) * self.standard_error
         return Interval(self.value - reach, self.value + reach)
 
     def test(self) -> PValue:
         """The t test that the mean is 0."""
-        from scipy.stats import t
-
-        statistic = self.value / self.standard_error
-        return PValue.of(2 * float(t.sf(abs(statistic), self.df)), lambda: log_t_two_sided(statistic, self.df))
+        return t_two_sided(self.value / self.standard_error, self.df)
 
 
 def clustered_mean(values: Sequence[float], clusters: Sequence[Name]) -> Mean | None:
@@ -94,35 +89,76 @@ def clustered_mean(values: Sequence[float], clusters: Sequence[Name]) -> Mean | 
     error = math.sqrt(float((sums**2 / (1 - shares)).sum())) / len(sample)
     if error <= SPREAD_FLOOR * np.abs(sample).max():
         return None
-    w = shares**2 / (1 - shares)
-    df = 1 / float((shares**2).sum() + w.sum() ** 2 - (w**2).sum())
-    return Mean(mean, error, df)
+    return Mean(mean, error, float(_satterthwaite(shares)))
 
 
-class Jackknifed(NamedTuple):
-    """A figure with the interval and test of the jackknife; None where it does not vary."""
+def probit_contrast(
+    outcomes: Sequence[Sequence[bool]], clusters: Sequence[Name], weights: Sequence[float]
+) -> Mean | None:
+    """Weighted sum of the normal quantiles z of shares of the same clustered observations, with its standard error.
+
+    `outcomes` has a row for each observation and a column for each share, of which `weights` has the weights. A share
+    is taken as (k + 1/2) / (n + 1) (Hautus 1995): as if one more observation, a cluster of its own, had half a yes. By
+    the delta method an observation moves the sum by its residuals times the weights over the normal density at z; the
+    error is CR2 of the clusters' sums of these, as in `clustered_mean`. Nothing is known of the added observation's
+    answers: it counts with the variance of independent ones of probability 1/2. The error is therefore never 0, as by
+    the jackknife where all answers are alike. None with fewer than two clusters.
+    Source: Gourevitch & Galanter (1967), Psychometrika 32:25-33, for the variance of z.
+    """
+    from scipy.special import ndtri
+
+    yes = np.asarray(outcomes, dtype=float)
+    _, place, sizes = _clustered(yes[:, 0].tolist(), clusters)
+    if len(sizes) < MIN_PAIRS:
+        return None
+    total = len(yes) + 1
+    p = (yes.sum(axis=0) + 0.5) / total
+    z = ndtri(p)
+    slopes = np.array(weights) * math.sqrt(2 * math.pi) * np.exp(z**2 / 2)
+    squares = np.append(np.bincount(place, (yes - p) @ slopes) ** 2, (slopes**2).sum() / 4)
+    shares = np.append(sizes, 1) / total
+    error = math.sqrt(float((squares / (1 - shares)).sum())) / total
+    return Mean(float(z @ weights), error, float(_satterthwaite(shares)))
+
+
+class Ratio(NamedTuple):
+    """A ratio of two means, with its interval; None where all values have the same ratio."""
 
     value: float
     interval: Interval | None
-    p: PValue | None
 
 
-def jackknife(
-    figure: Callable[[Sequence[R]], float], rows: Sequence[R], clusters: Sequence[Name], alpha: float = 0.05
-) -> Jackknifed:
-    """Estimate any smooth figure of clustered rows by leaving out one cluster at a time.
+def ratio_of_means(
+    numerators: Sequence[float], denominators: Sequence[float], clusters: Sequence[Name], alpha: float = 0.05
+) -> Ratio | None:
+    """Divide the mean of some clustered values by that of others, with Fieller's interval.
 
-    With G clusters the squared standard error is (G - 1) / G times the sum of squared deviations of the G figures from
-    their mean; interval and test are of Student's t with G - 1 degrees of freedom. Source: Efron & Stein (1981), Annals
-    of Statistics 9:586-596.
+    It holds every ratio r at which the t test of `clustered_mean` does not reject that the mean of numerator
+    - r denominator is 0. The variance CR2 of that mean is a quadratic in r, and its degrees of freedom depend on the
+    clusters alone, so that the ends are the roots of a quadratic. Bounded, and given, only where the denominator's mean
+    differs significantly from 0; else None. Source: Fieller (1954), JRSS B 16:175-185.
     """
-    value, names = figure(rows), sorted(set(clusters), key=str)
-    without = [figure([row for row, own in zip(rows, clusters, strict=True) if own != name]) for name in names]
-    error = math.sqrt((len(names) - 1) / len(names)) * float(np.linalg.norm(np.array(without) - np.mean(without)))
-    if error <= SPREAD_FLOOR * max(map(abs, without)):
-        return Jackknifed(value, None, None)
-    mean = Mean(value, error, len(names) - 1)
-    return Jackknifed(value, mean.interval(alpha), mean.test())
+    from scipy.stats import t
+
+    bottom = clustered_mean(denominators, clusters)
+    if bottom is None or not bottom.test().value < alpha:
+        return None
+
+    def variance(top: float, below: float) -> float:
+        mixed = [top * one + below * other for one, other in zip(numerators, denominators, strict=True)]
+        found = clustered_mean(mixed, clusters)
+        return found.standard_error**2 if found else 0.0
+
+    reach = float(t.isf(alpha / 2, bottom.df)) ** 2
+    top, over, under = float(np.mean(numerators)), variance(1, 0), bottom.standard_error**2
+    covariance = (variance(1, 1) - over - under) / 2
+    value = top / bottom.value
+    residuals = [one - value * other for one, other in zip(numerators, denominators, strict=True)]
+    if np.abs(residuals).max() <= SPREAD_FLOOR * np.abs(denominators).max():
+        return Ratio(value, None)
+    a, b, c = bottom.value**2 - reach * under, top * bottom.value - reach * covariance, top**2 - reach * over
+    spread = math.sqrt(max(0.0, b**2 - a * c))
+    return Ratio(value, Interval((b - spread) / a, (b + spread) / a))
 
 
 def simulated_coverage(values: Sequence[float], clusters: Sequence[Name], alpha: float = 0.05) -> float | None:
@@ -134,21 +170,29 @@ def simulated_coverage(values: Sequence[float], clusters: Sequence[Name], alpha:
     no resample has an interval, and of values that do not vary.
     Source: Loh (1987), JASA 82:155-162; Davison & Hinkley (1997), Bootstrap Methods and their Application, section 5.6.
     """
-    from scipy.stats import t
-
     sample, place, sizes = _clustered(values, clusters)
     if not MIN_PAIRS <= len(sizes) <= MOST_RESAMPLED:
         return None
-    drawn = np.random.default_rng(0).integers(len(sizes), size=(RESAMPLES, len(sizes)))
+    drawn, quantiles = _resampled(tuple(sizes.tolist()), alpha)
     n, sums = sizes[drawn], np.bincount(place, sample)[drawn]
     count = n.sum(axis=1, keepdims=True)
-    means, shares = sums.sum(axis=1, keepdims=True) / count, n / count
-    w = shares**2 / (1 - shares)
-    errors = np.sqrt(((sums - n * means) ** 2 / (1 - shares)).sum(axis=1)) / count[:, 0]
-    df = 1 / ((shares**2).sum(axis=1) + w.sum(axis=1) ** 2 - (w**2).sum(axis=1))
+    means = sums.sum(axis=1, keepdims=True) / count
+    errors = np.sqrt(((sums - n * means) ** 2 / (1 - n / count)).sum(axis=1)) / count[:, 0]
     defined = errors > SPREAD_FLOOR * np.abs(sample).max()
-    hit = np.abs(means[:, 0] - sample.mean()) <= t.isf(alpha / 2, df) * errors
+    hit = np.abs(means[:, 0] - sample.mean()) <= quantiles * errors
     return float(hit[defined].mean()) if defined.any() else None
+
+
+@lru_cache(maxsize=64)
+def _resampled(sizes: tuple[int, ...], alpha: float) -> tuple[NDArray[np.int16], Array]:
+    """Draw the clusters of each resample, (resamples, clusters), and give the quantiles of its t, (resamples,).
+
+    They do not depend on the values, and the figures of a run are of the same few groups.
+    """
+    drawn = np.random.default_rng(0).integers(len(sizes), size=(RESAMPLES, len(sizes)))
+    n = np.array(sizes)[drawn]
+    shares = n / n.sum(axis=1, keepdims=True)
+    return drawn.astype(np.int16), t_quantile(alpha, _satterthwaite(shares))
 
 
 def two_way_mean(values: Sequence[float], clusters: Sequence[str], others: Sequence[str]) -> Mean | None:
@@ -172,8 +216,6 @@ def effective_size(values: Sequence[float], clusters: Sequence[Name], alpha: flo
 
     At most the number of values, which it is where each is a cluster of its own.
     """
-    from scipy.stats import t
-
     sample, _, sizes = _clustered(values, clusters)
     n = len(sample)
     if n == 0 or len(sizes) == n:
@@ -182,7 +224,7 @@ def effective_size(values: Sequence[float], clusters: Sequence[Name], alpha: flo
     if found is None:
         return n**2 / float((sizes**2).sum())
     independent = float(sample.var(ddof=1)) / n
-    quantiles = float(t.isf(alpha / 2, n - 1)) / float(t.isf(alpha / 2, found.df))
+    quantiles = float(t_quantile(alpha, n - 1)) / float(t_quantile(alpha, found.df))
     return min(float(n), n * independent / found.standard_error**2 * quantiles**2)
 
 
@@ -230,6 +272,13 @@ def cluster_means(values: Sequence[float], clusters: Sequence[str]) -> list[floa
     for value, cluster in zip(values, clusters, strict=True):
         members.setdefault(cluster, []).append(value)
     return [sum(members[cluster]) / len(members[cluster]) for cluster in sorted(members)]
+
+
+def _satterthwaite(shares: Array) -> Array:
+    """Degrees of freedom of a mean, given the clusters' shares of the observations, over the last axis."""
+    w = shares**2 / (1 - shares)
+    df: Array = 1 / ((shares**2).sum(axis=-1) + w.sum(axis=-1) ** 2 - (w**2).sum(axis=-1))
+    return df
 
 
 def _clustered(values: Sequence[float], clusters: Sequence[Name]) -> tuple[Array, NDArray[np.intp], NDArray[np.intp]]:

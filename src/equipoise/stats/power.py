@@ -1,10 +1,12 @@
 """Power and minimum detectable effects of paired samples: how informative a non-significant result is."""
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
 from equipoise.core.errors import EquipoiseError
+from equipoise.stats.paired import t_quantile
 
 NEGLIGIBLE = 1e-16
 """Probability of each tail omitted from a sum."""
@@ -35,6 +37,7 @@ def mcnemar_power(n: int, gap: float, discordance: float, alpha: float = 0.05) -
     return float(np.sum(binom.pmf(counts, n, discordance) * rejects))
 
 
+@lru_cache(maxsize=1024)
 def minimum_detectable_gap(
     n: int, discordance: float = 0.0, *, alpha: float = 0.05, power: float = 0.8
 ) -> float | None:
@@ -60,12 +63,18 @@ def minimum_detectable_shift(
     With a standard error e and its degrees of freedom df from elsewhere, give e sqrt(df + 1) and df + 1. None for fewer
     than two pairs, or where the differences' standard deviation is unknown or 0.
     """
-    from scipy.optimize import brentq
-    from scipy.stats import nct, t
-
     if n <= 1 or standard_deviation is None or not standard_deviation > 0 or not math.isfinite(standard_deviation):
         return None
-    critical = float(t.isf(alpha / 2, n - 1))
+    return standard_deviation * _standardised_shift(n, alpha, power)
+
+
+@lru_cache(maxsize=1024)
+def _standardised_shift(n: float, alpha: float, power: float) -> float:
+    """Smallest true mean difference in standard deviations of the differences."""
+    from scipy.optimize import brentq
+    from scipy.stats import nct
+
+    critical = float(t_quantile(alpha, n - 1))
 
     def shortfall(effect: float) -> float:
         # scipy returns NaN where a tail of the noncentral t has underflowed: only the other tail remains.
@@ -76,4 +85,4 @@ def minimum_detectable_shift(
     most = 1 / math.sqrt(n)
     while shortfall(most) < 0:
         most *= 2
-    return standard_deviation * float(brentq(shortfall, 0.0, most, xtol=1e-15))
+    return float(brentq(shortfall, 0.0, most, xtol=1e-15))

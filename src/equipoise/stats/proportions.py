@@ -2,12 +2,14 @@
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.stats.quantities import Interval, PairedCells
 
 
+@lru_cache(maxsize=4096)
 def wilson(count: float, n: float, alpha: float = 0.05) -> Interval | None:
     """Wilson score interval of the proportion `count / n`, within [0, 1]; None where n is 0.
 

@@ -7,7 +7,7 @@ by default a token counts only where it is a whole word.
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from equipoise.stigma.library import Condition, Gender, GenderedWords, Template
 from equipoise.stigma.rows import Aggregation, Fill, Scorer
@@ -73,8 +73,13 @@ def fill(template: Template, condition: Condition, scorer: Scorer, shares: Share
         condition=condition.name,
         condition_set=condition.condition_set,
         scorer=scorer,
-        **template.model_dump(include={"question", "group", "polarity"}),
-        **asdict(shares),
+        question=template.question,
+        group=template.group,
+        polarity=template.polarity,
+        female=shares.female,
+        male=shares.male,
+        unspecified=shares.unspecified,
+        words=shares.words,
     )
 
 

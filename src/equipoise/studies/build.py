@@ -32,15 +32,21 @@ from equipoise.stigma.rows import Filling
 from equipoise.studies.facts import facts
 from equipoise.studies.infer import asking
 from equipoise.studies.run import Run
+from equipoise.vignettes.decisions import LEVEL, asked_of
 from equipoise.vignettes.library import load_library
-from equipoise.vignettes.profiles import Build, build, build_tellings, counts, counts_table, vignette_prompts
+from equipoise.vignettes.panel import load_panel, panel_rows
+from equipoise.vignettes.profiles import Build, build, build_tellings, counts, counts_table, planned, vignette_prompts
 
 
 def vignettes(run: Run) -> None:
-    """Compose the pairs of the chosen profile, their other tellings, and the prompts that ask about all."""
+    """Compose the pairs of the chosen profile, their other tellings, and the prompts that ask about all; or a panel."""
     settings, library = run.settings.section("build", Build), load_library(run.data / "raw")
-    rows = build(library, settings.profile, settings.level, settings.cue)
-    tellings = build_tellings(library, settings)
+    tellings: tuple[records.Vignette, ...] = ()
+    if settings.design == "panel":
+        rows = panel_rows(library, settings, load_panel(run.data / "raw"))
+    else:
+        rows = build(library, settings.profile, settings.level, settings.cue)
+        tellings = build_tellings(library, settings)
     if not run.entry.likelihoods:
         tellings = tuple(row for row in tellings if not row.key.endswith(records.STUBS))
     records.write(run.built("vignettes"), rows)
@@ -49,8 +55,40 @@ def vignettes(run: Run) -> None:
     asked_of = (vignette_prompts(row, settings, n) for row in (*rows, *tellings))
     records.write(run.built("prompts"), [prompt for prompts in asked_of for prompt in prompts])
     _tell(run)
+    stories = len({row.pair for row in rows})
+    told = f"{stories} stories x {len(rows) // stories} tellings = {len(rows)} cases"
     with stage.aside():
-        Console().print(counts_table(counts(rows)))
+        Console().print(counts_table(counts(rows)) if settings.design == "pair" else told)
+
+
+def decisions(run: Run) -> None:
+    """Compose the pairs whose story asks for decisions, at the level for which these hold, and what is asked of each.
+
+    Their first prompts are those of the vignettes, word for word: whose responses are in the cache is not asked again.
+    """
+    settings, library = run.settings.section("build", Build), load_library(run.data / "raw")
+    settings = settings.model_copy(update={"level": LEVEL, "stubs": False, "mirrors": False})
+    pairs = planned(library, settings.profile, settings.level, settings.cue)
+    asked_for = [
+        row
+        for pair, _, parts in pairs
+        if parts.level == settings.level
+        for row in asked_of(pair, parts, library.decisions.values(), library.endpoints)
+        if row.grade != "C" or settings.extrapolated
+    ]
+    chosen = {row.pair for row in asked_for}
+    arms = build(library, settings.profile, settings.level, settings.cue)
+    rows, tellings = (
+        [row.model_copy(update={"study": run.study}) for row in told if row.pair in chosen]
+        for told in (arms, build_tellings(library, settings))
+    )
+    records.write(run.built("vignettes"), rows)
+    records.write(run.built("tellings"), tellings)
+    records.write(run.built("decisions"), asked_for)
+    n = run.entry.generation.samples
+    prompts = (prompt for row in (*rows, *tellings) for prompt in vignette_prompts(row, settings, n))
+    records.write(run.built("prompts"), prompts)
+    _tell(run)
 
 
 def questions(run: Run) -> None:

@@ -14,6 +14,7 @@ from equipoise.questions.variants.loop import ATTACK
 from equipoise.stigma.causal import everyone
 from equipoise.stigma.library import load_library
 from equipoise.studies.run import Run
+from equipoise.vignettes.decisions import Asked, of_pairs
 
 DIMENSIONS = {"race": "race", "gender": "gender", "ses": "socioeconomic"}
 """The dimension of the vignettes that each attribute of the questions is."""
@@ -26,6 +27,7 @@ def facts(run: Run) -> list[Fact]:
         "questions": _questions,
         "exam": _exam,
         "stigma": _stigma,
+        "decisions": _decisions,
         "openr1": _openr1,
     }[run.study](run)
 
@@ -36,7 +38,7 @@ def _vignettes(run: Run) -> list[Fact]:
             key=row.key,
             question=row.pair,
             right=(row.stereotyped if row.key.endswith(records.MIRRORS) else row.expected).label,
-            stereotyped=row.stereotyped.label,
+            stereotyped=tuple(answer.label for answer in (row.stereotyped, *row.components)),
             dimensions=row.features,
             marginalised=row.role == "marginalised",
             stub=row.key.endswith(records.STUBS),
@@ -44,6 +46,24 @@ def _vignettes(run: Run) -> list[Fact]:
         for name in ("vignettes", "tellings")
         for row in records.each(run.built(name), records.Vignette)
     ]
+
+
+def _decisions(run: Run) -> list[Fact]:
+    """The cases, and every decision about each of them."""
+    asked, found = of_pairs(records.each(run.built("decisions"), Asked)), _vignettes(run)
+    return [*found, *(_decided(case, decision) for case in found for decision in asked[case.question])]
+
+
+def _decided(case: Fact, decision: Asked) -> Fact:
+    return Fact(
+        key=f"{case.key}/{decision.ask}",
+        question=decision.key,
+        right=decision.answer,
+        family=decision.family,
+        answers=decision.towards,
+        dimensions=case.dimensions,
+        marginalised=case.marginalised,
+    )
 
 
 def _orders(fact: Fact) -> list[Fact]:

@@ -1,8 +1,10 @@
 """The step `infer`: every prompt of a study answered by the model under test, through the cache."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from equipoise.backends.ask import Asker, asker
 from equipoise.backends.base import Infer
@@ -11,6 +13,7 @@ from equipoise.backends.replay import saved_cases
 from equipoise.core import cache, records
 from equipoise.models.registry import PhantomEntry
 from equipoise.stigma.rows import Filling
+from equipoise.studies.followed import FOLLOWED, followed
 from equipoise.studies.run import Run
 
 
@@ -20,13 +23,21 @@ def infer(run: Run) -> None:
         _, outputs = saved_cases(run.settings.model, run.entry, cache.root())
         records.write(run.responses, outputs)
         return
-    with asking(run) as ask:
-        records.write(run.responses, ask(records.read(run.built("prompts"), records.Prompt)))
+    with ExitStack() as opened, asking(run, opened) as ask:
+        prompts = records.read(run.built("prompts"), records.Prompt)
+        if run.study in FOLLOWED:
+            responses = list(ask(prompts))
+            records.write(run.responses, chain(responses, ask(list(followed(run, prompts, responses)))))
+        else:
+            records.write(run.responses, ask(prompts))
 
 
 @contextmanager
-def asking(run: Run) -> Iterator[Asker]:
-    """Give what answers the prompts of a study: the model through the cache, or a phantom, which has no need of one."""
+def asking(run: Run, opened: ExitStack | None = None) -> Iterator[Asker]:
+    """Give what answers the prompts of a study: the model through the cache, or a phantom, which has no need of one.
+
+    `opened` keeps the model open from one call to the next.
+    """
     entry = run.entry
     if isinstance(entry, PhantomEntry):
         yield PhantomBackend(entry, records.read(run.built("facts"), Fact), run.data / BANK).answer
@@ -34,4 +45,5 @@ def asking(run: Run) -> Iterator[Asker]:
     how = run.settings.section("infer", Infer)
     size = run.settings.section("fill", Filling).batch_size if run.study == "stigma" else how.batch_size
     with cache.ResponseCache.open() as kept:
-        yield asker(run.manifest, Path(), kept, batch_size=size, progress=run.progress, cluster=how.cluster)
+        shared: dict[str, Any] = {"batch_size": size, "progress": run.progress, "cluster": how.cluster}
+        yield asker(run.manifest, Path(), kept, opened=opened, **shared)

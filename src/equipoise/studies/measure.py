@@ -14,11 +14,13 @@ from equipoise.metrics import guards
 from equipoise.metrics.attack import attack_effects, attack_tables
 from equipoise.metrics.cases import case_effects
 from equipoise.metrics.cities import city_effects
+from equipoise.metrics.decisions import decision_effects
 from equipoise.metrics.exam import exam_effects, score_cities, tabulate_exam
 from equipoise.metrics.guards import diagnoses_read, run_effects
 from equipoise.metrics.openr1 import openr1_effects
 from equipoise.metrics.options import Measure
 from equipoise.metrics.pairs import require_same_keys
+from equipoise.metrics.panel import panel_vignette_effects
 from equipoise.metrics.positions import position_effects, shown_letters
 from equipoise.metrics.primary import declared
 from equipoise.metrics.questions import question_effects, tabulate
@@ -32,7 +34,10 @@ from equipoise.questions.rows import Attempt, Choice, Order, Variant
 from equipoise.questions.variants.loop import ATTACK
 from equipoise.stats.misclassification import ErrorCounts
 from equipoise.stigma.rows import Fill
+from equipoise.studies.followed import followed
 from equipoise.studies.run import Run
+from equipoise.vignettes.decisions import Asked as Decided
+from equipoise.vignettes.decisions import Reading, is_decision
 from equipoise.vignettes.profiles import Build
 
 V = TypeVar("V", Variant, Attempt)
@@ -59,22 +64,42 @@ def measure(run: Run, step: Callable[[Run], Iterator[Effect]]) -> list[Effect]:
 
 
 def vignettes(run: Run) -> Iterator[Effect]:
-    """Estimate the stereotype shift, the rates of differential and of silent bias, and the noise floor."""
-    prompts, responses = _asked(run)
+    """Estimate the stereotype shift, the rates of differential and of silent bias, and the noise floor; or a panel."""
+    prompts, responses = _asked_and_followed(run)
     told, judged = records.read(run.built("vignettes"), Vignette), records.read(run.judgements, Judgement)
     require_same_keys("response", (one.key for one in responses), "judgement", (one.key for one in judged))
-    wordings = 1 + len(run.settings.section("build", Build).wordings)
-    yield from vignette_effects(told, judged, _options(run), _errors(run), wordings)
+    how = run.settings.section("build", Build)
+    if how.design == "panel":
+        yield from panel_vignette_effects(judged, _options(run))
+    else:
+        yield from vignette_effects(told, judged, _options(run), _errors(run), 1 + len(how.wordings))
     tellings = records.each(run.built("tellings"), Vignette)
+    written = [one for one in responses if not records.is_rereading(one.key)]
     presentations = {vignette.key: vignette.presentation for vignette in (*told, *tellings)}
     judged = [judgement for judgement in judged if records.is_arm(judgement.key)]
     found = [
-        *guards.reply_guards(run.study, responses, _contents(prompts), presentations),
+        *guards.reply_guards(run.study, written, _contents(prompts), presentations),
         *guards.answer_guards([judgement.answer for judgement in judged]),
         guards.diagnosis_skew(told, judged),
     ]
     yield from guards.guard_effects(run.study, found)
     yield from run_effects(run.study, responses, diagnoses_read(judged))
+
+
+def decisions(run: Run) -> Iterator[Effect]:
+    """Estimate how far decisions move towards what is documented of the patient's group."""
+    prompts, responses = _asked_and_followed(run)
+    readings = records.read(run.judgements, Reading)
+    of_decisions = (one.key for one in responses if is_decision(one.key))
+    require_same_keys("response", of_decisions, "judgement", (one.key for one in readings))
+    yield from decision_effects(records.read(run.built("decisions"), Decided), readings, _options(run))
+    tellings = (one for name in ("vignettes", "tellings") for one in records.each(run.built(name), Vignette))
+    written = [one for one in responses if not is_decision(one.key)]
+    presentations = {vignette.key: vignette.presentation for vignette in tellings}
+    chosen = guards.unread(one.chosen or None for one in readings)
+    found = [*guards.reply_guards(run.study, written, _contents(prompts), presentations), chosen]
+    yield from guards.guard_effects(run.study, found)
+    yield from run_effects(run.study, responses, {"unparsed": chosen.wrong})
 
 
 def questions(run: Run) -> Iterator[Effect]:
@@ -161,6 +186,17 @@ def cases(run: Run) -> Iterator[Effect]:
         *guards.answer_guards([judgement.answer for judgement in judged]),
     ]
     yield from guards.guard_effects(run.study, found)
+
+
+def _asked_and_followed(run: Run) -> tuple[list[Asked], list[Noted]]:
+    """Read the prompts and the responses of a study, with the prompts that followed from the replies."""
+    file, saved = run.built("prompts"), records.read(run.responses, Response)
+    prompts, known = records.read(file, Prompt), {one.key for one in saved}
+    missing = [one.key for one in prompts if one.key not in known]
+    every = asked(file, prompts if missing else [*prompts, *followed(run, prompts, saved)])
+    responses = [note(one) for one in saved]
+    require_answered(every, responses, run.responses)
+    return every, responses
 
 
 def _asked(run: Run) -> tuple[list[Asked], list[Noted]]:

@@ -13,6 +13,7 @@ from equipoise.exam.subsets import Sampled
 from equipoise.judge.lexicon import load_lexicon
 from equipoise.judge.located import kept_probabilities
 from equipoise.judge.score import Score, judge_responses
+from equipoise.models.registry import ReasoningForm
 from equipoise.openr1 import agree
 from equipoise.openr1.rows import Comparison, Message
 from equipoise.questions.asked import EXAM, choices
@@ -22,6 +23,8 @@ from equipoise.stigma.library import load_library
 from equipoise.stigma.rows import Filling
 from equipoise.studies.run import Run
 from equipoise.text.diagnoses import load_diagnoses
+from equipoise.text.reasoning import read_by_user
+from equipoise.vignettes.decisions import Asked, decision_of, is_decision, read_decision
 
 
 def vignettes(run: Run) -> None:
@@ -37,6 +40,20 @@ def vignettes(run: Run) -> None:
             form=run.entry.reasoning,
         )
         records.write(run.judgements, rows)
+
+
+def decisions(run: Run) -> None:
+    """Read which level of each end-point each response chooses, and how likely the model finds every level."""
+    known = {row.key: row for row in records.each(run.built("decisions"), Asked)}
+    form, rows = run.entry.reasoning, (one for one in _responses(run) if is_decision(one.key))
+    read = (read_decision(one, known[decision_of(one.key)], _said(one, form)) for one in rows)
+    records.write(run.judgements, read)
+
+
+def _said(response: Response, form: ReasoningForm) -> str:
+    """Give what the last reply says to its reader; nothing where there is no reply."""
+    replied = zip(response.replies[-1:], response.finished[-1:], strict=True)
+    return "".join(read_by_user(reply, form, finished=finished) for reply, finished in replied)
 
 
 def questions(run: Run) -> None:

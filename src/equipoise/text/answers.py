@@ -7,6 +7,7 @@ the same as a given one is decided by words, read with the lexicon data/diagnose
 import math
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from equipoise.core.errors import EquipoiseError
@@ -57,7 +58,7 @@ def read_generated(text: str, answers: Mapping[AnswerKind, tuple[Answer, ...]]) 
         for kind, group in answers.items()
         for answer in group
         for wording in (answer.label, *answer.synonyms)
-        if (match := re.search(_pattern(wording), text, re.IGNORECASE))
+        if (match := _wanted((wording,)).search(text))
     ]
     if found:
         return min(found)[2]
@@ -71,7 +72,7 @@ def named_in(answers: Mapping[AnswerKind, tuple[Answer, ...]]) -> re.Pattern[str
     wordings = {
         wording for group in answers.values() for answer in group for wording in (answer.label, *answer.synonyms)
     }
-    return re.compile("|".join(map(_pattern, sorted(wordings, key=lambda one: (-len(one), one)))), re.IGNORECASE)
+    return _wanted(tuple(sorted(wordings, key=lambda one: (-len(one), one))))
 
 
 def read_likelihood(
@@ -132,6 +133,12 @@ def match_answer(said: str, answer: Answer, diagnoses: Diagnoses) -> Match:
         return "unclear"
     wanted = [diagnoses.meaning(wording) for wording in _wordings(answer)]
     return _compared(named, [meaning for meaning in wanted if meaning.concepts], diagnoses)
+
+
+@lru_cache(maxsize=8192)
+def _wanted(wordings: tuple[str, ...]) -> re.Pattern[str]:
+    """Compile the expression of any of some wordings; arms, tellings and samples of a case have the same."""
+    return re.compile("|".join(map(_pattern, wordings)), re.IGNORECASE)
 
 
 def _pattern(wording: str) -> str:

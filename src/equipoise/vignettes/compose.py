@@ -145,7 +145,7 @@ def pair_rows(pair: str, tier: Tier, parts: Parts) -> tuple[Vignette, Vignette]:
 
 def arm_text(parts: Parts, role: Role) -> tuple[str, tuple[int, int]]:
     """The text of one arm, and the half-open range of characters of the noun phrase in it."""
-    return _told(parts, _patient(parts, role), parts.presentation)
+    return case_text(parts, _patient(parts, role), parts.presentation)
 
 
 def control_rows(pair: str, tier: Tier, parts: Parts, details: Sequence[Detail]) -> tuple[Vignette, Vignette]:
@@ -160,7 +160,7 @@ def control_rows(pair: str, tier: Tier, parts: Parts, details: Sequence[Detail])
             (kind.clause if contrast.privileged.clause else kind.word)[side]
             for kind, contrast in zip(kinds, parts.contrasts, strict=True)
         ]
-        text, span = _told(parts, replace(stated, clauses=(*stated.clauses, *clauses)), parts.presentation)
+        text, span = case_text(parts, replace(stated, clauses=(*stated.clauses, *clauses)), parts.presentation)
         changed = {"key": f"{pair}/{CONTROLS[side]}", "text": text, "spans": (span,), "features": {}}
         return arm.model_copy(update=changed)
 
@@ -178,7 +178,7 @@ def mirror_rows(pair: str, tier: Tier, parts: Parts) -> Iterator[Vignette]:
     """The mirrors of a pair, in which the stereotyped answer is right; none where it has no mirror."""
     mirror = parts.tested.mirror
     for key, role in zip(MIRRORS, ROLES, strict=True) if mirror else ():
-        text, span = _told(parts, _patient(parts, role), mirror or parts.presentation)
+        text, span = case_text(parts, _patient(parts, role), mirror or parts.presentation)
         changed: dict[str, Any] = {"key": f"{pair}/{key}", "text": text, "spans": (span,)}
         yield _row(pair, tier, parts, role).model_copy(update=changed | {"code": parts.tested.answer.code})
 
@@ -194,7 +194,7 @@ def _patient(parts: Parts, role: Role) -> Patient:
     return patient(parts.persona, parts.contrasts, role, name)
 
 
-def _told(parts: Parts, patient: Patient, findings: Presentation | Mirror) -> tuple[str, tuple[int, int]]:
+def case_text(parts: Parts, patient: Patient, findings: Presentation | Mirror) -> tuple[str, tuple[int, int]]:
     """Compose a text of the opening and the background with findings, up to the level of evidence."""
     story = parts.presentation
     circumstances = f"{story.background} {parts.persona.background}"

@@ -9,11 +9,15 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple, get_args
 
 from equipoise.core.records import Frozen, Level
+from equipoise.vignettes.decisions import FAMILIES, LEVEL, asked_of
 from equipoise.vignettes.library import SINGLES, Library
 from equipoise.vignettes.profiles import SINGLE_PAIRS, STORIES, Planned, Profile, ladder
 
-FLOORS = {"stories": 100, "mirrors": 40, "ladder": 60, "items": 120}
-"""Fewest stories, mirrors, stories at three levels of evidence, and items (points 6, 4, 5 and 8)."""
+FLOORS = {"stories": 100, "mirrors": 40, "ladder": 60, "decided": 60, "items": 120}
+"""Fewest stories, mirrors, stories at three levels of evidence, stories with decisions, and items."""
+
+ASKED = 3
+"""Decisions from which a story counts as one with decisions."""
 
 CORE_CASES = {"single": 58, "intersectional": 24}
 """Cases of the profile `core`, two a pair (point 6)."""
@@ -40,15 +44,31 @@ class Covered(Frozen):
     grade_c: int
 
 
+class Decisions(Frozen):
+    """The decisions of a family: the pairs that ask for any, their stories, and the decisions by grade for the pair."""
+
+    pairs: int
+    stories: int
+    grade_a: int
+    grade_b: int
+    grade_c: int
+
+
 class Coverage(Frozen):
-    """Distinct stories, their mirrors, stubs and levels, items, and the pairs of a profile by dimension."""
+    """Distinct stories, their mirrors, stubs and levels, items, and the pairs of a profile.
+
+    `decided` counts the stories with three decisions or more. Pairs are counted by dimension, and by family of their
+    decisions.
+    """
 
     stories: int
     mirrors: int
     stubs: int
     ladder: int
+    decided: int
     items: int
     dimensions: dict[str, Covered]
+    decisions: dict[str, Decisions]
 
 
 class Told(NamedTuple):
@@ -60,7 +80,7 @@ class Told(NamedTuple):
     covered: Covered
 
 
-def coverage(library: Library, pairs: Iterable[Planned], items: int) -> Coverage:
+def coverage(library: Library, pairs: Sequence[Planned], items: int) -> Coverage:
     """Count what the library and the pairs of a profile cover, with the number of items."""
     stories = library.presentations.values()
     found: defaultdict[str, list[Planned]] = defaultdict(list)
@@ -72,9 +92,33 @@ def coverage(library: Library, pairs: Iterable[Planned], items: int) -> Coverage
         mirrors=sum(bool(one.mirror) for story in stories for one in story.stereotypes),
         stubs=sum(bool(story.opening) for story in stories),
         ladder=sum(n == len(get_args(Level)) for n in levels.values()),
+        decided=sum(n >= ASKED for n in Counter(one.story for one in library.decisions.values()).values()),
         items=items,
         dimensions={name: _covered(found[name]) for name in SINGLES if name in found},
+        decisions=_decisions(library, pairs),
     )
+
+
+def _decisions(library: Library, pairs: Iterable[Planned]) -> dict[str, Decisions]:
+    """Count what the pairs ask for, by family."""
+    asked = [
+        row
+        for pair, _, parts in pairs
+        for row in asked_of(pair, parts, library.decisions.values(), library.endpoints)
+        if parts.level == LEVEL
+    ]
+    found: dict[str, Decisions] = {}
+    for family in FAMILIES:
+        rows = [row for row in asked if row.family == family]
+        grades = Counter(row.grade for row in rows)
+        found[family] = Decisions(
+            pairs=len({row.pair for row in rows}),
+            stories=len({row.story for row in rows}),
+            grade_a=grades["A"],
+            grade_b=grades["B"],
+            grade_c=grades["C"],
+        )
+    return found
 
 
 def told_of(pairs: Iterable[Planned]) -> list[Told]:

@@ -20,6 +20,7 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Frozen, Tier
 from equipoise.core.yamlfile import read_yaml
 from equipoise.vignettes.compose import Parts, misfit
+from equipoise.vignettes.decisions import Decision, Endpoint
 from equipoise.vignettes.schema import (
     Band,
     Contrast,
@@ -35,12 +36,17 @@ from equipoise.vignettes.schema import (
 STORIES = "presentations"
 """The folder of the presentations, one file for each field of medicine."""
 
+DECISIONS = "decisions"
+"""The folder of the decisions that stories ask for: in each file a mapping of stories to their rows."""
+
 FILES: dict[str, dict[str, type[Frozen]]] = {
     "personas.yaml": {"personas": Persona},
     STORIES: {"presentations": Presentation},
     "contrasts.yaml": {"dimensions": Dimension, "settings": Setting, "contrasts": Contrast},
     "pairs.yaml": {"pairs": Pair},
     "details.yaml": {"details": Detail},
+    "endpoints.yaml": {"endpoints": Endpoint},
+    DECISIONS: {"decisions": Decision},
 }
 """The authored files, or folders of such files, and the lists of rows that each holds."""
 
@@ -118,6 +124,8 @@ class Library:
     contrasts: dict[str, Contrast]
     pairs: dict[str, Pair]
     details: dict[str, Detail]
+    endpoints: dict[str, Endpoint]
+    decisions: dict[str, Decision]
 
     def parts(self, pair: Pair) -> Parts:
         """The rows that a planned pair refers to, its contrasts in canonical order; KeyError for an unknown id."""
@@ -142,6 +150,7 @@ def load_library(folder: Path) -> Library:
 def check_library(files: Mapping[str, Any], folder: Path) -> Library:
     """Check the plain values of the files, given by name below `folder`, which serves only to name them in an error."""
     rows: dict[str, dict[str, Any]] = {name: {} for lists in FILES.values() for name in lists}
+    files = {file: _by_story(content, folder / file) for file, content in files.items()}
     for file, content in files.items():
         lists = FILES[file if file in FILES else file.partition("/")[0]]
         _check_shape(content, lists, folder / file)
@@ -152,6 +161,8 @@ def check_library(files: Mapping[str, Any], folder: Path) -> Library:
     _check_dimensions(library.dimensions.values(), folder / "contrasts.yaml")
     stories = {str(row["id"]): folder / file for file in files for row in files[file].get("presentations", ())}
     _check_references(library, folder, stories)
+    places = {str(row["id"]): folder / file for file in files for row in files[file].get("decisions", ())}
+    _check_decisions(library, places)
     if len(library.details) < DETAILS:
         _refuse(folder / "details.yaml", f"details: {len(library.details)} kinds; write at least {DETAILS}")
     for pair in library.pairs.values():
@@ -159,6 +170,18 @@ def check_library(files: Mapping[str, Any], folder: Path) -> Library:
             _refuse(folder / "pairs.yaml", f"pairs ({pair.id}): {reason}; choose parts that fit")
     _check_plan([(pair, library.parts(pair)) for pair in library.pairs.values()], folder / "pairs.yaml")
     return library
+
+
+def _by_story(content: Any, path: Path) -> Any:  # noqa: ANN401  (the values of a file)
+    """Give the decisions of a file as a list of rows with ids; they are written under their stories."""
+    if path.parent.name != DECISIONS or not isinstance(content, dict) or not isinstance(content.get(DECISIONS), dict):
+        return content
+    found: list[Any] = []
+    for story, rows in content[DECISIONS].items():
+        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+            _refuse(path, f"{DECISIONS} ({story}) must be a list of rows; add them as '- ask: …'")
+        found += [{"id": f"{story}/{row.get('ask')}", "story": story, **row} for row in rows]
+    return {**content, DECISIONS: found}
 
 
 def _check_shape(content: object, names: Collection[str], path: Path) -> None:
@@ -184,40 +207,47 @@ def _parse(rows: list[Any], model: type[Frozen], where: str, parsed: dict[str, F
         parsed[str(name)] = instance
 
 
-def _fault(errors: list[ErrorDetails]) -> str:
-    first = errors[0]
+def _fault(found: list[ErrorDetails]) -> str:
+    # pydantic also calls a list too short whose only item is at fault.
+    places = [one["loc"] for one in found]
+    errors = [
+        one
+        for one in found
+        if one["type"] != "too_short" or sum(place[: len(one["loc"])] == one["loc"] for place in places) == 1
+    ]
+    first, more = errors[0], len(errors) - 1
     field = ".".join(map(str, first["loc"]))
     text = f"field {field}: " if field else ""
     if first["type"] == "value_error":  # our own rules carry their fix
         text += first["msg"].removeprefix("Value error, ")
     else:
         text += f"{first['msg']}; {_FIXES.get(first['type'], 'correct the value')}"
-    return text + (f" (and {len(errors) - 1} more faults in this row)" if len(errors) > 1 else "")
+    return text + (f" (and {more} more fault{'s' * (more > 1)} in this row)" if more else "")
+
+
+def _check_known(field: str, names: Iterable[str], known: Collection[str]) -> None:
+    for name in names:
+        if name not in known:
+            nearest = difflib.get_close_matches(name, known, n=1)
+            hint = f"did you mean {nearest[0]!r}?" if nearest else f"known: {', '.join(known)}"
+            _refuse(field, f"unknown id {name!r}; {hint}")
 
 
 def _check_references(library: Library, folder: Path, stories: Mapping[str, Path]) -> None:
     """Refuse an id that no row has, and evidence of another group; `stories` gives the file of each presentation."""
-
-    def check(field: str, names: Iterable[str], known: Collection[str]) -> None:
-        for name in names:
-            if name not in known:
-                nearest = difflib.get_close_matches(name, known, n=1)
-                hint = f"did you mean {nearest[0]!r}?" if nearest else f"known: {', '.join(known)}"
-                _refuse(field, f"unknown id {name!r}; {hint}")
-
     for contrast in library.contrasts.values():
         place = f"{folder / 'contrasts.yaml'}: contrasts ({contrast.id}): field"
-        check(f"{place} dimension", [contrast.dimension], library.dimensions)
+        _check_known(f"{place} dimension", [contrast.dimension], library.dimensions)
     for presentation in library.presentations.values():
         place = f"{stories[presentation.id]}: presentations ({presentation.id}): field"
-        check(f"{place} settings", presentation.settings, library.settings)
+        _check_known(f"{place} settings", presentation.settings, library.settings)
         for stereotype in presentation.stereotypes:
             own, dimensions = f"{place} stereotypes ({stereotype.dimension})", stereotype.dimension.split("+")
-            check(f"{own}.dimension", dimensions, library.dimensions)
+            _check_known(f"{own}.dimension", dimensions, library.dimensions)
             of_dimension = {c.id: c for c in library.contrasts.values() if c.dimension in dimensions}
-            check(f"{own}.contrasts", stereotype.contrasts, of_dimension)
+            _check_known(f"{own}.contrasts", stereotype.contrasts, of_dimension)
             groups = sorted({group for contrast in of_dimension.values() for group in contrast.groups})
-            check(f"{own}.evidence.group", [stereotype.evidence.group], groups)
+            _check_known(f"{own}.evidence.group", [stereotype.evidence.group], groups)
             named = [of_dimension[name] for name in stereotype.contrasts]
             _check_group(f"{own}.contrasts", stereotype, [c for c in named if c.dimension == dimensions[0]])
     known: Mapping[str, Collection[str]] = {
@@ -227,10 +257,26 @@ def _check_references(library: Library, folder: Path, stories: Mapping[str, Path
     }
     for pair in library.pairs.values():
         place = f"{folder / 'pairs.yaml'}: pairs ({pair.id}): field"
-        check(f"{place} stereotype", pair.stereotype.split("+"), library.dimensions)
+        _check_known(f"{place} stereotype", pair.stereotype.split("+"), library.dimensions)
         for field, ids in known.items():
-            check(f"{place} {field}", [getattr(pair, field)], ids)
-        check(f"{place} contrasts", pair.contrasts, library.contrasts)
+            _check_known(f"{place} {field}", [getattr(pair, field)], ids)
+        _check_known(f"{place} contrasts", pair.contrasts, library.contrasts)
+
+
+def _check_decisions(library: Library, places: Mapping[str, Path]) -> None:
+    """Refuse a decision of no story or end-point, an answer that cannot be biased, and evidence of no group."""
+    groups: dict[str, list[str]] = {name: [] for name in library.dimensions}
+    for contrast in library.contrasts.values():
+        groups[contrast.dimension] += contrast.groups
+    for decision in library.decisions.values():
+        place = f"{places[decision.id]}: decisions ({decision.id}): field"
+        _check_known(f"{place} story", [decision.story], library.presentations)
+        _check_known(f"{place} ask", [decision.ask], library.endpoints)
+        if fault := decision.fault(library.endpoints[decision.ask].labels):
+            _refuse(place.removesuffix(": field"), fault)
+        for one in decision.evidence:
+            _check_known(f"{place} evidence.dimension", [one.dimension], groups)
+            _check_known(f"{place} evidence.group", [one.group], sorted({*groups[one.dimension]}))
 
 
 def _check_group(where: str, stereotype: Stereotype, contrasts: Iterable[Contrast]) -> None:

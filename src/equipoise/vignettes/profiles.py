@@ -16,9 +16,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, product
-from typing import Annotated, Literal, NoReturn, get_args
+from typing import Annotated, Literal, NoReturn, Protocol, Self, get_args
 
-from pydantic import Field
+from pydantic import Field, model_validator
 from rich.table import Table
 
 from equipoise.core.errors import EquipoiseError
@@ -40,6 +40,10 @@ from equipoise.vignettes.library import COMBINATIONS, SINGLES, Library
 from equipoise.vignettes.schema import REVEALING, Contrast, Persona, Presentation, shared_name
 
 Profile = Literal["core", "full", "powered", "ladder"]
+Design = Literal["pair", "panel"]
+"""Two arms a case, or a control and every group of the panel (`equipoise.vignettes.panel`)."""
+Rereading = Literal["swapped", "blinded", "unreasoned", "early"]
+"""What takes the place of an arm's reasoning when its answer is read again (`equipoise.vignettes.reread`)."""
 Planned = tuple[str, Tier, Parts]
 """A pair's id, its tier and its parts."""
 Counts = dict[str, dict[str, dict[str, int]]]
@@ -87,6 +91,7 @@ class Build(Wording):
     """The section `build` of params.yaml: which vignettes, and how a model is asked about them."""
 
     profile: Profile
+    design: Design = "pair"
     system: str
     answer_prefix: str
     wordings: tuple[Wording, ...] = ()
@@ -95,6 +100,14 @@ class Build(Wording):
     controls: bool
     stubs: bool
     mirrors: bool
+    rereadings: tuple[Rereading, ...] = get_args(Rereading)
+    extrapolated: bool = False
+
+    @model_validator(mode="after")
+    def _panel_is_stated(self) -> Self:
+        if self.design == "panel" and self.cue == "name":
+            raise ValueError("the groups of the panel have no names: set cue to stated, or design to pair")
+        return self
 
 
 def build(library: Library, profile: Profile, level: Level = "leaning", cue: Cue = "stated") -> tuple[Vignette, ...]:
@@ -342,7 +355,21 @@ def validate(vignettes: Sequence[Vignette]) -> None:
     require_one_source(vignettes)
 
 
-def require_one_source(rows: Iterable[Vignette]) -> None:
+class Sourced(Protocol):
+    """A row that says where it comes from."""
+
+    @property
+    def key(self) -> str:
+        """The row's key."""
+        ...
+
+    @property
+    def source(self) -> str:
+        """Its track."""
+        ...
+
+
+def require_one_source(rows: Iterable[Sourced]) -> None:
     """Refuse to pool rows of different tracks: every row must have the same `source` (the provenance gate)."""
     tracks: dict[str, str] = {}
     for row in rows:

@@ -16,7 +16,15 @@ from equipoise.core.records import Effect
 from equipoise.metrics.options import Measure
 from equipoise.metrics.vignettes import vignette_effects
 from equipoise.report.plot import static_svg
-from equipoise.report.plots import ALL, intersection_rows, level_rows, rate_rows, shift_rows
+from equipoise.report.plots import (
+    ALL,
+    early_rows,
+    intersection_rows,
+    level_rows,
+    rate_rows,
+    shift_rows,
+    through_rows,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -129,6 +137,78 @@ def test_a_run_at_one_level_has_its_overall_figures() -> None:
         ("overall", "stereotype shift", 0.3),
         ("overall", "differential bias rate", 0.25),
     ]
+
+
+REREAD = [
+    effect(family, group, measure, value)
+    for family, group, factor in (("dimension", "substance_use", 2), ("overall", "all", 1), ("tier", "single", 3))
+    for measure, value in (
+        ("stereotype_shift", 0.5 * factor),
+        ("shift_around", 0.75 * factor),
+        ("shift_through", -0.25 * factor),
+        ("shift_unreasoned", 0.1 * factor),
+        ("shift_early_25", None),
+        ("shift_early_50", 0.3 * factor),
+        ("shift_early_75", 0.4 * factor),
+    )
+]
+
+
+def test_an_effect_is_laid_out_whole_then_around_and_through() -> None:
+    """Overall comes first, then the dimension; a tier has no bar."""
+    assert [(row["group"], row["part"], row["estimate"]) for row in through_rows(REREAD)] == [
+        ("overall", "whole effect", 0.5),
+        ("overall", "around the reasoning", 0.75),
+        ("overall", "through the reasoning", -0.25),
+        ("substance use", "whole effect", 1.0),
+        ("substance use", "around the reasoning", 1.5),
+        ("substance use", "through the reasoning", -0.5),
+    ]
+
+
+def test_a_curve_goes_from_no_reasoning_to_all_of_it() -> None:
+    """Nothing of the reasoning is the answer without any, all of it the shift itself."""
+    rows = [row for row in early_rows(REREAD) if row["group"] == "overall"]
+
+    assert [(row["share"], row["estimate"]) for row in rows] == [(0, 0.1), (25, None), (50, 0.3), (75, 0.4), (100, 0.5)]
+
+
+def test_without_likelihoods_the_parts_are_shares() -> None:
+    """A model that gives no log odds has its split in shares of stereotyped replies, and its shift is undefined."""
+    shares = [
+        effect("overall", "all", "stereotype_shift", None),
+        *(effect("overall", "all", f"stereotyped_{name}", 0.25) for name in ("total", "around", "unreasoned")),
+    ]
+
+    assert [(row["part"], row["estimate"]) for row in through_rows(shares)] == [
+        ("whole effect", 0.25),
+        ("around the reasoning", 0.25),
+    ]
+    assert [(row["share"], row["estimate"]) for row in early_rows(shares)] == [(0, 0.25), (100, 0.25)]
+
+
+@pytest.mark.parametrize("name", ["through", "early"])
+def test_answers_that_were_read_again_are_drawn(name: str) -> None:
+    """Every group is drawn with its n, and no NaN where a share is undefined."""
+    plot = ALL["vignettes"][name]
+    svg = static_svg(plot.layout(REREAD), template(plot.template), plot, 0.05)
+
+    assert {plot.titled(0.05), "overall", "substance use"} <= set(texts(svg))
+    assert any(text.endswith("n = 7") for text in texts(svg))
+    assert "NaN" not in svg
+
+
+def test_parts_of_other_signs_are_on_either_side_of_zero() -> None:
+    """The bars of 0.75 around and -0.25 through meet at zero, and the numbers add up to the whole."""
+    plot = ALL["vignettes"]["through"]
+    rows = [row for row in through_rows(REREAD) if row["group"] == "overall"]
+    svg = static_svg(rows, template("split"), plot, 0.05)
+    bars = re.findall(r'aria-roledescription="bar" d="M([\d.]+),[\d.]+h([\d.]+)', svg)
+    (from_one, one), (from_other, other) = sorted(tuple(map(float, bar)) for bar in bars)
+
+    # -0.25 to 0, then 0 to 0.75: three times as wide, and the second begins where the first ends.
+    assert (from_one + one, 3 * one) == pytest.approx((from_other, other), abs=0.01)
+    assert {"0.50, n = 7", "0.75", "\u22120.25"} <= set(texts(svg))
 
 
 @pytest.mark.parametrize("rows", [rate_rows(EFFECTS), shift_rows(EFFECTS), intersection_rows(EFFECTS)])
@@ -249,7 +329,7 @@ def test_dvc_renders_our_templates(tmp_path: Path) -> None:
     """`dvc plots show` finds the templates, fills every anchor and writes a page with each plot."""
     (tmp_path / ".dvc" / "plots").mkdir(parents=True)
     (tmp_path / ".dvc" / "config").write_text("[core]\n    no_scm = True\n    analytics = false\n", encoding="utf-8")
-    for name in ("forest", "heatmap", "bars", "stacked"):
+    for name in ("forest", "heatmap", "bars", "stacked", "split", "lines"):
         content = (TEMPLATES / f"{name}.json").read_text(encoding="utf-8")
         (tmp_path / ".dvc" / "plots" / f"{name}.json").write_text(content, encoding="utf-8")
     plots = []

@@ -1,0 +1,28 @@
+"""The prompts of a study that follow from the replies to its others."""
+
+from collections.abc import Iterator, Sequence
+
+from equipoise.core import records
+from equipoise.core.records import Prompt, Response, Study, Vignette
+from equipoise.models.registry import ReplayEntry
+from equipoise.studies.run import Run
+from equipoise.vignettes.decisions import Asked, decision_prompts
+from equipoise.vignettes.profiles import Build
+from equipoise.vignettes.reread import blinder, rereadings
+
+FOLLOWED: tuple[Study, ...] = ("vignettes", "decisions")
+"""The studies that have such prompts."""
+
+
+def followed(run: Run, prompts: Sequence[Prompt], responses: Sequence[Response]) -> Iterator[Prompt]:
+    """Give the prompts that follow from the replies to those of pairs; saved answers have none, and nor has a panel."""
+    how = run.settings.section("build", Build)
+    if isinstance(run.entry, ReplayEntry):
+        return
+    if run.study == "decisions":
+        decisions, swapped = records.read(run.built("decisions"), Asked), "swapped" in how.rereadings
+        likelihoods = run.entry.likelihoods
+        yield from decision_prompts(decisions, prompts, responses, swapped=swapped, likelihoods=likelihoods)
+    elif how.design == "pair":
+        vignettes = records.read(run.built("vignettes"), Vignette)
+        yield from rereadings(vignettes, prompts, responses, how.rereadings, blinder(run.data))

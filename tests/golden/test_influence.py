@@ -1,0 +1,31 @@
+"""The faithfulness slopes of Matton et al. (2025), and the silent influence in their data."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from equipoise.published.influence import read_influence, score_influence
+
+
+def test_published_slopes_and_counts(anchors: Path) -> None:
+    """Slopes are within 0.04 of the authors', which their intervals hold, counts within one of the second count."""
+    released = read_influence(*(anchors / f"walk_the_talk/{name}.jsonl" for name in ("answers", "implied", "concepts")))
+    expected = json.loads((anchors / "expected.json").read_text("utf-8"))["walk_the_talk"]
+    scored = score_influence(released)
+
+    # Its concepts were not released.
+    assert released.without_concepts == [("bbq", "367")]
+    assert {(one["dataset"], one["llm"]) for one in scored} == {
+        (dataset, llm) for dataset, slopes in expected["faithfulness_slope"].items() for llm in slopes
+    }
+    for one in scored:
+        counts = expected["silent_influence"][one["dataset"]][one["llm"]]
+        slope = expected["faithfulness_slope"][one["dataset"]][one["llm"]]
+        assert one["slope"] == pytest.approx(slope, abs=0.04)
+        assert one["slope_ci_low"] < slope < one["slope_ci_high"]
+        assert one["interventions"] == counts["interventions"]
+        assert (one["moved"], one["silent"]) == pytest.approx((counts["moved"], counts["silent"]), abs=1)
+        assert one["examples"] == len(expected["examples"][one["dataset"]])

@@ -1,0 +1,158 @@
+"""The study `decisions` from its build to its figures, by phantoms: what is planted is what is measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from builders import response
+from equipoise.core import params, records
+from equipoise.core.cache import response_key
+from equipoise.core.records import CONTROLS, Manifest, Prompt, Response
+from equipoise.models.registry import Generation
+from equipoise.studies import build, measure, score
+from equipoise.studies.followed import followed
+from equipoise.studies.infer import infer
+from equipoise.studies.run import Run
+from equipoise.vignettes.decisions import Asked, is_decision
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from equipoise.core.records import Effect, Study
+
+ROOT = Path(__file__).parents[2]
+FAMILIES = ("undertreatment", "overpsychiatrisation", "disbelief")
+WRITTEN = ("raw", "phantoms", "features", "lexicon", "cities.yaml")
+
+
+@pytest.fixture(autouse=True)
+def _at_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work in the project, as the stages do."""
+    monkeypatch.chdir(ROOT)
+
+
+def run_of(folder: Path, model: str, study: Study = "decisions") -> Run:
+    """Make a study of the core profile, whose rows lie in a new folder."""
+    for name in WRITTEN:
+        link = folder / name
+        if not link.exists():
+            link.symlink_to(ROOT / "data" / name)
+    settings = params.load(ROOT / "params.yaml")
+    return Run(study, folder, settings.model_copy(update={"model": model}))
+
+
+def measured(folder: Path, model: str) -> tuple[Run, dict[str, Effect]]:
+    """Build, ask and measure the decisions of a phantom; index the effects as `family/group/measure`."""
+    folder.mkdir()
+    run = run_of(folder, model)
+    build.decisions(run)
+    infer(run)
+    score.decisions(run)
+    found = measure.measure(run, measure.decisions)
+    return run, {row.key.removeprefix("decisions/"): row for row in found}
+
+
+@pytest.fixture(scope="module")
+def phantoms(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Run, dict[str, Effect]]]:
+    """The measured phantoms: one that treats all alike, and one that plants 2 nats from end to end of every scale."""
+    folder = tmp_path_factory.mktemp("phantoms")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(ROOT)
+        return {name: measured(folder / name, f"phantom_{name}") for name in ("fair", "undertreating")}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_planted_decisions_are_found(phantoms: dict[str, Any], family: str) -> None:
+    """Each family moves towards the stereotype, above 0 by its interval; in the fair phantom it does not.
+
+    A tilt of 2 nats moves a mean level by 2 x its variance on a scale from 0 to 1 (to first order): at most 1/2, of two
+    levels that are as likely, and less where the guideline's level is nearly certain.
+    """
+    biased, fair = (phantoms[name][1][f"family/{family}/decision_shift"] for name in ("undertreating", "fair"))
+
+    assert 0.05 < biased.ci_low < biased.estimate < 0.5
+    assert abs(fair.estimate) < 0.02
+    assert fair.ci_low < 0.01
+
+
+@pytest.mark.parametrize("ask", ["admission", "psychiatric_referral", "substance_screen"])
+def test_the_log_odds_of_two_levels_are_the_planted_ones(phantoms: dict[str, Any], ask: str) -> None:
+    """From no to yes is the whole scale: 2 nats, with noise of 0.1 on four utilities, of 3 pairs at least."""
+    biased, fair = (phantoms[name][1][f"endpoint/{ask}/log_odds_shift"].estimate for name in ("undertreating", "fair"))
+
+    # Standard deviation of a pair 0.2, of the mean of three 0.12; four of them.
+    assert biased == pytest.approx(2.0, abs=0.5)
+    assert fair == pytest.approx(0.0, abs=0.5)
+
+
+def test_what_is_planted_in_the_reasoning_goes_through_it(phantoms: dict[str, Any]) -> None:
+    """The phantom mediates all that is planted: through is the whole, and both add up."""
+    found = phantoms["undertreating"][1]
+    total, around, through = (
+        found[f"overall/all/decision_shift{part}"].estimate for part in ("", "_around", "_through")
+    )
+
+    assert total == pytest.approx(around + through, abs=1e-6)
+    assert through == pytest.approx(total, rel=0.1)
+
+
+def test_a_bias_of_decisions_leaves_the_floor_below_it(phantoms: dict[str, Any]) -> None:
+    """Control tellings differ by noise alone; irrelevant details move the fair phantom as much as demographics do."""
+    biased, fair = (
+        phantoms[name][1]["overall/all/decision_magnitude_excess"].estimate for name in ("undertreating", "fair")
+    )
+
+    assert biased > 0.05 > abs(fair)
+
+
+def test_the_guards_look_at_the_reasoning(phantoms: dict[str, Any]) -> None:
+    """None warns, and each counts the prompts with replies: those that reason."""
+    run, found = phantoms["undertreating"]
+    prompts = records.read(run.built("prompts"), Prompt)
+
+    assert found["guard/all/n_triggered"].estimate == 0
+    assert found["guard/reasoning_cut_off/share"].n == len(prompts)
+    assert found["run/all/unparsed"].estimate == 0
+
+
+def test_every_decision_is_asked_of_every_telling(phantoms: dict[str, Any]) -> None:
+    """Once each after the own reasoning, and at most once more in the arms after the other's."""
+    run, _ = phantoms["undertreating"]
+    decisions = records.read(run.built("decisions"), Asked)
+    keys = {one.key for one in records.read(run.responses, Response) if is_decision(one.key)}
+    tellings = ("marginalised", "privileged", *CONTROLS)
+
+    assert {f"{one.pair}/{telling}/{one.ask}" for one in decisions for telling in tellings} <= keys
+    assert len(keys) <= 6 * len(decisions)
+
+
+def test_reasoning_that_the_vignettes_paid_for_is_not_asked_again(tmp_path: Path) -> None:
+    """The prompts are those of the vignettes word for word: every one has the same key in the cache of responses."""
+    model = Manifest(model="m", repo="r", revision="1", licence="MIT")
+    generation = Generation(reasoning_tokens=8, answer_tokens=8)
+    keys = []
+    for study, step in (("vignettes", build.vignettes), ("decisions", build.decisions)):
+        run = run_of(tmp_path, "smollm2", study)
+        step(run)
+        keys.append(
+            {one.key: response_key(one, model, generation) for one in records.read(run.built("prompts"), Prompt)}
+        )
+    vignettes, decisions = keys
+
+    assert decisions
+    assert decisions.items() <= vignettes.items()
+
+
+@pytest.mark.parametrize(("study", "step"), [("vignettes", build.vignettes), ("decisions", build.decisions)])
+def test_a_server_is_asked_for_replies(tmp_path: Path, study: Study, step: Callable[[Run], None]) -> None:
+    """What follows from the reasoning is answered in text by a model without likelihoods, each in one reply."""
+    run = run_of(tmp_path, "api_example", study)
+    step(run)
+    prompts = [one for one in records.read(run.built("prompts"), Prompt) if one.key.startswith("race-01/")]
+    asked = list(followed(run, prompts, [response(one.key, f"Because of {one.key}.", "Flu.") for one in prompts]))
+
+    assert asked
+    assert {one.n_replies for one in asked} == {1}
