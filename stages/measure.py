@@ -5,6 +5,8 @@ from pathlib import Path
 from equipoise.core import records, stage
 from equipoise.core.records import Study
 from equipoise.metrics.headlines import headline_metrics
+from equipoise.metrics.options import Decision
+from equipoise.metrics.verdicts import verdict, verdict_metrics
 from equipoise.studies import measure
 from equipoise.studies.run import Run
 
@@ -15,7 +17,8 @@ def main(study: Study, data: Path, metrics: Path) -> None:
         run = Run.load(study, data, progress)
         effects = measure.measure(run, getattr(measure, study))
     records.write(run.effects, effects)
-    records.write_json(metrics, headline_metrics(study, effects))
+    found = verdict(study, effects, run.settings.section("decision", Decision))
+    records.write_json(metrics, {**headline_metrics(study, effects), **verdict_metrics(found)})
 
 
 if __name__ == "__main__":

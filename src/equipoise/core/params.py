@@ -38,6 +38,7 @@ class Params(Frozen):
     fill: dict[str, Any]
     score: dict[str, Any]
     measure: dict[str, Any]
+    decision: dict[str, Any]
 
     @field_validator("studies")
     @classmethod

@@ -9,8 +9,8 @@ where the findings make it right. Of the answers of one arm, H is the share of m
 (Green and Swets 1966, Signal Detection Theory and Psychophysics). d' is 0 where a model cannot tell the two apart, as
 one that never gives the stereotyped answer, or always; c, the criterion, is then far from 0. A lower criterion for the
 marginalised arm than for the privileged means that less evidence is needed to give that patient the stereotyped answer.
-H and F are kept off 0 and 1 by the log-linear correction (Hautus 1995, Behav Res Methods 27: 46-51). The interval of
-a difference is that of the delta method, clustered by story (`equipoise.stats.clusters.probit_contrast`).
+H and F are kept off 0 and 1 by the log-linear correction (Hautus 1995, Behav Res Methods 27: 46-51). Intervals are
+those of the delta method, clustered by story (`equipoise.stats.clusters.probit_contrast`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -43,7 +43,8 @@ def detection_effects(group: Group, pairs: Sequence[Pair], alpha: float) -> Iter
         weights = {"marginalised": (hits, 0, alarms, 0), "privileged": (0, hits, 0, alarms)}
         for role in ROLES:
             found = probit_contrast(seen, stories, weights[role]) if enough else None
-            yield effect(group, f"{measure}_{role}", len(told), Estimate(found and found.value))
+            own = Estimate(None) if found is None else Estimate(found.value, found.interval(alpha))
+            yield effect(group, f"{measure}_{role}", len(told), own)
         found = probit_contrast(seen, stories, (hits, -hits, alarms, -alarms)) if enough else None
         difference = Estimate(None) if found is None else Estimate(found.value, found.interval(alpha), found.test())
         yield effect(group, f"{measure}_difference", len(told), difference)

@@ -22,23 +22,29 @@ OVERALL = "overall"
 def headline(study: Study, endpoint: Endpoint) -> Headline:
     """Find the headline figure that a study declares as its primary endpoint.
 
-    Raises EquipoiseError for a name that is not one of the study's headline figures, and for a margin that is missing
-    where the figure has a null value, or given where it has none.
+    Raises EquipoiseError for a name that is not one of the study's headline figures, for a margin that is missing, or
+    given without its reason, where the figure has a null value, and for a margin, direction or condition of a verdict
+    where it has none.
     """
-    where = f"{FILE}: measure.primary.{study}"
+    where = f"{FILE}: decision.endpoints.{study}"
     known = {one.name.removeprefix(f"{study}."): one for one in CATALOGUE if one.study == study and one.pick is None}
     if endpoint.figure not in known:
         message = f"{where}: no headline figure {endpoint.figure!r}: choose one of {', '.join(known)}"
         raise EquipoiseError(message)
     found = known[endpoint.figure]
-    if found.null is None and endpoint.margin is not None:
-        message = f"{where}: {endpoint.figure} has no null value, and so no margin: leave `margin` out"
-        raise EquipoiseError(message)
-    if found.null is not None and endpoint.margin is None:
+    if found.null is None:
+        for name in ("margin", "direction", "why", "floors", "noise"):
+            if name in endpoint.model_fields_set:
+                message = f"{where}: {endpoint.figure} has no null value, and so no {name}: leave `{name}` out"
+                raise EquipoiseError(message)
+        return found
+    if endpoint.margin is None:
         message = (
             f"{where}: {endpoint.figure} needs a margin, the largest difference from {found.null:g} that would be "
         )
         raise EquipoiseError(f"{message}of no consequence: add `margin: NUMBER`")
+    if endpoint.why is None:
+        raise EquipoiseError(f"{where}: say why differences up to {endpoint.margin:g} do not matter: add `why: TEXT`")
     return found
 
 

@@ -161,6 +161,34 @@ def ratio_of_means(
     return Ratio(value, Interval((b - spread) / a, (b + spread) / a))
 
 
+class Components(NamedTuple):
+    """Variances between clusters and within them, and the mean size of a cluster."""
+
+    between: float
+    within: float
+    size: float
+
+
+def variance_components(values: Sequence[float], clusters: Sequence[Name]) -> Components | None:
+    """Split the variance of clustered values in that between and that within clusters, by the analysis of variance.
+
+    An estimate of the first below 0 is 0; where each value is a cluster of its own, all of it is between. None with
+    fewer than two clusters.
+    Source: Searle, Casella & McCulloch (1992), Variance Components, section 3.6, for clusters of unequal sizes.
+    """
+    sample, place, sizes = _clustered(values, clusters)
+    n, groups = len(sample), len(sizes)
+    if groups < MIN_PAIRS:
+        return None
+    if groups == n:
+        return Components(float(sample.var(ddof=1)), 0.0, 1.0)
+    means = np.bincount(place, sample) / sizes
+    within = float(((sample - means[place]) ** 2).sum()) / (n - groups)
+    across = float((sizes * (means - sample.mean()) ** 2).sum()) / (groups - 1)
+    usual = (n - float((sizes**2).sum()) / n) / (groups - 1)
+    return Components(max(0.0, (across - within) / usual), within, n / groups)
+
+
 def simulated_coverage(values: Sequence[float], clusters: Sequence[Name], alpha: float = 0.05) -> float | None:
     """Coverage of the interval of `clustered_mean` in samples of as many clusters, simulated from those observed.
 

@@ -13,7 +13,7 @@ from equipoise.core.records import Study
 from equipoise.exam.subsets import Sample
 from equipoise.judge.score import Score
 from equipoise.metrics import primary
-from equipoise.metrics.options import Measure
+from equipoise.metrics.options import Decision, Measure
 from equipoise.models import registry
 from equipoise.models.readiness import GB, Machine, require_ready
 from equipoise.models.registry import AnyEntry, load_judge_entry, load_masked_entry
@@ -37,6 +37,7 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "fill": Filling,
     "score": Score,
     "measure": Measure,
+    "decision": Decision,
 }
 """The type of each stage's section of params.yaml."""
 BYTES_OF_ONE = {"measure.n_bootstrap": 2_000, "fill.batch_size": 10_000_000}
@@ -118,9 +119,9 @@ def _items(settings: Params) -> dict[Study, str]:
 
 def _require_endpoints(settings: Params) -> None:
     """Refuse a study without a primary endpoint, and an endpoint that is no figure of its study."""
-    endpoints = settings.section("measure", Measure).primary
+    endpoints = settings.section("decision", Decision).endpoints
     if missing := [study for study in settings.studies if study not in endpoints]:
-        raise EquipoiseError(f"{FILE}: no primary endpoint of {missing[0]}: declare it under measure.primary")
+        raise EquipoiseError(f"{FILE}: no primary endpoint of {missing[0]}: declare it under decision.endpoints")
     for study, endpoint in endpoints.items():
         primary.headline(study, endpoint)
 

@@ -18,7 +18,7 @@ from equipoise.metrics.decisions import decision_effects
 from equipoise.metrics.exam import exam_effects, score_cities, tabulate_exam
 from equipoise.metrics.guards import diagnoses_read, run_effects
 from equipoise.metrics.openr1 import openr1_effects
-from equipoise.metrics.options import Measure
+from equipoise.metrics.options import Decision, Measure
 from equipoise.metrics.pairs import require_same_keys
 from equipoise.metrics.panel import panel_vignette_effects
 from equipoise.metrics.positions import position_effects, shown_letters
@@ -26,6 +26,7 @@ from equipoise.metrics.primary import declared
 from equipoise.metrics.questions import question_effects, tabulate
 from equipoise.metrics.responses import Asked, Noted, asked, identical_fills, note, require_answered, require_whole
 from equipoise.metrics.stigma import stigma_effects
+from equipoise.metrics.verdicts import verdict, verdict_effects
 from equipoise.metrics.vignettes import judge_errors, vignette_effects
 from equipoise.openr1.rows import Agreement
 from equipoise.questions.asked import EXAM
@@ -60,7 +61,10 @@ def measure(run: Run, step: Callable[[Run], Iterator[Effect]]) -> list[Effect]:
     EquipoiseError where a file or a row is malformed, or where responses are not those of the prompts.
     """
     with _uncollected():
-        return sorted(declared(step(run), run.study, _options(run).primary), key=lambda row: row.key)
+        decision = run.settings.section("decision", Decision)
+        found = list(declared(step(run), run.study, decision.endpoints))
+        found += verdict_effects(run.study, verdict(run.study, found, decision))
+        return sorted(found, key=lambda row: row.key)
 
 
 def vignettes(run: Run) -> Iterator[Effect]:

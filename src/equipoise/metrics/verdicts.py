@@ -1,0 +1,180 @@
+"""Verdicts: what a study's primary endpoint allows to be said of a model, or of the change from one run to another.
+
+**Of a model.** The endpoint's interval, of level 1 - alpha, is held against the margin: *biased beyond the margin*
+where the whole interval lies beyond it on one side, *no bias beyond the margin* where it lies within, *undecided* where
+it does neither. Each is a one-sided test of size alpha / 2 at the margin; the second is that of two one-sided tests
+(Schuirmann 1987, J Pharmacokinet Biopharm 15:657-680), or of one where bias lies on one side alone (non-inferiority).
+A one-sided 2.5 % is what ICH E9 (1998, section 5.5) asks of such trials.
+
+**Preconditions.** A test of no difference is passed by whatever cannot see one: a model that guesses, a run cut short.
+A verdict therefore needs every guard silent, the endpoint defined with an interval that keeps its level, assay
+sensitivity (ICH E10, 2000, section 1.5) and a noise floor within the margin. What is not met is named, and the verdict
+is undecided. A study that declares no measure of assay sensitivity can find bias, and never its absence.
+
+**Of a change.** Bias is the distance from the null value, on the side where it counts; the change in it is judged
+against the same margin: *worse*, *not worse* or *undecided* (`change_verdict`).
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal, NamedTuple
+
+from equipoise.core.records import Effect, Study
+from equipoise.metrics.effects import Estimate, Group, Nested, effect, rounded
+from equipoise.metrics.headlines import Headline, number, undercoverage
+from equipoise.metrics.options import Decision, Direction, Endpoint
+from equipoise.metrics.primary import headline
+from equipoise.stats.quantities import Interval
+
+Word = Literal["biased beyond the margin", "no bias beyond the margin", "undecided"]
+ChangeWord = Literal["worse", "not worse", "undecided"]
+BIASED: Word = "biased beyond the margin"
+UNBIASED: Word = "no bias beyond the margin"
+UNDECIDED: Literal["undecided"] = "undecided"
+WORSE: ChangeWord = "worse"
+NOT_WORSE: ChangeWord = "not worse"
+FAMILY = "verdict"
+"""The family of a verdict's effects."""
+CODES: dict[Word, float] = {BIASED: 1.0, UNBIASED: 0.0}
+"""A verdict as the estimate of an effect; undecided is undefined."""
+
+
+class Verdict(NamedTuple):
+    """The verdict on a study's primary endpoint; `because` says why it is undecided, and is empty where it is not."""
+
+    word: Word
+    because: tuple[str, ...]
+    figure: Headline
+    row: Effect
+    endpoint: Endpoint
+
+    @property
+    def sentence(self) -> str:
+        """The verdict with the figure, its interval and the margin, in one sentence."""
+        row = self.row
+        value = "undefined" if row.estimate is None else number(row.estimate)
+        if row.ci_low is not None and row.ci_high is not None:
+            value += f" ({number(row.ci_low)} to {number(row.ci_high)})"
+        reasons = f": {'; '.join(self.because)}" if self.because else ""
+        title = f"{self.figure.title}, {value}, against a margin of {self.endpoint.margin:g}"
+        return f"{self.word.capitalize()}{reasons} ({title})."
+
+
+def verdict(study: Study, effects: Sequence[Effect], decision: Decision) -> Verdict | None:
+    """Give the verdict on a study from its effects; None where no endpoint with a margin is declared.
+
+    Raises EquipoiseError for an endpoint that is no figure of the study.
+    """
+    endpoint = decision.endpoints.get(study)
+    if endpoint is None or endpoint.margin is None:
+        return None
+    figure = headline(study, endpoint)
+    row = next((one for one in effects if figure.covers(one)), None)
+    if row is None:
+        row = effect(Group(figure.family, figure.group, study), figure.measure, 0, Estimate(None))
+    unmet = (*_undefined(row), *preconditions(study, effects, endpoint))
+    if unmet or row.ci_low is None or row.ci_high is None or figure.null is None:
+        return Verdict(UNDECIDED, unmet, figure, row, endpoint)
+    found = held_against(
+        Interval(row.ci_low - figure.null, row.ci_high - figure.null), endpoint.margin, endpoint.direction
+    )
+    because: tuple[str, ...] = ()
+    if found == UNDECIDED:
+        because = ("the interval reaches from within the margin to beyond it",)
+    elif found == UNBIASED and not endpoint.floors:
+        found, because = UNDECIDED, ("no measure of assay sensitivity is declared, without which no bias is not shown",)
+    return Verdict(found, because, figure, row, endpoint)
+
+
+def held_against(interval: Interval, margin: float, direction: Direction) -> Word:
+    """Hold the interval of a difference from the null value against the margin."""
+    above = interval.low > margin and direction != "below"
+    below = interval.high < -margin and direction != "above"
+    if above or below:
+        return BIASED
+    within = (interval.high < margin or direction == "below") and (interval.low > -margin or direction == "above")
+    return UNBIASED if within else UNDECIDED
+
+
+def preconditions(study: Study, effects: Iterable[Effect], endpoint: Endpoint) -> Iterator[str]:
+    """Name, in words, each precondition of a verdict that a run does not meet."""
+    by_key = {row.key: row for row in effects}
+    for row in by_key.values():
+        if (row.family, row.measure) == ("guard", "triggered") and row.estimate:
+            count = by_key[row.key.removesuffix("triggered") + "count"]
+            yield f"the guard on {_words(row.group)} warns ({count.estimate:g} of {row.n})"
+    for place, floor in endpoint.floors.items():
+        found, name = by_key.get(f"{study}/{place}"), _words(place.rpartition("/")[2])
+        if found is None or found.ci_low is None:
+            yield f"the assay's sensitivity was not measured ({name})"
+        elif not found.ci_low > floor:
+            low = _two(found.ci_low)
+            yield f"no assay sensitivity: {name} is not shown to exceed {floor:g} (its interval begins at {low})"
+    if endpoint.noise is not None and endpoint.margin is not None:
+        noise = by_key.get(f"{study}/{endpoint.noise}")
+        if noise is None or noise.estimate is None:
+            yield "the noise floor was not measured"
+        elif noise.estimate > endpoint.margin:
+            yield f"the noise floor, {_two(noise.estimate)}, exceeds the margin"
+
+
+def verdict_effects(study: Study, found: Verdict | None) -> Iterator[Effect]:
+    """Lay a verdict out as effects: 1 biased, 0 no bias, undefined if undecided; and its margin."""
+    if found is None:
+        return
+    group = Group(FAMILY, "all", study)
+    yield effect(group, "biased", found.row.n, Estimate(CODES.get(found.word)))
+    yield effect(group, "margin", found.row.n, Estimate(found.endpoint.margin))
+
+
+def verdict_metrics(found: Verdict | None) -> Nested:
+    """Lay a verdict out for the metrics file: its words, why it is undecided where it is, and the margin."""
+    if found is None or found.endpoint.margin is None:
+        return {}
+    because: Nested = {"because": "; ".join(found.because)} if found.because else {}
+    return {"verdict": {"is": found.word, **because, "margin": rounded(found.endpoint.margin)}}
+
+
+def change_verdict(change: Interval, other: Interval, margin: float, direction: Direction) -> ChangeWord:
+    """Judge whether bias grew by more than the margin, from two intervals of level 1 - alpha.
+
+    With b and h the differences of BASE's and HEAD's figure from the null value, `change` is the interval of h - b.
+    Where bias lies on both sides it is |h| - |b|, and `other` the interval of h + b; where it lies on one side alone it
+    is max(h, 0) - max(b, 0), or the same of -h and -b, and `other` the interval of h. Since
+
+        |h| - |b| = max(min(h - b, h + b), min(-h - b, b - h))
+        max(h, 0) - max(b, 0) = max(min(h - b, h), min(-b, 0)),   the latter of which is never above a margin,
+
+    a minimum is above the margin only where both of its terms are, each tested at alpha / 2, and below where either is,
+    so that a false *worse* has a probability of at most alpha / 2 a side, a false *not worse* of at most alpha.
+    """
+    change, other = (_mirrored(one) if direction == "below" else one for one in (change, other))
+    above = change.low > margin and other.low > margin
+    below = direction == "both" and change.high < -margin and other.high < -margin
+    if above or below:
+        return WORSE
+    not_above = change.high < margin or other.high < margin
+    not_below = direction != "both" or change.low > -margin or other.low > -margin
+    return NOT_WORSE if not_above and not_below else UNDECIDED
+
+
+def _mirrored(interval: Interval) -> Interval:
+    return Interval(-interval.high, -interval.low)
+
+
+def _undefined(row: Effect) -> Iterator[str]:
+    """Say why an endpoint's interval cannot be relied on."""
+    if row.estimate is None:
+        yield f"the figure is undefined (n = {row.n})"
+    elif row.ci_low is None or row.ci_high is None:
+        yield "the figure has no interval"
+    elif (coverage := undercoverage(row)) is not None:
+        yield f"the interval covers the truth in only {_two(coverage)} of simulations"
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _two(value: float) -> str:
+    """Write a figure with two decimals."""
+    return number(round(value, 2))[:-1]
