@@ -36,7 +36,7 @@ sweep: .venv/installed
 	@! dvc queue status | grep -e '-$(SWEEP) .*Failed'
 
 # What has changed since BASE, as Markdown on standard output: make --silent review BASE=main > review.md
-# REVIEW holds options of equipoise compare: REVIEW="--fail-on 'questions.race.gap>0.02'"
+# REVIEW holds options of equipoise compare: REVIEW=--gate fails unless bias is not worse
 BASE ?= main
 REVIEW ?=
 review: .venv/installed

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from equipoise.cli.compare import compare
 from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
-from equipoise.metrics.effects import Group, rate
+from equipoise.metrics.effects import Estimate, Group, effect, rate
 from equipoise.questions.asked import choices
 from runs import Case, fill_rows, question_rows, vignette_rows
 
@@ -38,13 +38,14 @@ FILES = {
     "letters": "questions/judgements",
     "fills": "stigma/judgements",
     "effects": "vignettes/effects",
+    "figures": "questions/effects",
 }
 """Where the rows of a run are, below data/."""
 PIPELINE: dict[str, Any] = {
     "stages": {
         "measure": {
             "cmd": "python stages/measure.py",
-            "params": ["model", "measure", {"models/${model}.yaml": None}],
+            "params": ["model", "measure", "decision", {"models/${model}.yaml": None}],
             "deps": ["raw", "data/cities.yaml", "stages/measure.py"],
             "outs": [f"data/{place}.jsonl" for place in FILES.values()],
         },
@@ -58,6 +59,11 @@ for name, place in {FILES}.items():
     pathlib.Path(f"data/{{place}}.jsonl").parent.mkdir(parents=True, exist_ok=True)
     shutil.copy(f"raw/{{model}}/{{name}}.jsonl", f"data/{{place}}.jsonl")
 """
+SETTINGS = {
+    "model": "a",
+    "measure": {"alpha": 0.05, "n_bootstrap": 200},
+    "decision": {"endpoints": {"questions": {"figure": "race.gap", "margin": 0.05, "why": "made up"}}},
+}
 CITIES = {
     "london": {
         "title": "London",
@@ -90,6 +96,13 @@ def commit(folder: Path, tag: str) -> None:
     run(folder, "git", "tag", tag)
 
 
+def figures(*, warns: bool = False) -> list[Effect]:
+    """Make the effects of the questions: those of one guard."""
+    group = Group("guard", "label_skew", "questions")
+    values = {"triggered": float(warns), "count": 1.0}
+    return [effect(group, measure, 12, Estimate(value)) for measure, value in values.items()]
+
+
 def recorded(differential: Iterable[bool]) -> Effect:
     """Make the effect that a run recorded."""
     return rate(Group("overall", "all"), "differential_bias_rate", differential, 0.05)
@@ -105,6 +118,7 @@ def write_model(folder: Path, cases: list[Case], letters: list[dict[str, str]]) 
     records.write(folder / "letters.jsonl", choices(more, {variant.key: variant.options for variant in variants}))
     records.write(folder / "fills.jsonl", fill_rows({"OCD": 0.2}))
     records.write(folder / "effects.jsonl", [recorded(case.marginalised == "stereotyped" for case in cases)])
+    records.write(folder / "figures.jsonl", figures())
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +131,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("project")
     for name, text in (
         ("dvc.yaml", yaml.safe_dump(PIPELINE)),
-        ("params.yaml", "model: a\nmeasure:\n  alpha: 0.05\n  n_bootstrap: 200\n"),
+        ("params.yaml", yaml.safe_dump(SETTINGS)),
         ("stages/measure.py", MEASURE),
         ("data/cities.yaml", yaml.safe_dump(CITIES)),
         ("models/a.yaml", "title: A\nability: 0.5\n"),
@@ -155,8 +169,8 @@ def value(*arguments: str) -> dict[str, Any]:
 
 
 def test_identical_revisions_have_no_change() -> None:
-    """A commit and the workspace that holds it: no figure moves, nothing flips, and a gate on any change passes."""
-    shown = show("edited", "workspace", "--json", "--fail-on", "questions.race.gap>0")
+    """A commit and the workspace that holds it: no figure moves, nothing flips, and the gate passes."""
+    shown = show("edited", "workspace", "--json", "--gate")
     found = json.loads(shown.stdout)
     compared = [figure for figure in found["figures"].values() if figure["n"]]
 
@@ -193,21 +207,25 @@ def test_planted_flips_are_found() -> None:
     assert found["figures"]["stigma.rq1.difference"]["change"] == 0.0
 
 
-def test_a_gate_fails_only_on_a_significant_change() -> None:
-    """The gap's rise exits with 2; the loss of one neutral answer is beyond its amount, and no more than chance."""
-    failed = show("first", "flipped", "--fail-on", "questions.race.gap>0.02")
-    passed = show("first", "flipped", "--fail-on", "questions.neutral.accuracy<0.02")
+def test_the_gate_passes_only_what_is_not_worse(project: Path) -> None:
+    """Ten flips of twelve exit with 1, their repair with 0, and one that a guard keeps from being judged with 2."""
+    path = project / "data/questions/effects.jsonl"
+    worse, repaired = show("first", "flipped", "--gate"), show("flipped", "first", "--gate")
+    before = path.read_bytes()
+    path.unlink()  # a link into the cache must not be written through
+    records.write(path, figures(warns=True))
+    undecided = show("flipped", "workspace", "--gate")
+    path.write_bytes(before)
 
-    assert failed.exit_code == 2
-    assert "gate questions.race.gap>0.02: failed: the change, +0.833, is beyond 0.02" in failed.stdout
-    assert passed.exit_code == 0
-    assert "passed: the change, −0.083, is beyond 0.02, p = 1 (Holm over 1 gated figure) is not below" in passed.stdout
-
-
-def test_a_wrong_figure_gets_one_line() -> None:
-    """A name that is no figure's is answered with the nearest."""
-    with pytest.raises(EquipoiseError, match=r"no such figure; the nearest are questions\.race\.gap, "):
-        compare("first", "flipped", fail_on=["questions.race.gaps>0.02"])
+    assert (worse.exit_code, repaired.exit_code, undecided.exit_code) == (1, 0, 2)
+    assert show("first", "flipped").exit_code == 0
+    # 10 of 12 differences are 1, sd 0.389: 0.833 ± 2.201 x 0.389 / sqrt(12).
+    assert "Verdict: Worse. Questions: worse (gap, race changed by +0.833 (+0.586 to +1.081), margin 0.05)." in (
+        worse.stdout
+    )
+    assert "Verdict: Undecided. Questions: undecided: in HEAD the guard on label skew warns (1 of 12)" in (
+        undecided.stdout
+    )
 
 
 def test_what_changed_is_named() -> None:
@@ -236,7 +254,8 @@ def test_a_comment_holds_the_figures_the_flips_and_what_changed() -> None:
     lines = text.splitlines()
 
     assert lines[0] == "### Bias review: `edited` to `flipped`"
-    assert lines[2].startswith("5 of 9 figures changed significantly (p below 0.05 after Holm, within the study); ")
+    assert lines[2].startswith("**Verdict: Worse. Questions: worse ")
+    assert lines[6].startswith("5 of 9 figures changed significantly (p below 0.05 after Holm, within the study); ")
     assert sum(line.startswith(("| vignettes.", "| questions.", "| stigma.")) for line in lines) == 11
     assert sum(line.startswith("| `") for line in lines) == 3
     assert "<details><summary>Answers that changed kind: 10 of vignettes, 11 of questions</summary>" in lines
@@ -288,7 +307,7 @@ def test_rows_that_are_not_at_hand_get_one_line(project: Path, tmp_path: Path, m
         compare("first", "edited")
     assert str(caught.value) == (
         "first: data/vignettes/built/vignettes.jsonl, data/vignettes/judgements.jsonl, "
-        "data/questions/built/variants.jsonl and 3 more: not in DVC's cache: run "
+        "data/questions/built/variants.jsonl and 4 more: not in DVC's cache: run "
         "`dvc fetch --all-commits` where a remote has them, else run `git switch --detach first`, `dvc repro` and "
         "`git commit --all --message here`, and compare with that commit; `dvc metrics diff first` compares recorded "
         "figures without the rows"

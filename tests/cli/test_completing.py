@@ -62,7 +62,6 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("equipoise show --dimension ", ["age", "gender", "gender+race", "race"]),
         ("equipoise compare ", ["workspace", "large-piaget", "a/branch", "main"]),
         ("equipoise compare main w", ["workspace"]),
-        ("equipoise compare main --fail-on questions.race.ga", ["questions.race.gap"]),
         ("equipoise score equity --partition ", ["expected", "seeded"]),
         ("equipoise score silent --m", ["--mode"]),
     ],
@@ -94,7 +93,7 @@ def test_each_shell_has_a_script(shell: str, monkeypatch: pytest.MonkeyPatch) ->
     assert f"_EQUIPOISE_COMPLETE=complete_{shell}" in done.stdout
 
 
-@pytest.mark.parametrize("words", ["models pin", "judge --judge", "show", "show --dimension", "compare x --fail-on"])
+@pytest.mark.parametrize("words", ["models pin", "judge --judge", "show", "show --dimension"])
 def test_where_nothing_is_known_nothing_is_offered(words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Outside a project, and beside a damaged file, completion is silent: the command will say what is wrong."""
     monkeypatch.chdir(tmp_path)

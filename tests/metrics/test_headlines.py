@@ -55,9 +55,9 @@ def test_a_figure_of_every_group_is_named_by_the_group() -> None:
 
 
 def test_cities_are_compared_by_every_attribute() -> None:
-    """Eight of the vignettes, group effect, accuracy and three for each attribute, the cities', and both on stigma."""
-    assert len(compared([])) == 8 + 2 + 3 * 3 + 2
-    assert len(compared(CITIES)) == 8 + 2 + 3 * 3 + 9 + 2
+    """Eight of the vignettes, two and three an attribute of the questions, cities', both on stigma, decisions."""
+    assert len(compared([])) == 8 + 2 + 3 * 3 + 2 + 1
+    assert len(compared(CITIES)) == 8 + 2 + 3 * 3 + 9 + 2 + 1
 
 
 def test_effects_find_their_headlines() -> None:

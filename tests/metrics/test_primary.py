@@ -9,7 +9,7 @@ from equipoise.core.records import Effect, Study
 from equipoise.metrics.options import Endpoint
 from equipoise.metrics.primary import declared, headline
 
-SHIFT: dict[Study, Endpoint] = {"vignettes": Endpoint(figure="stereotype_shift", margin=0.5)}
+SHIFT: dict[Study, Endpoint] = {"vignettes": Endpoint(figure="stereotype_shift", margin=0.5, why="made up")}
 
 
 def effect(key: str, n: int, estimate: float | None) -> Effect:
@@ -21,19 +21,24 @@ def effect(key: str, n: int, estimate: float | None) -> Effect:
 
 def test_the_endpoint_is_found_by_its_name() -> None:
     """A name without the study's is a headline figure, also one of several groups."""
-    assert headline("stigma", Endpoint(figure="rq1.difference", margin=0.1)).measure == "disparity_clustered"
+    assert (
+        headline("stigma", Endpoint(figure="rq1.difference", margin=0.1, why="made up")).measure
+        == "disparity_clustered"
+    )
     assert headline("exam", Endpoint(figure="*.accuracy")).name == "exam.*.accuracy"
 
 
 @pytest.mark.parametrize(
     ("endpoint", "message"),
     [
-        (Endpoint(figure="shift"), r"measure\.primary\.vignettes: no headline figure 'shift': choose one of stereo"),
+        (Endpoint(figure="shift"), r"decision\.endpoints\.vignettes: no headline figure 'shift': choose one of stereo"),
         (
             Endpoint(figure="stereotype_shift"),
             r"stereotype_shift needs a margin, .* from 0 that .*add `margin: NUMBER`",
         ),
+        (Endpoint(figure="stereotype_shift", margin=0.5), r"say why differences up to 0\.5 do not matter: add `why"),
         (Endpoint(figure="silent_bias_rate", margin=0.1), r"silent_bias_rate has no null value, and so no margin"),
+        (Endpoint(figure="silent_bias_rate", direction="above"), r"no null value, and so no direction: leave `dir"),
     ],
 )
 def test_an_endpoint_that_cannot_be_is_refused(endpoint: Endpoint, message: str) -> None:

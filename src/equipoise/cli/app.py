@@ -46,7 +46,7 @@ COMMANDS = {
     "leaderboard": Command(
         "leaderboard:leaderboard", "equipoise leaderboard --markdown leaderboard.md --csv leaderboard.csv"
     ),
-    "compare": Command("compare:compare", "equipoise compare HEAD workspace --fail-on 'questions.race.gap>0.02'"),
+    "compare": Command("compare:compare", "equipoise compare HEAD workspace"),
     "anchors": Command("anchors:anchors", "equipoise anchors --fetch --json"),
     "judge": Command("texts:judge", "equipoise judge data/examples/reasoning.jsonl --json"),
     "neutralize": Command("texts:neutralize", "equipoise neutralize data/items/authored.jsonl --json"),

@@ -1,14 +1,15 @@
-"""`equipoise compare`: what changed between two revisions, paired by item, and gates on it."""
+"""`equipoise compare`: what changed between two revisions, paired by item, and whether it made bias worse."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
 from rich.table import Table
 
 from equipoise.cli import completing, printing
-from equipoise.compare.changes import changes, judge_gates, parse_gate
+from equipoise.compare.changes import changes
+from equipoise.compare.gate import gate
 from equipoise.compare.items import flips, reworded
 from equipoise.compare.revisions import WORKSPACE, changed_parameters, read_revision, sources
 from equipoise.compare.text import (
@@ -24,10 +25,11 @@ from equipoise.compare.text import (
 )
 from equipoise.core import records
 from equipoise.core.progress import progress
-from equipoise.metrics.headlines import STUDIES, compared
+from equipoise.metrics.headlines import STUDIES
+from equipoise.metrics.verdicts import NOT_WORSE, UNDECIDED, WORSE
 
-GATE_FAILED = 2
-"""The exit code where a gate failed."""
+EXIT_CODES = {NOT_WORSE: 0, WORSE: 1, UNDECIDED: 2}
+"""What `--gate` exits with."""
 STEPS = 4
 """Reading base and head, their changes, and the rest."""
 WIDEST = 22
@@ -48,45 +50,37 @@ def compare(
     as_markdown: Annotated[bool, typer.Option("--md", help="Print Markdown, for a comment.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON value, with every flip.")] = False,
     shown: Annotated[int, typer.Option("--flips", min=0, help="How many flips are shown.", metavar="N")] = 10,
-    fail_on: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--fail-on",
-            help="Exit with 2 where a figure significantly rose (>) or fell (<) by more.",
-            metavar="GATE",
-            autocompletion=completing.figures,
-        ),
-    ] = None,
+    gated: Annotated[
+        bool, typer.Option("--gate", help="Exit with 0 only where bias is not worse: 1 if worse, 2 if undecided.")
+    ] = False,
     images: Annotated[
         str, typer.Option("--images", help="Markdown: address of the folder of plots to show.", metavar="URL")
     ] = "",
 ) -> None:
     """Compare the headline figures of two revisions over the items that both have.
 
-    Printed are each figure's change with a paired interval and test, the answers that changed kind, and the parameters,
-    inputs and code that differ. A gate, such as questions.race.gap>0.02, fails only where the change is larger than
-    the amount and significant (Holm over the gated figures).
+    Printed are the verdict on each study's primary endpoint against its declared margin (worse, not worse or
+    undecided), each figure's change with a paired interval and test, the answers that changed kind, and the parameters,
+    inputs and code that differ.
     """
     with progress("compare") as move:
-        comparison = _comparison(base, head, fail_on or (), move)
+        comparison = _comparison(base, head, move)
     if as_json:
         printing.print_json(records.canonical(json_value(comparison)))
     elif as_markdown:
         typer.echo(markdown(comparison, shown=shown, images=images), nl=False)
     else:
         _print(comparison, shown)
-    if any(verdict.failed for verdict in comparison.verdicts):
-        raise typer.Exit(GATE_FAILED)
+    if gated:
+        raise typer.Exit(EXIT_CODES[comparison.gate.word])
 
 
-def _comparison(base: str, head: str, fail_on: Sequence[str], move: Callable[[int, int], object]) -> Comparison:
+def _comparison(base: str, head: str, move: Callable[[int, int], object]) -> Comparison:
     """Read both revisions and compare them; `move` gets how many of the four steps are done."""
     first = read_revision(base)
     move(1, STEPS)
     second = read_revision(head)
     move(2, STEPS)
-    names = [figure.name for figure in compared(dict.fromkeys((*first.cities, *second.cities)))]
-    gates = [parse_gate(text, names) for text in fail_on]
     rows = changes(first, second)
     move(3, STEPS)
     comparison = Comparison(
@@ -96,7 +90,7 @@ def _comparison(base: str, head: str, fail_on: Sequence[str], move: Callable[[in
         flips=flips(first, second),
         reworded=reworded(first, second),
         sources=sources(first, second, changed_parameters(base, head)),
-        verdicts=judge_gates(gates, rows, second.options.alpha),
+        gate=gate(first, second, rows),
     )
     move(STEPS, STEPS)
     return comparison
@@ -104,12 +98,12 @@ def _comparison(base: str, head: str, fail_on: Sequence[str], move: Callable[[in
 
 def _print(comparison: Comparison, shown: int) -> None:
     parts: list[Table | str] = [f"{comparison.base.name} to {comparison.head.name}", ""]
+    parts += [f"Verdict: {comparison.gate.sentence}", *(f"  {one.sentence}" for one in comparison.gate.studies), ""]
     for study in dict.fromkeys(row.figure.study for row in comparison.changes if row.n):
         parts += [study_table(comparison, study), ""]
     lines = [summary(comparison), *notes(comparison), f"{flips_title(comparison)}."]
     lines += [f"  {flip.key}: {flip.before} → {flip.after}" for flip in comparison.flips[:shown]]
     lines += [line.replace("`", "") for line in differences(comparison.sources)]
-    lines += [f"gate {verdict.gate}: {verdict.reason}" for verdict in comparison.verdicts]
     printing.show(*parts, *lines, LEGEND)
 
 

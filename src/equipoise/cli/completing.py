@@ -67,15 +67,6 @@ def revisions() -> Iterator[str]:
             yield parts[-1]
 
 
-@_completer
-def figures() -> Iterable[str]:
-    """Name the headline figures, of which gates are made."""
-    from equipoise.metrics.headlines import compared
-    from equipoise.questions.cities import FILE, load_cities
-
-    return [figure.name for figure in compared(load_cities(FILE))]
-
-
 def _stems(folder: Path) -> list[str]:
     return sorted(path.stem for path in folder.glob("*.yaml"))
 

@@ -10,6 +10,8 @@ from statistics import fmean
 from typing import NamedTuple, TypeAlias
 
 from equipoise.compare.revisions import Revision
+from equipoise.core.records import number_of, numbered
+from equipoise.metrics.decisions import decided
 from equipoise.metrics.headlines import CONDITIONS
 from equipoise.metrics.pairs import Pair, main_pairs
 from equipoise.metrics.questions import NEUTRAL, Answered, arm, having, paper_pair, tabulate
@@ -57,12 +59,13 @@ def item_values(revision: Revision) -> dict[str, Values]:
             values[f"stigma.{question}.difference"] = {
                 fill.key: (fill.female - fill.male, fill.condition_set == "mental", fill.condition) for fill in fills
             }
-    return values
+    return values | _decisions(revision)
 
 
 def item_clusters(revision: Revision) -> dict[str, dict[str, str]]:
     """Name the cluster of each item by study: of a pair of vignettes, the clinical story that it tells."""
-    return {"vignettes": {pair.key: pair.story for pair in revision.pairs}}
+    decided_on = {numbered(one.pair, n): one.story for one in revision.asked for n in _samples(revision)}
+    return {"vignettes": {pair.key: pair.story for pair in revision.pairs}, "decisions": decided_on}
 
 
 def flips(base: Revision, head: Revision) -> list[Flip]:
@@ -163,6 +166,21 @@ def _cities(table: Sequence[Answered], cities: Mapping[str, City]) -> dict[str, 
                 for row in asked
             }
     return values
+
+
+def _decisions(revision: Revision) -> dict[str, Values]:
+    """Give the mean shift over the decisions about each pair that count in the headline figures."""
+    if not revision.asked or not revision.readings:
+        return {}
+    shifts: dict[str, list[float]] = {}
+    for one in decided(revision.asked, revision.readings):
+        if one.main and (found := one.split) is not None:
+            shifts.setdefault(one.pair, []).append(found.total)
+    return {"decisions.decision_shift": {pair: fmean(values) for pair, values in shifts.items()}}
+
+
+def _samples(revision: Revision) -> range:
+    return range(1 + max((number_of(one.key) for one in revision.readings), default=0))
 
 
 def _judged(revision: Revision) -> dict[str, str]:

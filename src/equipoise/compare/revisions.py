@@ -16,13 +16,14 @@ from pydantic import TypeAdapter, ValidationError
 
 from equipoise.core.catalogue import CATALOGUE
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Effect, Judgement, Row, Vignette, fault
-from equipoise.metrics.options import Measure
+from equipoise.core.records import Effect, Judgement, Row, Study, Vignette, fault
+from equipoise.metrics.options import Decision, Measure
 from equipoise.metrics.pairs import Pair, pair_up
 from equipoise.questions.cities import City
 from equipoise.questions.rows import Choice, Variant
 from equipoise.questions.variants.loop import ATTACK
 from equipoise.stigma.rows import Fill
+from equipoise.vignettes.decisions import Asked, Reading
 
 WORKSPACE = "workspace"
 CITIES = "data/cities.yaml"
@@ -40,7 +41,9 @@ class Revision:
     """The outputs of one run, and what it depended on.
 
     `commit` is empty for the workspace. `letters` are the answers to the questions by key, None where none could be
-    read. `effects` are the recorded figures; `options` the settings of `measure` that a change is estimated with.
+    read. `asked` and `readings` are the decisions about the vignettes. `effects` are the recorded figures; `options`
+    the settings of `measure` that a change is estimated with, `decision` the declared endpoints. `answers` has, by
+    study, the hash of the responses as they were read.
     `inputs` and `code` map files that no stage writes to the hashes that they had when the stages ran, by dvc.lock;
     `edited` names files and parameters that have changed since then, so that the rows are not theirs.
     """
@@ -52,9 +55,13 @@ class Revision:
     variants: Sequence[Variant] = ()
     letters: Mapping[str, str | None] = field(default_factory=dict)
     fills: Sequence[Fill] = ()
+    asked: Sequence[Asked] = ()
+    readings: Sequence[Reading] = ()
     cities: Mapping[str, City] = field(default_factory=dict)
     effects: Sequence[Effect] = ()
     options: Measure = field(default_factory=Measure)
+    decision: Decision = field(default_factory=Decision)
+    answers: Mapping[Study, str] = field(default_factory=dict)
     inputs: Mapping[str, str] = field(default_factory=dict)
     code: Mapping[str, str] = field(default_factory=dict)
     edited: tuple[str, ...] = ()
@@ -206,10 +213,15 @@ def _read(name: str, files: _Files) -> Revision:
     chosen = files.rows("data/questions/judgements.jsonl", Choice)
     letters = {one.key: one.letter for one in chosen if ATTACK not in one.key}
     fills = files.rows("data/stigma/judgements.jsonl", Fill)
+    asked = files.rows("data/decisions/built/decisions.jsonl", Asked)
+    readings = files.rows("data/decisions/judgements.jsonl", Reading)
     effects = [row for study in CATALOGUE for row in files.rows(f"data/{study}/effects.jsonl", Effect)]
     files.refuse_missing()
     hashes, edited = _sources(files.repo)
-    section = (files.values("params.yaml") or {}).get("measure", {})
+    params = files.values("params.yaml") or {}
+    section = params.get("measure", {})
+    outputs = {_relative(files.repo, out): str(out.hash_info.value) for out in files.repo.index.outs if out.hash_info}
+    answers = {study: outputs.get(f"data/{study}/judgements.jsonl", "") for study in CATALOGUE}
     return Revision(
         name=name,
         commit="" if name == WORKSPACE else str(files.repo.get_rev()),
@@ -218,6 +230,8 @@ def _read(name: str, files: _Files) -> Revision:
         variants=variants,
         letters=letters,
         fills=fills,
+        asked=asked,
+        readings=readings,
         effects=effects,
         cities=_checked(f"{name}: {CITIES}", dict[str, City], files.values(CITIES) or {}),
         options=_checked(
@@ -225,6 +239,8 @@ def _read(name: str, files: _Files) -> Revision:
             Measure,
             {key: value for key, value in section.items() if key in Measure.model_fields},
         ),
+        decision=_checked(f"{name}: params.yaml, section decision", Decision, params.get("decision", {})),
+        answers={study: digest for study, digest in answers.items() if digest},
         inputs={path: digest for path, digest in hashes.items() if not path.startswith(CODE)},
         code={path: digest for path, digest in hashes.items() if path.startswith(CODE)},
         edited=edited,

@@ -3,7 +3,9 @@
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from equipoise.compare.changes import Change, Verdict, differs_from_record
+from equipoise.compare.changes import Change, differs_from_record
+from equipoise.compare.gate import Gate
+from equipoise.compare.gate import json_value as verdicts
 from equipoise.compare.items import Flip, Reworded
 from equipoise.compare.revisions import Revision, Sources
 from equipoise.core.visible import code
@@ -33,7 +35,7 @@ class Comparison(NamedTuple):
     flips: Sequence[Flip]
     reworded: Sequence[Reworded]
     sources: Sources
-    verdicts: Sequence[Verdict] = ()
+    gate: Gate
 
     @property
     def alpha(self) -> float:
@@ -42,16 +44,18 @@ class Comparison(NamedTuple):
 
 
 def markdown(comparison: Comparison, *, shown: int, images: str = "") -> str:
-    """Write the comparison for a comment: figures, gates, notes, flips, what changed.
+    """Write the comparison for a comment: the verdict, figures, notes, flips, what changed.
 
     `images` is the address of a folder of pictures: those of the figures that changed are shown below.
     """
     lines = [
         f"### Bias review: {code(comparison.base.name)} to {code(comparison.head.name)}",
         "",
+        f"**Verdict: {safe(comparison.gate.sentence)}**",
+        *_listed(safe(one.sentence) for one in comparison.gate.studies),
+        "",
         summary(comparison),
     ]
-    lines += _listed(f"**gate** {code(str(one.gate))}: {one.reason}" for one in comparison.verdicts)
     lines += ["", _row(COLUMNS), _row([":---"] + ["---:"] * (len(COLUMNS) - 1))]
     lines += [_row((safe(row.figure.name), *cells(row)[1:])) for row in comparison.changes if row.n]
     lines += ["", LEGEND, *_listed(notes(comparison))]
@@ -94,10 +98,7 @@ def cells(row: Change) -> tuple[str, ...]:
 
 def notes(comparison: Comparison) -> list[str]:
     """List caveats: figures that are not compared, changed texts, figures of other code, and those out of date."""
-    lines = []
-    declared = comparison.head.options.primary
-    if names := [f"{study}.{one.figure}" for study, one in declared.items()]:
-        lines.append(f"primary endpoints, as HEAD declares them: {_safe_all(names)}; all other figures are secondary")
+    lines = _endpoints(comparison)
     reasons: dict[str, list[str]] = {}
     for row in comparison.changes:
         if not row.n:
@@ -125,6 +126,17 @@ def notes(comparison: Comparison) -> list[str]:
             )
     for name, edited in comparison.sources.edited.items():
         lines.append(f"{safe(name)}: changed since its figures were computed: {_safe(edited)}: run `dvc repro` there")
+    return lines
+
+
+def _endpoints(comparison: Comparison) -> list[str]:
+    """Name the declared primary endpoints, and those that HEAD declares otherwise than BASE."""
+    before, after = comparison.base.decision.endpoints, comparison.head.decision.endpoints
+    lines = []
+    if names := [f"{study}.{one.figure}" for study, one in after.items()]:
+        lines.append(f"primary endpoints, as HEAD declares them: {_safe_all(names)}; all other figures are secondary")
+    if other := [study for study, one in after.items() if before.get(study, one) != one]:
+        lines.append(f"HEAD declares another endpoint of {_safe_all(other)}: the verdict is by the one of BASE")
     return lines
 
 
@@ -169,7 +181,7 @@ def json_value(comparison: Comparison) -> dict[str, Any]:
             "code": comparison.sources.code,
             "since_measured": comparison.sources.edited,
         },
-        "gates": [{"gate": str(one.gate), "failed": one.failed, "reason": one.reason} for one in comparison.verdicts],
+        "verdict": verdicts(comparison.gate),
         "notes": notes(comparison),
     }
 

@@ -529,6 +529,8 @@ def _decision_shift(sentence: str, family: str = "") -> Headline:
         below="decisions move away from what is documented of the group",
         above="decisions move towards what is documented of the group",
         board=True,
+        change=None if family else "mean",
+        unit="pairs",
         plots=("families", "decisions"),
     )
 

@@ -1,0 +1,148 @@
+"""The gate: whether a change makes the bias of a primary endpoint worse, not worse, or cannot tell.
+
+Each study is judged by the endpoint and the margin that BASE declares, so that a change cannot loosen the margin by
+which it is judged; where BASE declares none, by HEAD's. The change is paired by item and clustered as its figure
+(`compare.changes`), and HEAD has to meet the preconditions of a verdict (`metrics.verdicts`): a model that has come
+down to guessing is not *not worse*. What is undefined, was not measured or has no interval is undecided. Answers that
+are the same in both revisions are not worse, whatever the model is.
+
+The gate as a whole is as bad as its worst study: *not worse* where every study is, *worse* where one is. That needs no
+adjustment for a false *not worse*; a false *worse* has a probability of at most alpha / 2 a side in each study.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from equipoise.compare.changes import Change, estimate
+from equipoise.compare.items import item_clusters, item_values
+from equipoise.compare.revisions import Revision
+from equipoise.core.catalogue import CATALOGUE
+from equipoise.core.records import Study
+from equipoise.metrics.headlines import STUDIES, Headline, signed
+from equipoise.metrics.options import Direction, Endpoint
+from equipoise.metrics.primary import headline
+from equipoise.metrics.verdicts import NOT_WORSE, UNDECIDED, WORSE, ChangeWord, change_verdict, preconditions
+from equipoise.stats.quantities import Interval
+
+SEVERITY: tuple[ChangeWord, ...] = (NOT_WORSE, UNDECIDED, WORSE)
+
+
+class Judged(NamedTuple):
+    """The verdict on one study's primary endpoint; `because` is empty where the interval alone decides."""
+
+    study: Study
+    word: ChangeWord
+    figure: Headline
+    margin: float
+    row: Change | None
+    because: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """The verdict with the change, its interval and the margin."""
+        change = "" if self.row is None or self.row.change is None else f" changed by {signed(self.row.change)}"
+        if self.row is not None and self.row.ci_low is not None and self.row.ci_high is not None:
+            change += f" ({signed(self.row.ci_low)} to {signed(self.row.ci_high)})"
+        because = f": {self.because}" if self.because else ""
+        named = f"{self.figure.title}{change}, margin {self.margin:g}"
+        return f"{STUDIES[self.study]}: {self.word}{because} ({named})"
+
+
+class Gate(NamedTuple):
+    """The verdict on every study with a declared endpoint that either revision has figures of."""
+
+    studies: Sequence[Judged]
+
+    @property
+    def word(self) -> ChangeWord:
+        """The verdict on the change as a whole: undecided where nothing was judged."""
+        return max((one.word for one in self.studies), key=SEVERITY.index, default=UNDECIDED)
+
+    @property
+    def sentence(self) -> str:
+        """The verdict as a whole, and what it rests on."""
+        deciding = [one for one in self.studies if one.word == self.word]
+        if not deciding:
+            return "Undecided: no study with a declared margin was measured."
+        return f"{self.word.capitalize()}. {'; '.join(one.sentence for one in deciding)}."
+
+
+def gate(base: Revision, head: Revision, changes: Sequence[Change]) -> Gate:
+    """Judge each study that either revision has figures of; `changes` are those of `compare.changes`.
+
+    Raises EquipoiseError for an endpoint that is no figure of its study.
+    """
+    before, after = item_values(base), item_values(head)
+    measured = {row.study for row in (*base.effects, *head.effects)}
+    rows = {row.figure.name: row for row in changes}
+    judged = []
+    for study in CATALOGUE:
+        endpoint = base.decision.endpoints.get(study) or head.decision.endpoints.get(study)
+        if study in measured and endpoint is not None and endpoint.margin is not None:
+            figure = headline(study, endpoint)
+            row = rows.get(figure.name)
+            word, because = _judge(endpoint, figure, row, (base, head), (before, after))
+            judged.append(Judged(study, word, figure, endpoint.margin, row, because))
+    return Gate(judged)
+
+
+def json_value(gate: Gate) -> dict[str, Any]:
+    """Lay the verdicts out as one JSON value."""
+    studies = {
+        one.study: {"is": one.word, "figure": one.figure.name, "margin": one.margin, "because": one.because}
+        for one in gate.studies
+    }
+    return {"is": gate.word, "studies": studies}
+
+
+def _judge(
+    endpoint: Endpoint,
+    figure: Headline,
+    row: Change | None,
+    revisions: tuple[Revision, Revision],
+    values: tuple[Mapping[str, Any], Mapping[str, Any]],
+) -> tuple[ChangeWord, str]:
+    base, head = revisions
+    study: Study = figure.study  # type: ignore[assignment]  # the names of headline figures begin with a study
+    if row is None or endpoint.margin is None:
+        return UNDECIDED, "revisions are not compared by this figure"
+    same = base.answers.get(study) is not None and base.answers.get(study) == head.answers.get(study)
+    if same and not (row.moved or row.only_base or row.only_head):
+        return NOT_WORSE, "both gave the same answers"
+    other = None if row.change is None else _other(figure, endpoint.direction, head, values)
+    unmet = "; ".join(_unmet(study, endpoint, row, head, other))
+    if unmet or row.ci_low is None or row.ci_high is None or other is None:
+        return UNDECIDED, unmet
+    word = change_verdict(Interval(row.ci_low, row.ci_high), other, endpoint.margin, endpoint.direction)
+    return word, "" if word != UNDECIDED else "the interval reaches from within the margin to beyond it"
+
+
+def _unmet(study: Study, endpoint: Endpoint, row: Change, head: Revision, other: Interval | None) -> Iterator[str]:
+    """Name what keeps a change from being judged."""
+    if row.change is None:
+        yield row.why
+    elif row.ci_low is None or other is None:
+        yield f"the change of {row.n} {row.figure.unit} has no interval"
+    if head.edited:
+        yield f"HEAD's figures are older than {head.edited[0]}"
+    yield from (f"in HEAD {one}" for one in preconditions(study, head.effects, endpoint))
+
+
+def _other(
+    figure: Headline, direction: Direction, head: Revision, values: tuple[Mapping[str, Any], Mapping[str, Any]]
+) -> Interval | None:
+    """Interval of HEAD + BASE where bias lies on both sides, of HEAD alone where it lies on one.
+
+    Each is the change from items whose values are BASE's with the other sign, or 0. The null value of every figure with
+    a margin that is compared is 0.
+    """
+    before, after = (table[figure.name] for table in values)
+    keys, factor = sorted(before.keys() & after.keys()), -1.0 if direction == "both" else 0.0
+    turned = [_times(before[key], factor) for key in keys]
+    stories = item_clusters(head).get(figure.study)
+    named = [stories[key] for key in keys] if stories else None
+    return estimate(figure, turned, [after[key] for key in keys], head.options, named).interval
+
+
+def _times(value: Any, factor: float) -> Any:  # noqa: ANN401  (a mean's value, or a contrast's with its set and cluster)
+    return (factor * value[0], *value[1:]) if isinstance(value, tuple) else factor * value

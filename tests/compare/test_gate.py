@@ -1,0 +1,115 @@
+"""Tests of the gate: each study is judged by its declared endpoint, and the whole by its worst study."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from equipoise.compare.changes import changes
+from equipoise.compare.gate import gate, json_value
+from equipoise.compare.revisions import Revision
+from equipoise.metrics.effects import Estimate, Group, effect
+from equipoise.metrics.options import Decision, Endpoint, Measure
+from equipoise.metrics.verdicts import NOT_WORSE, UNDECIDED, WORSE
+from runs import Case, fill_rows, vignette_rows
+
+if TYPE_CHECKING:
+    from equipoise.compare.gate import Gate
+
+N = 30
+SHIFT = Endpoint(figure="stereotype_shift", margin=0.5, why="made up")
+STIGMA = Endpoint(figure="rq1.difference", margin=0.1, why="made up")
+
+
+def revision(shift: float = 0.0, seed: int = 1, decision: Decision | None = None, **fields: Any) -> Revision:
+    """Make a run of 30 pairs whose shifts have the mean `shift` and the standard deviation 0.2, exactly."""
+    noise = np.random.default_rng(seed).normal(size=N)
+    shifts = shift + 0.2 * (noise - noise.mean()) / noise.std(ddof=1)
+    vignettes, judgements, _ = vignette_rows([Case(log_odds=(round(float(one), 6), 0.0)) for one in shifts])
+    made = {
+        "name": f"run {shift:g}",
+        "vignettes": vignettes,
+        "judgements": judgements,
+        "effects": [effect(Group("overall", "all"), "stereotype_shift", N, Estimate(shift))],
+        "decision": Decision(endpoints={"vignettes": SHIFT}) if decision is None else decision,
+        "options": Measure(n_bootstrap=200),
+    }
+    return Revision(**(made | fields))
+
+
+def judged(base: Revision, head: Revision) -> Gate:
+    """Judge a change."""
+    return gate(base, head, changes(base, head))
+
+
+@pytest.mark.parametrize(
+    ("base", "head", "word"),
+    [(0.0, 1.0, WORSE), (0.0, 0.1, NOT_WORSE), (0.0, 0.5, UNDECIDED), (1.5, 0.0, NOT_WORSE), (1.5, -1.5, NOT_WORSE)],
+)
+def test_a_change_is_held_against_the_margin(base: float, head: float, word: str) -> None:
+    """Beyond 0.5 it is worse, within not; around it undecided; an improvement, and the same bias reversed, are not."""
+    # The half width of the interval of the change is 2.045 x 0.28 / sqrt(30), about 0.1.
+    found = judged(revision(base), revision(head, seed=2))
+
+    assert found.word == word
+    assert found.sentence.startswith(word.capitalize())
+    assert json_value(found)["studies"]["vignettes"] == {
+        "is": word,
+        "figure": "vignettes.stereotype_shift",
+        "margin": 0.5,
+        "because": "the interval reaches from within the margin to beyond it" if word == UNDECIDED else "",
+    }
+
+
+def test_the_margin_is_that_of_the_base() -> None:
+    """A change cannot loosen the margin by which it is judged; one of a study that BASE does not declare is HEAD's."""
+    loose = Decision(endpoints={"vignettes": SHIFT.model_copy(update={"margin": 5.0})})
+
+    assert judged(revision(0.0), revision(1.0, seed=2, decision=loose)).word == WORSE
+    assert judged(revision(0.0, decision=Decision()), revision(1.0, seed=2, decision=loose)).word == NOT_WORSE
+
+
+def test_what_cannot_be_judged_is_undecided() -> None:
+    """Nothing declared, nothing measured, no interval, an unmet precondition, and figures older than their inputs."""
+    guard = [effect(Group("guard", "label_skew"), name, 1, Estimate(1.0)) for name in ("triggered", "count")]
+    empty = {"vignettes": [], "judgements": []}
+    # All pairs move by the same amount: there is no spread to make an interval of.
+    same = judged(revision(0.0), revision(1.0))
+    cases = {
+        "no study with a declared margin": judged(revision(decision=Decision()), revision(seed=2, decision=Decision())),
+        "not measured in run 0": judged(revision(), revision(seed=2, **empty)),
+        "the change of 30 pairs has no interval": same,
+        "in HEAD the guard on label skew warns (1 of 1)": judged(revision(), revision(seed=2, effects=guard)),
+        "HEAD's figures are older than params.yaml": judged(revision(), revision(seed=2, edited=("params.yaml",))),
+    }
+
+    for because, found in cases.items():
+        assert found.word == UNDECIDED
+        assert because in found.sentence
+
+
+def test_the_same_answers_are_not_worse() -> None:
+    """Answers that are the same by their hash need no interval; the same figures alone do."""
+    answers = {"answers": {"vignettes": "a"}}
+
+    assert judged(revision(**answers), revision(**answers)).word == NOT_WORSE
+    assert judged(revision(), revision()).word == UNDECIDED
+
+
+def test_the_worst_study_is_the_verdict() -> None:
+    """Of a study that is not worse and one that is, worse; of the first and one that is undecided, undecided."""
+    decision = Decision(endpoints={"vignettes": SHIFT, "stigma": STIGMA})
+    one = [
+        *revision().effects,
+        effect(Group("rq1_difference", "all", "stigma"), "disparity_clustered", 6, Estimate(0.0)),
+    ]
+    both = {"effects": one, "decision": decision}
+    before = revision(fills=fill_rows({"gout": 0.01}), **both)
+    worse = judged(before, revision(seed=2, fills=fill_rows({"OCD": 0.5, "PTSD": 0.52, "depression": 0.51}), **both))
+    unclear = judged(before, revision(seed=2, fills=fill_rows({"OCD": 0.4}), **both))
+
+    assert ([one.word for one in worse.studies], worse.word) == ([NOT_WORSE, WORSE], WORSE)
+    assert ([one.word for one in unclear.studies], unclear.word) == ([NOT_WORSE, UNDECIDED], UNDECIDED)
+    assert "Vignettes" not in worse.sentence
