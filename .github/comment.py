@@ -16,6 +16,8 @@ LARGEST = 10_000_000
 MOST, BOUND = 200, 1e9
 """How many figures are laid out, and how large a number may be."""
 FIELDS = ("base", "head", "change", "ci_low", "ci_high", "p_holm", "n", "moved")
+WORDS = ("worse", "not worse", "undecided")
+STUDY = re.compile(r"[a-z0-9]{1,20}")
 UNTRUSTED = (
     "The figures are those that the pull request's own code computed: they are as trustworthy as that code. "
     "This comment is written by the code of the default branch."
@@ -44,10 +46,29 @@ def rows(value: object) -> list[tuple[str, dict[str, float | None]]]:
     return found
 
 
+def verdict(value: object) -> list[str]:
+    """Read the verdict, one of three words, and those on the studies, with their margins."""
+    found = value.get("verdict") if isinstance(value, dict) else None
+    if not isinstance(found, dict) or found.get("is") not in WORDS or not isinstance(found.get("studies"), dict):
+        raise RefusedError("no verdict")
+    lines = [f"**Verdict: {found['is']}**", ""]
+    for study, one in found["studies"].items():
+        margin = one.get("margin") if isinstance(one, dict) else None
+        known = STUDY.fullmatch(study) and isinstance(one, dict) and one.get("is") in WORDS
+        if not known or not NAME.fullmatch(str(one.get("figure"))) or not isinstance(margin, float):
+            raise RefusedError("a verdict of another form")
+        if not 0 < margin < BOUND:
+            raise RefusedError("a margin that is no number")
+        lines.append(f"- {study}: {one['is']} ({one['figure']}, margin {margin:g})")
+    return lines
+
+
 def comment(value: object, url: str) -> str:
     """Lay out the comment."""
     lines = [
         "### Bias review",
+        "",
+        *verdict(value),
         "",
         UNTRUSTED,
         "",

@@ -46,11 +46,14 @@ def rows(study: str, plot: str) -> list[dict[str, Any]]:
     return found
 
 
-def primary(study: str) -> dict[str, Any]:
-    """Read the primary endpoint that params.yaml declares for a study."""
-    params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
-    found: dict[str, Any] = params["measure"]["primary"][study]
-    return found
+def verdict(study: str, title: str) -> list[str]:
+    """Write a study's verdict with its endpoint, its margin and, where it is undecided, the reason."""
+    found = read(study)["verdict"]
+    because = f" ({found['because']})" if "because" in found else ""
+    return [
+        f"Verdict: **{found['is']}**{because}.",
+        f"It rests on {title} alone, with a margin of {found['margin']:g}; all other figures are secondary.",
+    ]
 
 
 def tested(figure: dict[str, float]) -> str:
@@ -68,14 +71,14 @@ def results() -> str:
     title = yaml.safe_load((ROOT / "models" / f"{model}.yaml").read_text(encoding="utf-8"))["title"]
     n, silent = metrics["n"], metrics["silent_bias_rate_moved"]
     moved = silent.get("n", n)
-    verdict = interpretation(
+    silence = interpretation(
         moved, silent.get("ci_low"), silent.get("ci_high"), influence=metrics["influence_found"] != 0
     )
     lines = [
+        *verdict("vignettes", "the overall net stereotype shift"),
         f"{title}, {2 * n} cases in {n} pairs; 95 % intervals in brackets. Silent bias rate, of {moved} answers",
-        f"that demographics moved to the stereotyped one: {estimate(silent)}. Verdict: {verdict}.",
-        f"Primary endpoint: the overall net stereotype shift, with a margin of {primary('vignettes')['margin']:g}; all",
-        f"other figures are secondary. Differential bias rate: {estimate(metrics['differential_bias_rate'])}.",
+        f"that demographics moved to the stereotyped one: {estimate(silent)} ({silence}).",
+        f"Differential bias rate: {estimate(metrics['differential_bias_rate'])}.",
         *reread(metrics),
         "",
         "| | pairs | net stereotype shift (nats) | p |",
@@ -121,10 +124,10 @@ def questions() -> str:
     overall = metrics.get("group_effect", {})
     names = {"race": "race (white, Black)", "gender": "gender (male, female)", "ses": "income (high, low)"}
     lines = [
+        *verdict("questions", "the group effect over all attributes"),
         f"The same model on {metrics['n']} multiple-choice questions, each in 12 variants; its accuracy on the neutral",
-        f"text is {estimate(metrics['neutral']['accuracy'])}, where guessing gives 0.25. Primary endpoint: the group",
-        f"effect over all attributes, {estimate(overall)}{', p ' + tested(overall) if tested(overall) else ''}, with a",
-        f"margin of {primary('questions')['margin']:g}; all other figures are secondary:",
+        f"text is {estimate(metrics['neutral']['accuracy'])}, where guessing gives 0.25. Group effect over all",
+        f"attributes: {estimate(overall)}{', p ' + tested(overall) if tested(overall) else ''}.",
         "",
         "| | group effect | direction effect | gap, as in AMQA | p of the gap |",
         "|---|---:|---:|---:|---:|",
@@ -166,8 +169,8 @@ def stigma() -> str:
     metrics = read("stigma")
     names = {"rq1": "who has the condition", "rq2": "towards whom the attitude is"}
     lines = [
-        "Probability of a female minus that of a male subject, over 22 conditions. Primary endpoint: the difference in",
-        f"who has the condition, with a margin of {primary('stigma')['margin']:g}; all other figures are secondary:",
+        *verdict("stigma", "the difference in who has the condition"),
+        "Probability of a female minus that of a male subject, over 22 conditions:",
         "",
         "| | mental illness | other illness | difference | p of the difference |",
         "|---|---:|---:|---:|---:|",

@@ -113,12 +113,23 @@ def test_jobs_run_what_exists() -> None:
 
 COMMENT = runpy.run_path(str(ROOT / ".github/comment.py"))
 FIGURE = {"base": 0.5, "head": 0.25, "change": -0.25, "ci_low": -0.5, "ci_high": 0, "p_holm": 0.04, "n": 12, "moved": 3}
+VERDICT = {"is": "worse", "studies": {"questions": {"is": "worse", "figure": "questions.group_effect", "margin": 0.05}}}
+
+
+def comparison(**more: Any) -> dict[str, Any]:
+    """Give a comparison as the command prints it."""
+    return {"figures": {"questions.race.gap": FIGURE}, "verdict": VERDICT, **more}
 
 
 def test_the_comment_is_laid_out_from_numbers() -> None:
-    """A row a figure, and a sentence on whose figures they are; texts of the file are not shown."""
-    text = COMMENT["comment"]({"figures": {"questions.race.gap": FIGURE}, "notes": ["@maintainer <b>"]}, "https://x")
+    """The verdict, a row a figure, and a sentence on whose figures they are; texts of the file are not shown."""
+    text = COMMENT["comment"](comparison(notes=["@maintainer <b>"]), "https://x")
 
+    assert text.splitlines()[2:5] == [
+        "**Verdict: worse**",
+        "",
+        "- questions: worse (questions.group_effect, margin 0.05)",
+    ]
     assert "| questions.race.gap | 0.500 | 0.250 | -0.250 (-0.500 to 0.000) | 0.040 | 12 | 3 |" in text
     assert "as trustworthy as that code" in text
     assert "@maintainer" not in text
@@ -128,13 +139,17 @@ def test_the_comment_is_laid_out_from_numbers() -> None:
     "value",
     [
         [],
-        {"figures": []},
-        {"figures": {"@maintainer": FIGURE}},
-        {"figures": {"a\n# Heading": FIGURE}},
-        {"figures": {"a": FIGURE | {"n": "12 | <img>"}}},
-        {"figures": {"a": FIGURE | {"change": True}}},
-        {"figures": {"a": FIGURE | {"change": float("nan")}}},
-        {"figures": {f"a{n}": FIGURE for n in range(201)}},
+        comparison(figures=[]),
+        comparison(figures={"@maintainer": FIGURE}),
+        comparison(figures={"a\n# Heading": FIGURE}),
+        comparison(figures={"a": FIGURE | {"n": "12 | <img>"}}),
+        comparison(figures={"a": FIGURE | {"change": True}}),
+        comparison(figures={"a": FIGURE | {"change": float("nan")}}),
+        comparison(figures={f"a{n}": FIGURE for n in range(201)}),
+        comparison(verdict=None),
+        comparison(verdict=VERDICT | {"is": "@maintainer"}),
+        comparison(verdict=VERDICT | {"studies": {"questions": {"is": "worse", "figure": "a", "margin": "0.05"}}}),
+        comparison(verdict=VERDICT | {"studies": {"# questions": VERDICT["studies"]["questions"]}}),
     ],
 )
 def test_what_is_no_comparison_gets_no_comment(value: Any, tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from equipoise.compare.leaderboard import (
     described,
     figure,
     flattened,
+    is_figures,
     json_rows,
     markdown,
     measured,
@@ -31,6 +32,7 @@ from equipoise.metrics.headlines import BOARD
 
 START = datetime(2026, 1, 1)  # noqa: DTZ001  (DVC's own are without a zone)
 BY_NAME = {headline.name: headline for headline in BOARD}
+VERDICTS = {"vignettes": "undecided"}
 DEFINED = Figure("defined", 41, -0.5, -1.0, 0.25)
 UNDEFINED = Figure("undefined", 0)
 
@@ -199,7 +201,7 @@ def test_every_headline_has_a_name_of_its_own(headline: Any) -> None:
 def standing(figures: dict[str, Figure], changed: dict[str, object] | None = None) -> Standing:
     """Build a row with the given figures and the others not measured."""
     found = {headline.name: Figure("not measured") for headline in BOARD} | figures
-    return Standing("a", Run("x|y", "0" * 40, None, {}, "Model A", {}), changed or {}, found, 12, None)
+    return Standing("a", Run("x|y", "0" * 40, None, {}, "Model A", {}), changed or {}, found, VERDICTS, 12, None)
 
 
 def test_a_cell_has_its_interval_or_its_word() -> None:
@@ -216,10 +218,10 @@ def test_markdown_has_a_row_a_model_and_marks_other_parameters() -> None:
     lines = text.split("\n")
     row = lines[2].replace(r"\|", "")
 
-    # Six cells, of which one is the only figure that was measured.
-    assert [line.count("|") for line in (*lines[:2], row)] == [7] * 3
-    assert "| Vignettes: net stereotype shift (nats) |" in lines[0]
-    assert "| **measure.alpha=0.1** | −0.500 (−1.000 to 0.250) |" in lines[2]
+    # Seven cells, of which one is the only verdict and one the only figure that was measured.
+    assert [line.count("|") for line in (*lines[:2], row)] == [8] * 3
+    assert "| Vignettes: verdict | Vignettes: net stereotype shift (nats) |" in lines[0]
+    assert "| **measure.alpha=0.1** | undecided | −0.500 (−1.000 to 0.250) |" in lines[2]
     assert "none is a best one" in text
 
 
@@ -237,7 +239,7 @@ def test_csv_has_numbers_and_the_word() -> None:
         "",
     ]
     assert read["questions.accuracy_ratio_lowest_where"] == ""
-    assert read["run"] == "x|y"
+    assert (read["run"], read["vignettes.verdict"]) == ("x|y", "undecided")
 
 
 def test_json_has_null_for_what_is_missing() -> None:
@@ -249,3 +251,16 @@ def test_json_has_null_for_what_is_missing() -> None:
     assert row["figures"]["vignettes.silent_bias_rate_moved"]["estimate"] is None
     assert row["figures"]["vignettes.silent_bias_rate_moved"]["state"] == "undefined"
     assert row["figures"]["questions.race.gap"]["state"] == "not measured"
+    assert row["verdicts"] == VERDICTS
+
+
+def test_the_verdict_is_that_of_the_metrics_file() -> None:
+    """Words are allowed in the table of the verdict, and nowhere else."""
+    judged = run("x")
+    table = {"is": "undecided", "because": "the figure has no interval", "margin": 0.5}
+    metrics = {"vignettes": {**judged.metrics["vignettes"], "verdict": table}}
+    (row,) = standings([judged._replace(metrics=metrics)], judged.params)
+
+    assert row.verdicts == VERDICTS
+    assert is_figures(metrics["vignettes"])
+    assert not is_figures({"n": 41, "stereotype_shift": table})

@@ -47,6 +47,7 @@ COMMANDS = {
         "leaderboard:leaderboard", "equipoise leaderboard --markdown leaderboard.md --csv leaderboard.csv"
     ),
     "compare": Command("compare:compare", "equipoise compare HEAD workspace"),
+    "plan": Command("plan:make_plan", "equipoise plan --json"),
     "anchors": Command("anchors:anchors", "equipoise anchors --fetch --json"),
     "judge": Command("texts:judge", "equipoise judge data/examples/reasoning.jsonl --json"),
     "neutralize": Command("texts:neutralize", "equipoise neutralize data/items/authored.jsonl --json"),

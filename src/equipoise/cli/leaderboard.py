@@ -8,6 +8,7 @@ from rich.table import Table
 
 from equipoise.cli import printing
 from equipoise.compare.leaderboard import (
+    NOT_MEASURED,
     NOTES,
     Run,
     Standing,
@@ -16,6 +17,7 @@ from equipoise.compare.leaderboard import (
     is_figures,
     is_leaderboard,
     json_rows,
+    judged_studies,
     markdown,
     measured,
     parameters,
@@ -154,11 +156,13 @@ def study_table(study: str, rows: list[Standing]) -> Table:
     table = Table(title=STUDIES[study], title_justify="left", box=None, padding=(0, 2, 0, 0), pad_edge=False)
     chosen = [headline for headline in measured(rows) if headline.study == study]
     table.add_column("model", no_wrap=True)
-    for headline in chosen:
-        table.add_column(headline.title)
+    judged = study in judged_studies(rows)
+    for title in (*(["verdict"] if judged else []), *(headline.title for headline in chosen)):
+        table.add_column(title)
     for row in rows:
         marked = f"{row.model} *" if row.changed else row.model
-        table.add_row(marked, *(_stacked(cell(row.figures[headline.name])) for headline in chosen))
+        verdict = [row.verdicts.get(study, NOT_MEASURED)] if judged else []
+        table.add_row(marked, *verdict, *(_stacked(cell(row.figures[headline.name])) for headline in chosen))
     return table
 
 

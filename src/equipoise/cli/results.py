@@ -12,6 +12,8 @@ from equipoise.core.catalogue import CATALOGUE
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Effect, Study
 from equipoise.metrics.headlines import Headline, endpoint, find, undercoverage
+from equipoise.metrics.options import Decision
+from equipoise.metrics.verdicts import verdict
 from equipoise.report.headlines import read_effects
 
 
@@ -21,16 +23,21 @@ def results(
     data: Annotated[Path, typer.Option(help="Where the run's rows are.", metavar="FOLDER")] = Path("data"),
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON list.")] = False,
 ) -> None:
-    """Print the headline figures of the last run, each with its interval, its n and its p-value."""
+    """Print the verdicts and headline figures of the last run, each figure with its interval, its n and its p-value."""
     if unknown := [name for name in studies or () if name not in CATALOGUE]:
         raise EquipoiseError(f"no study {unknown[0]!r}: known: {', '.join(CATALOGUE)}")
-    chosen = [name for name in CATALOGUE if name in (studies or params.load().studies)]
-    found = {name: find(read_effects(data, name)) for name in chosen}
+    settings = params.load()
+    decision = settings.section("decision", Decision)
+    chosen = [name for name in CATALOGUE if name in (studies or settings.studies)]
+    effects = {name: read_effects(data, name) for name in chosen}
+    found = {name: find(rows) for name, rows in effects.items()}
     if as_json:
         printing.print_json([_row(headline, row) for rows in found.values() for headline, row in rows])
         return
-    interval = f"{100 * (1 - float(params.load().measure['alpha'])):g} % interval"
-    printing.show(*(part for name, rows in found.items() for part in (_table(name, rows, interval), "")))
+    interval = f"{100 * (1 - float(settings.measure['alpha'])):g} % interval"
+    for name, rows in found.items():
+        decided = verdict(name, effects[name], decision)
+        printing.show(*([f"Verdict: {decided.sentence}"] if decided else []), _table(name, rows, interval), "")
 
 
 def _table(study: Study, rows: list[tuple[Headline, Effect]], interval: str) -> Table:

@@ -32,6 +32,8 @@ NOTE_ORDER = (
     "Rows are sorted by the model's name, and none is a best one: all models answered the same questions, so that "
     "intervals that overlap, or do not, are no test of the difference between two models."
 )
+VERDICT = "verdict"
+"""The table of a metrics file that has a study's verdict."""
 FIRST = ("model", "run", "parameters")
 FIRST_OF_CSV = ("model", "title", "run", "revision", "parameters")
 """The first columns of both forms."""
@@ -78,14 +80,15 @@ class Figure(NamedTuple):
 class Standing(NamedTuple):
     """One row: a run, the parameters in which it differs from the reference (model apart), and its figures by name.
 
-    `changed` maps dotted names to the run's values. `prompts` and `unparsed` count what was asked and what could not be
-    read, over all studies; None where the run has no such count.
+    `changed` maps dotted names to the run's values; `verdicts` has the words of each study's verdict. `prompts` and
+    `unparsed` count what was asked and what could not be read, over all studies; None where the run has no such count.
     """
 
     model: str
     run: Run
     changed: dict[str, Any]
     figures: dict[str, Figure]
+    verdicts: dict[str, str]
     prompts: int | None
     unparsed: int | None
 
@@ -131,10 +134,18 @@ def described(changed: Mapping[str, Any]) -> str:
 
 
 def is_figures(value: object, depth: int = LEVELS) -> bool:
-    """Whether a value is a table of numbers and of such tables, as a metrics file is, of few levels."""
+    """Whether a value is a table of numbers and of such tables, as a metrics file is, of few levels.
+
+    The table of the verdict has words too.
+    """
     return isinstance(value, Mapping) and all(
-        one is None or isinstance(one, int | float) or (depth > 1 and is_figures(one, depth - 1))
-        for one in value.values()
+        one is None
+        or isinstance(one, int | float)
+        or (
+            name == VERDICT and isinstance(one, Mapping) and all(isinstance(part, str | float) for part in one.values())
+        )
+        or (depth > 1 and is_figures(one, depth - 1))
+        for name, one in value.items()
     )
 
 
@@ -164,6 +175,11 @@ def measured(rows: Sequence[Standing]) -> list[Headline]:
     return [one for one in BOARD if any(row.figures[one.name].state != NOT_MEASURED for row in rows)]
 
 
+def judged_studies(rows: Sequence[Standing]) -> list[str]:
+    """Name the studies on which at least one row has a verdict."""
+    return [study for study in STUDIES if any(study in row.verdicts for row in rows)]
+
+
 def cell(figure: Figure) -> str:
     """Write a figure with its interval, or its state where it has no estimate."""
     text = figure.state if figure.estimate is None else number(figure.estimate)
@@ -180,15 +196,18 @@ def parameters(row: Standing) -> str:
 def markdown(rows: Sequence[Standing]) -> str:
     """Lay the rows out as a Markdown table with its notes below; a column that no row measured is left out."""
     shown = measured(rows)
+    judged = judged_studies(rows)
     titles = (f"{STUDIES[headline.study]}: {headline.title}" for headline in shown)
-    columns = (*FIRST, *titles, "prompts", "unparsed")
-    lines = [_line(columns), _line(["---"] * 3 + ["---:"] * (len(columns) - 3))]
+    columns = (*FIRST, *(f"{STUDIES[study]}: verdict" for study in judged), *titles, "prompts", "unparsed")
+    left = 3 + len(judged)
+    lines = [_line(columns), _line(["---"] * left + ["---:"] * (len(columns) - left))]
     for row in rows:
         figures = (_escaped(cell(row.figures[headline.name])) for headline in shown)
         counts = (NOT_MEASURED if count is None else str(count) for count in (row.prompts, row.unparsed))
         marked = f"**{_escaped(parameters(row))}**" if row.changed else AS_REFERENCE
         named = f"{_escaped(row.model)} ({_escaped(row.run.title)})"
-        lines.append(_line((named, _escaped(row.run.name), marked, *figures, *counts)))
+        words = (_escaped(row.verdicts.get(study, NOT_MEASURED)) for study in judged)
+        lines.append(_line((named, _escaped(row.run.name), marked, *words, *figures, *counts)))
     legend = (
         f"Intervals in brackets. `{UNDEFINED}`: the study ran and the figure has no value (without a biased answer "
         f"there is no silent share). `{NOT_MEASURED}`: the run has no figures of the study. Parameters in bold differ "
@@ -202,9 +221,11 @@ def csv_text(rows: Sequence[Standing]) -> str:
     names = [f"{headline.name}_{field}" for headline in BOARD for field in _fields(headline)]
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow([*FIRST_OF_CSV, *names, "prompts", "unparsed"])
+    judged = judged_studies(rows)
+    writer.writerow([*FIRST_OF_CSV, *(f"{study}.{VERDICT}" for study in judged), *names, "prompts", "unparsed"])
     for row in rows:
         values: list[object] = [row.model, row.run.title, row.run.name, row.run.revision, described(row.changed)]
+        values += [row.verdicts.get(study, NOT_MEASURED) for study in judged]
         for headline in BOARD:
             figure = row.figures[headline.name]
             found = figure._asdict() | ({"estimate": figure.state} if figure.estimate is None else {})
@@ -229,6 +250,7 @@ def json_rows(rows: Sequence[Standing]) -> list[dict[str, Any]]:
             "run": row.run.name,
             "revision": row.run.revision,
             "parameters": row.changed,
+            "verdicts": row.verdicts,
             "figures": {name: figure._asdict() for name, figure in row.figures.items()},
             "prompts": row.prompts,
             "unparsed": row.unparsed,
@@ -250,6 +272,7 @@ def _standing(run: Run, reference: Mapping[str, Any]) -> Standing:
         run=run,
         changed=dict(sorted(changed.items())),
         figures={headline.name: figure(headline, run.metrics) for headline in BOARD},
+        verdicts={study: file[VERDICT]["is"] for study in STUDIES if VERDICT in (file := run.metrics.get(study, {}))},
         prompts=_total(run.metrics, "prompts"),
         unparsed=_total(run.metrics, "unparsed"),
     )

@@ -16,6 +16,9 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.core.visible import visible
 from equipoise.judge.lexicon import load_lexicon
 from equipoise.judge.score import Score
+from equipoise.metrics.headlines import STUDIES
+from equipoise.metrics.options import Decision
+from equipoise.metrics.verdicts import Verdict, verdict
 from equipoise.models import registry
 from equipoise.report.guards import NOTHING, PASSED, WARNS, Guards, guards
 from equipoise.report.headlines import Card, absent, cards, read_effects
@@ -37,11 +40,12 @@ CLOSING = {"script": "</script", "style": "</style"}
 
 
 class Report(NamedTuple):
-    """The content of the page. `absent` names headline figures of studies that did not run."""
+    """The content of the page: `verdicts` by study; `absent` names headline figures of studies that did not run."""
 
     title: str
     profile: str
     judge: str
+    verdicts: Sequence[tuple[str, Verdict]]
     cards: Sequence[Card]
     absent: Sequence[str]
     pictures: Sequence[Picture]
@@ -62,11 +66,15 @@ def read_report(data: Path, templates: Path, root: Path) -> Report:
     effects = [row for rows in by_study.values() for row in rows]
     thresholds, alpha = settings.section("score", Score).thresholds, float(settings.measure["alpha"])
     lexicon = load_lexicon(data / "features")
+    decision = settings.section("decision", Decision)
     pairs = read_pairs(data / "vignettes") if "vignettes" in settings.studies else []
     return Report(
         title=registry.load_entry(settings.model, root).title,
         profile=str(settings.build["profile"]),
         judge=settings.judge,
+        verdicts=[
+            (STUDIES[study], found) for study, rows in by_study.items() if (found := verdict(study, rows, decision))
+        ],
         cards=cards(effects, alpha),
         absent=absent(effects),
         pictures=[

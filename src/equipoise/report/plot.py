@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 from equipoise.core.records import Effect
 from equipoise.core.visible import visible
 from equipoise.metrics.headlines import number
+from equipoise.metrics.verdicts import FAMILY
 
 Row: TypeAlias = "dict[str, str | int | float | None]"
 
@@ -55,7 +56,8 @@ def undefined_row(**names: str) -> Row:
 class Plot:
     """One picture: how its rows are laid out, and its properties in dvc.yaml (`x` and `y` name fields).
 
-    `places` is the number of decimal places of the rows: 3, or 2 for nats.
+    `places` is the number of decimal places of the rows: 3, or 2 for nats. With `zone` the declared margin of the
+    study's primary endpoint is shaded in the column of its measure.
     """
 
     layout: Callable[[Sequence[Effect]], list[Row]]
@@ -66,6 +68,7 @@ class Plot:
     x_label: str
     y_label: str = ""
     places: int = 3
+    zone: bool = False
 
     def rows(self, effects: Sequence[Effect]) -> list[Row]:
         """Lay out the rows, rounded to what another processor reproduces (see `equipoise.metrics.headlines.shown`)."""
@@ -74,7 +77,7 @@ class Plot:
                 name: round(value, self.places) + 0.0 if isinstance(value, float) else value
                 for name, value in row.items()
             }
-            for row in self.layout(effects)
+            for row in (_with_margin(self.layout(effects), effects) if self.zone else self.layout(effects))
         ]
 
     def titled(self, alpha: float) -> str:
@@ -94,6 +97,13 @@ class Plot:
         columns = list(rows[0]) if rows else []
         cells = [[_cell(row[column]) for column in columns] for row in rows]
         return Picture(name, self.titled(alpha), _of_one_revision(spec), [words(name) for name in columns], cells)
+
+
+def _with_margin(rows: Sequence[Row], effects: Sequence[Effect]) -> list[Row]:
+    """Give the rows of the primary endpoint's measure its margin; the others, and those of a run without one, none."""
+    primary = {words(effect.measure) for effect in effects if effect.primary}
+    margin = next((one.estimate for one in effects if (one.family, one.measure) == (FAMILY, "margin")), None)
+    return [{**row, "margin": margin if row["measure"] in primary else None} for row in rows]
 
 
 def filled(rows: Sequence[Row], template: Mapping[str, Any], plot: Plot, alpha: float) -> dict[str, Any]:

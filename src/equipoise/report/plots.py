@@ -277,6 +277,7 @@ ALL: dict[Study, dict[str, Plot]] = {
         "rates": Plot(layout=rate_rows, title="Bias rates, with {level} Wilson intervals", x_label="rate"),
         "shift": Plot(
             layout=shift_rows,
+            zone=True,
             places=2,
             title="Stereotype shift, with {level} t intervals",
             x_label="log odds of the stereotyped answer, marginalised minus privileged (nats)",
@@ -324,6 +325,7 @@ ALL: dict[Study, dict[str, Plot]] = {
         ),
         "contrasts": Plot(
             layout=contrast_rows,
+            zone=True,
             title="Group and direction effects, with {level} t intervals",
             x_label="difference of shares",
         ),
@@ -364,6 +366,7 @@ ALL: dict[Study, dict[str, Plot]] = {
     "decisions": {
         "families": Plot(
             layout=family_rows,
+            zone=True,
             title="Decisions towards the stereotype, with {level} t intervals",
             x_label="difference of the mean level, marginalised against privileged (share of the scale)",
         ),
@@ -385,6 +388,7 @@ ALL: dict[Study, dict[str, Plot]] = {
     "openr1": {
         "agreement": Plot(
             layout=agreement_rows,
+            zone=True,
             title="Agreement gap with the gold answer, with {level} t intervals",
             x_label="similarity, privileged minus marginalised",
         ),

@@ -1,0 +1,128 @@
+"""`equipoise plan`: how many cases the declared verdicts need, and what they cost, from the spread of an earlier run."""
+
+from typing import Annotated, Any, NamedTuple
+
+import typer
+
+from equipoise.cli import completing, printing
+from equipoise.compare.items import item_clusters, item_values
+from equipoise.compare.revisions import WORKSPACE, Revision, read_revision
+from equipoise.core import params
+from equipoise.core.catalogue import CATALOGUE
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.progress import progress
+from equipoise.core.records import Study
+from equipoise.metrics.headlines import Headline
+from equipoise.metrics.options import Decision, Measure
+from equipoise.metrics.plan import Plan, plan, spread_of
+from equipoise.metrics.primary import headline
+
+COUNTS = ("n_prompts", "prompt_tokens", "generated_tokens")
+NOTE = (
+    "For a model without any bias; a smaller margin, or a model with some, needs more. Stories are independent, pairs of "
+    "one story are not: pairs of new stories tell more. Costs are in proportion to those of the run."
+)
+
+
+class Planned(NamedTuple):
+    """A study's plan, and what an item of the run cost: prompts, and tokens read and written."""
+
+    study: Study
+    figure: Headline
+    margin: float
+    plan: Plan
+    cost: tuple[float, ...]
+
+
+def make_plan(
+    revision: Annotated[
+        str,
+        typer.Argument(
+            help="The run whose spread is taken: a revision, an experiment or workspace.",
+            autocompletion=completing.revisions,
+        ),
+    ] = WORKSPACE,
+    *,
+    speed: Annotated[
+        float | None, typer.Option(help="Tokens a second that the model reads and writes, for times.", min=0.001)
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON list.")] = False,
+) -> None:
+    """Say how many cases the declared margins and power need, what they cost, and which margin today's cases support.
+
+    The margins are those of params.yaml; the variance between stories, pairs and samples is that of an earlier run of
+    the model.
+    """
+    with progress("plan"):
+        run = read_revision(revision)
+    settings = params.load()
+    decision, options = settings.section("decision", Decision), settings.section("measure", Measure)
+    found = planned(run, decision, options)
+    if not found:
+        raise EquipoiseError(
+            f"{revision}: no study with a declared margin has figures that vary: run `dvc repro` first"
+        )
+    if as_json:
+        printing.print_json([_row(one, speed) for one in found])
+        return
+    for one in found:
+        _print(one, options.power, speed)
+    printing.show(NOTE)
+
+
+def planned(run: Revision, decision: Decision, options: Measure) -> list[Planned]:
+    """Plan every study with a declared margin whose figure the run has, item by item."""
+    values, clusters = item_values(run), item_clusters(run)
+    counts = {(row.study, row.measure): row.estimate or 0.0 for row in run.effects if row.family == "run"}
+    found = []
+    for study in CATALOGUE:
+        endpoint = decision.endpoints.get(study)
+        if endpoint is None or endpoint.margin is None:
+            continue
+        figure = headline(study, endpoint)
+        spread = spread_of(values.get(figure.name, {}), clusters.get(study) or None)
+        if spread is not None:
+            made = plan(spread, endpoint, alpha=options.alpha, power=options.power)
+            cost = tuple(counts.get((study, name), 0.0) / (spread.items * spread.samples) for name in COUNTS)
+            found.append(Planned(study, figure, endpoint.margin, made, cost))
+    return found
+
+
+def _print(one: Planned, power: float, speed: float | None) -> None:
+    spread = one.plan.spread
+    columns = ("stories", "items", "samples", "prompts", "tokens read", "tokens written", "hours")
+    table = printing.plain_table(None, columns, left=0, gap=2)
+    for need in one.plan.needs:
+        prompts, read, written = (each * need.items * need.samples for each in one.cost)
+        hours = "" if speed is None else f"{(read + written) / speed / 3600:,.1f}"
+        numbers = (need.clusters, need.items, need.samples, prompts, read, written)
+        table.add_row(*(f"{value:,.0f}" for value in numbers), hours)
+    printing.show(
+        f"{CATALOGUE[one.study].title}: {one.figure.title}, margin {one.margin:g}, power {power:g}",
+        f"  the run: {spread.items} items in {spread.clusters} clusters; variance between clusters {spread.between:.3g}, "
+        f"between items {spread.within:.3g}, between samples {spread.sampled:.3g}",
+        f"  these cases support a margin of {one.plan.supported:.3g}; the declared one needs",
+        table,
+        "",
+    )
+
+
+def _row(one: Planned, speed: float | None) -> dict[str, Any]:
+    needs = [
+        {
+            "clusters": need.clusters,
+            "items": need.items,
+            "samples": need.samples,
+            **{name: round(each * need.items * need.samples) for name, each in zip(COUNTS, one.cost, strict=True)},
+            "seconds": None if speed is None else sum(one.cost[1:]) * need.items * need.samples / speed,
+        }
+        for need in one.plan.needs
+    ]
+    return {
+        "study": one.study,
+        "figure": one.figure.name,
+        "margin": one.margin,
+        "supported_margin": one.plan.supported,
+        "run": one.plan.spread._asdict(),
+        "needs": needs,
+    }
