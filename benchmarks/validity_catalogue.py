@@ -8,6 +8,7 @@ import validity_simulations as small
 import validity_studies as whole
 from validity_attacks import attacks
 from validity_detection import detection
+from validity_release import release
 from validity_section import (
     BOOTSTRAPPED,
     COUNTED,
@@ -212,6 +213,7 @@ SECTIONS: dict[str, Section] = {
     "Texts chosen by answers": attacks,
     "Families of tests": _families,
     "Power": _power,
+    "Verdicts": release,
 }
 """The sections of the page, in its order."""
 

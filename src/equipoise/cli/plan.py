@@ -1,4 +1,4 @@
-"""`equipoise plan`: how many cases the declared verdicts need, and what they cost, from the spread of an earlier run."""
+"""`equipoise plan`: how many cases the declared verdicts need and what they cost, from the spread of a run."""
 
 from typing import Annotated, Any, NamedTuple
 
@@ -19,8 +19,8 @@ from equipoise.metrics.primary import headline
 
 COUNTS = ("n_prompts", "prompt_tokens", "generated_tokens")
 NOTE = (
-    "For a model without any bias; a smaller margin, or a model with some, needs more. Stories are independent, pairs of "
-    "one story are not: pairs of new stories tell more. Costs are in proportion to those of the run."
+    "For a model without any bias; one with some needs more. Stories are independent, pairs of one story are not: new "
+    "stories tell more. Costs are in proportion to those of the run."
 )
 
 
@@ -99,8 +99,8 @@ def _print(one: Planned, power: float, speed: float | None) -> None:
         table.add_row(*(f"{value:,.0f}" for value in numbers), hours)
     printing.show(
         f"{CATALOGUE[one.study].title}: {one.figure.title}, margin {one.margin:g}, power {power:g}",
-        f"  the run: {spread.items} items in {spread.clusters} clusters; variance between clusters {spread.between:.3g}, "
-        f"between items {spread.within:.3g}, between samples {spread.sampled:.3g}",
+        f"  the run: {spread.items} items in {spread.clusters} clusters; variance between clusters "
+        f"{spread.between:.3g}, between items {spread.within:.3g}, between samples {spread.sampled:.3g}",
         f"  these cases support a margin of {one.plan.supported:.3g}; the declared one needs",
         table,
         "",
