@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import multinomial, ncx2, norm
 from scipy.stats import t as student
@@ -44,8 +44,8 @@ def test_pairs_needed_are_those_of_the_normal_approximation_and_one_more() -> No
 def test_the_interval_of_a_paired_proportion_has_the_power_of_welleks_test() -> None:
     """Over all tables of 50 pairs, of which 0.3 differ either way, held against 0.2: Newcombe's interval, or Wellek's.
 
-    The published test rejects where |d| sqrt(n) / s is below the root of the noncentral chi-squared quantile at 0.024902.
-    Both limits of a 95 % interval lie within the margin in about as many tables.
+    The published test rejects where |d| sqrt(n) / s is below the root of the noncentral chi-squared quantile at
+    0.024902. Both limits of a 95 % interval lie within the margin in about as many tables.
     """
     n, margin, share = 50, 0.2, 0.3
     wellek = newcombe = 0.0
@@ -82,6 +82,7 @@ def test_power_is_the_share_of_intervals_within_the_margin() -> None:
     )
 
 
+@settings(max_examples=20)
 @given(st.floats(0.01, 10), st.floats(2, 500), st.floats(0.5, 0.95))
 def test_the_supported_margin_has_the_power(error: float, df: float, power: float) -> None:
     """At the margin that an error supports the power is the wanted one."""
@@ -90,6 +91,7 @@ def test_the_supported_margin_has_the_power(error: float, df: float, power: floa
     assert equivalence_power(margin, error, df, 0.025) == pytest.approx(power, abs=1e-6)
 
 
+@settings(max_examples=20)
 @given(st.floats(0, 2), st.floats(0.01, 2), st.integers(1, 5))
 def test_one_cluster_fewer_is_too_few(between: float, within: float, size: int) -> None:
     """The number of clusters is the smallest with the power."""

@@ -1,0 +1,73 @@
+"""Tests of `equipoise plan`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+import numpy as np
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from equipoise.cli import plan as command
+from equipoise.cli.plan import make_plan
+from equipoise.compare.revisions import Revision
+from equipoise.core.errors import EquipoiseError
+from equipoise.metrics.effects import Estimate, Group, effect
+from runs import Case, vignette_rows
+
+ROOT = Path(__file__).parents[2]
+app = typer.Typer()
+app.command()(make_plan)
+
+
+def run(n: int) -> Revision:
+    """Make a run of n pairs with stubs that cost 4 prompts, 100 tokens read and 20 written each."""
+    rng = np.random.default_rng(1)
+    cases = [Case(log_odds=(round(float(rng.normal()), 6), 0.0), stub=(0.0, 0.0)) for _ in range(n)]
+    vignettes, judgements, _ = vignette_rows(cases)
+    counts = {"n_prompts": 4.0 * n, "prompt_tokens": 100.0 * n, "generated_tokens": 20.0 * n}
+    effects = [effect(Group("run", "all"), name, n, Estimate(value)) for name, value in counts.items()]
+    return Revision(name="run", vignettes=vignettes, judgements=judgements, effects=effects)
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plan from such a run, with the settings of this repository."""
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(command, "read_revision", lambda name: run(0 if name == "empty" else 30))
+
+
+def invoke(*arguments: str) -> str:
+    """Run the command."""
+    return CliRunner().invoke(app, arguments, catch_exceptions=False).stdout
+
+
+@pytest.mark.usefixtures("made")
+def test_a_plan_says_what_is_needed_and_what_it_costs() -> None:
+    """Costs are those of the run's pairs; 120 tokens a pair at 10 tokens a second take 12 seconds."""
+    (found,) = json.loads(invoke("--json", "--speed", "10"))
+    (need,) = found["needs"]
+
+    assert (found["study"], found["margin"], found["run"]["items"]) == ("vignettes", 0.5, 30)
+    assert (need["n_prompts"], need["prompt_tokens"]) == (4 * need["items"], 100 * need["items"])
+    assert need["seconds"] == pytest.approx(12 * need["items"])
+    # 30 pairs of sd about 1 support about 3.4 standard errors of 0.18.
+    assert 0.45 < found["supported_margin"] < 0.8
+
+
+@pytest.mark.usefixtures("made")
+def test_a_plan_is_printed_as_a_table() -> None:
+    """The sentence before it says what today's cases support."""
+    printed = invoke()
+
+    assert "Vignettes: net stereotype shift (nats), margin 0.5, power 0.8" in printed
+    assert "these cases support a margin of 0." in printed
+    assert "tokens written" in printed
+
+
+@pytest.mark.usefixtures("made")
+def test_without_a_run_there_is_no_plan() -> None:
+    """Variance has to come from somewhere."""
+    with pytest.raises(EquipoiseError, match=r"empty: no study .* figures that vary: run `dvc repro` first"):
+        make_plan("empty")
