@@ -30,7 +30,7 @@ def test_variance_is_taken_apart_by_story_pair_and_sample() -> None:
     assert found is not None
     assert mean is not None
     assert (found.items, found.clusters, found.samples) == (800, 400, 2)
-    assert (found.standard_error, found.df) == (mean.standard_error, mean.df)
+    assert (found.standard_error, found.df) == pytest.approx((mean.standard_error, mean.df))
     assert found.between == pytest.approx(1, rel=0.2)
     assert found.within + found.sampled == pytest.approx(0.75, rel=0.2)
     assert found.sampled == pytest.approx(0.25, rel=0.2)

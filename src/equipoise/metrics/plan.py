@@ -10,11 +10,12 @@ The components of a small run are themselves uncertain, and so is its plan.
 
 import math
 from collections.abc import Mapping, Sequence
+from statistics import fmean, variance
 from typing import Any, NamedTuple
 
 from equipoise.core.records import number_of, unnumbered
 from equipoise.metrics.options import Endpoint
-from equipoise.stats.clusters import Components, cluster_means, clustered_mean, variance_components
+from equipoise.stats.clusters import cluster_means, clustered_mean, variance_components
 from equipoise.stats.equivalence import clusters_needed, supported_margin
 
 
@@ -89,29 +90,33 @@ def plan(spread: Spread, endpoint: Endpoint, *, alpha: float, power: float) -> P
 def spread_of(values: Mapping[str, Any], clusters: Mapping[str, str] | None) -> Spread | None:
     """Take the variance of an endpoint apart; `values` are by the key of each item, as `compare.items` has them.
 
-    Keys that end in the number of a sample are of one item. A contrast's values are (value, set, cluster). None where
-    there are too few items, or where they do not vary.
+    Keys that differ in the number of a sample alone are of one item, each of as many. A contrast's values are (value,
+    set, cluster). None where there are too few items, or where they do not vary.
     """
     if not values:
         return None
     if isinstance(next(iter(values.values())), tuple):
         return _contrast(list(values.values()))
-    told = [float(value) for value in values.values()]
-    names = [clusters[key] if clusters else key for key in values]
-    items = [unnumbered(key) for key in values]
-    mean, whole = clustered_mean(told, names), variance_components(told, names)
-    samples = 1 + max(map(number_of, values))
-    own = variance_components(told, items) if samples > 1 else Components(0.0, 0.0, 1.0)
-    if mean is None or whole is None or own is None:
+    items: dict[str, list[float]] = {}
+    stories: dict[str, str] = {}
+    for key, value in values.items():
+        items.setdefault(unnumbered(key), []).append(float(value))
+        stories[unnumbered(key)] = clusters[key] if clusters else key
+    # Samples of an item first: what is left between items is of their means.
+    means, names = [fmean(one) for one in items.values()], [stories[item] for item in items]
+    mean, whole = clustered_mean(means, names), variance_components(means, names)
+    if mean is None or whole is None:
         return None
+    samples = 1 + max(map(number_of, values))
+    sampled = fmean(variance(one) for one in items.values()) if samples > 1 else 0.0
     return Spread(
-        items=len(set(items)),
+        items=len(items),
         clusters=len(set(names)),
         standard_error=mean.standard_error,
         df=mean.df,
         between=whole.between,
-        within=max(0.0, whole.within - own.within),
-        sampled=own.within,
+        within=max(0.0, whole.within - sampled / samples),
+        sampled=sampled,
         samples=samples,
     )
 
