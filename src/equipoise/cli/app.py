@@ -48,6 +48,8 @@ COMMANDS = {
     ),
     "compare": Command("compare:compare", "equipoise compare HEAD workspace"),
     "plan": Command("plan:make_plan", "equipoise plan --json"),
+    "pull": Command("archive:pull", "equipoise pull HEAD~1"),
+    "pack": Command("archive:pack", "equipoise pack"),
     "anchors": Command("anchors:anchors", "equipoise anchors --fetch --json"),
     "judge": Command("texts:judge", "equipoise judge data/examples/reasoning.jsonl --json"),
     "neutralize": Command("texts:neutralize", "equipoise neutralize data/items/authored.jsonl --json"),
