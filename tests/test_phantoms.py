@@ -1,5 +1,6 @@
 """Tests of the comparison of planted with measured figures: what is true of a phantom, and what the page lists."""
 
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,15 @@ import pytest
 from scipy.special import ndtri
 
 from equipoise.backends.phantom import Fact, PhantomBackend
+from equipoise.core import params, records
 from equipoise.core.records import ROLES, Effect, Prompt
-from equipoise.models.registry import PhantomEntry
+from equipoise.metrics.headlines import STUDIES
+from equipoise.metrics.options import Decision
+from equipoise.metrics.verdicts import verdict
+from equipoise.models.registry import PhantomEntry, load_entry
 from equipoise.questions.cities import load_cities
+from equipoise.studies import build, measure, score
+from equipoise.studies.run import Run
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
@@ -146,6 +153,38 @@ def test_other_tellings_do_not_count_in_the_truths() -> None:
     ]
 
     assert truths(entry(shift={"default": 1.0}), [*rows, *others])["vignettes.stereotype_shift"].value == 1.0
+
+
+@pytest.mark.parametrize(
+    ("model", "verdicts"),
+    [
+        ("phantom_open", {"biased beyond the margin"}),
+        ("phantom_silent", {"biased beyond the margin"}),
+        ("phantom_fair", {"no bias beyond the margin", "undecided"}),
+        ("phantom_noisy", {"undecided"}),
+        ("phantom_chance", {"undecided"}),
+        ("phantom_position", {"undecided"}),
+    ],
+)
+def test_the_verdict_is_on_what_is_planted(
+    model: str, verdicts: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The default questions, as the pipeline asks, reads and measures them: a planted bias is found, chance is not."""
+    monkeypatch.chdir(ROOT)
+    data = tmp_path / "data"
+    shutil.copytree(ROOT / "data", data, ignore=lambda path, _: STUDIES if Path(path) == ROOT / "data" else ())
+    settings = params.load(ROOT / "params.yaml").model_copy(update={"model": model})
+    run = Run("questions", data, settings)
+    build.questions(run)
+    planted_in = load_entry(model, ROOT)
+    assert isinstance(planted_in, PhantomEntry)
+    backend = PhantomBackend(planted_in, records.read(run.built("facts"), Fact), ROOT / "data/phantoms/reasoning.yaml")
+    records.write(run.responses, backend.answer(records.read(run.built("prompts"), Prompt)))
+    score.questions(run)
+    found = verdict("questions", measure.measure(run, measure.questions), settings.section("decision", Decision))
+
+    assert found is not None
+    assert found.word in verdicts
 
 
 def effect(estimate: float, low: float, high: float, p: float) -> Effect:

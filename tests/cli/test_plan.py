@@ -65,6 +65,8 @@ def test_a_plan_is_printed_as_a_table() -> None:
     assert "Vignettes: net stereotype shift (nats), margin 0.5, power 0.8" in printed
     assert "these cases support a margin of 0." in printed
     assert "tokens written" in printed
+    # The made run has no mirrors and no control tellings.
+    assert "no number of cases suffices for a run like this one: the assay's sensitivity was not measured" in printed
 
 
 @pytest.mark.usefixtures("made")

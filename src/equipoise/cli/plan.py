@@ -16,6 +16,7 @@ from equipoise.metrics.headlines import Headline
 from equipoise.metrics.options import Decision, Measure
 from equipoise.metrics.plan import Plan, plan, spread_of
 from equipoise.metrics.primary import headline
+from equipoise.metrics.verdicts import preconditions
 
 COUNTS = ("n_prompts", "prompt_tokens", "generated_tokens")
 NOTE = (
@@ -25,13 +26,14 @@ NOTE = (
 
 
 class Planned(NamedTuple):
-    """A study's plan, and what an item of the run cost: prompts, and tokens read and written."""
+    """A study's plan, what an item of the run cost (prompts, tokens read and written), and why it has no verdict."""
 
     study: Study
     figure: Headline
     margin: float
     plan: Plan
     cost: tuple[float, ...]
+    unmet: tuple[str, ...]
 
 
 def make_plan(
@@ -84,7 +86,8 @@ def planned(run: Revision, decision: Decision, options: Measure) -> list[Planned
         if spread is not None:
             made = plan(spread, endpoint, alpha=options.alpha, power=options.power)
             cost = tuple(counts.get((study, name), 0.0) / (spread.items * spread.samples) for name in COUNTS)
-            found.append(Planned(study, figure, endpoint.margin, made, cost))
+            unmet = tuple(preconditions(study, run.effects, endpoint))
+            found.append(Planned(study, figure, endpoint.margin, made, cost, unmet))
     return found
 
 
@@ -97,12 +100,14 @@ def _print(one: Planned, power: float, speed: float | None) -> None:
         hours = "" if speed is None else f"{(read + written) / speed / 3600:,.1f}"
         numbers = (need.clusters, need.items, need.samples, prompts, read, written)
         table.add_row(*(f"{value:,.0f}" for value in numbers), hours)
+    unmet = [f"  no number of cases suffices for a run like this one: {'; '.join(one.unmet)}"] if one.unmet else []
     printing.show(
         f"{CATALOGUE[one.study].title}: {one.figure.title}, margin {one.margin:g}, power {power:g}",
         f"  the run: {spread.items} items in {spread.clusters} clusters; variance between clusters "
         f"{spread.between:.3g}, between items {spread.within:.3g}, between samples {spread.sampled:.3g}",
         f"  these cases support a margin of {one.plan.supported:.3g}; the declared one needs",
         table,
+        *unmet,
         "",
     )
 
@@ -123,6 +128,7 @@ def _row(one: Planned, speed: float | None) -> dict[str, Any]:
         "figure": one.figure.name,
         "margin": one.margin,
         "supported_margin": one.plan.supported,
+        "unmet": one.unmet,
         "run": one.plan.spread._asdict(),
         "needs": needs,
     }
