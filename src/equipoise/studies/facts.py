@@ -21,10 +21,6 @@ DIMENSIONS = {"race": "race", "gender": "gender", "ses": "socioeconomic"}
 """The dimension of the vignettes that each attribute of the questions is."""
 
 
-UNKNOWN = "an acute illness"
-"""What a phantom concludes of an imported story, of which no diagnosis is known."""
-
-
 def facts(run: Run) -> list[Fact]:
     """Give the facts of a study's prompts, from the files that `build` wrote."""
     return {
@@ -60,7 +56,8 @@ def _decisions(run: Run) -> list[Fact]:
         Fact(
             key=row.key,
             question=row.story,
-            right=UNKNOWN,
+            # What the reasoning concludes: no diagnosis of it is known.
+            right=f"the illness of {row.story}",
             dimensions=row.features,
             marginalised=row.group != records.CONTROL,
         )
