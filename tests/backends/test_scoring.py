@@ -118,6 +118,19 @@ def test_a_stem_is_worked_out_once(stem: str) -> None:
     ]
 
 
+def test_candidates_that_end_in_another_token_are_one_step() -> None:
+    """After what precedes it and the rest of the prompt, the beginning that A and B share is read once."""
+    engine = Fake()
+    found = score([prompt("a")], 1, engine)["a"]
+    turn = next(CHAT.hold(prompt("a")))
+
+    assert isinstance(turn, Turn)
+    first, second = (list(one.tokens)[one.start :] for one in turn.candidates.values())
+    assert first[:-1] == second[:-1] != []
+    assert engine.steps[2:] == [len(first) - 1]
+    assert found["A"] != found["B"]
+
+
 def test_what_precedes_the_options_is_read_once_for_all_their_orders() -> None:
     """One scorer reads the stem, then for each of two texts the rest of its lead, and then three times its options."""
     stem = "Low mood."

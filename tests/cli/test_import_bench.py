@@ -16,6 +16,7 @@ from equipoise.vignettes.panel import Story, load_panel, tellings
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "data/examples/bench.jsonl"
+ASK = "dvc exp run -S build.design=panel -S build.cases=bench -S 'studies=[decisions]'"
 app = typer.Typer()
 app.command()(import_bench)
 
@@ -35,8 +36,7 @@ def test_the_examples_are_imported_and_told(tmp_path: Path) -> None:
     assert printed.splitlines() == [
         f"{tmp_path}/bench.jsonl: 20 cases x 32 tellings (a control and 31 groups) = 640 prompts",
         "another number than as published, 500 x 32 = 16,000",
-        "ask for decisions about them with: "
-        + "dvc exp run -S build.design=panel -S build.cases=bench -S 'studies=[decisions]'",
+        f"ask for decisions about them with: {ASK}",
     ]
     assert len({one.text for one in told}) == len(told) == 640
     assert {story.source for story in stories} == {"authored"}

@@ -55,7 +55,7 @@ def test_a_figure_of_every_group_is_named_by_the_group() -> None:
 
 
 def test_cities_are_compared_by_every_attribute() -> None:
-    """Eight of the vignettes, group effect, accuracy, three an attribute, the cities', two on stigma, four decisions."""
+    """Eight of the vignettes, group effect, accuracy, three by attribute, the cities', stigma, four decisions."""
     assert len(compared([])) == 8 + 2 + 3 * 3 + 2 + 4
     assert len(compared(CITIES)) == 8 + 2 + 3 * 3 + 9 + 2 + 4
 

@@ -132,6 +132,8 @@ class Rows:
         found: dict[str, Likelihood] = {}
         lowest = len(ids)
         after = log_softmax(logits[None])
+        # Candidates that differ in their last token alone, such as digits after a space, are one step.
+        ran: dict[tuple[int, ...], NDArray[np.float64]] = {}
         for candidate, (joined, start) in candidates.items():
             log_p = after  # computed once for all
             if start < len(ids):
@@ -139,8 +141,10 @@ class Rows:
                 lowest = min(lowest, start)
                 log_p = log_softmax(self.engine.prefill([joined[start - 1]], row=row, start=start - 1))
             if rest := joined[start:-1]:
-                further = self.engine.prefill(rest, row=row, start=start, picks=range(len(rest)))
-                log_p = np.vstack([log_p, log_softmax(further)])
+                step = (start, *rest)
+                if step not in ran:
+                    ran[step] = log_softmax(self.engine.prefill(rest, row=row, start=start, picks=range(len(rest))))
+                log_p = np.vstack([log_p, ran[step]])
             found[candidate] = Likelihood(float(log_p[np.arange(len(log_p)), joined[start:]].mean()), len(log_p))
         return found, lowest
 

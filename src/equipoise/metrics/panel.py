@@ -124,8 +124,8 @@ def _parts(told: Sequence[_Told]) -> Iterator[tuple[str, str, list[_Told]]]:
     yield FAMILY, "", list(told)
     for name in FAMILIES:
         yield "panel_family", name, [one for one in told if one.asked.family == name]
-    for name in sorted({one.asked.ask for one in told}):
-        yield decisions.CELL, name, [one for one in told if one.asked.ask == name]
+    for ask in sorted({one.asked.ask for one in told}):
+        yield decisions.CELL, ask, [one for one in told if one.asked.ask == ask]
 
 
 def _of_decisions(family: str, part: str, group: str) -> Group:
