@@ -134,7 +134,8 @@ class Rows:
         after = log_softmax(logits[None])
         # Candidates that differ in their last token alone, such as digits after a space, are one step.
         ran: dict[tuple[int, ...], NDArray[np.float64]] = {}
-        for candidate, (joined, start) in candidates.items():
+        # The one that leaves the text whole first: those that merge with its last tokens overwrite them in the row.
+        for candidate, (joined, start) in sorted(candidates.items(), key=lambda one: -one[1].start):
             log_p = after  # computed once for all
             if start < len(ids):
                 # The text's last token merges with the candidate's first: both are read from one token earlier.
