@@ -18,12 +18,14 @@ from equipoise.compare.archive import unpack
 from equipoise.core.catalogue import CATALOGUE
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Effect, Judgement, Row, Vignette, fault
+from equipoise.metrics.decisions import Decided, decided
 from equipoise.metrics.options import Measure
 from equipoise.metrics.pairs import Pair, pair_up
 from equipoise.questions.cities import City
 from equipoise.questions.rows import Choice, Variant
 from equipoise.questions.variants.loop import ATTACK
 from equipoise.stigma.rows import Fill
+from equipoise.vignettes.decisions import Asked, Reading
 
 WORKSPACE = "workspace"
 CITIES = "data/cities.yaml"
@@ -53,6 +55,8 @@ class Revision:
     variants: Sequence[Variant] = ()
     letters: Mapping[str, str | None] = field(default_factory=dict)
     fills: Sequence[Fill] = ()
+    asked: Sequence[Asked] = ()
+    readings: Sequence[Reading] = ()
     cities: Mapping[str, City] = field(default_factory=dict)
     effects: Sequence[Effect] = ()
     options: Measure = field(default_factory=Measure)
@@ -64,6 +68,11 @@ class Revision:
     def pairs(self) -> list[Pair]:
         """The pairs of judged vignettes; none where the model answered none."""
         return pair_up(self.vignettes, self.judgements) if self.judgements else []
+
+    @cached_property
+    def decided(self) -> list[Decided]:
+        """The decisions about pairs; none where the model made none, or where stories were told of a panel."""
+        return decided([one for one in self.asked if one.dimensions], self.readings) if self.readings else []
 
 
 class Sources(NamedTuple):
@@ -212,6 +221,8 @@ def _read(name: str, files: _Files) -> Revision:
     chosen = files.rows("data/questions/judgements.jsonl", Choice)
     letters = {one.key: one.letter for one in chosen if ATTACK not in one.key}
     fills = files.rows("data/stigma/judgements.jsonl", Fill)
+    asked = files.rows("data/decisions/built/decisions.jsonl", Asked)
+    readings = files.rows("data/decisions/judgements.jsonl", Reading)
     effects = [row for study in CATALOGUE for row in files.rows(f"data/{study}/effects.jsonl", Effect)]
     files.refuse_missing()
     hashes, edited = _sources(files.repo)
@@ -224,6 +235,8 @@ def _read(name: str, files: _Files) -> Revision:
         variants=variants,
         letters=letters,
         fills=fills,
+        asked=asked,
+        readings=readings,
         effects=effects,
         cities=_checked(f"{name}: {CITIES}", dict[str, City], files.values(CITIES) or {}),
         options=_checked(

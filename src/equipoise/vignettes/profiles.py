@@ -13,7 +13,7 @@ The set `ladder` has every story once, of its best evidence, at three levels of 
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, product
 from typing import Annotated, Literal, NoReturn, Protocol, Self, get_args
@@ -37,11 +37,13 @@ from equipoise.vignettes.compose import (
     stub_rows,
 )
 from equipoise.vignettes.library import COMBINATIONS, SINGLES, Library
-from equipoise.vignettes.schema import REVEALING, Contrast, Persona, Presentation, shared_name
+from equipoise.vignettes.schema import REVEALING, Contrast, Id, Persona, Presentation, shared_name
 
 Profile = Literal["core", "full", "powered", "ladder"]
 Design = Literal["pair", "panel"]
 """Two arms a case, or a control and every group of the panel (`equipoise.vignettes.panel`)."""
+OURS = "authored"
+"""The setting `build.cases` for the stories of the library; any other is the stem of imported ones."""
 Rereading = Literal["swapped", "blinded", "unreasoned", "early"]
 """What takes the place of an arm's reasoning when its answer is read again (`equipoise.vignettes.reread`)."""
 Planned = tuple[str, Tier, Parts]
@@ -92,6 +94,8 @@ class Build(Wording):
 
     profile: Profile
     design: Design = "pair"
+    cases: Annotated[str, Field(pattern=r"^[a-z0-9_-]+$")] = OURS
+    endpoints: Annotated[tuple[Id, ...], Field(min_length=1)] = ("triage", "test", "psychiatric_referral")
     system: str
     answer_prefix: str
     wordings: tuple[Wording, ...] = ()
@@ -107,7 +111,14 @@ class Build(Wording):
     def _panel_is_stated(self) -> Self:
         if self.design == "panel" and self.cue == "name":
             raise ValueError("the groups of the panel have no names: set cue to stated, or design to pair")
+        if self.imported and self.design != "panel":
+            raise ValueError("imported cases have one patient, not two: set design to panel, or cases to authored")
         return self
+
+    @property
+    def imported(self) -> bool:
+        """Whether cases of others are asked about, in the place of ours."""
+        return self.cases != OURS
 
 
 def build(library: Library, profile: Profile, level: Level = "leaning", cue: Cue = "stated") -> tuple[Vignette, ...]:
@@ -299,9 +310,14 @@ def vignette_prompts(vignette: Vignette, build: Build, samples: int = 1) -> list
     Number w `samples` + s, from 0, is sample s of wording w, the same in both arms of a pair. A stub is asked once in
     each wording.
     """
+    return worded(build, lambda wording: vignette_prompt(vignette, build, wording), samples)
+
+
+def worded(build: Build, ask: Callable[[Wording], Prompt], samples: int = 1) -> list[Prompt]:
+    """Ask what `ask` does in every wording, `samples` times in each, numbered through (`vignette_prompts`)."""
     found = []
     for place, wording in enumerate((build, *build.wordings)):
-        prompt = vignette_prompt(vignette, build, wording)
+        prompt = ask(wording)
         found += samples_of(prompt, samples if prompt.reply else 1, first=place * samples)
     return found
 
