@@ -2,9 +2,10 @@
 
     PYTHONPATH=src python benchmarks/phantoms.py --seeds 200
 
-writes benchmarks/phantoms.json and docs/phantoms.md. A seed draws new difficulties, noise and reasoning for every
-question; the cases, readers, judge and statistics are those of a run with the settings of params.yaml, but for the
-number of resamples.
+writes benchmarks/phantoms.json and docs/phantoms.md, after each phantom. A seed draws new difficulties, noise and
+reasoning for every question, and no two phantoms share one; the cases, readers, judge and statistics are those of a run
+with the settings of params.yaml, but for the number of resamples. `--studies vignettes phantom_open` measures that
+study of that phantom alone, and leaves the other figures as they are.
 """
 
 import json
@@ -12,8 +13,7 @@ import math
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from multiprocessing import get_context
+from contextlib import contextmanager
 from pathlib import Path
 from statistics import fmean
 from tempfile import TemporaryDirectory
@@ -21,6 +21,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
+from scipy.stats import binomtest
 
 sys.path.insert(0, str(Path(__file__).parent))
 from phantoms_truth import Truth, planted
@@ -28,12 +29,25 @@ from trained_phantoms import known_figures, section
 
 from equipoise.backends.phantom import BANK, Fact, PhantomBackend
 from equipoise.core import params, stage
-from equipoise.core.records import Effect, Prompt, Response, Study, Vignette, read, read_text, write_json, write_text
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import (
+    Effect,
+    Prompt,
+    Response,
+    Study,
+    Vignette,
+    digest,
+    read,
+    read_text,
+    write_json,
+    write_text,
+)
 from equipoise.exam.subsets import Sampled
 from equipoise.judge.lexicon import load_lexicon
 from equipoise.judge.located import kept_probabilities
 from equipoise.judge.score import Score, judge_responses
 from equipoise.metrics.cities import city_effects
+from equipoise.metrics.decisions import decision_effects
 from equipoise.metrics.exam import exam_effects, score_cities, tabulate_exam
 from equipoise.metrics.headlines import STUDIES, find
 from equipoise.metrics.options import Measure
@@ -45,21 +59,25 @@ from equipoise.models.registry import FOLDER, PhantomEntry, load_entry, names
 from equipoise.questions.asked import EXAM, choices
 from equipoise.questions.cities import load_cities
 from equipoise.questions.rows import Variant
+from equipoise.stats.multiplicity import adjust
 from equipoise.stigma.causal import causal_fills
 from equipoise.stigma.library import load_library
 from equipoise.stigma.rows import Filling
 from equipoise.studies import build
 from equipoise.studies.run import Run
+from equipoise.vignettes.decisions import Asked, decision_of, decision_prompts, read_decision
 from equipoise.vignettes.profiles import Build
 from equipoise.vignettes.reread import Blind, blinder, rereadings
 
 ROOT = Path(__file__).parents[1]
 FIGURES, PAGE = ROOT / "benchmarks/phantoms.json", ROOT / "docs/phantoms.md"
-CHAINS: tuple[Study, ...] = ("vignettes", "questions", "exam", "stigma")
+CHAINS: tuple[Study, ...] = ("vignettes", "questions", "exam", "stigma", "decisions")
 MINUS = "\N{MINUS SIGN}"
 
 COVERAGE, ALARMS = 0.93, 0.05
 """The least coverage and the most false alarms that a figure may have."""
+DISCOVERIES = 0.05
+"""Share of the listed faults that may be chance."""
 
 
 class Bench:
@@ -81,39 +99,43 @@ class Bench:
         self._variants = read(self.runs["questions"].built("variants"), Variant)
         self._sampled = read(self.runs["exam"].built("subsets"), Sampled)
         self._sentences = load_library(data / "sentences")
+        self.decisions = read(self.runs["decisions"].built("decisions"), Asked)
 
-    def effects(self, entry: PhantomEntry) -> list[Effect]:
-        """Ask a phantom every prompt and estimate every figure."""
-        return [row for study in CHAINS for row in getattr(self, f"_{study}")(self._responses(entry, study))]
+    def effects(self, entry: PhantomEntry, studies: Iterable[Study]) -> list[Effect]:
+        """Ask a phantom every prompt of some studies and estimate every figure."""
+        found: list[Effect] = []
+        for study in studies:
+            backend = PhantomBackend(entry, self.facts[study], ROOT / "data" / BANK)
+            found += getattr(self, f"_{study}")(backend, list(backend.answer(self.prompts[study])))
+        return found
 
-    def _responses(self, entry: PhantomEntry, study: Study) -> list[Response]:
-        backend = PhantomBackend(entry, self.facts[study], ROOT / "data" / BANK)
-        responses = list(backend.answer(self.prompts[study]))
-        if study == "vignettes":
-            kinds = self.runs[study].settings.section("build", Build).rereadings
-            again = rereadings(self._told, self.prompts[study], responses, kinds, self._blind)
-            responses += backend.answer(again)
-        return responses
-
-    def _vignettes(self, responses: list[Response]) -> list[Effect]:
+    def _vignettes(self, backend: PhantomBackend, responses: list[Response]) -> list[Effect]:
         run = self.runs["vignettes"]
+        kinds = run.settings.section("build", Build).rereadings
+        again = rereadings(self._told, self.prompts["vignettes"], responses, kinds, self._blind)
         judged = judge_responses(
             [*self._told, *self._tellings],
-            responses,
+            [*responses, *backend.answer(again)],
             lexicon=self._lexicon,
             probabilities=self._probabilities,
             settings=run.settings.section("score", Score),
         )
         return vignette_effects(self._told, list(judged), self._options, judge_errors(run.settings.judge, ROOT))
 
-    def _questions(self, responses: list[Response]) -> list[Effect]:
+    def _decisions(self, backend: PhantomBackend, responses: list[Response]) -> list[Effect]:
+        asked = decision_prompts(self.decisions, self.prompts["decisions"], responses, swapped=True, likelihoods=True)
+        known = {one.key: one for one in self.decisions}
+        readings = [read_decision(one, known[decision_of(one.key)], "") for one in backend.answer(asked)]
+        return decision_effects(self.decisions, readings, self._options)
+
+    def _questions(self, _: PhantomBackend, responses: list[Response]) -> list[Effect]:
         options = {row.key: row.options for row in self._variants}
         read = list(choices(responses, options))
         letters, orders = {one.key: one.letter for one in read}, {one.key: one.orders for one in read}
         table = tabulate(self._variants, letters, orders)
         return [*question_effects(table, self._options), *city_effects(table, self._cities, self._options)]
 
-    def _exam(self, responses: list[Response]) -> list[Effect]:
+    def _exam(self, _: PhantomBackend, responses: list[Response]) -> list[Effect]:
         options = {f"{row.item}{EXAM}": row.options for row in self._sampled}
         given = {one.key.removesuffix(EXAM): one.letter for one in choices(responses, options)}
         weights = {name: city.disease_weights() for name, city in self._cities.items() if city.diseases}
@@ -121,30 +143,49 @@ class Bench:
             score_cities(tabulate_exam(self._sampled, given), weights, self._options), self._options.alpha
         )
 
-    def _stigma(self, responses: list[Response]) -> list[Effect]:
+    def _stigma(self, _: PhantomBackend, responses: list[Response]) -> list[Effect]:
         settings = self.runs["stigma"].settings.section("fill", Filling)
         fills = causal_fills(self._sentences, responses, settings)
         return stigma_effects(list(fills), self._options)
 
 
+@contextmanager
+def opened(resamples: int) -> Iterator[Bench]:
+    """Build every study in a temporary folder."""
+    with TemporaryDirectory() as place, kept_probabilities("minilm_nli", ROOT) as judge:
+        data = Path(place) / "data"
+        # The studies' own folders; what we wrote has one of the name of a study too, data/raw/decisions.
+        shutil.copytree(ROOT / "data", data, ignore=lambda path, _: STUDIES if Path(path) == ROOT / "data" else ())
+        yield Bench(data, Measure(n_bootstrap=resamples), remembered(judge))
+
+
 def main(
+    phantoms: Annotated[list[str] | None, typer.Argument(help="Some phantoms; all unless given.")] = None,
     seeds: Annotated[int, typer.Option(min=2, help="Seeds of every phantom.")] = 200,
     resamples: Annotated[int, typer.Option(min=100, help="Bootstrap resamples.")] = 200,
-    only: Annotated[str, typer.Option(help="The phantoms whose names begin with this.")] = "phantom_",
+    studies: Annotated[list[Study] | None, typer.Option(help="Some studies; all unless given.")] = None,
     *,
     render: Annotated[bool, typer.Option("--render", help="Write the page from the figures alone.")] = False,
 ) -> None:
     """Measure the phantoms, and write figures and page."""
     figures: dict[str, Any] = json.loads(read_text(FIGURES)) if FIGURES.is_file() else {}
-    chosen = [name for name in names(ROOT / FOLDER) if name.startswith(only) and name.startswith("phantom_")]
+    known = [name for name in names(ROOT / FOLDER) if name.startswith("phantom_")]
+    if unknown := sorted({*(phantoms or ())} - {*known}):
+        raise EquipoiseError(f"{unknown[0]} is no phantom: name some of {', '.join(known)}")
     if not render:
-        with ProcessPoolExecutor(mp_context=get_context("spawn")) as processes:
-            running = {processes.submit(measured, name, seeds, resamples): name for name in chosen}
-            for done in as_completed(running):
-                figures[running[done]] = done.result()
+        with opened(resamples) as bench:
+            for name in phantoms or known:
+                found = held_against(bench, name, seeds, studies or CHAINS)
+                figures[name] = merged(figures[name], found) if name in figures else found
                 write_json(FIGURES, dict(sorted(figures.items())))
-                typer.echo(f"{running[done]}: done")
+                typer.echo(f"{name}: done")
     write_text(PAGE, page(dict(sorted(figures.items()))) + section(known_figures()))
+
+
+def merged(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """Put the figures of the studies that were measured anew in the place of the old ones."""
+    kept = {headline: row for headline, row in old["figures"].items() if headline.partition(".")[0] not in new["seeds"]}
+    return {**old, **new, "seeds": old["seeds"] | new["seeds"], "figures": kept | new["figures"]}
 
 
 def remembered(judge: Callable[[list[tuple[str, str]]], Any]) -> Callable[[list[tuple[str, str]]], Any]:
@@ -173,24 +214,17 @@ def remembered_blind(blind: Blind) -> Blind:
     return blinded
 
 
-def measured(name: str, seeds: int, resamples: int) -> dict[str, Any]:
-    """Run a phantom with every seed, and compare each headline figure with its truth."""
-    with TemporaryDirectory() as place, kept_probabilities("minilm_nli", ROOT) as judge:
-        data = Path(place) / "data"
-        # The studies' own folders; what we wrote has one of the name of a study too, data/raw/decisions.
-        shutil.copytree(ROOT / "data", data, ignore=lambda path, _: STUDIES if Path(path) == ROOT / "data" else ())
-        return held_against(Bench(data, Measure(n_bootstrap=resamples), remembered(judge)), name, seeds)
-
-
-def held_against(bench: Bench, name: str, seeds: int) -> dict[str, Any]:
-    """Hold what is reported of a phantom against what is planted, over all seeds."""
+def held_against(bench: Bench, name: str, seeds: int, studies: Sequence[Study]) -> dict[str, Any]:
+    """Hold what some studies report of a phantom against what is planted, over all seeds."""
     entry = load_entry(name, ROOT)
     assert isinstance(entry, PhantomEntry)  # noqa: S101
-    truths = planted(entry, bench.facts, load_cities(ROOT / "data/cities.yaml"))
+    truths = planted(entry, bench.facts["vignettes"], load_cities(ROOT / "data/cities.yaml"), bench.decisions)
     found: dict[str, list[Effect]] = {}
     verdicts: list[bool] = []
     for seed in range(seeds):
-        effects = bench.effects(entry.model_copy(update={"seed": seed}))
+        # Phantoms of one seed share their draws: a figure that fails by chance would fail for all of them.
+        own = entry.model_copy(update={"seed": int(digest([name, seed])[:8], 16)})
+        effects = bench.effects(own, studies)
         by_key = {row.key: row for row in effects}
         for headline, row in find(effects):
             if headline.name in truths:
@@ -199,15 +233,18 @@ def held_against(bench: Bench, name: str, seeds: int) -> dict[str, Any]:
                 influence = by_key["vignettes/overall/all/influence_found"].estimate != 0
                 verdicts.append(interpretation(row.n, row.ci_low, row.ci_high, influence=influence) in FOUND)
     return {
-        "seeds": seeds,
+        "seeds": dict.fromkeys(studies, seeds),
         "influenced": entry.shift_of(["race"]) + entry.base_rate_of(["race"]) != 0,
-        "verdicts": fmean(verdicts),
+        **({"verdicts": fmean(verdicts)} if verdicts else {}),
         "figures": {headline: compared(rows, truths[headline]) for headline, rows in found.items()},
     }
 
 
 def compared(rows: Iterable[Effect], truth: Truth) -> dict[str, float | int | None]:
-    """Compare the estimates of one figure with its truth: bias, coverage, and tests that reject at 0.05."""
+    """Compare the estimates of one figure with its truth: bias, coverage, and tests that reject at 0.05.
+
+    `n` counts the seeds with an estimate, `bounded` those with an interval too, `tested` those with a test.
+    """
     defined = [row for row in rows if row.estimate is not None]
     bounded = [row for row in defined if row.ci_low is not None and row.ci_high is not None]
     tested = [row for row in defined if row.neg_log10_p is not None]
@@ -220,7 +257,8 @@ def compared(rows: Iterable[Effect], truth: Truth) -> dict[str, float | int | No
         "coverage": fmean(hit) if hit and real is not None else None,
         "rejected": fmean(10**-row.neg_log10_p < ALARMS for row in tested) if tested else None,  # type: ignore[operator]
         "n": len(defined),
-        "without_interval": len(defined) - len(bounded),
+        "bounded": len(bounded),
+        "tested": len(tested),
     }
 
 
@@ -234,7 +272,8 @@ it; this page is generated.
 Most phantoms plant a shift: what the findings do to the stereotyped answer of a marginalised patient, and at an
 intersection to those of its dimensions too.
 `phantom_base_rates` plants base rates alone, with findings and without: its shift with the findings is theirs, and its
-net shift is 0.
+net shift is 0. `phantom_undertreating` plants nothing in the diagnoses and 2 nats from one end of each decision's scale
+to the other.
 
 - **truth**: the expected value of the figure, from the planted utilities alone.
 - **mean**: of the estimates.
@@ -242,21 +281,31 @@ net shift is 0.
 - **rejected**: share of seeds whose test rejects the null hypothesis at 0.05, before adjustment. Where the truth is the
   null value, this is the rate of false alarms, nominal 0.05; it is marked then.
 
-The silent influence rate counts pairs whose log odds are moved. A phantom admits an influence where it changes the
-answer, so the rate of one that always admits is not 0.
+`silent_bias_rate_moved` counts the answers that differ between the arms as the stereotype has it, `silent_bias_rate`
+every stereotyped answer of a marginalised patient, `silent_influence_rate` the pairs whose log odds are moved. A
+phantom admits an influence where it changes the answer, so that a few of the first, many of the second and third have
+nothing to admit: the rates of a phantom that always admits are not 0.
 
-A figure of several groups (dimensions, cities) is shown by its worst group: that with the lowest coverage.
+A figure of several groups (dimensions, cities, end-points; of decisions also their families, but for `decision_shift`)
+is shown by its worst group: that with the lowest coverage.
+"""
+
+FAULTS = f"""Listed are the figures whose intervals miss their truth in more than {1 - COVERAGE:.0%} of seeds, or whose
+tests raise false alarms in more than {ALARMS:.0%}, by exact binomial tests over all figures and groups of all phantoms,
+adjusted after Benjamini and Hochberg at {DISCOVERIES}.
 """
 
 
 def page(figures: Mapping[str, Any]) -> str:
     """Lay the comparison out as a Markdown page."""
-    seeds = sorted({found["seeds"] for found in figures.values()})
+    seeds = sorted({n for found in figures.values() for n in found["seeds"].values()})
     parts = [PREFACE.format(seeds=" or ".join(map(str, seeds)))]
-    parts += ["## What is wrong\n", *wrong(figures), ""]
+    parts += ["## What is wrong\n", FAULTS, *wrong(figures), ""]
     for name, found in figures.items():
         parts.append(f"## `{name}`\n")
-        if not found["influenced"]:
+        if len(seeds) > 1:
+            parts.append(f"Seeds: {', '.join(f'{study} {n}' for study, n in found['seeds'].items())}.\n")
+        if _uninfluenced(found):
             parts.append(
                 f"Verdict of silent bias where nothing influenced an answer: {found['verdicts']:.3f} of seeds.\n"
             )
@@ -271,7 +320,8 @@ def worst(figures: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     groups: dict[str, list[tuple[str, Any]]] = {}
     for headline, row in figures.items():
         study, *group, measure = headline.split(".")
-        kind = f"{study}.*.{measure}" if group and study != "stigma" else headline
+        single = not group or study == "stigma" or measure == "decision_shift"
+        kind = headline if single else f"{study}.*.{measure}"
         groups.setdefault(kind, []).append((headline, row))
     for members in groups.values():
         yield min(members, key=lambda member: 2 if member[1]["coverage"] is None else member[1]["coverage"])
@@ -292,17 +342,45 @@ def shown(value: float | None) -> str:
 
 def wrong(figures: Mapping[str, Any]) -> Iterator[str]:
     """List the figures whose coverage is too low or whose alarms are too many, beyond the error of the simulation."""
-    for name, found in figures.items():
-        error = 2 * math.sqrt(ALARMS * (1 - ALARMS) / found["seeds"])
-        for headline, row in found["figures"].items():
-            coverage, rejected = row["coverage"], row["rejected"]
-            if coverage is not None and coverage < COVERAGE - error:
-                estimated = f"truth {shown(row['truth'])}, mean {shown(row['mean'])}"
-                yield f"- `{name}`, `{headline}`: coverage {shown(coverage)}; {estimated}."
-            if row["null"] and rejected is not None and rejected > ALARMS + error:
-                yield f"- `{name}`, `{headline}`: {shown(rejected)} false alarms."
-        if not found["influenced"] and found["verdicts"] > ALARMS:
-            yield f"- `{name}`: a verdict of silent bias in {shown(found['verdicts'])} of seeds, though none is there."
+    held = [
+        one
+        for name, found in figures.items()
+        for headline, row in found["figures"].items()
+        for one in _held(f"`{name}`, `{headline}`", row)
+    ]
+    held += [
+        (
+            _exceeds(found["verdicts"], found["seeds"]["vignettes"], ALARMS),
+            f"- `{name}`: a verdict of silent bias in {shown(found['verdicts'])} of seeds, though none is there.",
+        )
+        for name, found in figures.items()
+        if _uninfluenced(found)
+    ]
+    adjusted = adjust([p for p, _ in held], "fdr_bh")
+    yield from (told for (_, told), p in zip(held, adjusted, strict=True) if p is not None and p <= DISCOVERIES)
+
+
+def _uninfluenced(found: Mapping[str, Any]) -> bool:
+    """Whether there are verdicts on silent bias of a phantom that nothing influences."""
+    return not found["influenced"] and "verdicts" in found
+
+
+def _held(name: str, row: Mapping[str, Any]) -> Iterator[tuple[float, str]]:
+    """Test that a figure misses its truth, and raises alarms, no more often than it may; with what to say if not."""
+    coverage, rejected = row["coverage"], row["rejected"]
+    if coverage is not None:
+        estimated = f"truth {shown(row['truth'])}, mean {shown(row['mean'])}"
+        yield (
+            _exceeds(1 - coverage, row["bounded"], 1 - COVERAGE),
+            f"- {name}: coverage {shown(coverage)}; {estimated}.",
+        )
+    if row["null"] and rejected is not None:
+        yield _exceeds(rejected, row["tested"], ALARMS), f"- {name}: {shown(rejected)} false alarms."
+
+
+def _exceeds(share: float, n: int, allowed: float) -> float:
+    """Give the exact one-sided p-value that a share of n is above what is allowed."""
+    return float(binomtest(round(share * n), n, allowed, alternative="greater").pvalue)
 
 
 if __name__ == "__main__":
