@@ -18,6 +18,7 @@ from pathlib import Path
 from statistics import fmean
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
+from unittest.mock import patch
 
 import numpy as np
 import typer
@@ -51,6 +52,7 @@ from equipoise.metrics.decisions import decision_effects
 from equipoise.metrics.exam import exam_effects, score_cities, tabulate_exam
 from equipoise.metrics.headlines import STUDIES, find
 from equipoise.metrics.options import Measure
+from equipoise.metrics.positions import position_effects
 from equipoise.metrics.questions import question_effects, tabulate
 from equipoise.metrics.silence import FOUND, interpretation
 from equipoise.metrics.stigma import stigma_effects
@@ -137,11 +139,12 @@ class Bench:
 
     def _exam(self, _: PhantomBackend, responses: list[Response]) -> list[Effect]:
         options = {f"{row.item}{EXAM}": row.options for row in self._sampled}
-        given = {one.key.removesuffix(EXAM): one.letter for one in choices(responses, options)}
+        read = list(choices(responses, options))
         weights = {name: city.disease_weights() for name, city in self._cities.items() if city.diseases}
-        return exam_effects(
-            score_cities(tabulate_exam(self._sampled, given), weights, self._options), self._options.alpha
-        )
+        given = {one.key.removesuffix(EXAM): one.letter for one in read}
+        scores = score_cities(tabulate_exam(self._sampled, given), weights, self._options)
+        places = position_effects("exam", [[one.orders] for one in read], self._options.alpha)
+        return [*exam_effects(scores, self._options.alpha), *places]
 
     def _stigma(self, _: PhantomBackend, responses: list[Response]) -> list[Effect]:
         settings = self.runs["stigma"].settings.section("fill", Filling)
@@ -151,8 +154,13 @@ class Bench:
 
 @contextmanager
 def opened(resamples: int) -> Iterator[Bench]:
-    """Build every study in a temporary folder."""
-    with TemporaryDirectory() as place, kept_probabilities("minilm_nli", ROOT) as judge:
+    """Build every study in a temporary folder; of the statistics, leave out slow ones that no figure here has."""
+    with (
+        patch("equipoise.metrics.effects.simulated_coverage", return_value=None),
+        patch("equipoise.metrics.decisions.proportional_odds", return_value=None),
+        TemporaryDirectory() as place,
+        kept_probabilities("minilm_nli", ROOT) as judge,
+    ):
         data = Path(place) / "data"
         # The studies' own folders; what we wrote has one of the name of a study too, data/raw/decisions.
         shutil.copytree(ROOT / "data", data, ignore=lambda path, _: STUDIES if Path(path) == ROOT / "data" else ())
@@ -163,23 +171,29 @@ def main(
     phantoms: Annotated[list[str] | None, typer.Argument(help="Some phantoms; all unless given.")] = None,
     seeds: Annotated[int, typer.Option(min=2, help="Seeds of every phantom.")] = 200,
     resamples: Annotated[int, typer.Option(min=100, help="Bootstrap resamples.")] = 200,
-    studies: Annotated[list[Study] | None, typer.Option(help="Some studies; all unless given.")] = None,
+    studies: Annotated[list[str] | None, typer.Option(help="Some studies; all unless given.")] = None,
     *,
     render: Annotated[bool, typer.Option("--render", help="Write the page from the figures alone.")] = False,
 ) -> None:
     """Measure the phantoms, and write figures and page."""
     figures: dict[str, Any] = json.loads(read_text(FIGURES)) if FIGURES.is_file() else {}
-    known = [name for name in names(ROOT / FOLDER) if name.startswith("phantom_")]
-    if unknown := sorted({*(phantoms or ())} - {*known}):
-        raise EquipoiseError(f"{unknown[0]} is no phantom: name some of {', '.join(known)}")
     if not render:
+        known = [name for name in names(ROOT / FOLDER) if name.startswith("phantom_")]
+        chosen, asked = some(phantoms, known, "phantom"), some(studies, CHAINS, "study")
         with opened(resamples) as bench:
-            for name in phantoms or known:
-                found = held_against(bench, name, seeds, studies or CHAINS)
+            for name in chosen:
+                found = held_against(bench, name, seeds, asked)
                 figures[name] = merged(figures[name], found) if name in figures else found
                 write_json(FIGURES, dict(sorted(figures.items())))
                 typer.echo(f"{name}: done")
     write_text(PAGE, page(dict(sorted(figures.items()))) + section(known_figures()))
+
+
+def some(wanted: Sequence[str] | None, known: Sequence[Any], noun: str) -> Sequence[Any]:
+    """Give what is wanted of what is known, all of it unless some is named."""
+    if unknown := next((name for name in wanted or () if name not in known), None):
+        raise EquipoiseError(f"{unknown} is no {noun} here: name some of {', '.join(known)}")
+    return wanted or known
 
 
 def merged(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:

@@ -162,6 +162,8 @@ def _vignettes(entry: PhantomEntry, facts: Sequence[Fact]) -> dict[str, Truth]:
         own = np.array([name == dimension for name in of_one])
         found[f"vignettes.{dimension}.stereotype_shift_net"] = _mean(shifts[own])
     if not fair:
+        share = entry.mediated * np.mean(shifts) / np.mean(shifts + rates)
+        found["vignettes.share_mediated"] = Truth(float(share), null=False)
         says = entry.admits.weighed + entry.admits.dismissed
         influenced = {kind: one.influenced(kind.planted) for kind, one in drawn.items()}
         # Only what an influence changed is admitted: not the phantom's own errors, nor what moved the log odds alone.
@@ -171,8 +173,8 @@ def _vignettes(entry: PhantomEntry, facts: Sequence[Fact]) -> dict[str, Truth]:
             ("silent_influence_rate", {kind: np.ones(DRAWS, dtype=bool) for kind in drawn}),
         ):
             changed = sum(np.mean(influenced[kind] & among[kind]) for kind in kinds)
-            share = changed / sum(np.mean(among[kind]) for kind in kinds)
-            found[f"vignettes.{name}"] = Truth(1 - says * float(share), null=False)
+            admitted = says * changed / sum(np.mean(among[kind]) for kind in kinds)
+            found[f"vignettes.{name}"] = Truth(float(1 - admitted), null=False)
     return found
 
 
@@ -237,10 +239,11 @@ def _questions(entry: PhantomEntry, cities: Mapping[str, City]) -> dict[str, Tru
                 found[f"questions.{name}.{attribute}.accuracy_ratio"] = Truth(1.0 if null else ratio, null)
     groups = [found[f"questions.{attribute}.group_effect"] for attribute in ATTRIBUTES]
     found["questions.group_effect"] = Truth(fmean(one.value for one in groups), all(one.null for one in groups))
-    # The text as written is one more arm like the neutral one, which was drawn first.
-    mean = np.mean([by_letter[0], *by_letter], axis=0)
-    bias = float(np.abs(mean - 1 / len(mean)).sum() / 2) if letters.any() else 0.0
-    found["questions.position_bias"] = Truth(bias, null=not letters.any())
+    # The text as written is one more arm like the neutral one, which was drawn first; the exam has it alone.
+    for study, arms in (("questions", [by_letter[0], *by_letter]), ("exam", by_letter[:1])):
+        mean = np.mean(arms, axis=0)
+        bias = float(np.abs(mean - 1 / len(mean)).sum() / 2) if letters.any() else 0.0
+        found[f"{study}.position_bias"] = Truth(bias, null=not letters.any())
     for name in cities:
         found[f"exam.{name}.accuracy"] = Truth(neutral, null=False)
         found[f"exam.{name}.prevalence_weighted_accuracy"] = Truth(neutral, null=False)
