@@ -8,12 +8,13 @@ with the settings of params.yaml, but for the number of resamples. `--studies vi
 study of that phantom alone, and leaves the other figures as they are.
 """
 
+import gc
 import json
 import math
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from statistics import fmean
 from tempfile import TemporaryDirectory
@@ -44,13 +45,18 @@ from equipoise.core.records import (
     write_text,
 )
 from equipoise.exam.subsets import Sampled
-from equipoise.judge.lexicon import load_lexicon
+from equipoise.judge import score
+from equipoise.judge.lexicon import Lexicon, load_lexicon
 from equipoise.judge.located import kept_probabilities
+from equipoise.judge.reading import Feature
 from equipoise.judge.score import Score, judge_responses
+from equipoise.judge.score import _features as case_features
+from equipoise.metrics import decisions, questions, stigma, vignettes
 from equipoise.metrics.cities import city_effects
 from equipoise.metrics.decisions import decision_effects
+from equipoise.metrics.effects import Estimate, Group
 from equipoise.metrics.exam import exam_effects, score_cities, tabulate_exam
-from equipoise.metrics.headlines import STUDIES, find
+from equipoise.metrics.headlines import CATALOGUE, STUDIES, find
 from equipoise.metrics.options import Measure
 from equipoise.metrics.positions import position_effects
 from equipoise.metrics.questions import question_effects, tabulate
@@ -68,8 +74,7 @@ from equipoise.stigma.rows import Filling
 from equipoise.studies import build
 from equipoise.studies.run import Run
 from equipoise.vignettes.decisions import Asked, decision_of, decision_prompts, read_decision
-from equipoise.vignettes.profiles import Build
-from equipoise.vignettes.reread import Blind, blinder, rereadings
+from equipoise.vignettes.reread import blinder, rereadings
 
 ROOT = Path(__file__).parents[1]
 FIGURES, PAGE = ROOT / "benchmarks/phantoms.json", ROOT / "docs/phantoms.md"
@@ -97,7 +102,7 @@ class Bench:
         self._cities = load_cities(data / "cities.yaml")
         self._told = read(self.runs["vignettes"].built("vignettes"), Vignette)
         self._tellings = read(self.runs["vignettes"].built("tellings"), Vignette)
-        self._lexicon, self._blind = load_lexicon(data / "features"), remembered_blind(blinder(data))
+        self._lexicon, self._blind = load_lexicon(data / "features"), blinder(data)
         self._variants = read(self.runs["questions"].built("variants"), Variant)
         self._sampled = read(self.runs["exam"].built("subsets"), Sampled)
         self._sentences = load_library(data / "sentences")
@@ -113,8 +118,8 @@ class Bench:
 
     def _vignettes(self, backend: PhantomBackend, responses: list[Response]) -> list[Effect]:
         run = self.runs["vignettes"]
-        kinds = run.settings.section("build", Build).rereadings
-        again = rereadings(self._told, self.prompts["vignettes"], responses, kinds, self._blind)
+        # What other rereadings there are changes no headline figure.
+        again = rereadings(self._told, self.prompts["vignettes"], responses, ["swapped"], self._blind)
         judged = judge_responses(
             [*self._told, *self._tellings],
             [*responses, *backend.answer(again)],
@@ -154,17 +159,19 @@ class Bench:
 
 @contextmanager
 def opened(resamples: int) -> Iterator[Bench]:
-    """Build every study in a temporary folder; of the statistics, leave out slow ones that no figure here has."""
+    """Build every study in a temporary folder."""
     with (
-        patch("equipoise.metrics.effects.simulated_coverage", return_value=None),
-        patch("equipoise.metrics.decisions.proportional_odds", return_value=None),
+        headlines_alone(),
         TemporaryDirectory() as place,
         kept_probabilities("minilm_nli", ROOT) as judge,
     ):
         data = Path(place) / "data"
         # The studies' own folders; what we wrote has one of the name of a study too, data/raw/decisions.
         shutil.copytree(ROOT / "data", data, ignore=lambda path, _: STUDIES if Path(path) == ROOT / "data" else ())
-        yield Bench(data, Measure(n_bootstrap=resamples), remembered(judge))
+        bench = Bench(data, Measure(n_bootstrap=resamples), remembered(judge))
+        # What was built stays: the collector need not search it again and again.
+        gc.freeze()
+        yield bench
 
 
 def main(
@@ -215,17 +222,46 @@ def remembered(judge: Callable[[list[tuple[str, str]]], Any]) -> Callable[[list[
     return probabilities
 
 
-def remembered_blind(blind: Blind) -> Blind:
-    """Keep blinded texts in memory, for the same reason."""
-    known: dict[tuple[str, ...], str] = {}
+def remembered_features() -> Callable[[Vignette, Lexicon], list[Feature]]:
+    """Keep the features of each case in memory: a bench has one lexicon."""
+    known: dict[str, list[Feature]] = {}
 
-    def blinded(text: str, arms: Sequence[Vignette]) -> str:
-        key = (text, *(f"{name}: {words}" for arm in arms for name, words in arm.features.items()))
-        if key not in known:
-            known[key] = blind(text, arms)
-        return known[key]
+    def features(case: Vignette, lexicon: Lexicon) -> list[Feature]:
+        if case.key not in known:
+            known[case.key] = case_features(case, lexicon)
+        return known[case.key]
 
-    return blinded
+    return features
+
+
+def headlined(groups: Callable[..., Iterator[tuple[Group, Any]]]) -> Callable[..., Iterator[tuple[Group, Any]]]:
+    """Leave out the groups of a study that no headline figure is of."""
+    families = {(one.study, one.family) for one in CATALOGUE}
+
+    def chosen(rows: Sequence[Any]) -> Iterator[tuple[Group, Any]]:
+        return ((group, some) for group, some in groups(rows) if (group.study, group.family) in families)
+
+    return chosen
+
+
+@contextmanager
+def headlines_alone() -> Iterator[None]:
+    """Leave out most of what is estimated beside the headline figures, which takes three quarters of the time."""
+    nothing: dict[str, Any] = {
+        "effects.simulated_coverage": None,
+        "decisions.proportional_odds": None,
+        **{f"{study}.location": Estimate(None) for study in ("vignettes", "stigma", "decisions")},
+    }
+    with ExitStack() as patches:
+        for name, value in nothing.items():
+            patches.enter_context(patch(f"equipoise.metrics.{name}", return_value=value))
+        for module in (vignettes, stigma, decisions, questions):
+            patches.enter_context(patch.object(module, "with_adjusted", lambda rows, *_: rows))
+        for module in (vignettes, decisions):
+            patches.enter_context(patch.object(module, "_groups", headlined(module._groups)))  # noqa: SLF001
+        patches.enter_context(patch.object(vignettes, "_apart", return_value=()))
+        patches.enter_context(patch.object(score, "_features", remembered_features()))
+        yield
 
 
 def held_against(bench: Bench, name: str, seeds: int, studies: Sequence[Study]) -> dict[str, Any]:
@@ -309,12 +345,30 @@ tests raise false alarms in more than {ALARMS:.0%}, by exact binomial tests over
 adjusted after Benjamini and Hochberg at {DISCOVERIES}.
 """
 
+CAUSES = """Why, as far as it is known:
+
+- **The judge** takes some reasonings that only restate the feature for reasonings that weigh it, and misses a few that
+  weigh it. `phantom_base_rates` and `phantom_mediated`, which restate, seem less silent than they are; `phantom_open`,
+  which admits, more.
+- **Wilson's interval near 0.** The `differential_bias_rate` of a phantom without bias is 0.004. Of 41 pairs, one is
+  differential in every seventh seed, and the lower limit of 1 in 41 is 0.0043: the interval misses by less than 0.01,
+  and covers 0.85. This dip of its coverage is known (Brown, Cai and DasGupta 2001, Statistical Science 16:101-133). So
+  is that of `silent_bias_rate_moved` of `phantom_open`, 0.014 of eleven answers. Larger rates have none.
+"""
+
+POOLED = """Phantoms share no random numbers, so that the tests of a figure add up over all phantoms, and over its
+groups, of which the null hypothesis is true; the groups of a phantom share what it answers. p is the exact one-sided
+p-value of more alarms than 0.05, not adjusted. Figures of few answers, such as those of 20 questions, reject less often
+than that.
+"""
+
 
 def page(figures: Mapping[str, Any]) -> str:
     """Lay the comparison out as a Markdown page."""
     seeds = sorted({n for found in figures.values() for n in found["seeds"].values()})
     parts = [PREFACE.format(seeds=" or ".join(map(str, seeds)))]
-    parts += ["## What is wrong\n", FAULTS, *wrong(figures), ""]
+    parts += ["## What is wrong\n", FAULTS, *wrong(figures), "", CAUSES]
+    parts += ["## False alarms of all phantoms\n", POOLED, *pooled(figures), ""]
     for name, found in figures.items():
         parts.append(f"## `{name}`\n")
         if len(seeds) > 1:
@@ -333,12 +387,31 @@ def worst(figures: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Give one row for each figure: of several groups the one with the lowest coverage."""
     groups: dict[str, list[tuple[str, Any]]] = {}
     for headline, row in figures.items():
-        study, *group, measure = headline.split(".")
-        single = not group or study == "stigma" or measure == "decision_shift"
-        kind = headline if single else f"{study}.*.{measure}"
-        groups.setdefault(kind, []).append((headline, row))
+        groups.setdefault(_kind(headline), []).append((headline, row))
     for members in groups.values():
         yield min(members, key=lambda member: 2 if member[1]["coverage"] is None else member[1]["coverage"])
+
+
+def _kind(headline: str) -> str:
+    """Name a figure, with a star in the place of one of several groups."""
+    study, *group, measure = headline.split(".")
+    single = not group or study == "stigma" or measure == "decision_shift"
+    return headline if single else f"{study}.*.{measure}"
+
+
+def pooled(figures: Mapping[str, Any]) -> Iterator[str]:
+    """Write, of each figure, the false alarms of all phantoms of which its null hypothesis is true."""
+    rows: dict[str, list[tuple[str, Mapping[str, Any]]]] = {}
+    for name, found in figures.items():
+        for headline, row in found["figures"].items():
+            if row["null"] and row["tested"]:
+                rows.setdefault(_kind(headline), []).append((name, row))
+    yield "| figure | phantoms | tests | rejected | p |\n| --- | ---: | ---: | ---: | ---: |"
+    for kind, members in rows.items():
+        tests = sum(row["tested"] for _, row in members)
+        rejected = sum(row["rejected"] * row["tested"] for _, row in members) / tests
+        cells = len({name for name, _ in members}), tests, shown(rejected), shown(_exceeds(rejected, tests, ALARMS))
+        yield f"| `{kind}` | {' | '.join(map(str, cells))} |"
 
 
 def line(headline: str, row: Mapping[str, Any]) -> str:

@@ -9,6 +9,7 @@ import pytest
 from scipy.special import ndtri
 
 from equipoise.backends.phantom import Fact, PhantomBackend
+from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import CONTROLS, ROLES, Effect, Prompt
 from equipoise.metrics.decisions import decision_effects
 from equipoise.metrics.options import Measure
@@ -18,7 +19,7 @@ from equipoise.vignettes.decisions import Asked, decision_of, read_decision
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
-from phantoms import compared, merged, wrong  # noqa: E402
+from phantoms import compared, merged, pooled, some, wrong  # noqa: E402
 from phantoms_truth import Truth, planted  # noqa: E402
 
 N = 2000
@@ -174,6 +175,25 @@ def test_a_figure_that_misses_its_truth_is_listed() -> None:
     # Exact tails: P(18 or more misses of 200 at 0.07) = 0.17, P(16 or more alarms of 200 at 0.05) = 0.045; adjusted for
     # seven tests, three of which have p = 0, the latter is 0.045 x 7 / 5 = 0.06.
     assert [line.partition("`, ")[2][:9] for line in wrong({"phantom_fair": found})] == ["`a.low`: ", "`a.alarm`", ""]
+
+
+def test_false_alarms_of_all_phantoms_add_up() -> None:
+    """Ten alarms of 100 tests and two of another 100 are 0.06 of 200; what is biased or untested does not count."""
+    row = {"null": True, "tested": 100, "rejected": 0.1}
+    biased, untested = {**row, "null": False}, {**row, "tested": 0, "rejected": None}
+    one = {"figures": {"exam.a": row, "exam.b": biased, "exam.c": untested}}
+    _, only = pooled({"phantom_a": one, "phantom_b": {"figures": {"exam.a": {**row, "rejected": 0.02}}}})
+
+    # P(12 or more of 200 at 0.05) = 0.30.
+    assert only == "| `exam.a` | 2 | 200 | 0.060 | 0.300 |"
+
+
+def test_a_name_that_is_not_known_is_refused() -> None:
+    """The error lists what there is; without a name all of it is taken."""
+    with pytest.raises(EquipoiseError, match="b is no study here: name some of a, c"):
+        some(["b"], ["a", "c"], "study")
+
+    assert some([], ["a", "c"], "study") == ["a", "c"]
 
 
 def test_studies_measured_anew_replace_their_figures_alone() -> None:
