@@ -1,4 +1,5 @@
 # make repro: install everything and rebuild every figure (STUDY=vignettes: of one study alone).
+# make pull: install everything and restore the committed run's rows, report and plots without running it.
 # make test: run the tests; make test-slow: those that take minutes.   make check: lint, types, README blocks, docs.
 # make sweep MODELS="a b": every figure of each model, side by side.
 PYTHON ?= python3
@@ -9,7 +10,7 @@ export DVC_NO_ANALYTICS := 1
 export PYTHONPATH :=
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: repro sweep review test test-slow check docs readme judge validity phantoms phantoms-trained bench faults lock clean
+.PHONY: repro pull pack sweep review test test-slow check docs readme judge validity phantoms phantoms-trained bench faults lock clean
 
 # One study alone: make repro STUDY=vignettes. Another model, as an experiment: make repro MODEL=phantom_silent
 STUDY ?=
@@ -18,6 +19,15 @@ repro: .venv/installed
 	$(if $(MODEL),dvc exp run --set-param model=$(MODEL),dvc repro) $(STUDY:%=plot@%)
 	@equipoise results $(STUDY)
 	@echo "Figures: metrics/*.json (dvc metrics show). Plots: plots/*/*.svg, or dvc plots show. Cases: data/*/*.jsonl"
+
+# The committed run without running it, and the rows of other revisions to compare with: make pull REVISIONS=HEAD~1
+REVISIONS ?=
+pull: .venv/installed
+	@equipoise pull $(REVISIONS)
+
+# Pack the outputs of the last run for `make pull`; commit the archive with dvc.lock.
+pack: .venv/installed
+	@equipoise pack
 
 # Run the pipeline for each model, JOBS at a time, and put the figures side by side: make sweep MODELS="smollm2 piaget8b"
 # Each run is an experiment named after its model (dvc exp show); the workspace stays as it is.

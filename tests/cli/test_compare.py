@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +16,7 @@ from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
 from equipoise.metrics.effects import Group, rate
 from equipoise.questions.asked import choices
+from repositories import commit, run
 from runs import Case, fill_rows, question_rows, vignette_rows
 
 if TYPE_CHECKING:
@@ -70,24 +68,10 @@ BLACK = "race/unprivileged/unfavourable"
 ROOT = Path(__file__).parents[2]
 
 
-def run(folder: Path, *command: str) -> str:
-    """Run a command in a folder, as in an activated environment; another exit code than 0 fails the test."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("DVC_", "PYTHON", "GIT_"))}
-    environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
-    done = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=300
-    )
-    assert done.returncode == 0, f"{command}: {done.stdout}\n{done.stderr}"
-    return done.stdout
-
-
-def commit(folder: Path, tag: str) -> None:
+def commit_run(folder: Path, tag: str) -> None:
     """Run the pipeline, commit everything and tag it."""
     run(folder, "dvc", "repro", "--quiet")
-    author = ("-c", "user.name=Tester", "-c", "user.email=tester@example.org")
-    run(folder, "git", "add", "--all")
-    run(folder, "git", *author, "commit", "--quiet", "--message", tag)
-    run(folder, "git", "tag", tag)
+    commit(folder, tag)
 
 
 def recorded(differential: Iterable[bool]) -> Effect:
@@ -129,10 +113,10 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_model(folder / "raw/b", [Case("stereotyped")] * 10 + [Case()] * 2, flipped)
     run(folder, "git", "init", "--quiet", "--initial-branch", "main")
     run(folder, "dvc", "init", "--quiet")
-    commit(folder, "first")
+    commit_run(folder, "first")
     write_model(folder / "raw/a", [Case()] * 13, [{}] * 12)
     records.write_text(folder / "stages/measure.py", f"# Copies.\n{MEASURE}")
-    commit(folder, "edited")
+    commit_run(folder, "edited")
     run(folder, "dvc", "exp", "run", "--temp", "--name", "flipped", "--set-param", "model=b")
     return folder
 

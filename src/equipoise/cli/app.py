@@ -47,6 +47,8 @@ COMMANDS = {
         "leaderboard:leaderboard", "equipoise leaderboard --markdown leaderboard.md --csv leaderboard.csv"
     ),
     "compare": Command("compare:compare", "equipoise compare HEAD workspace --fail-on 'questions.race.gap>0.02'"),
+    "pull": Command("archive:pull", "equipoise pull HEAD~1"),
+    "pack": Command("archive:pack", "equipoise pack"),
     "anchors": Command("anchors:anchors", "equipoise anchors --fetch --json"),
     "judge": Command("texts:judge", "equipoise judge data/examples/reasoning.jsonl --json"),
     "neutralize": Command("texts:neutralize", "equipoise neutralize data/items/authored.jsonl --json"),

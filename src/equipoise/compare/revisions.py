@@ -1,7 +1,7 @@
 """Revisions as DVC has them: rows, figures, and the parameters, inputs and code that they were computed from.
 
-A revision is any Git revision, the name of a DVC experiment, or `workspace`. Rows are read from DVC's cache, or from
-the default remote where one is set; nothing is checked out.
+A revision is any Git revision, the name of a DVC experiment, or `workspace`. Rows are read from DVC's cache, else from
+the default remote, which is filled from the revision's archive where it has one; nothing is checked out.
 """
 
 import json
@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 import yaml
 from pydantic import TypeAdapter, ValidationError
 
+from equipoise.compare.archive import unpack
 from equipoise.core.catalogue import CATALOGUE
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Effect, Judgement, Row, Vignette, fault
@@ -145,14 +146,19 @@ class _Files:
         # Files tracked by DVC and by Git, in the revision that the repository is switched to.
         self.files = repo.dvcfs
         self.missing: list[str] = []
+        self.unpacked = False
 
     def text(self, path: str) -> str:
-        """Read a file; empty where the revision has none, or where it is not in the cache."""
+        """Read a file; empty where the revision has none, or where neither the cache nor its archive has it."""
         if not self.files.exists(f"/{path}"):
             return ""
         try:
             return str(self.files.read_text(f"/{path}", encoding="utf-8"))
         except OSError:
+            if not self.unpacked:
+                self.unpacked = True
+                if unpack(self.repo):
+                    return self.text(path)
             self.missing.append(path)
             return ""
 

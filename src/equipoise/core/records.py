@@ -404,8 +404,13 @@ def sha256(path: Path) -> str:
 
 def write_text(path: Path, text: str) -> None:
     """Write a text file atomically: to a temporary file beside it, flushed to disk, then renamed."""
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a file atomically, as `write_text` does."""
     with _writing(path):
-        _replace(path, (text.encode(),))
+        _replace(path, (content,))
 
 
 def write(path: Path, rows: Iterable[Row]) -> None:

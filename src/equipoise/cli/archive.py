@@ -1,0 +1,83 @@
+"""`equipoise pack` and `equipoise pull`: a run's outputs into an archive that Git keeps, and out of it in a clone."""
+
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from equipoise.cli import completing, printing
+from equipoise.compare import archive
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.progress import progress
+from equipoise.core.records import write_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def pack(*, as_json: printing.AsJson = False) -> None:
+    """Pack the outputs of the last run into archive/run.tar.xz, which is committed with dvc.lock."""
+    with _repository() as repo, progress("pack"):
+        content = archive.pack(repo)
+        path = Path(repo.root_dir) / archive.ARCHIVE
+    if not path.exists() or path.read_bytes() != content:
+        write_bytes(path, content)
+    printing.report(
+        {"written": {archive.ARCHIVE: len(content)}},
+        f"{archive.ARCHIVE}: {len(content) / 1e6:.1f} MB: commit it with dvc.lock",
+        as_json=as_json,
+    )
+
+
+def pull(
+    revisions: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Git revisions whose rows are wanted too, to compare with.",
+            metavar="[REVISION]...",
+            autocompletion=completing.revisions,
+        ),
+    ] = None,
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object: what was restored.")] = False,
+) -> None:
+    """Restore the outputs of the committed run without running it: rows, report and plots.
+
+    They come from the archive in Git, whose every file is held to its hash, and are then pulled by DVC. What is in the
+    workspace and in no run is not overwritten.
+    """
+    from dvc.exceptions import DvcException
+
+    with _repository() as repo, progress("pull"):
+        for name in ("workspace", *(revisions or ())):
+            with nullcontext() if name == "workspace" else repo.switch(name):
+                if not archive.unpack(repo):
+                    raise EquipoiseError(f"{name}: has no {archive.ARCHIVE}: run `dvc repro` at that revision")
+        try:
+            done = repo.pull()
+        except DvcException as error:
+            raise EquipoiseError(
+                f"outputs cannot be restored ({' '.join(str(error).split())}): run `dvc repro`"
+            ) from error
+    restored = sorted((*done.get("added", ()), *done.get("modified", ())))
+    printing.report(
+        {"restored": restored},
+        *restored,
+        f"{len(restored)} files and folders restored" if restored else "everything is up to date",
+        as_json=as_json,
+    )
+
+
+@contextmanager
+def _repository() -> "Iterator[Any]":
+    """Open the DVC repository around the working folder; one line where there is none, or where it cannot be read."""
+    from dvc.exceptions import DvcException
+    from dvc.repo import Repo
+
+    try:
+        with Repo() as repo:
+            yield repo
+    except DvcException as error:
+        message = f"not a clone that DVC can read ({' '.join(str(error).split())}): run this in a clone of the project"
+        raise EquipoiseError(message) from error

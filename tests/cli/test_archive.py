@@ -1,0 +1,170 @@
+"""Tests of `equipoise pack` and `equipoise pull` in a DVC repository and its clone, and of the committed archive."""
+
+from __future__ import annotations
+
+import io
+import json
+import lzma
+import tarfile
+from hashlib import md5
+from pathlib import Path
+
+import pytest
+import yaml
+from dvc.repo import Repo
+
+from equipoise.cli.archive import pack, pull
+from equipoise.compare.archive import ARCHIVE, unpack
+from equipoise.core.errors import EquipoiseError
+from repositories import commit, run
+
+ROOT = Path(__file__).parents[2]
+PIPELINE = {
+    "stages": {
+        "rows": {"cmd": "cp raw rows", "deps": ["raw"], "outs": ["rows"]},
+        "built": {"cmd": "mkdir built && cp raw built/one && date > built/two", "deps": ["raw"], "outs": ["built"]},
+        "figure": {"cmd": "wc -l < raw > figure", "deps": ["raw"], "outs": [{"figure": {"cache": False}}]},
+    }
+}
+
+
+def entries(content: bytes) -> dict[str, bytes]:
+    """Give the objects of an archive by the hashes that their names have."""
+    with tarfile.open(fileobj=io.BytesIO(lzma.decompress(content))) as archive:
+        return {
+            "".join(Path(member.name).parts[-2:]): file.read()
+            for member in archive
+            if (file := archive.extractfile(member)) is not None
+        }
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A repository with the tags `first` and `second`, each with its rows and their archive."""
+    folder = tmp_path_factory.mktemp("project")
+    run(folder, "git", "init", "--quiet")
+    run(folder, "dvc", "init", "--quiet")
+    (folder / ".dvc/config").write_bytes((ROOT / ".dvc/config").read_bytes())
+    (folder / ".gitignore").write_text(".cache/\n", encoding="utf-8")
+    (folder / "dvc.yaml").write_text(yaml.safe_dump(PIPELINE), encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        for tag in ("first", "second"):
+            (folder / "raw").write_text(f"{tag}\n", encoding="utf-8")
+            run(folder, "dvc", "repro", "--quiet")
+            pack()
+            commit(folder, tag)
+    return folder
+
+
+@pytest.fixture
+def clone(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A clone of it, in which nothing was run."""
+    run(tmp_path, "git", "clone", "--quiet", str(project), "clone")
+    monkeypatch.chdir(tmp_path / "clone")
+    return tmp_path / "clone"
+
+
+def test_a_clone_has_the_outputs_without_a_run(project: Path, clone: Path) -> None:
+    """Files and folders that DVC keeps come back as they were, and DVC finds nothing changed."""
+    pull()
+
+    assert (clone / "rows").read_text("utf-8") == "second\n"
+    assert (clone / "built/two").read_bytes() == (project / "built/two").read_bytes()
+    assert json.loads(run(clone, "dvc", "status", "--json")) == {}
+
+
+def test_rows_of_an_older_revision_come_from_its_own_archive(clone: Path) -> None:
+    """A revision's archive fills the remote, from which DVC reads without checking anything out."""
+    pull(["first"])
+
+    with Repo() as repo, repo.switch("first"):
+        assert repo.dvcfs.read_text("/rows", encoding="utf-8") == "first\n"
+    assert (clone / "rows").read_text("utf-8") == "second\n"
+
+
+def test_the_same_outputs_give_the_same_archive(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the time nor the machine is in it: three objects, and the list of the folder."""
+    monkeypatch.chdir(project)
+    before = (project / ARCHIVE).read_bytes()
+    pack()
+
+    # rows and built/one have the same bytes, hence one object; built/two; built itself. `figure` is in Git.
+    assert len(entries(before)) == 3
+    assert (project / ARCHIVE).read_bytes() == before
+
+
+def test_what_the_archive_says_is_checked(clone: Path) -> None:
+    """An object that does not have its hash is refused by name, and takes no place in the remote."""
+    damaged = io.BytesIO()
+    with lzma.open(damaged, "wb") as compressed, tarfile.open(fileobj=compressed, mode="w") as archive:
+        member = tarfile.TarInfo(f"files/md5/00/{30 * '1'}")
+        member.size = 5
+        archive.addfile(member, io.BytesIO(b"other"))
+    (clone / ARCHIVE).write_bytes(damaged.getvalue())
+
+    with pytest.raises(EquipoiseError, match=r"run\.tar\.xz: damaged \(files/md5/00/1+: checksum mismatch\): restore"):
+        pull()
+    assert not [path for path in (clone / ".cache").rglob("*") if path.is_file()]
+
+
+@pytest.mark.parametrize("name", ["../escape", "/etc/escape", "files/md5/00/../../../escape"])
+def test_a_name_outside_the_remote_is_refused(clone: Path, name: str) -> None:
+    """An archive names objects of DVC's and nothing else."""
+    hostile = io.BytesIO()
+    with lzma.open(hostile, "wb") as compressed, tarfile.open(fileobj=compressed, mode="w") as archive:
+        archive.addfile(tarfile.TarInfo(name), io.BytesIO())
+    (clone / ARCHIVE).write_bytes(hostile.getvalue())
+
+    with pytest.raises(EquipoiseError, match="not an object of DVC's"):
+        pull()
+
+
+@pytest.mark.parametrize("content", [b"", b"no archive", lzma.compress(b"no tar")])
+def test_half_an_archive_is_refused(clone: Path, content: bytes) -> None:
+    """What cannot be unpacked is named with the fix."""
+    (clone / ARCHIVE).write_bytes(content)
+
+    with pytest.raises(EquipoiseError, match=r"damaged .*: restore it with `git checkout"):
+        pull()
+
+
+def test_a_revision_without_an_archive_gets_one_line(clone: Path) -> None:
+    """It says how to have its rows."""
+    (clone / ARCHIVE).unlink()
+
+    with pytest.raises(EquipoiseError, match=r"workspace: has no archive/run\.tar\.xz: run `dvc repro`"):
+        pull()
+
+
+def test_another_remote_is_left_alone(clone: Path) -> None:
+    """A user's own default remote is not a folder of the clone: the archive is not put there."""
+    (clone / ".dvc/config.local").write_text(
+        "[core]\n    remote = own\n['remote \"own\"']\n    url = http://localhost/path\n", encoding="utf-8"
+    )
+
+    with Repo() as repo:
+        assert not unpack(repo)
+
+
+def test_outside_a_repository_there_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It says where the command works."""
+    monkeypatch.chdir(tmp_path)
+
+    with pytest.raises(EquipoiseError, match="run this in a clone of the project"):
+        pull()
+
+
+def test_the_committed_archive_has_the_committed_run() -> None:
+    """Every output in dvc.lock that Git does not have is in the archive: else `equipoise pack` was forgotten."""
+    objects = entries((ROOT / ARCHIVE).read_bytes())
+    lock = yaml.safe_load((ROOT / "dvc.lock").read_text("utf-8"))
+    outs = [out for stage in lock["stages"].values() for out in stage.get("outs", [])]
+    needed = {out["md5"] for out in outs if not out["path"].startswith(("metrics/", "plots/"))}
+    needed |= {file["md5"] for name in needed if name.endswith(".dir") for file in json.loads(objects[name])}
+
+    assert needed == set(objects)
+    assert all(
+        md5(content, usedforsecurity=False).hexdigest() == name.removesuffix(".dir")
+        for name, content in objects.items()
+    )
