@@ -3,11 +3,11 @@
 The set `powered` has enough pairs for the declared power: 15 per dimension, on at least 12 stories, and 5 per
 combination, spread evenly without chance. A group draws on all of its stories whose evidence has grade A, and on as
 many others, by grade, as make 12. Slot by slot the generator takes the least used choice, ties going to the better
-grade and then to the order of the authored files: first a presentation with contrasts (the presentation least used in
-the group, then the contrasts, then the dimension of the stereotype, then the join of presentation and contrasts, then
-the presentation least used over all groups), then a persona (least used in the group, then over all groups), then a
-setting (over all groups). A choice that would repeat a text already written is passed over. No random number is drawn,
-so the same library always gives the same pairs.
+grade and then to the order of ids: first a presentation with contrasts (the presentation least used in the group, then
+the contrasts, then the dimension of the stereotype, then the join of presentation and contrasts, then the presentation
+least used over all groups), then a persona (least used in the group, then over all groups), then a setting (over all
+groups). A choice that would repeat a text already written is passed over. No random number is drawn, and the order of
+the rows in the authored files does not count, so that the same rows always give the same pairs.
 
 The set `ladder` has every story once, of its best evidence, at three levels of evidence.
 """
@@ -204,7 +204,7 @@ def ladder(library: Library) -> list[Planned]:
     texts: set[str] = set()
     found: list[Planned] = []
     cases = [case for reverse in (False, True) for one in SINGLES for case in _cases(library, (one,), reverse=reverse)]
-    for story in library.presentations.values():
+    for _, story in sorted(library.presentations.items()):
         own = sorted((one for one in cases if one[0] is story), key=lambda one: (one[3], used[one[1]]))
         parts = next(filter(None, (_fill(library, case, Counter(), used, texts) for case in own)), None)
         if parts is None:
@@ -261,11 +261,12 @@ def _ids(contrasts: Sequence[Contrast]) -> tuple[str, ...]:
 
 def _cases(library: Library, dimensions: tuple[str, ...], *, reverse: bool = False) -> Iterator[Case]:
     contrasts = [
-        [c for c in library.contrasts.values() if c.dimension == dimension and c.reverse == reverse]
+        [c for _, c in sorted(library.contrasts.items()) if c.dimension == dimension and c.reverse == reverse]
         for dimension in dimensions
     ]
     persona, setting = next(iter(library.personas.values())), next(iter(library.settings.values()))
-    for presentation, joint in product(library.presentations.values(), product(*contrasts)):
+    stories = [story for _, story in sorted(library.presentations.items())]
+    for presentation, joint in product(stories, product(*contrasts)):
         for stereotype in ("+".join(dimensions), *dimensions) if len(dimensions) > 1 else dimensions:
             parts = Parts(presentation, persona, setting, joint, stereotype)
             if contrast_misfit(parts) is None:
@@ -274,10 +275,10 @@ def _cases(library: Library, dimensions: tuple[str, ...], *, reverse: bool = Fal
 
 def _fill(library: Library, case: Case, here: Counter[object], used: Counter[object], texts: set[str]) -> Parts | None:
     presentation, stereotype, contrasts, _ = case
-    settings = sorted(presentation.settings, key=lambda name: used["setting", name])
+    settings = sorted(presentation.settings, key=lambda name: (used["setting", name], name))
 
-    def persona_cost(persona: Persona) -> tuple[int, int]:
-        return here["persona", persona.id], used["persona", persona.id]
+    def persona_cost(persona: Persona) -> tuple[int, int, str]:
+        return here["persona", persona.id], used["persona", persona.id], persona.id
 
     for persona in sorted(library.personas.values(), key=persona_cost):
         if patient_misfit(presentation, persona, contrasts):
