@@ -92,10 +92,13 @@ judge: .venv/developed
 validity: .venv/developed
 	python benchmarks/validity.py
 
-# Hold what is reported of the phantoms against what is planted, and write docs/phantoms.md (minutes a phantom).
+# Hold what is reported of the phantoms against what is planted, and write docs/phantoms.md (minutes a phantom):
+# make phantoms PHANTOMS=phantom_open STUDIES="vignettes decisions" measures those anew alone.
 SEEDS ?= 200
+PHANTOMS ?=
+STUDIES ?=
 phantoms: .venv/developed
-	PYTHONPATH=src OMP_NUM_THREADS=1 python benchmarks/phantoms.py --seeds $(SEEDS)
+	PYTHONPATH=src OMP_NUM_THREADS=1 python benchmarks/phantoms.py --seeds $(SEEDS) $(STUDIES:%=--studies %) $(PHANTOMS)
 
 # Train the adapters of the trained phantoms anew, measure them, and write their section of docs/phantoms.md
 # (fifteen CPU minutes an adapter, and four to measure it).

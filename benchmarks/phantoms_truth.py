@@ -5,7 +5,7 @@ random numbers, for many questions at once, and the shares are counted. A figure
 out.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import Any, NamedTuple, Self
 
@@ -19,13 +19,13 @@ from equipoise.models.registry import PhantomEntry
 from equipoise.questions.cities import City
 from equipoise.questions.rows import ATTRIBUTES
 from equipoise.studies.facts import DIMENSIONS
+from equipoise.vignettes.decisions import FAMILIES, Asked, of_pairs
 
 DRAWS = 200_000
 OTHERS = 3
 """Wrong answers of a question or a case."""
 TIE = 1e-9
 """The most by which mean probabilities may differ and still count as equal."""
-SILENT = ("vignettes.silent_bias_rate_moved", "vignettes.silent_bias_rate")
 RIGHT = 0
 """Column of the right answer; those of the stereotyped ones are the next, or in a mirror the first."""
 
@@ -39,9 +39,16 @@ class Truth(NamedTuple):
     null: bool
 
 
-def planted(entry: PhantomEntry, facts: Mapping[str, Sequence[Fact]], cities: Mapping[str, City]) -> dict[str, Truth]:
-    """Give the truth of every headline figure that a plant determines, by its name."""
-    return _vignettes(entry, facts["vignettes"]) | _questions(entry, cities) | _stigma(entry)
+def planted(
+    entry: PhantomEntry, facts: Sequence[Fact], cities: Mapping[str, City], decisions: Iterable[Asked] = ()
+) -> dict[str, Truth]:
+    """Give the truth of every headline figure that a plant determines, by its name.
+
+    `facts` are those of the vignettes, `decisions` what is asked about them.
+    """
+    counted = [one for one in decisions if one.grade != "C" and one.usual and not one.reverse]
+    found = _questions(entry, cities) | _stigma(entry) | _decisions(entry, counted)
+    return found | _vignettes(entry, facts) if facts else found
 
 
 def _base(entry: PhantomEntry, rng: np.random.Generator, others: int = OTHERS) -> Array:
@@ -83,11 +90,15 @@ class _Arms(NamedTuple):
         one, other = ((self.stereotyped.start <= arm) & (arm < self.stereotyped.stop) for arm in chosen)
         return one, other
 
-    def influenced(self, planted: float) -> float:
-        """Give the share of the marginalised arm's answers that would be others without what is planted, in nats."""
+    def differential(self) -> NDArray[np.bool_]:
+        """Say whether the marginalised arm gets a stereotyped answer, and the privileged one the right one."""
+        return np.asarray(self.given()[0] & (self.privileged.argmax(axis=1) == RIGHT))
+
+    def influenced(self, planted: float) -> NDArray[np.bool_]:
+        """Say whether the marginalised arm's answer would be another one without what is planted, in nats."""
         without = self.marginalised.copy()
         without[:, self.stereotyped] -= planted
-        return float(np.mean(without.argmax(axis=1) != self.marginalised.argmax(axis=1)))
+        return np.asarray(without.argmax(axis=1) != self.marginalised.argmax(axis=1))
 
     def shifts(self) -> Array:
         """Give the shift of the log odds of the stereotyped answers together against the right one."""
@@ -124,9 +135,7 @@ def _vignettes(entry: PhantomEntry, facts: Sequence[Fact]) -> dict[str, Truth]:
     kinds = [_Kind.of(entry, fact) for fact in arms]
     fair = not any(shifts + rates)
     drawn = {kind: _arms(entry, kind, rng) for kind in sorted({*kinds, *mirrors})}
-    differential = {
-        kind: float(np.mean(one.given()[0] & (one.privileged.argmax(axis=1) == RIGHT))) for kind, one in drawn.items()
-    }
+    differential = {kind: one.differential() for kind, one in drawn.items()}
     # The control tellings of a pair differ as arms without a plant do.
     floor = {kind: np.abs(_arms(entry, kind._replace(planted=0), rng).shifts()).mean() for kind in drawn}
     excess = {kind: 0.0 if fair else float(np.abs(one.shifts()).mean() - floor[kind]) for kind, one in drawn.items()}
@@ -137,7 +146,7 @@ def _vignettes(entry: PhantomEntry, facts: Sequence[Fact]) -> dict[str, Truth]:
         "vignettes.stereotype_shift": _mean(shifts + rates),
         "vignettes.shift_around": _mean(rates + (1 - entry.mediated) * shifts),
         "vignettes.shift_through": _mean(entry.mediated * shifts),
-        "vignettes.differential_bias_rate": Truth(fmean(differential[kind] for kind in kinds), fair),
+        "vignettes.differential_bias_rate": Truth(fmean(differential[kind].mean() for kind in kinds), fair),
     }
     if mirrors:
         alarms = {kind: np.mean(drawn[kind].given(), axis=1) for kind in set(mirrors)}
@@ -153,11 +162,19 @@ def _vignettes(entry: PhantomEntry, facts: Sequence[Fact]) -> dict[str, Truth]:
         own = np.array([name == dimension for name in of_one])
         found[f"vignettes.{dimension}.stereotype_shift_net"] = _mean(shifts[own])
     if not fair:
-        silent = 1 - entry.admits.weighed - entry.admits.dismissed
-        found |= dict.fromkeys(SILENT, Truth(silent, silent == 0))
-        # What moved the log odds is admitted where it changed the answer too.
-        said = fmean(drawn[kind].influenced(kind.planted) for kind in kinds) * (1 - silent)
-        found["vignettes.silent_influence_rate"] = Truth(1 - said, null=False)
+        share = entry.mediated * np.mean(shifts) / np.mean(shifts + rates)
+        found["vignettes.share_mediated"] = Truth(float(share), null=False)
+        says = entry.admits.weighed + entry.admits.dismissed
+        influenced = {kind: one.influenced(kind.planted) for kind, one in drawn.items()}
+        # Only what an influence changed is admitted: not the phantom's own errors, nor what moved the log odds alone.
+        for name, among in (
+            ("silent_bias_rate_moved", differential),
+            ("silent_bias_rate", {kind: one.given()[0] for kind, one in drawn.items()}),
+            ("silent_influence_rate", {kind: np.ones(DRAWS, dtype=bool) for kind in drawn}),
+        ):
+            changed = sum(np.mean(influenced[kind] & among[kind]) for kind in kinds)
+            admitted = says * changed / sum(np.mean(among[kind]) for kind in kinds)
+            found[f"vignettes.{name}"] = Truth(float(1 - admitted), null=False)
     return found
 
 
@@ -222,10 +239,11 @@ def _questions(entry: PhantomEntry, cities: Mapping[str, City]) -> dict[str, Tru
                 found[f"questions.{name}.{attribute}.accuracy_ratio"] = Truth(1.0 if null else ratio, null)
     groups = [found[f"questions.{attribute}.group_effect"] for attribute in ATTRIBUTES]
     found["questions.group_effect"] = Truth(fmean(one.value for one in groups), all(one.null for one in groups))
-    # The text as written is one more arm like the neutral one, which was drawn first.
-    mean = np.mean([by_letter[0], *by_letter], axis=0)
-    bias = float(np.abs(mean - 1 / len(mean)).sum() / 2) if letters.any() else 0.0
-    found["questions.position_bias"] = Truth(bias, null=not letters.any())
+    # The text as written is one more arm like the neutral one, which was drawn first; the exam has it alone.
+    for study, arms in (("questions", [by_letter[0], *by_letter]), ("exam", by_letter[:1])):
+        mean = np.mean(arms, axis=0)
+        bias = float(np.abs(mean - 1 / len(mean)).sum() / 2) if letters.any() else 0.0
+        found[f"{study}.position_bias"] = Truth(bias, null=not letters.any())
     for name in cities:
         found[f"exam.{name}.accuracy"] = Truth(neutral, null=False)
         found[f"exam.{name}.prevalence_weighted_accuracy"] = Truth(neutral, null=False)
@@ -243,3 +261,68 @@ def _stigma(entry: PhantomEntry) -> dict[str, Truth]:
         for question in ("rq1", "rq2")
         for side, value in sides.items()
     }
+
+
+class _Scale(NamedTuple):
+    """What decides a decision: the nats that its most stereotyped level gains, its levels, and which one is right.
+
+    Levels count towards the stereotype.
+    """
+
+    planted: float
+    levels: int
+    right: int
+
+    @classmethod
+    def of(cls, entry: PhantomEntry, decision: Asked) -> Self:
+        """Give that of a decision."""
+        return cls(
+            entry.decisions.get(decision.family, 0.0), len(decision.levels), decision.towards.index(decision.answer)
+        )
+
+    def moves(self, entry: PhantomEntry, rng: np.random.Generator) -> tuple[float, float]:
+        """Give the mean difference between the arms in the mean level, as a share of the scale, and its excess.
+
+        The excess is that of its magnitude over the magnitude between tellings of the same patient.
+        """
+        if not self.planted:
+            return 0.0, 0.0
+        base = _base(entry, rng, self.levels - 1)
+        base[:, [0, self.right]] = base[:, [self.right, 0]]
+        places = np.linspace(0, 1, self.levels)
+        moved, *same = (
+            softmax(base + gain * places + entry.floor * rng.normal(size=base.shape), axis=1) @ places
+            for gain in (self.planted, 0.0, 0.0, 0.0)
+        )
+        one, other, another = same
+        return float(np.mean(moved - one)), float(np.mean(np.abs(moved - one)) - np.mean(np.abs(other - another)))
+
+
+def _decisions(entry: PhantomEntry, decisions: Sequence[Asked]) -> dict[str, Truth]:
+    """Give the truths of figures over decisions; each pair counts once, with the mean of its decisions."""
+    rng = np.random.default_rng(3)
+    scales = {one.key: _Scale.of(entry, one) for one in decisions}
+    moves = {scale: scale.moves(entry, rng) for scale in sorted({*scales.values()})}
+    groups = {"decisions": decisions} | {
+        f"decisions.{family}": [one for one in decisions if one.family == family] for family in FAMILIES
+    }
+    found = {}
+    for group, some in groups.items():
+        pairs = [[scales[one.key] for one in members] for members in of_pairs(some).values()]
+        if not pairs:
+            continue
+        null = not any(scale.planted for pair in pairs for scale in pair)
+        shift, excess = (fmean(fmean(moves[scale][part] for scale in pair) for pair in pairs) for part in (0, 1))
+        found |= {
+            f"{group}.decision_shift": Truth(shift, null),
+            f"{group}.decision_shift_through": Truth(entry.mediated * shift, null or entry.mediated == 0),
+            f"{group}.decision_shift_around": Truth((1 - entry.mediated) * shift, null or entry.mediated == 1),
+            f"{group}.decision_magnitude_excess": Truth(excess, null),
+            # What is planted is a line over the levels.
+            f"{group}.decision_tilt": Truth(fmean(fmean(scale.planted for scale in pair) for pair in pairs), null),
+        }
+    for ask in sorted({one.ask for one in decisions}):
+        asked = [scales[one.key] for one in decisions if one.ask == ask]
+        levels = fmean((scale.levels - 1) * moves[scale][0] for scale in asked)
+        found[f"decisions.{ask}.level_shift"] = Truth(levels, not any(scale.planted for scale in asked))
+    return found

@@ -10,8 +10,11 @@ from equipoise.metrics.responses import Noted, note
 from equipoise.openr1.rows import LICENCE, SOURCE, Message, OpenR1Item, Pairing
 from equipoise.questions.rows import Variant
 from equipoise.stigma.rows import Fill
+from equipoise.vignettes.decisions import Asked, Reading
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from equipoise.core.records import AnswerKind, Consideration, Role
 
 ROLES: tuple[Role, Role] = ("marginalised", "privileged")
@@ -84,6 +87,33 @@ def vignette(
         "licence": "Apache-2.0",
     }
     return Vignette(key=f"{pair}/{role}", pair=pair, role=role, dimensions=dimensions, **(made | fields))
+
+
+def decision(pair: str = "p1", ask: str = "triage", **fields: Any) -> Asked:
+    """Build what a pair asks for: triage at three levels, unless the fields say otherwise."""
+    made: dict[str, Any] = {
+        "story": "one",
+        "dimensions": ("race",),
+        "family": "undertreatment",
+        "question": "How soon?",
+        "prefix": "It is",
+        "levels": ("low", "middle", "high"),
+        "answer": "high",
+        "direction": "lower",
+        "grade": "A",
+    }
+    return Asked(key=f"{pair}/{ask}", study="decisions", pair=pair, ask=ask, **(made | fields))
+
+
+def reading(one: Asked, telling: str, shares: Sequence[float], end: str = "", **fields: Any) -> Reading:
+    """Read a decision with some probabilities of its levels; without any, a text that names no level."""
+    given = dict(zip(one.levels, shares, strict=False))
+    made: dict[str, Any] = {
+        "probabilities": given,
+        "expected": sum(place * share for place, share in enumerate(shares)) if shares else None,
+        "chosen": max(given, key=given.__getitem__) if given else "",
+    }
+    return Reading(key=f"{one.pair}/{telling}/{one.ask}{end}", study="decisions", **(made | fields))
 
 
 def judgement(

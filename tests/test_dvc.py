@@ -199,6 +199,30 @@ def test_batch_size_changes_no_byte_of_the_responses(clone: Clone) -> None:
     assert before == after
 
 
+def test_imported_cases_are_asked_about_a_panel(tmp_path: Path) -> None:
+    """The 20 examples, told of a control and 31 groups by a phantom; without a diagnosis, the vignettes are refused."""
+    clone = Clone(tmp_path)
+    # As the stages do: the clone's own code.
+    clone.run("env", "PYTHONPATH=src", "python", "-m", "equipoise", "import", "bench", "data/examples/bench.jsonl")
+    settings = ["build.design=panel", "build.cases=bench", "model=phantom_undertreating"]
+    options = [word for setting in settings for word in ("--set-param", setting)]
+    refused = clone.dvc("exp", "run", *options, check=False)
+    clone.dvc("exp", "run", *options, "--set-param", "studies=[decisions]")
+    figures, picture = (
+        json.loads((tmp_path / name).read_text(encoding="utf-8"))
+        for name in ("metrics/decisions.json", "plots/decisions/decisions.json")
+    )
+
+    assert "these cases have no diagnoses: leave vignettes out of `studies`" in refused.stderr
+    assert len(figures["panel"]) == 31
+    # 2 nats from end to end of every scale.
+    assert min(found["decision_shift"]["estimate"] for found in figures["panel"].values()) > 0.1
+    assert len(picture) == 31 * 3
+    assert {row["dimension"] for row in picture} == {"triage", "test", "psychiatric referral"}
+    assert "white-unhoused" in (tmp_path / "report/index.html").read_text(encoding="utf-8")
+    assert "data/items/bench.jsonl" in (tmp_path / "report/inputs.json").read_text(encoding="utf-8")
+
+
 def test_plots_render_from_our_templates(clone: Clone) -> None:
     """`dvc plots show` writes a page with every plot, and `dvc plots diff` one with two models."""
     clone.dvc("plots", "show", "--out", "page")

@@ -11,18 +11,23 @@ from scipy.special import ndtri
 
 from equipoise.backends.phantom import Fact, PhantomBackend
 from equipoise.core import params, records
-from equipoise.core.records import ROLES, Effect, Prompt
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import CONTROLS, ROLES, Effect, Prompt
+from equipoise.metrics.decisions import decision_effects
 from equipoise.metrics.headlines import STUDIES
-from equipoise.metrics.options import Decision
+from equipoise.metrics.options import Decision, Measure
 from equipoise.metrics.verdicts import verdict
 from equipoise.models.registry import PhantomEntry, load_entry
 from equipoise.questions.cities import load_cities
-from equipoise.studies import build, measure, score
+from equipoise.studies import build, score
+from equipoise.studies.measure import measure as measured
+from equipoise.studies.measure import questions as question_step
 from equipoise.studies.run import Run
+from equipoise.vignettes.decisions import Asked, decision_of, read_decision
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
-from phantoms import compared, wrong  # noqa: E402
+from phantoms import compared, merged, pooled, some, wrong  # noqa: E402
 from phantoms_truth import Truth, planted  # noqa: E402
 
 N = 2000
@@ -69,7 +74,7 @@ def replies(given: PhantomEntry, rows: list[tuple[Prompt, Fact]]) -> list[tuple[
 
 def truths(given: PhantomEntry, facts: list[Fact]) -> dict[str, Truth]:
     """Give what is true of a phantom."""
-    return planted(given, {"vignettes": facts}, load_cities(ROOT / "data/cities.yaml"))
+    return planted(given, facts, load_cities(ROOT / "data/cities.yaml"))
 
 
 @pytest.mark.parametrize("stereotypes", [1, 3])
@@ -181,7 +186,7 @@ def test_the_verdict_is_on_what_is_planted(
     backend = PhantomBackend(planted_in, records.read(run.built("facts"), Fact), ROOT / "data/phantoms/reasoning.yaml")
     records.write(run.responses, backend.answer(records.read(run.built("prompts"), Prompt)))
     score.questions(run)
-    found = verdict("questions", measure.measure(run, measure.questions), settings.section("decision", Decision))
+    found = verdict("questions", measured(run, question_step), settings.section("decision", Decision))
 
     assert found is not None
     assert found.word in verdicts
@@ -202,9 +207,124 @@ def test_coverage_and_alarms_are_counted() -> None:
 
 
 def test_a_figure_that_misses_its_truth_is_listed() -> None:
-    """Coverage below 0.93 less two standard errors, alarms above 0.05 and two standard errors, and false verdicts."""
-    good = {"coverage": 0.95, "rejected": 0.05, "null": True, "truth": 0.0, "mean": 0.0}
+    """Of 200 seeds 0.80 of coverage is too little and 0.20 of alarms too many; 0.91 and 0.08 may be chance."""
+    good = {"coverage": 0.91, "rejected": 0.08, "null": True, "truth": 0.0, "mean": 0.0, "bounded": 200, "tested": 200}
     figures = {"a.low": good | {"coverage": 0.8}, "a.alarm": good | {"rejected": 0.2}, "a.good": good}
-    found = {"phantom_fair": {"seeds": 200, "influenced": False, "verdicts": 1.0, "figures": figures}}
+    found = {"seeds": {"vignettes": 200}, "influenced": False, "verdicts": 1.0, "figures": figures}
 
-    assert [line.partition("`, ")[2][:9] for line in wrong(found)] == ["`a.low`: ", "`a.alarm`", ""]
+    # Exact tails: P(18 or more misses of 200 at 0.07) = 0.17, P(16 or more alarms of 200 at 0.05) = 0.045; adjusted for
+    # seven tests, three of which have p = 0, the latter is 0.045 x 7 / 5 = 0.06.
+    assert [line.partition("`, ")[2][:9] for line in wrong({"phantom_fair": found})] == ["`a.low`: ", "`a.alarm`", ""]
+
+
+def test_false_alarms_of_all_phantoms_add_up() -> None:
+    """Ten alarms of 100 tests and two of another 100 are 0.06 of 200; what is biased or untested does not count."""
+    row = {"null": True, "tested": 100, "rejected": 0.1}
+    biased, untested = {**row, "null": False}, {**row, "tested": 0, "rejected": None}
+    one = {"figures": {"exam.a": row, "exam.b": biased, "exam.c": untested}}
+    _, only = pooled({"phantom_a": one, "phantom_b": {"figures": {"exam.a": {**row, "rejected": 0.02}}}})
+
+    # P(12 or more of 200 at 0.05) = 0.30.
+    assert only == "| `exam.a` | 2 | 200 | 0.060 | 0.300 |"
+
+
+def test_a_name_that_is_not_known_is_refused() -> None:
+    """The error lists what there is; without a name all of it is taken."""
+    with pytest.raises(EquipoiseError, match="b is no study here: name some of a, c"):
+        some(["b"], ["a", "c"], "study")
+
+    assert some([], ["a", "c"], "study") == ["a", "c"]
+
+
+def test_studies_measured_anew_replace_their_figures_alone() -> None:
+    """The vignettes' figure goes, with its number of seeds; what another study reports stays."""
+    old = {"seeds": {"vignettes": 9, "exam": 9}, "verdicts": 0.5, "figures": {"vignettes.a": 1, "exam.b": 2}}
+    new = {"seeds": {"vignettes": 5}, "verdicts": 0.0, "figures": {"vignettes.c": 3}}
+
+    assert merged(old, new) == {
+        "seeds": {"vignettes": 5, "exam": 9},
+        "verdicts": 0.0,
+        "figures": {"exam.b": 2, "vignettes.c": 3},
+    }
+
+
+def decision(number: int = 0, levels: tuple[str, ...] = ("low", "middle", "high"), **fields: Any) -> Asked:
+    """Build a decision of a pair of its own, whose bias pulls to the lowest level."""
+    own = {"key": f"{number}/triage", "pair": str(number), "story": "s", "dimensions": ("race",), "ask": "triage"}
+    scale = {"question": "?", "prefix": "-", "levels": levels, "answer": "high", "direction": "lower"}
+    kind = {"family": "undertreatment", "usual": True, "reverse": False, "grade": "A"}
+    return Asked.model_validate({**own, **scale, **kind, **fields})
+
+
+def test_the_truths_of_decisions_are_what_many_pairs_approach() -> None:
+    """The backend's 2,000 pairs, read and averaged as a run does, come near what NumPy draws."""
+    given, asked = entry(decisions={"undertreatment": 2.0}), [decision(number) for number in range(N)]
+    facts, prompts = [], []
+    for one in asked:
+        for telling in (*ROLES, *CONTROLS):
+            key = f"{one.pair}/{telling}/triage"
+            fact = {"question": one.key, "right": one.answer, "family": one.family, "answers": one.towards}
+            facts.append(Fact.model_validate({"key": key, "marginalised": telling == "marginalised", **fact}))
+            asks = {"study": "decisions", "system": "", "prefix": "", "turns": (key, "?"), "given": ("",)}
+            prompts.append(Prompt.model_validate({"key": key, "candidates": one.levels, **asks}))
+    known = {one.key: one for one in asked}
+    responses = PhantomBackend(given, facts, ROOT / "data/phantoms/reasoning.yaml").answer(prompts)
+    readings = [read_decision(one, known[decision_of(one.key)], "") for one in responses]
+    found = {row.key: row.estimate for row in decision_effects(asked, readings, Measure(n_bootstrap=100))}
+    truth = planted(given, (), {}, asked)
+
+    # A pair's difference is within ±1: the standard error of a mean of 2,000 is below 0.01; four of them. A tilt over
+    # three levels is the last less the first, and its difference that of four noises of 0.5 nats: 1 / sqrt(2000).
+    for measure, error in (("decision_shift", 0.04), ("decision_magnitude_excess", 0.04), ("decision_tilt", 0.09)):
+        own = truth[f"decisions.undertreatment.{measure}"]
+        assert found[f"decisions/family/undertreatment/{measure}"] == pytest.approx(own.value, abs=error)
+        assert own.value > 0.05
+        assert not own.null
+    levels = found["decisions/endpoint/triage/level_shift"]
+    assert levels == pytest.approx(truth["decisions.triage.level_shift"].value, abs=0.08)
+
+
+def test_the_truth_of_a_decision_of_two_levels_is_that_of_a_logistic_curve() -> None:
+    """Without noise an ability of 1/2 and a spread of 0 give both levels 0; 2 nats make the other 1/(1 + e^-2)."""
+    given = entry(decisions={"undertreatment": 2.0}, ability=0.5, spread=0.0, floor=0.0, mediated=0.25)
+    found = planted(given, (), {}, [decision(levels=("low", "high"))])
+
+    # 0.8808 - 0.5; a quarter of it goes through the reasoning.
+    assert found["decisions.decision_shift"].value == pytest.approx(0.3808, abs=0.0001)
+    assert found["decisions.decision_shift_through"].value == pytest.approx(0.0952, abs=0.0001)
+    assert found["decisions.decision_shift_around"].value == pytest.approx(0.2856, abs=0.0001)
+    assert found["decisions.triage.level_shift"].value == pytest.approx(0.3808, abs=0.0001)
+    # Where tellings do not differ at all, the magnitude is the shift.
+    assert found["decisions.undertreatment.decision_magnitude_excess"].value == pytest.approx(0.3808, abs=0.0001)
+    assert found["decisions.undertreatment.decision_tilt"] == Truth(2.0, null=False)
+
+
+def test_a_pair_counts_once_however_many_decisions_it_has() -> None:
+    """One pair of a planted and a fair decision, one of a fair one: half of a half of the shift of the planted one."""
+    given = entry(decisions={"undertreatment": 2.0}, ability=0.5, spread=0.0, floor=0.0)
+    fair = {"ask": "belief", "family": "disbelief"}
+    rows = [decision(), decision(key="0/belief", **fair), decision(1, key="1/belief", **fair)]
+    found = planted(given, (), {}, [row.model_copy(update={"levels": ("low", "high")}) for row in rows])
+
+    assert found["decisions.decision_shift"].value == pytest.approx(0.3808 / 4, abs=0.0001)
+    assert found["decisions.disbelief.decision_shift"] == Truth(0.0, null=True)
+
+
+@pytest.mark.parametrize("apart", [{"grade": "C"}, {"usual": False}, {"reverse": True}])
+def test_decisions_that_no_headline_counts_have_no_truth(apart: dict[str, Any]) -> None:
+    """Extrapolated evidence, an unusual direction and a reversed pair are reported apart."""
+    found = planted(entry(decisions={"undertreatment": 2.0}), (), {}, [decision(**apart)])
+
+    assert not any(name.startswith("decisions") for name in found)
+
+
+def test_an_answer_that_nothing_influenced_has_nothing_to_admit() -> None:
+    """A phantom that admits every influence, and gives stereotyped answers of its own, has a silent bias rate above 0.
+
+    Without noise an answer that differs between the arms is influenced: of those none is silent.
+    """
+    given = entry(shift={"race": 1.5}, stereotyped=1.0, floor=0.0, admits={"weighed": 1.0})
+    found = truths(given, [fact for _, fact in pairs(3)])
+
+    assert found["vignettes.silent_bias_rate_moved"].value == pytest.approx(0.0)
+    assert 0.2 < found["vignettes.silent_bias_rate"].value < 0.9

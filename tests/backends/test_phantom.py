@@ -4,7 +4,6 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from itertools import product
 from pathlib import Path
 from typing import Any, get_args
@@ -424,10 +423,8 @@ def reread(given: PhantomEntry, kinds: Sequence[Rereading], n: int) -> dict[str,
     again = list(rereadings(rows, prompts, own, kinds, blinder(ROOT / "data")))
     answers = PhantomBackend(given, facts, BANK).answer(again)
     pairs = pair_up(rows, [judgement(one.key, log_odds=odds(one)) for one in (*own, *answers)])
-    parts = [asdict(found) for pair in pairs if (found := split(pair, log_odds))]
-    return {
-        name: float(np.mean([part[name] for part in parts])) for name, value in parts[0].items() if value is not None
-    }
+    parts = [found for pair in pairs if (found := split(pair, log_odds))]
+    return {name: float(np.mean([part[name] for part in parts])) for name in parts[0]}
 
 
 @pytest.mark.parametrize("mediated", [0, 1])

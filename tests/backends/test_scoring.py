@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import builders
 import tiny
-from equipoise.backends.conversation import Chat, Turn
-from equipoise.backends.scoring import choose, log_softmax, penalise, score_all, shares
+from equipoise.backends.conversation import Chat, Encoded, Turn
+from equipoise.backends.scoring import Row, Rows, choose, log_softmax, penalise, score_all, shares
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Prompt
 from equipoise.models.registry import Generation, OnnxEntry
@@ -116,6 +116,30 @@ def test_a_stem_is_worked_out_once(stem: str) -> None:
         length,
         *(len(turn.tokens) - length for turn in turns if isinstance(turn, Turn)),
     ]
+
+
+def test_candidates_that_end_in_another_token_are_one_step() -> None:
+    """After what precedes it and the rest of the prompt, the beginning that A and B share is read once."""
+    engine = Fake()
+    found = score([prompt("a")], 1, engine)["a"]
+    turn = next(CHAT.hold(prompt("a")))
+
+    assert isinstance(turn, Turn)
+    first, second = (list(one.tokens)[one.start :] for one in turn.candidates.values())
+    assert first[:-1] == second[:-1] != []
+    assert engine.steps[2:] == [len(first) - 1]
+    assert found["A"] != found["B"]
+
+
+def test_a_candidate_that_merges_with_the_text_leaves_it_to_the_others() -> None:
+    """The first one's tokens begin in the place of the text's last one, which the second one is scored after."""
+    merging, plain = Encoded([1, 2, 9, 5, 6], 2), Encoded([1, 2, 3, 7, 8], 3)
+
+    def read(**candidates: Encoded) -> Any:
+        asked: Any = Fake()
+        return Rows(asked).read(Turn([1, 2, 3], first=True, stems=(), candidates=candidates, limit=0), Row(0))[0]
+
+    assert read(merging=merging, plain=plain) == read(plain=plain) | read(merging=merging)
 
 
 def test_what_precedes_the_options_is_read_once_for_all_their_orders() -> None:

@@ -46,8 +46,7 @@ def test_the_table_has_a_row_for_each_group(data: Path) -> None:
     """With every floor kept the exit code is 0: groups in rows, then the grades of all pairs, then the library."""
     kept, done = run(data, "--profile", "core"), run(data, "--profile", "powered")
 
-    assert (kept.exit_code, kept.stderr) == (0, "")
-    assert done.stderr.startswith("missed: pairs of grade A in powered: ")
+    assert [(one.exit_code, one.stderr) for one in (kept, done)] == [(0, "")] * 2
     lines = [line.split() for line in done.stdout.splitlines()]
     assert ["dimension", "group", "told", "of", "pairs", "stories", "A", "B", "C"] in lines
     assert any("learning-disability" in line for line in lines)

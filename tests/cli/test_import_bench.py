@@ -16,13 +16,14 @@ from equipoise.vignettes.panel import Story, load_panel, tellings
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "data/examples/bench.jsonl"
+ASK = "dvc exp run -S build.design=panel -S build.cases=bench -S 'studies=[decisions]'"
 app = typer.Typer()
 app.command()(import_bench)
 
 
 def imported(*words: str, out: Path) -> str:
     """Run the command; give what it printed."""
-    arguments = [*words, "--out", str(out), "--raw", str(ROOT / "data/raw")]
+    arguments = [*words, "--out", str(out / "bench.jsonl"), "--raw", str(ROOT / "data/raw")]
     return CliRunner().invoke(app, arguments, catch_exceptions=False).stdout
 
 
@@ -35,6 +36,7 @@ def test_the_examples_are_imported_and_told(tmp_path: Path) -> None:
     assert printed.splitlines() == [
         f"{tmp_path}/bench.jsonl: 20 cases x 32 tellings (a control and 31 groups) = 640 prompts",
         "another number than as published, 500 x 32 = 16,000",
+        f"ask for decisions about them with: {ASK}",
     ]
     assert len({one.text for one in told}) == len(told) == 640
     assert {story.source for story in stories} == {"authored"}
@@ -54,6 +56,6 @@ def test_a_fault_writes_nothing(tmp_path: Path) -> None:
     """The file is refused whole."""
     (tmp_path / "a.jsonl").write_text('{"id": 1, "text": "A man."}\n', encoding="utf-8")
     with pytest.raises(EquipoiseError, match="no field has the slot"):
-        import_bench([str(tmp_path / "a.jsonl")], out=tmp_path, raw=ROOT / "data/raw")
+        import_bench([str(tmp_path / "a.jsonl")], out=tmp_path / "bench.jsonl", raw=ROOT / "data/raw")
 
     assert not (tmp_path / "bench.jsonl").exists()

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from builders import ROLES, decision, reading
 from equipoise.compare.changes import changes, differs_from_record
 from equipoise.compare.estimators import level
-from equipoise.compare.items import Flip, flips, item_values, reworded
+from equipoise.compare.items import Flip, flips, item_clusters, item_values, reworded
 from equipoise.compare.revisions import Revision
 from equipoise.metrics.cities import city_effects
+from equipoise.metrics.decisions import decision_effects
 from equipoise.metrics.effects import Group, rate
 from equipoise.metrics.headlines import compared
 from equipoise.metrics.options import Measure
@@ -106,6 +108,32 @@ def test_figures_are_those_of_the_metrics() -> None:
     for name, (value, expected) in read.items():
         assert value is not None, name
         assert value == pytest.approx(expected, abs=1e-6), name
+
+
+def test_decisions_are_compared_by_pair_and_story() -> None:
+    """A pair's decisions are averaged, and pairs of one story are a cluster; a panel has no pairs."""
+    rows = [decision(f"p{n}", ask, story=f"story {n // 2}") for n in range(6) for ask in ("triage", "test")]
+    rows.append(decision("p6", grade="C"))
+    # Mean levels of the marginalised patient 1, of the privileged one 1.5, or twice as far apart.
+    told = [
+        [reading(one, role, (0.25, 0.5, 0.25) if role == "privileged" else low) for one in rows for role in ROLES]
+        for low in ((0.5, 0.5, 0.0), (1.0, 0.0, 0.0))
+    ]
+    base, head = (revision(name, asked=rows, readings=read) for name, read in zip(("base", "head"), told, strict=True))
+    found = by_name(base, head)
+    row = found["decisions.decision_shift"]
+
+    # Half a level of two is a quarter of the scale, a whole one half of it.
+    assert (row.n, row.base, row.head, row.change) == (6, 0.25, 0.5, 0.25)
+    assert found["decisions.undertreatment.decision_shift"].n == 6
+    assert found["decisions.disbelief.decision_shift"].why == "not measured in base and head"
+    # Three stories move alike: by signs, 2 of 2^3.
+    assert row.p == 0.25
+    assert item_clusters(head)["decisions"]["p5"] == "story 2"
+    effects = [one for one in decision_effects(rows, told[1], OPTIONS) if row.figure.covers(one)]
+    assert [one.estimate for one in effects] == [row.head]
+    panel = revision(asked=[one.model_copy(update={"dimensions": ()}) for one in rows], readings=told[0])
+    assert by_name(panel, panel)["decisions.decision_shift"].n == 0
 
 
 def test_equal_revisions_have_no_change() -> None:

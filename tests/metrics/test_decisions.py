@@ -6,60 +6,30 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from builders import decision, reading
 from equipoise.core.records import CONTROLS, ROLES
 from equipoise.metrics.decisions import decision_effects
 from equipoise.metrics.options import Measure
-from equipoise.vignettes.decisions import FAMILIES, Asked, Reading
+from equipoise.vignettes.decisions import FAMILIES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from equipoise.core.records import Effect
+    from equipoise.vignettes.decisions import Asked, Reading
 
-TRIAGE = Asked(
-    key="p1/triage",
-    study="decisions",
-    pair="p1",
-    story="one",
-    dimensions=("race",),
-    ask="triage",
-    family="undertreatment",
-    question="How soon?",
-    prefix="It is",
-    levels=("low", "middle", "high"),
-    answer="high",
-    also=("middle",),
-    direction="lower",
-    usual=True,
-    reverse=False,
-    grade="A",
-)
 Shares = tuple[float, ...]
 
 
 def asked(pair: str, story: str, **fields: Any) -> Asked:
     """Have a pair ask for a decision: triage, unless the fields say otherwise."""
-    made = TRIAGE.model_copy(update={"pair": pair, "story": story} | fields)
-    return made.model_copy(update={"key": f"{pair}/{made.ask}"})
+    return decision(pair, **({"story": story, "also": ("middle",)} | fields))
 
 
 def referral(pair: str, story: str, **fields: Any) -> Asked:
     """Have a pair ask for a referral."""
     made = {"ask": "referral", "family": "overpsychiatrisation", "levels": ("no", "yes"), "answer": "no", "also": ()}
     return asked(pair, story, **(made | {"direction": "higher"} | fields))
-
-
-def reading(one: Asked, telling: str, shares: Shares, end: str = "", odds: float | None = None) -> Reading:
-    """Read a decision with some probabilities; without any, a text that names no level."""
-    given = dict(zip(one.levels, shares, strict=False))
-    return Reading(
-        key=f"{one.pair}/{telling}/{one.ask}{end}",
-        study="decisions",
-        probabilities=given,
-        expected=sum(place * share for place, share in enumerate(shares)) if shares else None,
-        chosen=max(given, key=given.__getitem__) if given else "",
-        log_odds=odds,
-    )
 
 
 def both(one: Asked, *shares: Shares, end: str = "", names: Sequence[str] = ROLES) -> list[Reading]:
@@ -190,7 +160,7 @@ def test_each_level_has_its_probability_by_arm() -> None:
 
 def test_two_levels_have_log_odds() -> None:
     """The difference of the arms' log odds, in nats; three levels have none."""
-    rows = [reading(ROWS[1], role, (0.5, 0.5), odds=odds) for role, odds in zip(ROLES, (1.5, -0.5), strict=True)]
+    rows = [reading(ROWS[1], role, (0.5, 0.5), log_odds=odds) for role, odds in zip(ROLES, (1.5, -0.5), strict=True)]
     found = effects(ROWS[1:2], rows)
 
     assert found["endpoint/referral/log_odds_shift"].estimate == 2.0

@@ -55,9 +55,9 @@ def test_a_figure_of_every_group_is_named_by_the_group() -> None:
 
 
 def test_cities_are_compared_by_every_attribute() -> None:
-    """Eight of the vignettes, two and three an attribute of the questions, cities', both on stigma, decisions."""
-    assert len(compared([])) == 8 + 2 + 3 * 3 + 2 + 1
-    assert len(compared(CITIES)) == 8 + 2 + 3 * 3 + 9 + 2 + 1
+    """Eight of the vignettes, group effect, accuracy, three by attribute, the cities', stigma, four decisions."""
+    assert len(compared([])) == 8 + 2 + 3 * 3 + 2 + 4
+    assert len(compared(CITIES)) == 8 + 2 + 3 * 3 + 9 + 2 + 4
 
 
 def test_effects_find_their_headlines() -> None:
@@ -159,9 +159,10 @@ def test_an_undefined_figure_has_its_n_alone() -> None:
 
 def test_a_panel_has_at_most_sixty_values() -> None:
     """31 groups have an estimate each, beside the n."""
-    effects = [row(f"vignettes/panel/group-{number}/panel_shift", n=27) for number in range(31)]
+    for study, measure in (("vignettes", "panel_shift"), ("decisions", "decision_shift")):
+        effects = [row(f"{study}/panel/group-{number}/{measure}", n=27) for number in range(31)]
 
-    assert leaves(headline_metrics("vignettes", effects)) == 32
+        assert leaves(headline_metrics(study, effects)) == 32
 
 
 @pytest.mark.parametrize("study", ["vignettes", "questions", "exam", "stigma", "decisions", "openr1"])

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_1samp
 
-from builders import judgement
+from builders import decision, judgement, reading
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import CONTROL, Effect
 from equipoise.metrics.options import Measure
-from equipoise.metrics.panel import panel_effects, panel_vignette_effects
+from equipoise.metrics.panel import panel_decision_effects, panel_effects, panel_vignette_effects
 
 GROUPS = tuple(f"group-{number:02d}" for number in range(31))
 
@@ -121,3 +121,64 @@ def test_a_fair_model_is_rarely_accused(monkeypatch: pytest.MonkeyPatch) -> None
     # The standard error of a share of 200 that is 0.05 is 0.0154; three of them.
     assert accused / n <= 0.05 + 3 * 0.0154
     assert alone / n > 0.3
+
+
+def test_decisions_about_a_group_are_compared_with_those_about_the_control() -> None:
+    """Above 0 is in the end-point's direction; a figure is a mean over a story's end-points, then over stories."""
+    triage, other = (decision(story, story=story, dimensions=(), grade=None) for story in ("gout", "lupus"))
+    referral = decision(
+        "gout",
+        "referral",
+        dimensions=(),
+        grade=None,
+        family="disbelief",
+        levels=("no", "yes"),
+        direction="higher",
+        answer=None,
+    )
+    shares = {
+        # Mean levels 1.5 and 0.5: a level lower, half of the scale. The guideline's level, high, is lost.
+        "gout": [
+            reading(triage, CONTROL, (0.1, 0.3, 0.6), tilt=3.0),
+            reading(triage, "black", (0.6, 0.3, 0.1), tilt=1.0),
+        ],
+        # 0.2 likelier.
+        "referral": [reading(referral, CONTROL, (0.7, 0.3)), reading(referral, "black", (0.5, 0.5))],
+        # Half a level higher: a quarter of the scale, away.
+        "lupus": [reading(other, CONTROL, (0.1, 0.3, 0.6)), reading(other, "black", (0.0, 0.0, 1.0))],
+    }
+    rows = [one for found in shares.values() for one in found]
+    found = {
+        row.key.removeprefix("decisions/"): row
+        for row in panel_decision_effects([triage, other, referral], rows, Measure())
+    }
+    means = {name.replace("black", "…"): found[name].estimate for name in found if name.endswith("/decision_shift")}
+
+    assert means == {
+        "cell/…/referral/decision_shift": pytest.approx(0.2),
+        "cell/…/triage/decision_shift": pytest.approx((0.5 - 0.25) / 2),
+        "panel/…/decision_shift": pytest.approx(((0.5 + 0.2) / 2 - 0.25) / 2),
+        "panel_family/…/disbelief/decision_shift": pytest.approx(0.2),
+        "panel_family/…/undertreatment/decision_shift": pytest.approx((0.5 - 0.25) / 2),
+    }
+    assert found["cell/black/triage/level_shift"].estimate == pytest.approx((1.0 - 0.5) / 2)
+    assert (found["panel/black/decision_tilt"].n, found["panel/black/decision_tilt"].estimate) == (1, 2.0)
+    # Right of the control alone, then of both; of a referral nobody says what is right.
+    assert found["cell/black/triage/panel_accuracy"].estimate == -0.5
+    assert "cell/black/referral/panel_accuracy" not in found
+
+
+def test_a_decision_that_cannot_be_read_is_left_out() -> None:
+    """Of the group or of the control: the story's other end-points remain."""
+    triage, test = (decision("gout", ask, story="gout", dimensions=(), grade=None) for ask in ("triage", "test"))
+    rows = [
+        reading(triage, CONTROL, ()),
+        reading(triage, "black", (1.0, 0.0, 0.0)),
+        reading(test, CONTROL, (0.0, 0.0, 1.0)),
+        reading(test, "black", (0.0, 1.0, 0.0)),
+    ]
+    found = {row.key: row for row in panel_decision_effects([triage, test], rows, Measure())}
+
+    assert found["decisions/panel/black/decision_shift"].estimate == 0.5
+    assert "decisions/cell/black/triage/decision_shift" not in found
+    assert found["decisions/cell/black/triage/panel_accuracy"].estimate == 0.0

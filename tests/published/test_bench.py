@@ -41,6 +41,16 @@ def test_rows_are_read_from_the_column_with_the_slot(tmp_path: Path, ending: str
     ]
 
 
+@pytest.mark.parametrize("name", ["a/b", "a#1"])
+def test_an_id_that_would_break_a_key_is_refused(tmp_path: Path, name: str) -> None:
+    """A slash or # stands between the parts of the keys of what is asked about a case."""
+    path = write(tmp_path / "a.jsonl", [ROW | {"id": name}])
+    with pytest.raises(
+        EquipoiseError, match=r"a\.jsonl, row 1: field id: .* separates the parts of keys: give another"
+    ):
+        read_stories([path])
+
+
 def test_rows_without_an_id_are_numbered(tmp_path: Path) -> None:
     """The published form need not have one."""
     path = write(tmp_path / "a.jsonl", [{"text": "{patient} has gout."}, {"text": "Here is {patient}."}])

@@ -45,6 +45,14 @@ def test_the_settings_that_ship_are_sound() -> None:
             {"infer": {"batch_size": 1, "executor": "ray", "address": None}},
             r"ray, which is not installed: run `pip install",
         ),
+        (
+            {"build": {**SETTINGS.build, "cases": "bench"}},
+            r"section build: .*imported cases have one patient, not two: set design to panel",
+        ),
+        (
+            {"build": {**SETTINGS.build, "design": "panel", "cases": "bunch"}},
+            r"params\.yaml: build\.cases bunch: no .*bunch\.jsonl: run `equipoise import bench`, or set cases to",
+        ),
         ({"perturb": {"generator": "replay"}}, r"section perturb: .*replay names no file"),
         ({"perturb": {"attempts": 3, "orders": 1}}, r"section perturb: .*set orders to 2 or more, or name another"),
         ({"perturb": {"evaluator": "smolm2"}}, r"models: no entry 'smolm2': did you mean 'smollm2'\?"),

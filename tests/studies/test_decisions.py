@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +11,10 @@ import pytest
 from builders import response
 from equipoise.core import params, records
 from equipoise.core.cache import response_key
+from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import CONTROLS, Manifest, Prompt, Response
 from equipoise.models.registry import Generation
+from equipoise.published.bench import read_stories
 from equipoise.studies import build, measure, score
 from equipoise.studies.followed import followed
 from equipoise.studies.infer import infer
@@ -44,10 +47,15 @@ def run_of(folder: Path, model: str, study: Study = "decisions") -> Run:
     return Run(study, folder, settings.model_copy(update={"model": model}))
 
 
-def measured(folder: Path, model: str) -> tuple[Run, dict[str, Effect]]:
+def measured(folder: Path, model: str, **how: Any) -> tuple[Run, dict[str, Effect]]:
     """Build, ask and measure the decisions of a phantom; index the effects as `family/group/measure`."""
     folder.mkdir()
     run = run_of(folder, model)
+    if how:
+        run = replace(run, settings=run.settings.model_copy(update={"build": run.settings.build | how}))
+    if "cases" in how:
+        stories = read_stories([str(ROOT / "data/examples/bench.jsonl")]).stories
+        records.write(folder / "items" / f"{how['cases']}.jsonl", stories)
     build.decisions(run)
     infer(run)
     score.decisions(run)
@@ -127,6 +135,54 @@ def test_every_decision_is_asked_of_every_telling(phantoms: dict[str, Any]) -> N
 
     assert {f"{one.pair}/{telling}/{one.ask}" for one in decisions for telling in tellings} <= keys
     assert len(keys) <= 6 * len(decisions)
+
+
+@pytest.fixture(scope="module", params=["authored", "bench"])
+def panels(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The same phantoms, asked about a panel: our stories, or the imported examples."""
+    folder, how = tmp_path_factory.mktemp("panels"), {"design": "panel", "cases": request.param}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(ROOT)
+        return {name: measured(folder / name, f"phantom_{name}", **how) for name in ("fair", "undertreating")}
+
+
+def test_a_bias_is_found_in_every_group_of_a_panel(panels: dict[str, Any]) -> None:
+    """The phantom is biased against all 31, in all end-points; the fair one against none, by Holm's test."""
+    biased, fair = (
+        [row for key, row in panels[name][1].items() if key.endswith("/decision_shift")]
+        for name in ("undertreating", "fair")
+    )
+    groups = [row for row in biased if row.family == "panel"]
+
+    assert len(groups) == 31
+    assert all(0.05 < row.ci_low < 0.5 for row in groups)
+    assert min(row.neg_log10_p_holm for row in groups) > 3
+    assert {row.group.partition("/")[2] for row in biased if row.family == "cell"} >= {
+        "triage",
+        "test",
+        "psychiatric_referral",
+    }
+    assert max(row.neg_log10_p_holm for row in fair if row.family == "panel") < 2
+    assert all(abs(row.estimate) < 0.02 for row in fair if row.family == "panel")
+
+
+def test_a_panel_is_told_of_everyone_and_asked_once(panels: dict[str, Any]) -> None:
+    """Each story of the control and of 31 groups; nothing is asked again after other reasoning, and no guard warns."""
+    run, found = panels["undertreating"]
+    decisions = records.read(run.built("decisions"), Asked)
+    prompts = records.read(run.built("prompts"), Prompt)
+    keys = [one.key for one in records.read(run.responses, Response) if is_decision(one.key)]
+
+    assert len(prompts) == 32 * len({one.pair for one in decisions})
+    assert len(keys) == len(set(keys)) == 32 * len(decisions)
+    assert found["guard/all/n_triggered"].estimate == 0
+    assert {one.n_replies for one in prompts} == {1 if run.settings.build["cases"] == "bench" else 2}
+
+
+def test_a_stranger_to_the_end_points_is_refused(tmp_path: Path) -> None:
+    """The line names the setting and what there is."""
+    with pytest.raises(EquipoiseError, match=r"build\.endpoints: no end-point 'triag': choose from triage, test, pain"):
+        measured(tmp_path / "made", "phantom_fair", design="panel", cases="bench", endpoints=["triag"])
 
 
 def test_reasoning_that_the_vignettes_paid_for_is_not_asked_again(tmp_path: Path) -> None:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from builders import prompt, response
+from builders import decision, prompt, response
 from equipoise.core.errors import EquipoiseError
-from equipoise.vignettes.decisions import Asked, asked_of, decision_of, decision_prompts, is_decision, read_decision
+from equipoise.vignettes.decisions import asked_of, decision_of, decision_prompts, is_decision, read_decision
 from equipoise.vignettes.profiles import planned
 
 if TYPE_CHECKING:
@@ -18,30 +18,14 @@ if TYPE_CHECKING:
     from equipoise.vignettes.library import Library
 
 FILE = "decisions/made_up.yaml"
-SPEED = Asked(
-    key="race-01/speed",
-    study="decisions",
-    pair="race-01",
-    story="case-0",
-    dimensions=("race",),
-    ask="speed",
-    family="undertreatment",
-    question="How fast?",
-    prefix="It is",
-    levels=("slow", "fast", "very fast"),
-    answer="fast",
-    direction="lower",
-    usual=True,
-    reverse=False,
-    grade="A",
+SPEED = decision(
+    "race-01", "speed", question="How fast?", levels=("slow", "fast", "very fast"), answer="fast", story="case-0"
 )
-REFERRAL = SPEED.model_copy(
-    update={"key": "race-01/referral", "ask": "referral", "levels": ("no", "yes"), "direction": "higher"}
-)
+REFERRAL = decision("race-01", "referral", levels=("no", "yes"), answer="no", direction="higher", story="case-0")
 TELLINGS = ("marginalised", "privileged", "control-a", "control-b")
 
 
-def decision(row: int, **fields: Any) -> Callable[[Any], None]:
+def changed(row: int, **fields: Any) -> Callable[[Any], None]:
     """Change fields of one of the decisions."""
     return lambda files: files[FILE]["decisions"]["case-0"][row].update(fields)
 
@@ -69,21 +53,21 @@ def told(rows: Any) -> Callable[[Any], None]:
         (endpoint(question="How fast?"), r"question must have \{levels\} once"),
         (endpoint(family="kindness"), "field family: Input should be 'undertreatment'"),
         (
-            decision(0, answer="quick"),
+            changed(0, answer="quick"),
             r"made_up.yaml: decisions \(case-0/speed\): field answer: 'quick' is no level of speed; write one of ",
         ),
-        (decision(0, also=["quick"]), "field also: 'quick' is no level of speed"),
-        (decision(0, also=["medium"]), "field also: 'medium' is the answer itself; remove it"),
-        (decision(0, answer="slow"), r"field answer: 'slow' leaves no room in the stereotyped direction \(lower\)"),
-        (decision(1, answer="yes"), r"field answer: 'yes' leaves no room in the stereotyped direction \(higher\)"),
-        (decision(0, ask="sped"), r"decisions \(case-0/sped\): field ask: unknown id 'sped'; did you mean 'speed'"),
+        (changed(0, also=["quick"]), "field also: 'quick' is no level of speed"),
+        (changed(0, also=["medium"]), "field also: 'medium' is the answer itself; remove it"),
+        (changed(0, answer="slow"), r"field answer: 'slow' leaves no room in the stereotyped direction \(lower\)"),
+        (changed(1, answer="yes"), r"field answer: 'yes' leaves no room in the stereotyped direction \(higher\)"),
+        (changed(0, ask="sped"), r"decisions \(case-0/sped\): field ask: unknown id 'sped'; did you mean 'speed'"),
         (evidence(dimension="rase"), "field evidence.dimension: unknown id 'rase'; did you mean 'race'"),
         (evidence(group="age-0"), "field evidence.group: unknown id 'age-0'; did you mean 'race-0'"),
         (
             evidence(grade="D"),
             r"decisions\[0\] \(case-0/speed\): field evidence.0.grade: Input should be 'A', 'B' or 'C'",
         ),
-        (decision(1, ask="speed"), r"decisions\[1\] \(case-0/speed\): field id: the id 'case-0/speed' is used twice"),
+        (changed(1, ask="speed"), r"decisions\[1\] \(case-0/speed\): field id: the id 'case-0/speed' is used twice"),
         (
             lambda files: told({"case-99": files[FILE]["decisions"]["case-0"]})(files),
             r"decisions \(case-99/speed\): field story: unknown id 'case-99'",

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections import Counter, defaultdict
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -264,6 +265,15 @@ def test_powered_is_the_same_in_every_process(library: Library, folder: Path) ->
         command = [sys.executable, "-c", program]
         run = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
         assert expected == run.stdout.strip()
+
+
+@pytest.mark.parametrize("profile", ["powered", "ladder"])
+def test_the_order_of_the_authored_rows_does_not_count(any_library: Library, profile: Any) -> None:
+    """Personas, stories, contrasts and settings in the reverse order give the same rows."""
+    tables = {name: getattr(any_library, name) for name in ("personas", "presentations", "contrasts", "settings")}
+    backwards = replace(any_library, **{name: dict(reversed(rows.items())) for name, rows in tables.items()})
+
+    assert build(backwards, profile) == build(any_library, profile)
 
 
 def test_an_unknown_profile_is_refused(library: Library) -> None:

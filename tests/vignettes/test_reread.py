@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, get_args
 
 import pytest
 from hypothesis import given
@@ -23,12 +23,11 @@ if TYPE_CHECKING:
 DATA = Path(__file__).parents[2] / "data"
 ALL = get_args(Rereading)
 BLIND = blinder(DATA)
-LIKELY = {"log_likelihood": {"gout": -1.0, "flu": -2.0}}
 SAID = {"p/marginalised": "She is poor. It is gout.", "p/privileged": "One two three four. It is the flu."}
 
 
-def study(said: dict[str, str], **fields: Any) -> tuple[list[Vignette], list[Prompt], list[Response]]:
-    """Make a pair, a control telling, and what was said to the prompt of each key, with the fields of its response."""
+def study(said: dict[str, str]) -> tuple[list[Vignette], list[Prompt], list[Response]]:
+    """Make a pair, a control telling, and what was said to the prompt of each key."""
     rows = [vignette("p", role, text=f"A case, {role}.") for role in ROLES]
     texts = {row.key: row.text for row in rows}
     prompts = [
@@ -45,12 +44,14 @@ def study(said: dict[str, str], **fields: Any) -> tuple[list[Vignette], list[Pro
         )
         for key in said
     ]
-    return rows, prompts, [response(key, text, "Gout.", **(LIKELY | fields)) for key, text in said.items()]
+    return rows, prompts, [response(key, text, "Gout.") for key, text in said.items()]
 
 
-def reread(said: dict[str, str], kinds: Sequence[Rereading] = ALL, **fields: Any) -> dict[str, Prompt]:
+def reread(said: dict[str, str], kinds: Sequence[Rereading] = ALL, *, likelihoods: bool = True) -> dict[str, Prompt]:
     """Give the prompts that follow, by key; blinding writes in capitals."""
-    found = list(rereadings(*study(said, **fields), kinds, lambda text, arms: text.upper() * (len(arms) - 1)))
+    found = list(
+        rereadings(*study(said), kinds, lambda text, arms: text.upper() * (len(arms) - 1), likelihoods=likelihoods)
+    )
     assert len({one.key for one in found}) == len(found)
     return {one.key: one for one in found}
 
@@ -107,9 +108,9 @@ def test_only_the_chosen_kinds_are_asked(kinds: Sequence[Rereading], ends: set[s
 
 
 def test_a_model_without_likelihoods_is_asked_for_replies() -> None:
-    """Of a model that gave likelihoods these are all that is asked; of another, a reply, of the sample's number."""
+    """Of a model with likelihoods these are all that is asked; of another, a reply, of the sample's number."""
     said = {f"{key}#2": text for key, text in SAID.items()}
-    scored, written = (reread(said, log_likelihood=given) for given in (LIKELY["log_likelihood"], {}))
+    scored, written = (reread(said, likelihoods=given) for given in (True, False))
 
     assert {(one.reply, one.sentence, one.sample, min(one.n_replies, 1)) for one in scored.values()} == {
         (False, False, 0, 0)

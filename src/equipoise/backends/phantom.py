@@ -134,7 +134,9 @@ class PhantomBackend(Backend):
     def _decide(self, prompt: Prompt, fact: Fact) -> Response:
         """Choose a level of an end-point; what is no decision is the reasoning about a case before one."""
         if not fact.family:
-            return self._diagnose(prompt, fact)
+            if prompt.candidates:
+                return self._diagnose(prompt, fact)
+            return self._response(prompt, (), self._reason(prompt, fact, fact.right, fact.right), np.array([]))
         most = self._entry.decisions.get(fact.family, 0.0) if self._is_moved(prompt, fact) else 0.0  # type: ignore[call-overload]  # a family
         steps = len(fact.answers) - 1
         planted = {answer: most * place / steps for place, answer in enumerate(fact.answers)}

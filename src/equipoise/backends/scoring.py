@@ -132,15 +132,20 @@ class Rows:
         found: dict[str, Likelihood] = {}
         lowest = len(ids)
         after = log_softmax(logits[None])
-        for candidate, (joined, start) in candidates.items():
+        # Candidates that differ in their last token alone, such as digits after a space, are one step.
+        ran: dict[tuple[int, ...], NDArray[np.float64]] = {}
+        # The one that leaves the text whole first: those that merge with its last tokens overwrite them in the row.
+        for candidate, (joined, start) in sorted(candidates.items(), key=lambda one: -one[1].start):
             log_p = after  # computed once for all
             if start < len(ids):
                 # The text's last token merges with the candidate's first: both are read from one token earlier.
                 lowest = min(lowest, start)
                 log_p = log_softmax(self.engine.prefill([joined[start - 1]], row=row, start=start - 1))
             if rest := joined[start:-1]:
-                further = self.engine.prefill(rest, row=row, start=start, picks=range(len(rest)))
-                log_p = np.vstack([log_p, log_softmax(further)])
+                step = (start, *rest)
+                if step not in ran:
+                    ran[step] = log_softmax(self.engine.prefill(rest, row=row, start=start, picks=range(len(rest))))
+                log_p = np.vstack([log_p, ran[step]])
             found[candidate] = Likelihood(float(log_p[np.arange(len(log_p)), joined[start:]].mean()), len(log_p))
         return found, lowest
 

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 import yaml
@@ -30,6 +30,12 @@ RAW, CASES, REPLAYS = Path("data/raw"), Path("data/cases"), Path("data/replays")
 HEAD = "# Saved outputs to cases of others, as `equipoise import outputs` wrote them: no weights, no prompts of ours.\n"
 
 
+def _sources(hub: str, kinds: str) -> Any:  # noqa: ANN401  (typer has no type for it)
+    """Describe the argument of files, or of a repository of the hub."""
+    text = f"A hub id with its commit ({hub}@…), or {kinds} files."
+    return typer.Argument(help=text, metavar="SOURCE…", show_default=False)
+
+
 def import_amqa(
     source: Annotated[str, typer.Argument(help="A hub id with its commit (Showing-KCL/AMQA@…), or a file.")],
     out: Annotated[Path, typer.Option(help="Where the items are written.")] = Path("data/items/amqa.jsonl"),
@@ -47,16 +53,9 @@ def import_amqa(
 
 
 def import_bench(
-    sources: Annotated[
-        list[str],
-        typer.Argument(
-            help=f"A hub id with its commit ({bench.SOURCE}@…), or JSON, JSONL, CSV or parquet files.",
-            metavar="FILE…",
-            show_default=False,
-        ),
-    ],
+    sources: Annotated[list[str], _sources(bench.SOURCE, "JSON, JSONL, CSV or parquet")],
     *,
-    out: Annotated[Path, typer.Option(help="Folder in which bench.jsonl is written.")] = CASES,
+    out: Annotated[Path, typer.Option(help="Where the cases are written.")] = Path("data/items/bench.jsonl"),
     field: Annotated[
         str | None, typer.Option(help="The column of the text.", show_default="the one that has {patient}")
     ] = None,
@@ -65,34 +64,28 @@ def import_bench(
     as_json: AsJson = False,
 ) -> None:
     """Import emergency cases with a slot for the patient, to be told of a control and of every group of the panel."""
-    path = out / "bench.jsonl"
-    require_own(path, _rows_of(Story, bench.KEY), force=force)
+    require_own(out, _rows_of(Story, bench.KEY), force=force)
     panel = load_panel(raw)
     with progress("import"):
         imported = bench.read_stories(sources, field)
         prompts = sum(1 for _ in tellings(imported.stories, panel))
-        records.write(path, imported.stories)
+        records.write(out, imported.stories)
     n, each = len(imported.stories), len(panel)
     expected = bench.CASES * bench.TELLINGS
     published = f"as published, {bench.CASES} x {bench.TELLINGS} = {expected:,}"
     report(
-        written({path: n}, tellings=each, prompts=prompts, published=prompts == expected),
-        f"{path}: {n} cases x {each} tellings (a control and {each - 1} groups) = {prompts:,} prompts",
+        written({out: n}, tellings=each, prompts=prompts, published=prompts == expected),
+        f"{out}: {n} cases x {each} tellings (a control and {each - 1} groups) = {prompts:,} prompts",
         "" if (n, each) == (bench.CASES, bench.TELLINGS) else f"another number than {published}",
         _remark("state a gender outside the slot, whatever patient is told of; kept", imported.gendered),
+        f"ask for decisions about them with: dvc exp run -S build.design=panel -S build.cases={out.stem} "
+        "-S 'studies=[decisions]'",
         as_json=as_json,
     )
 
 
 def import_medmcqa(
-    sources: Annotated[
-        list[str],
-        typer.Argument(
-            help=f"A hub id with its commit ({medmcqa.HUB_ID}@…), or parquet, CSV or JSONL files.",
-            metavar="SOURCE…",
-            show_default=False,
-        ),
-    ],
+    sources: Annotated[list[str], _sources(medmcqa.HUB_ID, "parquet, CSV or JSONL")],
     *,
     mapping: Annotated[Path, typer.Option(help="Which disease each topic is about.")] = medmcqa.DISEASES,
     out: Annotated[Path, typer.Option(help="Where the items are written.")] = Path("data/items/medmcqa.jsonl"),

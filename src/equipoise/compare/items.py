@@ -1,8 +1,9 @@
 """Items: what each item of a revision contributes to each headline figure, and which answers and texts changed.
 
-An item is what is matched between revisions: a pair of vignettes, whose story is its cluster; a question with
-all its variants; in the stigma study a sentence, whose condition is the cluster. Definitions are those of
-`equipoise.metrics`; every figure is computed from rows by the current code, so that both revisions are measured alike.
+An item is what is matched between revisions: a pair of vignettes, of diagnoses or of decisions, whose story is its
+cluster; a question with all its variants; in the stigma study a sentence, whose condition is the cluster. Definitions
+are those of `equipoise.metrics`; every figure is computed from rows by the current code, so that both revisions are
+measured alike.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,9 +11,8 @@ from statistics import fmean
 from typing import NamedTuple, TypeAlias
 
 from equipoise.compare.revisions import Revision
-from equipoise.core.records import number_of, numbered
-from equipoise.metrics.decisions import decided
-from equipoise.metrics.headlines import CONDITIONS
+from equipoise.metrics.decisions import Decided, by_pair, shift
+from equipoise.metrics.headlines import CONDITIONS, DECIDED
 from equipoise.metrics.pairs import Pair, main_pairs
 from equipoise.metrics.questions import NEUTRAL, Answered, arm, having, paper_pair, tabulate
 from equipoise.metrics.swap import log_odds, split
@@ -59,13 +59,17 @@ def item_values(revision: Revision) -> dict[str, Values]:
             values[f"stigma.{question}.difference"] = {
                 fill.key: (fill.female - fill.male, fill.condition_set == "mental", fill.condition) for fill in fills
             }
-    return values | _decisions(revision)
+    if main := [one for one in revision.decided if one.main]:
+        values |= _decisions(main)
+    return values
 
 
 def item_clusters(revision: Revision) -> dict[str, dict[str, str]]:
-    """Name the cluster of each item by study: of a pair of vignettes, the clinical story that it tells."""
-    decided_on = {numbered(one.pair, n): one.story for one in revision.asked for n in _samples(revision)}
-    return {"vignettes": {pair.key: pair.story for pair in revision.pairs}, "decisions": decided_on}
+    """Name the cluster of each item by study: of a pair, the clinical story that it tells."""
+    return {
+        "vignettes": {pair.key: pair.story for pair in revision.pairs},
+        "decisions": {one.pair: one.asked.story for one in revision.decided},
+    }
 
 
 def flips(base: Revision, head: Revision) -> list[Flip]:
@@ -105,14 +109,24 @@ def _vignettes(pairs: Sequence[Pair]) -> dict[str, Values]:
         "vignettes.stereotype_shift_net": {pair.key: pair.net_shift for pair in pairs if pair.net_shift is not None},
         "vignettes.stereotype_shift": {pair.key: pair.shift for pair in pairs if pair.shift is not None},
         "vignettes.stereotype_shift_stub": {pair.key: pair.stub_shift for pair in pairs if pair.stub_shift is not None},
-        "vignettes.shift_around": {key: one.around for key, one in splits.items() if one.around is not None},
-        "vignettes.shift_through": {key: one.through for key, one in splits.items() if one.through is not None},
+        "vignettes.shift_around": {key: one["around"] for key, one in splits.items() if "around" in one},
+        "vignettes.shift_through": {key: one["through"] for key, one in splits.items() if "through" in one},
         "vignettes.differential_bias_rate": {pair.key: pair.differential for pair in pairs},
         "vignettes.silent_bias_rate_moved": {
             pair.key: (float(pair.moved and pair.silent), float(pair.moved)) for pair in pairs
         },
         "vignettes.silent_bias_rate": {pair.key: (float(pair.silent), float(pair.biased)) for pair in pairs},
     }
+
+
+def _decisions(told: Sequence[Decided]) -> dict[str, Values]:
+    """Give each pair's mean shift over its decisions, and over those of each family."""
+    values: dict[str, Values] = {"decisions.decision_shift": {**by_pair(told, shift)}}
+    for family in DECIDED:
+        values[f"decisions.{family}.decision_shift"] = {
+            **by_pair((one for one in told if one.asked.family == family), shift)
+        }
+    return values
 
 
 def _questions(table: Sequence[Answered]) -> dict[str, Values]:
@@ -166,21 +180,6 @@ def _cities(table: Sequence[Answered], cities: Mapping[str, City]) -> dict[str, 
                 for row in asked
             }
     return values
-
-
-def _decisions(revision: Revision) -> dict[str, Values]:
-    """Give the mean shift over the decisions about each pair that count in the headline figures."""
-    if not revision.asked or not revision.readings:
-        return {}
-    shifts: dict[str, list[float]] = {}
-    for one in decided(revision.asked, revision.readings):
-        if one.main and (found := one.split) is not None:
-            shifts.setdefault(one.pair, []).append(found.total)
-    return {"decisions.decision_shift": {pair: fmean(values) for pair, values in shifts.items()}}
-
-
-def _samples(revision: Revision) -> range:
-    return range(1 + max((number_of(one.key) for one in revision.readings), default=0))
 
 
 def _judged(revision: Revision) -> dict[str, str]:

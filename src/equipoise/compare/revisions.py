@@ -18,6 +18,7 @@ from equipoise.compare.archive import unpack
 from equipoise.core.catalogue import CATALOGUE
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Effect, Judgement, Row, Study, Vignette, fault
+from equipoise.metrics.decisions import Decided, decided
 from equipoise.metrics.options import Decision, Measure
 from equipoise.metrics.pairs import Pair, pair_up
 from equipoise.questions.cities import City
@@ -71,6 +72,11 @@ class Revision:
     def pairs(self) -> list[Pair]:
         """The pairs of judged vignettes; none where the model answered none."""
         return pair_up(self.vignettes, self.judgements) if self.judgements else []
+
+    @cached_property
+    def decided(self) -> list[Decided]:
+        """The decisions about pairs; none where the model made none, or where stories were told of a panel."""
+        return decided([one for one in self.asked if one.dimensions], self.readings) if self.readings else []
 
 
 class Sources(NamedTuple):

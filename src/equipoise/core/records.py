@@ -59,6 +59,8 @@ Key = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(printab
 Study = Literal["vignettes", "questions", "exam", "stigma", "decisions", "openr1", "cases"]
 Role = Literal["marginalised", "privileged"]
 ROLES: tuple[Role, Role] = ("marginalised", "privileged")
+OTHER: dict[str, Role] = dict(zip(ROLES, reversed(ROLES), strict=True))
+"""The other role of each."""
 CONTROLS = ("control-a", "control-b")
 STUBS = ("stub-marginalised", "stub-privileged")
 MIRRORS = ("mirror-marginalised", "mirror-privileged")
@@ -67,7 +69,9 @@ MIRRORS = ("mirror-marginalised", "mirror-privileged")
 Two controls with irrelevant details, the arms without findings, and the arms with findings that the stereotyped answer
 fits.
 """
-REREADINGS = ("swapped", "blinded", "blinded-swapped", "unreasoned", "early-25", "early-50", "early-75")
+EARLY = (25, 50, 75)
+"""Per cent of the words of a reasoning after which the answer is asked."""
+REREADINGS = ("swapped", "blinded", "blinded-swapped", "unreasoned", *(f"early-{share}" for share in EARLY))
 """What the keys of prompts end in, after the key of an arm, that read its answer again after other reasoning.
 
 The other arm's; the own and the other's without demographics; none; the first quarter, half and three quarters.
@@ -225,6 +229,10 @@ class Prompt(Row):
             message = f"given has {len(self.given)} replies to {len(self.turns)} turns; leave the last to the model"
             raise ValueError(message)
         return self
+
+    def scored(self) -> Self:
+        """Ask for the likelihoods of the candidates alone, of which there are no samples."""
+        return self.model_copy(update={"reply": False, "sentence": False, "sample": 0})
 
     @property
     def n_replies(self) -> int:

@@ -6,6 +6,7 @@ These definitions hold everywhere: in the metrics, in `equipoise show` and `comp
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import (
@@ -33,7 +34,8 @@ SHOWN = 5
 """How many offending keys an error names; the rest are counted."""
 
 
-Telling = tuple[Judgement, Judgement] | None
+Both: TypeAlias = tuple[Judgement, Judgement]
+"""The judgements of two tellings of a case, such as its arms; the marginalised patient's comes first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +58,13 @@ class Pair:
     persona: str
     marginalised: Judgement
     privileged: Judgement
-    control: Telling = None
-    stub: Telling = None
-    mirror: Telling = None
+    control: Both | None = None
+    stub: Both | None = None
+    mirror: Both | None = None
     grade: Grade | None = None
     reversed: bool = False
     level: Level | None = None
-    rereads: Mapping[str, tuple[Judgement, Judgement]] = field(default_factory=dict)
+    rereads: Mapping[str, Both] = field(default_factory=dict)
 
     @property
     def combination(self) -> str:
@@ -70,7 +72,7 @@ class Pair:
         return "+".join(self.dimensions)
 
     @property
-    def arms(self) -> tuple[Judgement, Judgement]:
+    def arms(self) -> Both:
         """Both judgements, the marginalised patient's first."""
         return self.marginalised, self.privileged
 
@@ -232,7 +234,7 @@ def _require_tellings(pairs: Iterable[str], judged: Mapping[str, Judgement], sam
             raise EquipoiseError(f"{kind} of no pair: {_named(strangers)}; write the vignettes again.")
 
 
-def _telling(pair: str, tellings: tuple[str, str], number: int, judged: Mapping[str, Judgement]) -> Telling:
+def _telling(pair: str, tellings: tuple[str, str], number: int, judged: Mapping[str, Judgement]) -> Both | None:
     """Find both judgements of a kind of telling of one sample of a pair: of its number, or the last before it."""
     numbers = [n for n in range(number, -1, -1) if numbered(f"{pair}/{tellings[0]}", n) in judged]
     if not numbers:
@@ -246,9 +248,7 @@ def _kind(reading: str) -> str:
     return reading.partition("-")[0]
 
 
-def _reread(
-    arms: Mapping[str, Vignette], name: str, number: int, judged: Mapping[str, Judgement]
-) -> tuple[Judgement, Judgement]:
+def _reread(arms: Mapping[str, Vignette], name: str, number: int, judged: Mapping[str, Judgement]) -> Both:
     """Find both arms' answers after other reasoning; after reasoning that came out as the own, it is the own answer."""
     own = [arms[role].key for role in ROLES]
     one, other = (judged.get(numbered(f"{key}/{name}", number)) or judged[numbered(key, number)] for key in own)

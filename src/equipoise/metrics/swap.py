@@ -25,10 +25,9 @@ Where a model gives no likelihoods, Y is 1 for a stereotyped reply, else 0, and 
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeAlias, TypeVar
 
-from equipoise.core.records import Effect, Judgement
+from equipoise.core.records import EARLY, Effect, Judgement
 from equipoise.metrics.effects import Estimate, Group, clustered_mean, effect, mean_shift
 from equipoise.metrics.options import Measure
 from equipoise.metrics.pairs import SHIFT_DECIMALS, Pair, difference
@@ -37,7 +36,11 @@ from equipoise.stats import clusters
 R = TypeVar("R")
 """What was read of an answer."""
 R_co = TypeVar("R_co", covariant=True)
-EARLY = {"early-25": "early_25", "early-50": "early_50", "early-75": "early_75"}
+COURSE = {name: name.replace("-", "_") for name in ("unreasoned", *(f"early-{share}" for share in EARLY))}
+"""Readings of both arms after ever more of their own reasoning, and the names of the gaps between the arms there."""
+PARTS = ("total", "around", "through", "interaction", "through_blinded", *COURSE.values())
+Split: TypeAlias = dict[str, float]
+"""A pair's effect by its `PARTS`, without those of which a cell was not read; in nats, or in shares."""
 
 
 class Reread(Protocol[R_co]):
@@ -52,21 +55,6 @@ class Reread(Protocol[R_co]):
     def rereads(self) -> Mapping[str, tuple[R_co, R_co]]:
         """Both, after each other reasoning (`core.records.REREADINGS`)."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class Split:
-    """A pair's effect, split; None where a cell was not read. In nats, or in shares."""
-
-    total: float
-    around: float | None = None
-    through: float | None = None
-    interaction: float | None = None
-    through_blinded: float | None = None
-    unreasoned: float | None = None
-    early_25: float | None = None
-    early_50: float | None = None
-    early_75: float | None = None
 
 
 def log_odds(judgement: Judgement) -> float | None:
@@ -105,18 +93,16 @@ def split(pair: Reread[R], outcome: Callable[[R], float | None]) -> Split | None
     total = difference(*map(outcome, pair.arms))
     if total is None:
         return None
-    gaps = {name: _gap(pair, reading, outcome) for reading, name in {"unreasoned": "unreasoned", **EARLY}.items()}
-    found = Split(total, through_blinded=_through(cells(pair, outcome, "blinded")), **gaps)
-    y = cells(pair, outcome)
-    if y is None:
-        return found
-    around = round((y["m", "m"] - y["p", "m"] + y["m", "p"] - y["p", "p"]) / 2, SHIFT_DECIMALS)
-    interaction = round(y["m", "m"] - y["m", "p"] - y["p", "m"] + y["p", "p"], SHIFT_DECIMALS)
-    return replace(found, around=around, through=round(total - around, SHIFT_DECIMALS), interaction=interaction)
-
-
-def _through(y: Mapping[tuple[str, str], float] | None) -> float | None:
-    return None if y is None else round((y["m", "m"] - y["m", "p"] + y["p", "m"] - y["p", "p"]) / 2, SHIFT_DECIMALS)
+    found = {"total": total}
+    if (y := cells(pair, outcome)) is not None:
+        around = round((y["m", "m"] - y["p", "m"] + y["m", "p"] - y["p", "p"]) / 2, SHIFT_DECIMALS)
+        interaction = round(y["m", "m"] - y["m", "p"] - y["p", "m"] + y["p", "p"], SHIFT_DECIMALS)
+        found |= {"around": around, "through": round(total - around, SHIFT_DECIMALS), "interaction": interaction}
+    if (y := cells(pair, outcome, "blinded")) is not None:
+        through = (y["m", "m"] - y["m", "p"] + y["p", "m"] - y["p", "p"]) / 2
+        found["through_blinded"] = round(through, SHIFT_DECIMALS)
+    gaps = {name: _gap(pair, reading, outcome) for reading, name in COURSE.items()}
+    return found | {name: gap for name, gap in gaps.items() if gap is not None}
 
 
 def _gap(pair: Reread[R], reading: str, outcome: Callable[[R], float | None]) -> float | None:
@@ -133,18 +119,18 @@ def swap_effects(group: Group, pairs: Sequence[Pair], options: Measure) -> Itera
     prefix, outcome = ("shift", log_odds) if graded else ("stereotyped", stereotyped)
     told = [(found, pair) for pair in pairs if (found := split(pair, outcome)) is not None]
     for name in ("around", "through", "through_blinded"):
-        values = [(getattr(found, name), pair.story) for found, pair in told]
+        values = [(found.get(name), pair.story) for found, pair in told]
         yield from mean_shift(group, f"{prefix}_{name}", values, options)
-    for name in ("interaction", "unreasoned", *EARLY.values()):
-        yield _mean(group, f"{prefix}_{name}", [(getattr(found, name), pair.story) for found, pair in told], options)
+    for name in ("interaction", *COURSE.values()):
+        yield _mean(group, f"{prefix}_{name}", [(found.get(name), pair.story) for found, pair in told], options)
     net = [
-        (None if found.around is None or pair.stub_shift is None else found.around - pair.stub_shift, pair.story)
+        (None if "around" not in found or pair.stub_shift is None else found["around"] - pair.stub_shift, pair.story)
         for found, pair in told
     ]
     if graded:
         yield _mean(group, "shift_around_net", net, options)
     else:
-        yield _mean(group, "stereotyped_total", [(found.total, pair.story) for found, pair in told], options)
+        yield _mean(group, "stereotyped_total", [(found["total"], pair.story) for found, pair in told], options)
     yield _share(group, "share_mediated", told, options.alpha)
 
 
@@ -157,8 +143,8 @@ def _mean(group: Group, measure: str, told: Sequence[tuple[float | None, str]], 
 
 def _share(group: Group, measure: str, told: Sequence[tuple[Split, Pair]], alpha: float) -> Effect:
     """Estimate the share of the total effect that goes through the reasoning."""
-    defined = [(found.through, found.total, pair.story) for found, pair in told if found.through is not None]
-    through, total, stories = ([row[place] for row in defined] for place in range(3))
-    found = clusters.ratio_of_means(through, total, stories, alpha)  # type: ignore[arg-type]
+    defined = [(found, pair.story) for found, pair in told if "through" in found]
+    through, total = ([found[name] for found, _ in defined] for name in ("through", "total"))
+    found = clusters.ratio_of_means(through, total, [story for _, story in defined], alpha)
     estimate = Estimate(None) if found is None else Estimate(found.value, found.interval)
     return effect(group, measure, len(defined), estimate)

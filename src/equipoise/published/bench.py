@@ -5,6 +5,7 @@ names of the columns are not fixed here: the text is in the column that has the 
 case_number or number (else the row's number is the id). Read from JSON, JSONL, CSV or parquet.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import partial
@@ -25,6 +26,8 @@ CASES, TELLINGS = 500, 32
 """Cases as published, and how often each is told: of a control and of 31 groups."""
 IDS = ("id", "case_id", "case_number", "number")
 PATIENT = "{patient}"
+APART = re.compile(r"[/#]")
+"""What separates a story's key from what follows: its group, an end-point, the number of a sample."""
 SHAPE = f"give a row for each case, with its id, and {PATIENT} once in its text"
 
 
@@ -51,6 +54,9 @@ def read_stories(sources: Iterable[str], field: str | None = None) -> Imported:
             for number, (where, row) in enumerate(rows, start=1):
                 name = next((one for one in IDS if row.get(one) is not None), None)
                 key = identifier(row, name, where) if name else str(number)
+                if found := APART.search(key):
+                    message = f"{where}: field {name}: {key!r} has {found.group()!r}, which separates the parts of keys"
+                    raise EquipoiseError(f"{message}: give another id")
                 require_new(seen, key, where)
                 story = {
                     "key": f"{KEY}{key}",

@@ -17,6 +17,7 @@ from equipoise.models import registry
 from equipoise.models.registry import AnyEntry, JudgeEntry, MaskedEntry, ReplayEntry
 from equipoise.openr1.rows import Comparison, Pairing
 from equipoise.stigma.rows import Filling
+from equipoise.vignettes.profiles import Build
 
 FILE = Path("data/inputs.yaml")
 ALWAYS = ("inputs.yaml", "phantoms", "raw/probes.yaml")
@@ -72,6 +73,8 @@ def inputs(params: Params, root: Path) -> list[Input]:
         "openr1": params.section("pair", Pairing).items,
     }
     named = {*ALWAYS, *(name for study in params.studies for name in READ[study])}
+    if (how := params.section("build", Build)).imported:
+        items["decisions"] = how.cases
     named |= {f"items/{items[study]}.jsonl" for study in params.studies if study in items}
     paths = {
         path for name in named for path in ([data / name] if (data / name).is_file() else (data / name).rglob("*.yaml"))

@@ -1,9 +1,9 @@
 """Every plot of the pipeline by study: how each lays out the effects of its study, and no others, as rows."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import get_args
 
-from equipoise.core.records import ROLES, Effect, Study
+from equipoise.core.records import EARLY, ROLES, Effect, Study
 from equipoise.metrics.exam import WEIGHTED
 from equipoise.metrics.questions import CONTRASTS, NEUTRAL, ORIGINAL, arm, label
 from equipoise.metrics.stigma import ALL as ALL_SENTENCES
@@ -18,7 +18,7 @@ TRIAGE = ("non-urgent", "standard", "urgent", "very_urgent", "immediate")
 LEVELS = ("open", "leaning", "decisive")
 SPLIT = {"total": "whole effect", "around": "around the reasoning", "through": "through the reasoning"}
 """Parts of the effect of demographics on the answer, the whole first."""
-EARLY = {"unreasoned": 0, "early_25": 25, "early_50": 50, "early_75": 75, "total": 100}
+COURSE = {"unreasoned": 0, **{f"early_{share}": share for share in EARLY}, "total": 100}
 """Per cent of the reasoning that the model has before it when its answer is asked."""
 CONTROL = "original, neutral"
 OUTCOMES = {
@@ -100,9 +100,9 @@ def through_rows(effects: Sequence[Effect]) -> list[Row]:
 def early_rows(effects: Sequence[Effect]) -> list[Row]:
     """Curves of the gap between the arms by the share of the reasoning that is given: overall, then each dimension."""
     rows: list[Row] = [
-        {"group": group, "share": EARLY[name], **figure(row)} for group, name, row in _reread(effects, EARLY)
+        {"group": group, "share": COURSE[name], **figure(row)} for group, name, row in _reread(effects, COURSE)
     ]
-    return rows or [{**undefined_row(group="overall"), "share": share} for share in EARLY.values()]
+    return rows or [{**undefined_row(group="overall"), "share": share} for share in COURSE.values()]
 
 
 def _reread(effects: Sequence[Effect], names: Mapping[str, object]) -> Iterator[tuple[str, str, Effect]]:
@@ -241,11 +241,10 @@ def family_rows(effects: Sequence[Effect]) -> list[Row]:
 
 
 def decision_rows(effects: Sequence[Effect]) -> list[Row]:
-    """Heatmap of the decision shift by end-point and dimension."""
+    """Heatmap of the decision shift by end-point and dimension; in a panel by end-point and group."""
     found = [(row.group.split("/"), row) for row in _of(effects, "cell", "decision_shift")]
     rows: list[Row] = [
-        {"dimension": words(ask), "other": words(dimension), "measure": "decision shift", **figure(row)}
-        for (dimension, ask), row in found
+        {**_cell(words(ask), words(name), "decision_shift"), **figure(row)} for (name, ask), row in found
     ]
     return rows or [undefined_row(dimension="none", other="none", measure="decision shift")]
 
@@ -270,6 +269,11 @@ def forest(effects: Sequence[Effect], families: Sequence[str], measures: Sequenc
         for family in families
         for row in _of(effects, family, measure)
     ]
+
+
+def _heatmap(layout: Callable[[Sequence[Effect]], list[Row]], title: str) -> Plot:
+    """Describe a picture of figures by two names (`_cell`)."""
+    return Plot(layout=layout, template="heatmap", x="dimension", y="other", title=title, x_label="")
 
 
 ALL: dict[Study, dict[str, Plot]] = {
@@ -305,14 +309,7 @@ ALL: dict[Study, dict[str, Plot]] = {
             title="Bias by the level of evidence, with {level} intervals",
             x_label="shift in nats, or share of pairs",
         ),
-        "intersections": Plot(
-            layout=intersection_rows,
-            template="heatmap",
-            x="dimension",
-            y="other",
-            title="Bias where dimensions meet",
-            x_label="",
-        ),
+        "intersections": _heatmap(intersection_rows, "Bias where dimensions meet"),
     },
     "questions": {
         "accuracy": Plot(
@@ -370,14 +367,7 @@ ALL: dict[Study, dict[str, Plot]] = {
             title="Decisions towards the stereotype, with {level} t intervals",
             x_label="difference of the mean level, marginalised against privileged (share of the scale)",
         ),
-        "decisions": Plot(
-            layout=decision_rows,
-            template="heatmap",
-            x="dimension",
-            y="other",
-            title="Decisions towards the stereotype, by dimension",
-            x_label="",
-        ),
+        "decisions": _heatmap(decision_rows, "Decisions towards the stereotype, by dimension or group of a panel"),
         "triage": Plot(
             layout=triage_rows,
             template="bars",

@@ -3,7 +3,6 @@
 What the cells are, and how they split the effect, is defined in `equipoise.metrics.swap`.
 """
 
-from dataclasses import asdict
 from typing import Any
 
 from rich.console import Group
@@ -13,7 +12,7 @@ from rich.text import Text
 from equipoise.core.records import ROLES
 from equipoise.metrics.headlines import number, signed
 from equipoise.metrics.pairs import Pair
-from equipoise.metrics.swap import EARLY, cells, log_odds, split, stereotyped
+from equipoise.metrics.swap import COURSE, PARTS, cells, log_odds, split, stereotyped
 
 ARMS = {role[0]: role for role in ROLES}
 """The arms by their letters in the cells."""
@@ -40,7 +39,7 @@ def figures(pair: Pair) -> dict[str, Any] | None:
         "cells": _nested(cells(pair, outcome)),
         "blinded": _nested(cells(pair, outcome, "blinded")),
         "unreasoned": None if without is None else {one: outcome(arm) for one, arm in zip(ROLES, without, strict=True)},
-        "split": None if found is None else asdict(found),
+        "split": None if found is None else {name: found.get(name) for name in PARTS},
     }
 
 
@@ -73,10 +72,13 @@ def _lines(found: dict[str, float | None] | None) -> list[str]:
         lines[0] += f" = around {signed(around)}, through {signed(through)}; interaction {signed(interaction)}"
     if (blinded := found["through_blinded"]) is not None:
         lines.append(f"through, both reasonings blinded: {signed(blinded)}")
-    course = {"without reasoning": found["unreasoned"]}
-    course |= {f"after {name.removeprefix('early-')}\u00a0%": found[field] for name, field in EARLY.items()}
-    told = [f"{when} {signed(gap)}" for when, gap in course.items() if gap is not None]
+    told = [f"{_when(name)} {signed(gap)}" for name, field in COURSE.items() if (gap := found[field]) is not None]
     return [*lines, f"whole effect if asked {', '.join(told)}"] if told else lines
+
+
+def _when(reading: str) -> str:
+    """Say after how much of its reasoning an arm was asked."""
+    return "without reasoning" if reading == "unreasoned" else f"after {reading.removeprefix('early-')}\u00a0%"
 
 
 def _nested(found: dict[tuple[str, str], float] | None) -> dict[str, dict[str, float]] | None:

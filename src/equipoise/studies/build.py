@@ -32,9 +32,9 @@ from equipoise.stigma.rows import Filling
 from equipoise.studies.facts import facts
 from equipoise.studies.infer import asking
 from equipoise.studies.run import Run
-from equipoise.vignettes.decisions import LEVEL, asked_of
+from equipoise.vignettes.decisions import LEVEL, Asked, asked_of, asked_of_import, asked_of_story
 from equipoise.vignettes.library import load_library
-from equipoise.vignettes.panel import load_panel, panel_rows
+from equipoise.vignettes.panel import Story, Telling, cases_file, load_panel, panel_rows, telling_prompts, tellings
 from equipoise.vignettes.profiles import Build, build, build_tellings, counts, counts_table, planned, vignette_prompts
 
 
@@ -64,29 +64,47 @@ def vignettes(run: Run) -> None:
 def decisions(run: Run) -> None:
     """Compose the pairs whose story asks for decisions, at the level for which these hold, and what is asked of each.
 
-    Their first prompts are those of the vignettes, word for word: whose responses are in the cache is not asked again.
+    Of a panel, our stories or imported ones are told of every group instead. The first prompts about ours are those of
+    the vignettes, word for word: what has its response in the cache is not asked again.
     """
     settings, library = run.settings.section("build", Build), load_library(run.data / "raw")
     settings = settings.model_copy(update={"level": LEVEL, "stubs": False, "mirrors": False})
-    pairs = planned(library, settings.profile, settings.level, settings.cue)
-    asked_for = [
-        row
-        for pair, _, parts in pairs
-        if parts.level == settings.level
-        for row in asked_of(pair, parts, library.decisions.values(), library.endpoints)
-        if row.grade != "C" or settings.extrapolated
-    ]
+    arms: tuple[records.Vignette, ...] = ()
+    others: tuple[records.Vignette, ...] = ()
+    imported: list[Telling] = []
+    asked_for: list[Asked] = []
+    endpoints, wanted = library.endpoints, library.decisions.values()
+    if settings.imported:
+        stories = records.read(cases_file(run.data, settings), Story)
+        imported = list(tellings(stories, load_panel(run.data / "raw")))
+        asked_for = [row for story in stories for row in asked_of_import(story.key, settings.endpoints, endpoints)]
+    elif settings.design == "panel":
+        arms = panel_rows(library, settings, load_panel(run.data / "raw"))
+        asked_for = [
+            row for story in {one.pair: None for one in arms} for row in asked_of_story(story, wanted, endpoints)
+        ]
+    else:
+        arms = build(library, settings.profile, settings.level, settings.cue)
+        others = build_tellings(library, settings)
+        asked_for = [
+            row
+            for pair, _, parts in planned(library, settings.profile, settings.level, settings.cue)
+            if parts.level == settings.level
+            for row in asked_of(pair, parts, wanted, endpoints)
+            if row.grade != "C" or settings.extrapolated
+        ]
     chosen = {row.pair for row in asked_for}
-    arms = build(library, settings.profile, settings.level, settings.cue)
-    rows, tellings = (
-        [row.model_copy(update={"study": run.study}) for row in told if row.pair in chosen]
-        for told in (arms, build_tellings(library, settings))
+    rows, more = (
+        [row.model_copy(update={"study": run.study}) for row in told if row.pair in chosen] for told in (arms, others)
     )
     records.write(run.built("vignettes"), rows)
-    records.write(run.built("tellings"), tellings)
+    records.write(run.built("tellings"), more)
+    records.write(run.built("imported"), imported)
     records.write(run.built("decisions"), asked_for)
-    n = run.entry.generation.samples
-    prompts = (prompt for row in (*rows, *tellings) for prompt in vignette_prompts(row, settings, n))
+    how = run.entry.generation
+    prompts = [prompt for row in (*rows, *more) for prompt in vignette_prompts(row, settings, how.samples)]
+    for telling in imported:
+        prompts += telling_prompts(telling, settings, tokens=how.reasoning_tokens, samples=how.samples)
     records.write(run.built("prompts"), prompts)
     _tell(run)
 

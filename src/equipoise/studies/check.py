@@ -23,6 +23,7 @@ from equipoise.questions.neutral.neutralise import Neutralize
 from equipoise.questions.variants.agents import Perturb
 from equipoise.stigma.library import load_library
 from equipoise.stigma.rows import Filling
+from equipoise.vignettes.panel import cases_file
 from equipoise.vignettes.profiles import Build
 
 STIGMA = "data/sentences"
@@ -69,6 +70,7 @@ def require_sound(settings: Params, root: Path, machine: Machine | None = None) 
         if study in settings.studies and not items.is_file():
             message = f"{items}: no such items: import them (`equipoise import --help`), or name items: authored"
             raise EquipoiseError(message)
+    _require_cases(settings, root)
     _require_endpoints(settings)
     _require_answered(settings, entry)
     _require_likelihoods(settings, entry)
@@ -91,6 +93,19 @@ def _require_evaluator(settings: Params, root: Path) -> None:
     if evaluator == settings.model:
         message = f"{FILE}: perturb.evaluator {evaluator} is the model under test: set it to null, which cross-fits it"
         raise EquipoiseError(message)
+
+
+def _require_cases(settings: Params, root: Path) -> None:
+    """Refuse imported cases that are not there, and a study that asks for their diagnosis, which nobody knows."""
+    how = settings.section("build", Build)
+    if not how.imported:
+        return
+    if not (file := cases_file(root / "data", how)).is_file():
+        message = f"{FILE}: build.cases {how.cases}: no {file}: run `equipoise import bench`, or set cases to authored"
+        raise EquipoiseError(message)
+    if "vignettes" in settings.studies:
+        message = f"{FILE}: build.cases {how.cases}: these cases have no diagnoses: leave vignettes out of `studies`"
+        raise EquipoiseError(f"{message}, -S 'studies=[decisions]'")
 
 
 def _require_memory(settings: Params, machine: Machine) -> None:

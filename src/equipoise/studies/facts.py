@@ -15,6 +15,7 @@ from equipoise.stigma.causal import everyone
 from equipoise.stigma.library import load_library
 from equipoise.studies.run import Run
 from equipoise.vignettes.decisions import Asked, of_pairs
+from equipoise.vignettes.panel import Telling
 
 DIMENSIONS = {"race": "race", "gender": "gender", "ses": "socioeconomic"}
 """The dimension of the vignettes that each attribute of the questions is."""
@@ -51,6 +52,17 @@ def _vignettes(run: Run) -> list[Fact]:
 def _decisions(run: Run) -> list[Fact]:
     """The cases, and every decision about each of them."""
     asked, found = of_pairs(records.each(run.built("decisions"), Asked)), _vignettes(run)
+    found += [
+        Fact(
+            key=row.key,
+            question=row.story,
+            # What the reasoning concludes: no diagnosis of it is known.
+            right=f"the illness of {row.story}",
+            dimensions=row.features,
+            marginalised=row.group != records.CONTROL,
+        )
+        for row in records.each(run.built("imported"), Telling)
+    ]
     return [*found, *(_decided(case, decision) for case in found for decision in asked[case.question])]
 
 
@@ -58,7 +70,8 @@ def _decided(case: Fact, decision: Asked) -> Fact:
     return Fact(
         key=f"{case.key}/{decision.ask}",
         question=decision.key,
-        right=decision.answer,
+        # Where nobody says what is right, the level that the bias is furthest from.
+        right=decision.answer or decision.towards[0],
         family=decision.family,
         answers=decision.towards,
         dimensions=case.dimensions,

@@ -16,13 +16,12 @@ FOLLOWED: tuple[Study, ...] = ("vignettes", "decisions")
 
 def followed(run: Run, prompts: Sequence[Prompt], responses: Sequence[Response]) -> Iterator[Prompt]:
     """Give the prompts that follow from the replies to those of pairs; saved answers have none, and nor has a panel."""
-    how = run.settings.section("build", Build)
+    how, likelihoods = run.settings.section("build", Build), run.entry.likelihoods
     if isinstance(run.entry, ReplayEntry):
         return
     if run.study == "decisions":
         decisions, swapped = records.read(run.built("decisions"), Asked), "swapped" in how.rereadings
-        likelihoods = run.entry.likelihoods
         yield from decision_prompts(decisions, prompts, responses, swapped=swapped, likelihoods=likelihoods)
     elif how.design == "pair":
-        vignettes = records.read(run.built("vignettes"), Vignette)
-        yield from rereadings(vignettes, prompts, responses, how.rereadings, blinder(run.data))
+        vignettes, blind = records.read(run.built("vignettes"), Vignette), blinder(run.data)
+        yield from rereadings(vignettes, prompts, responses, how.rereadings, blind, likelihoods=likelihoods)

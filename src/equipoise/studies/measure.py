@@ -20,7 +20,7 @@ from equipoise.metrics.guards import diagnoses_read, run_effects
 from equipoise.metrics.openr1 import openr1_effects
 from equipoise.metrics.options import Decision, Measure
 from equipoise.metrics.pairs import require_same_keys
-from equipoise.metrics.panel import panel_vignette_effects
+from equipoise.metrics.panel import panel_decision_effects, panel_vignette_effects
 from equipoise.metrics.positions import position_effects, shown_letters
 from equipoise.metrics.primary import declared
 from equipoise.metrics.questions import question_effects, tabulate
@@ -39,6 +39,7 @@ from equipoise.studies.followed import followed
 from equipoise.studies.run import Run
 from equipoise.vignettes.decisions import Asked as Decided
 from equipoise.vignettes.decisions import Reading, is_decision
+from equipoise.vignettes.panel import Telling
 from equipoise.vignettes.profiles import Build
 
 V = TypeVar("V", Variant, Attempt)
@@ -91,15 +92,18 @@ def vignettes(run: Run) -> Iterator[Effect]:
 
 
 def decisions(run: Run) -> Iterator[Effect]:
-    """Estimate how far decisions move towards what is documented of the patient's group."""
+    """Estimate how far decisions move towards what is documented of the patient's group; or those about a panel."""
     prompts, responses = _asked_and_followed(run)
     readings = records.read(run.judgements, Reading)
     of_decisions = (one.key for one in responses if is_decision(one.key))
     require_same_keys("response", of_decisions, "judgement", (one.key for one in readings))
-    yield from decision_effects(records.read(run.built("decisions"), Decided), readings, _options(run))
-    tellings = (one for name in ("vignettes", "tellings") for one in records.each(run.built(name), Vignette))
+    panel = run.settings.section("build", Build).design == "panel"
+    effects = panel_decision_effects if panel else decision_effects
+    yield from effects(records.read(run.built("decisions"), Decided), readings, _options(run))
+    told = (one for name in ("vignettes", "tellings") for one in records.each(run.built(name), Vignette))
     written = [one for one in responses if not is_decision(one.key)]
-    presentations = {vignette.key: vignette.presentation for vignette in tellings}
+    presentations = {vignette.key: vignette.presentation for vignette in told}
+    presentations |= {telling.key: telling.story for telling in records.each(run.built("imported"), Telling)}
     chosen = guards.unread(one.chosen or None for one in readings)
     found = [*guards.reply_guards(run.study, written, _contents(prompts), presentations), chosen]
     yield from guards.guard_effects(run.study, found)

@@ -11,7 +11,10 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.params import FILE
 from equipoise.core.records import (
+    OTHER,
     ROLES,
     Answer,
     Frozen,
@@ -122,22 +125,24 @@ class Asked(Row):
 
     The key is `<pair>/<end-point>`. `grade` is that of the evidence about the pair's group. `usual` says whether the
     direction is that of the end-point, `reverse` whether the marginalised arm is that of the group usually favoured.
+    A story of a panel stands in the place of a pair: it has no dimensions and no grade, the direction is that of the
+    end-point, and of an imported story nobody says what is right.
     """
 
     pair: Text
     story: Text
-    dimensions: Annotated[tuple[Text, ...], Field(min_length=1)]
+    dimensions: tuple[Text, ...] = ()
     ask: Text
     family: Family
     question: Text
     prefix: Text
     levels: Annotated[tuple[Text, ...], Field(min_length=2)]
-    answer: Text
+    answer: Text | None = None
     also: tuple[Text, ...] = ()
     direction: Direction
-    usual: bool
-    reverse: bool
-    grade: Grade
+    usual: bool = True
+    reverse: bool = False
+    grade: Grade | None = None
 
     @property
     def towards(self) -> tuple[str, ...]:
@@ -162,30 +167,57 @@ class Reading(Row):
 
 def asked_of(pair: str, parts: Parts, decisions: Iterable[Decision], endpoints: Mapping[str, Endpoint]) -> list[Asked]:
     """List what the story of a pair asks for."""
+    return [
+        _asked(
+            pair,
+            parts.presentation.id,
+            endpoint := endpoints[one.ask],
+            dimensions=tuple(contrast.dimension for contrast in parts.contrasts),
+            answer=one.answer,
+            also=one.also,
+            direction=one.direction,
+            usual=one.direction == endpoint.direction,
+            reverse=any(contrast.reverse for contrast in parts.contrasts),
+            grade=one.grade(parts),
+        )
+        for one in decisions
+        if one.story == parts.presentation.id
+    ]
+
+
+def asked_of_story(story: str, decisions: Iterable[Decision], endpoints: Mapping[str, Endpoint]) -> list[Asked]:
+    """List what a story of ours asks for, told of a panel."""
+    return [
+        _asked(story, story, endpoints[one.ask], answer=one.answer, also=one.also)
+        for one in decisions
+        if one.story == story
+    ]
+
+
+def asked_of_import(story: str, asks: Iterable[str], endpoints: Mapping[str, Endpoint]) -> list[Asked]:
+    """List what an imported story is asked for: end-points by their ids; an unknown one is an EquipoiseError."""
     found = []
-    for one in decisions:
-        if one.story == parts.presentation.id:
-            endpoint = endpoints[one.ask]
-            row = Asked(
-                key=f"{pair}/{one.ask}",
-                study=STUDY,
-                pair=pair,
-                story=one.story,
-                dimensions=tuple(contrast.dimension for contrast in parts.contrasts),
-                ask=one.ask,
-                family=endpoint.family,
-                question=endpoint.asked,
-                prefix=endpoint.prefix,
-                levels=endpoint.labels,
-                answer=one.answer,
-                also=one.also,
-                direction=one.direction,
-                usual=one.direction == endpoint.direction,
-                reverse=any(contrast.reverse for contrast in parts.contrasts),
-                grade=one.grade(parts),
-            )
-            found.append(row)
+    for ask in asks:
+        if ask not in endpoints:
+            known = ", ".join(endpoints)
+            raise EquipoiseError(f"{FILE}: build.endpoints: no end-point {ask!r}: choose from {known}")
+        found.append(_asked(story, story, endpoints[ask]))
     return found
+
+
+def _asked(pair: str, story: str, endpoint: Endpoint, **known: Any) -> Asked:  # noqa: ANN401  (fields of the row)
+    return Asked(
+        key=f"{pair}/{endpoint.id}",
+        study=STUDY,
+        pair=pair,
+        story=story,
+        ask=endpoint.id,
+        family=endpoint.family,
+        question=endpoint.asked,
+        prefix=endpoint.prefix,
+        levels=endpoint.labels,
+        **({"direction": endpoint.direction} | known),
+    )
 
 
 def of_pairs(decisions: Iterable[Asked]) -> dict[str, list[Asked]]:
@@ -202,7 +234,7 @@ def decision_prompts(
     responses: Sequence[Response],
     *,
     swapped: bool,
-    likelihoods: bool,
+    likelihoods: bool = True,
 ) -> Iterator[Prompt]:
     """Ask for every decision after the reasoning of each telling and, of the arms, after that of the other arm.
 
@@ -216,7 +248,7 @@ def decision_prompts(
         own = said[prompt.key]
         texts = {"": own}
         if swapped and telling in ROLES:
-            other = said[numbered(f"{pair}/{next(role for role in ROLES if role != telling)}", n)]
+            other = said[numbered(f"{pair}/{OTHER[telling]}", n)]
             texts |= {} if other == own else {f"/{SWAPPED}": other}
         for one in asked[pair]:
             for place, text in texts.items():
@@ -235,10 +267,11 @@ def _prompt(prompt: Prompt, key: str, decision: Asked, reasoning: str, *, likeli
         # What follows the same reasoning shares it.
         "stem": case,
         "lead": reasoning,
+        # That of a reasoning which is the last reply.
+        "limit": None,
     }
-    if likelihoods:
-        asked |= {"reply": False, "sentence": False, "sample": 0}
-    return prompt.model_copy(update=asked)
+    found = prompt.model_copy(update=asked)
+    return found.scored() if likelihoods else found
 
 
 def is_decision(key: str) -> bool:

@@ -4,8 +4,8 @@ Where a pair compares two arms, a panel compares each group with the same contro
 profile's pairs, each with its first persona that is sound for every group: an adult, in a story for women and men alike
 that contradicts none of the groups. The stereotyped answer is that of this pair, of a single dimension before others,
 the same for every group: it has no grade, since what the literature documents is about one of them.
-Imported stories have a slot for the patient (`Story`), and no answers. Source of the design: Omar et al. 2025, Nature
-Medicine 31:1873.
+Imported stories have a slot for the patient (`Story`), and no answers: they are asked for decisions alone. Source of
+the design: Omar et al. 2025, Nature Medicine 31:1873.
 """
 
 import re
@@ -17,13 +17,13 @@ from pydantic import Field
 
 from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Frozen, Row, Text, Vignette
+from equipoise.core.records import Frozen, Prompt, Row, Study, Text, Vignette
 from equipoise.core.tables import require_new, valid
 from equipoise.core.yamlfile import read_yaml
 from equipoise.text.articles import article, with_article
 from equipoise.vignettes.compose import ADULT, BOTH, Parts, Patient, case_text, pair_rows
 from equipoise.vignettes.library import Library
-from equipoise.vignettes.profiles import Build, planned
+from equipoise.vignettes.profiles import Build, Wording, planned, worded
 from equipoise.vignettes.schema import Id, Line
 
 FILE = "panel.yaml"
@@ -98,6 +98,11 @@ def load_panel(folder: Path) -> tuple[PanelGroup, ...]:
     return tuple(panel)
 
 
+def cases_file(data: Path, how: Build) -> Path:
+    """Give the path of the imported stories that `build.cases` names."""
+    return data / "items" / f"{how.cases}.jsonl"
+
+
 def panel_rows(library: Library, how: Build, panel: Sequence[PanelGroup]) -> tuple[Vignette, ...]:
     """Tell every story of the profile of every group, the control included: rows sorted by key, `STORY/GROUP`.
 
@@ -150,14 +155,14 @@ def _row(story: str, parts: Parts, group: PanelGroup) -> Vignette:
     return pair_rows(story, "single", parts)[0].model_copy(update=changed)
 
 
-def tellings(stories: Sequence[Story], panel: Sequence[PanelGroup]) -> Iterator[Telling]:
+def tellings(stories: Sequence[Story], panel: Sequence[PanelGroup], study: Study = "decisions") -> Iterator[Telling]:
     """Tell imported stories of every group, the control included; keys are `STORY/GROUP`."""
     for story in stories:
         for group in panel:
             text, spans = told(story.text, group)
             yield Telling(
                 key=f"{story.key}/{group.id}",
-                study=story.study,
+                study=study,
                 story=story.key,
                 group=group.id,
                 text=text,
@@ -166,6 +171,26 @@ def tellings(stories: Sequence[Story], panel: Sequence[PanelGroup]) -> Iterator[
                 source=story.source,
                 licence=story.licence,
             )
+
+
+def telling_prompts(telling: Telling, build: Build, *, tokens: int, samples: int) -> list[Prompt]:
+    """Ask for reasoning about an imported story, of at most so many tokens, in every wording and sample.
+
+    No diagnosis is asked for: of these stories none is known to be right.
+    """
+
+    def ask(wording: Wording) -> Prompt:
+        return Prompt(
+            key=telling.key,
+            study=telling.study,
+            system=build.system,
+            prefix="",
+            turns=(wording.reason.replace("{case}", telling.text),),
+            candidates=(),
+            limit=tokens,
+        )
+
+    return worded(build, ask, samples)
 
 
 def told(text: str, group: PanelGroup) -> tuple[str, tuple[tuple[int, int], ...]]:

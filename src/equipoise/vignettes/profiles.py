@@ -3,17 +3,17 @@
 The set `powered` has enough pairs for the declared power: 15 per dimension, on at least 12 stories, and 5 per
 combination, spread evenly without chance. A group draws on all of its stories whose evidence has grade A, and on as
 many others, by grade, as make 12. Slot by slot the generator takes the least used choice, ties going to the better
-grade and then to the order of the authored files: first a presentation with contrasts (the presentation least used in
-the group, then the contrasts, then the dimension of the stereotype, then the join of presentation and contrasts, then
-the presentation least used over all groups), then a persona (least used in the group, then over all groups), then a
-setting (over all groups). A choice that would repeat a text already written is passed over. No random number is drawn,
-so the same library always gives the same pairs.
+grade and then to the order of ids: first a presentation with contrasts (the presentation least used in the group, then
+the contrasts, then the dimension of the stereotype, then the join of presentation and contrasts, then the presentation
+least used over all groups), then a persona (least used in the group, then over all groups), then a setting (over all
+groups). A choice that would repeat a text already written is passed over. No random number is drawn, and the order of
+the rows in the authored files does not count, so that the same rows always give the same pairs.
 
 The set `ladder` has every story once, of its best evidence, at three levels of evidence.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, product
 from typing import Annotated, Literal, NoReturn, Protocol, Self, get_args
@@ -37,11 +37,13 @@ from equipoise.vignettes.compose import (
     stub_rows,
 )
 from equipoise.vignettes.library import COMBINATIONS, SINGLES, Library
-from equipoise.vignettes.schema import REVEALING, Contrast, Persona, Presentation, shared_name
+from equipoise.vignettes.schema import REVEALING, Contrast, Id, Persona, Presentation, shared_name
 
 Profile = Literal["core", "full", "powered", "ladder"]
 Design = Literal["pair", "panel"]
 """Two arms a case, or a control and every group of the panel (`equipoise.vignettes.panel`)."""
+OURS = "authored"
+"""The setting `build.cases` for the stories of the library; any other is the stem of imported ones."""
 Rereading = Literal["swapped", "blinded", "unreasoned", "early"]
 """What takes the place of an arm's reasoning when its answer is read again (`equipoise.vignettes.reread`)."""
 Planned = tuple[str, Tier, Parts]
@@ -92,6 +94,8 @@ class Build(Wording):
 
     profile: Profile
     design: Design = "pair"
+    cases: Annotated[str, Field(pattern=r"^[a-z0-9_-]+$")] = OURS
+    endpoints: Annotated[tuple[Id, ...], Field(min_length=1)] = ("triage", "test", "psychiatric_referral")
     system: str
     answer_prefix: str
     wordings: tuple[Wording, ...] = ()
@@ -107,7 +111,14 @@ class Build(Wording):
     def _panel_is_stated(self) -> Self:
         if self.design == "panel" and self.cue == "name":
             raise ValueError("the groups of the panel have no names: set cue to stated, or design to pair")
+        if self.imported and self.design != "panel":
+            raise ValueError("imported cases have one patient, not two: set design to panel, or cases to authored")
         return self
+
+    @property
+    def imported(self) -> bool:
+        """Whether cases of others are asked about, in the place of ours."""
+        return self.cases != OURS
 
 
 def build(library: Library, profile: Profile, level: Level = "leaning", cue: Cue = "stated") -> tuple[Vignette, ...]:
@@ -204,7 +215,7 @@ def ladder(library: Library) -> list[Planned]:
     texts: set[str] = set()
     found: list[Planned] = []
     cases = [case for reverse in (False, True) for one in SINGLES for case in _cases(library, (one,), reverse=reverse)]
-    for story in library.presentations.values():
+    for _, story in sorted(library.presentations.items()):
         own = sorted((one for one in cases if one[0] is story), key=lambda one: (one[3], used[one[1]]))
         parts = next(filter(None, (_fill(library, case, Counter(), used, texts) for case in own)), None)
         if parts is None:
@@ -261,11 +272,12 @@ def _ids(contrasts: Sequence[Contrast]) -> tuple[str, ...]:
 
 def _cases(library: Library, dimensions: tuple[str, ...], *, reverse: bool = False) -> Iterator[Case]:
     contrasts = [
-        [c for c in library.contrasts.values() if c.dimension == dimension and c.reverse == reverse]
+        [c for _, c in sorted(library.contrasts.items()) if c.dimension == dimension and c.reverse == reverse]
         for dimension in dimensions
     ]
     persona, setting = next(iter(library.personas.values())), next(iter(library.settings.values()))
-    for presentation, joint in product(library.presentations.values(), product(*contrasts)):
+    stories = [story for _, story in sorted(library.presentations.items())]
+    for presentation, joint in product(stories, product(*contrasts)):
         for stereotype in ("+".join(dimensions), *dimensions) if len(dimensions) > 1 else dimensions:
             parts = Parts(presentation, persona, setting, joint, stereotype)
             if contrast_misfit(parts) is None:
@@ -274,10 +286,10 @@ def _cases(library: Library, dimensions: tuple[str, ...], *, reverse: bool = Fal
 
 def _fill(library: Library, case: Case, here: Counter[object], used: Counter[object], texts: set[str]) -> Parts | None:
     presentation, stereotype, contrasts, _ = case
-    settings = sorted(presentation.settings, key=lambda name: used["setting", name])
+    settings = sorted(presentation.settings, key=lambda name: (used["setting", name], name))
 
-    def persona_cost(persona: Persona) -> tuple[int, int]:
-        return here["persona", persona.id], used["persona", persona.id]
+    def persona_cost(persona: Persona) -> tuple[int, int, str]:
+        return here["persona", persona.id], used["persona", persona.id], persona.id
 
     for persona in sorted(library.personas.values(), key=persona_cost):
         if patient_misfit(presentation, persona, contrasts):
@@ -298,9 +310,14 @@ def vignette_prompts(vignette: Vignette, build: Build, samples: int = 1) -> list
     Number w `samples` + s, from 0, is sample s of wording w, the same in both arms of a pair. A stub is asked once in
     each wording.
     """
+    return worded(build, lambda wording: vignette_prompt(vignette, build, wording), samples)
+
+
+def worded(build: Build, ask: Callable[[Wording], Prompt], samples: int = 1) -> list[Prompt]:
+    """Ask what `ask` does in every wording, `samples` times in each, numbered through (`vignette_prompts`)."""
     found = []
     for place, wording in enumerate((build, *build.wordings)):
-        prompt = vignette_prompt(vignette, build, wording)
+        prompt = ask(wording)
         found += samples_of(prompt, samples if prompt.reply else 1, first=place * samples)
     return found
 

@@ -15,11 +15,11 @@ reasonings exact.
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Protocol
 
-from equipoise.core.records import ROLES, Prompt, Response, Vignette, number_of, numbered, unnumbered
+from equipoise.core.records import EARLY, OTHER, ROLES, Prompt, Response, Vignette, number_of, numbered, unnumbered
 from equipoise.judge.lexicon import Lexicon, load_lexicon
 from equipoise.judge.reading import SAME, WRAPPED, plainly
 from equipoise.questions.neutral.lexicon import Lexicon as Terms
@@ -30,8 +30,6 @@ from equipoise.text.reasoning import untagged
 from equipoise.vignettes.profiles import Rereading
 
 MASK = "[redacted]"
-EARLY = (25, 50, 75)
-"""Per cent of the words of a reasoning after which the answer is asked."""
 
 
 class Blind(Protocol):
@@ -48,23 +46,31 @@ def rereadings(
     responses: Sequence[Response],
     kinds: Sequence[Rereading],
     blind: Blind,
+    *,
+    likelihoods: bool = True,
 ) -> Iterator[Prompt]:
     """Ask for the answer of every arm again after other reasoning, of the given kinds.
 
-    `prompts` and `responses` are those of the study; of other tellings than `vignettes` none is asked again. Where the
-    model gave the likelihoods of the candidates, these are all that is asked for; else a reply. Keys are those of the
-    arms with the reading before the number: `race-01/privileged/swapped#2`.
+    `prompts` and `responses` are those of the study; of other tellings than `vignettes` none is asked again. The
+    likelihoods of the candidates are all that is asked for; of a model without `likelihoods`, a reply. Keys are those
+    of the arms with the reading before the number: `race-01/privileged/swapped#2`.
     """
     cases = {row.key: row for row in vignettes}
     said = {one.key: one for one in responses}
+
+    @cache
+    def blinded(text: str, pair: str) -> str:
+        # Each arm's reasoning stands in the place of the other's too.
+        return blind(text, [cases[f"{pair}/{role}"] for role in ROLES])
+
     for prompt in prompts:
         case, n = cases.get(unnumbered(prompt.key)), number_of(prompt.key)
         if case is None:
             continue
-        other = cases[f"{case.pair}/{next(role for role in ROLES if role != case.role)}"]
-        own, others = (said[key].replies[0] for key in (prompt.key, numbered(other.key, n)))
-        asked = _scored(prompt) if said[prompt.key].log_likelihood else prompt
-        for name, text in _texts(own, others, kinds, partial(blind, arms=(case, other))).items():
+        other = f"{case.pair}/{OTHER[case.role]}"
+        own, others = (said[key].replies[0] for key in (prompt.key, numbered(other, n)))
+        asked = prompt.scored() if likelihoods else prompt
+        for name, text in _texts(own, others, kinds, partial(blinded, pair=case.pair)).items():
             if text != own:
                 yield _reread(asked, numbered(f"{case.key}/{name}", n), case, text)
 
@@ -93,11 +99,6 @@ def _reread(prompt: Prompt, key: str, case: Vignette, text: str | None) -> Promp
     else:
         asked |= {"given": (text,), "stem": prompt.turns[0]}
     return prompt.model_copy(update=asked)
-
-
-def _scored(prompt: Prompt) -> Prompt:
-    """Ask for the likelihoods of the candidates alone, of which there are no samples."""
-    return prompt.model_copy(update={"reply": False, "sentence": False, "sample": 0})
 
 
 def beginning(text: str, share: int) -> str:
