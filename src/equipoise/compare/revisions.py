@@ -163,17 +163,20 @@ class _Files:
 
     def text(self, path: str) -> str:
         """Read a file; empty where the revision has none, or where neither the cache nor its archive has it."""
-        if not self.files.exists(f"/{path}"):
-            return ""
         try:
-            return str(self.files.read_text(f"/{path}", encoding="utf-8"))
+            if self.files.exists(f"/{path}"):
+                return str(self.files.read_text(f"/{path}", encoding="utf-8"))
+            known = False
         except OSError:
-            if not self.unpacked:
-                self.unpacked = True
-                if unpack(self.repo):
-                    return self.text(path)
+            known = True
+        # A file within a folder that DVC keeps does not even seem to exist while the folder's list is not at hand.
+        if not self.unpacked:
+            self.unpacked = True
+            if unpack(self.repo):
+                return self.text(path)
+        if known:
             self.missing.append(path)
-            return ""
+        return ""
 
     def rows(self, path: str, kind: type[R]) -> list[R]:
         """Read rows; fields that this version does not have are ignored."""
