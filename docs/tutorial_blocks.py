@@ -22,6 +22,7 @@ from equipoise.cli.compare import study_table as table_of_changes
 from equipoise.cli.leaderboard import study_table as table_of_figures
 from equipoise.cli.printing import PlainConsole
 from equipoise.compare.changes import changes
+from equipoise.compare.gate import gate
 from equipoise.compare.leaderboard import Run as Recorded
 from equipoise.compare.leaderboard import standings
 from equipoise.compare.revisions import Revision, Sources
@@ -108,7 +109,8 @@ def compare() -> str:
         )
         for name in ("open", "silent")
     )
-    found = Comparison(base, head, changes(base, head), (), (), Sources({}, {}, {}, {}))
+    rows = changes(base, head)
+    found = Comparison(base, head, rows, (), (), Sources({}, {}, {}, {}), gate(base, head, rows))
     return shown("equipoise compare open silent", table_of_changes(found, STUDY))
 
 
@@ -131,7 +133,7 @@ def _rows() -> Iterator[str]:
         known, reported = [], []
         for name in PHANTOMS:
             entry = registry.load_entry(f"phantom_{name}", ROOT)
-            truth = planted(entry, {STUDY: measured(name).facts}, cities).get(f"{STUDY}.{figure}")
+            truth = planted(entry, measured(name).facts, cities).get(f"{STUDY}.{figure}")
             estimate = figures(name)[figure].get("estimate")
             known.append("–" if truth is None else written(truth.value))
             reported.append("undefined" if estimate is None else written(estimate))
