@@ -31,7 +31,8 @@ from equipoise.core import params, records
 from equipoise.core.records import Effect, Judgement, Study, Vignette
 from equipoise.metrics.headlines import STUDIES, headline_metrics
 from equipoise.metrics.headlines import number as written
-from equipoise.metrics.options import Measure
+from equipoise.metrics.options import Decision, Measure
+from equipoise.metrics.verdicts import verdict, verdict_metrics
 from equipoise.models import registry
 from equipoise.questions.cities import load_cities
 from equipoise.studies import build, measure, score
@@ -50,7 +51,7 @@ TITLES = {
     "differential_bias_rate": "differential bias rate",
     "silent_bias_rate_moved": "silent bias rate",
 }
-WIDTH = 100
+WIDTH = 116
 
 
 class Measured(NamedTuple):
@@ -83,7 +84,9 @@ def measured(name: str) -> Measured:
 
 def figures(name: str) -> dict[str, Any]:
     """Give the headline figures of a phantom, as its metrics file would have them."""
-    return dict(headline_metrics(STUDY, measured(name).effects))
+    effects = measured(name).effects
+    found = verdict(STUDY, effects, SETTINGS.section("decision", Decision))
+    return {**headline_metrics(STUDY, effects), **verdict_metrics(found)}
 
 
 def leaderboard() -> str:
