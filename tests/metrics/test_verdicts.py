@@ -127,6 +127,14 @@ def test_a_guard_that_warns_leaves_nothing_decided() -> None:
     assert judged([*run(), *guards]).because == ("the guard on refused answers warns (7 of 82)",)
 
 
+def test_guards_of_another_study_are_not_counted() -> None:
+    """Rows of every study may be given: what is wrong with the answers to one says nothing of another's."""
+    other = Group("guard", "label_skew", "questions")
+    guards = [effect(other, "triggered", 14, Estimate(1.0)), effect(other, "count", 14, Estimate(14.0))]
+
+    assert judged([*run(), *guards]).word == UNBIASED
+
+
 def test_without_assay_sensitivity_bias_can_be_found_and_not_its_absence() -> None:
     """A study that has no measure of what the model can tell apart cannot take silence for fairness."""
     bare = ENDPOINT.model_copy(update={"floors": {}})

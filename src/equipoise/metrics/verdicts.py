@@ -97,7 +97,7 @@ def held_against(interval: Interval, margin: float, direction: Direction) -> Wor
 
 def preconditions(study: Study, effects: Iterable[Effect], endpoint: Endpoint) -> Iterator[str]:
     """Name, in words, each precondition of a verdict that a run does not meet."""
-    by_key = {row.key: row for row in effects}
+    by_key = {row.key: row for row in effects if row.key.startswith(f"{study}/")}
     for row in by_key.values():
         if (row.family, row.measure) == ("guard", "triggered") and row.estimate:
             count = by_key[row.key.removesuffix("triggered") + "count"]
