@@ -64,6 +64,8 @@ class Gate(NamedTuple):
         deciding = [one for one in self.studies if one.word == self.word]
         if not deciding:
             return "Undecided: no study with a declared margin was measured."
+        if self.word == NOT_WORSE:
+            return f"Not worse in any study: {', '.join(STUDIES[one.study].lower() for one in deciding)}."
         return f"{self.word.capitalize()}. {'; '.join(one.sentence for one in deciding)}."
 
 
