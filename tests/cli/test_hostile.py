@@ -16,6 +16,7 @@ from equipoise.cli import printing
 from equipoise.cli.app import app
 from equipoise.compare import leaderboard, text
 from equipoise.compare.changes import Change
+from equipoise.compare.gate import Gate, Judged
 from equipoise.compare.items import Flip
 from equipoise.compare.revisions import Revision, Sources
 from equipoise.core import records
@@ -116,6 +117,7 @@ def test_a_row_key_breaks_no_table_of_the_review() -> None:
         flips=[Flip("vignettes", HOSTILE, "expected", HOSTILE)],
         reworded=[],
         sources=Sources({HOSTILE: (HOSTILE, None)}, {HOSTILE: "added"}, {HOSTILE: "changed"}, {HOSTILE: (HOSTILE,)}),
+        gate=Gate([Judged("questions", "undecided", city, 0.05, None, HOSTILE)]),
     )
     found = text.markdown(comparison, shown=9)
     plain = text.markdown(comparison._replace(base=Revision(name="HEAD"), flips=[]), shown=9)
@@ -130,10 +132,12 @@ def test_the_leaderboard_in_markdown_shows_names_as_code() -> None:
     figures = {name: leaderboard.Figure("not measured") for name in NAMES}
     figures["questions.accuracy_ratio_lowest"] = leaderboard.Figure("defined", 9, 0.9, where=HOSTILE)
     run = leaderboard.Run(HOSTILE, "0" * 40, None, {}, HOSTILE, {})
-    found = leaderboard.markdown([leaderboard.Standing(HOSTILE, run, {HOSTILE: HOSTILE}, figures, 12, None)])
+    found = leaderboard.markdown(
+        [leaderboard.Standing(HOSTILE, run, {HOSTILE: HOSTILE}, figures, {"exam": HOSTILE}, 12, None)]
+    )
 
     assert harmless(found)
-    assert {line.replace(r"\|", "").count("|") for line in found.splitlines()[:3]} == {7}
+    assert {line.replace(r"\|", "").count("|") for line in found.splitlines()[:3]} == {8}
 
 
 def test_a_terminal_gets_no_escape_of_others(tmp_path: Path) -> None:

@@ -38,11 +38,11 @@ VALUES_A_STUDY, VALUES = 60, 250
 
 
 def leaves(table: Any, path: str = "") -> Iterator[tuple[str, float]]:
-    """Give the values of a nested table by their paths."""
+    """Give the numbers of a nested table by their paths; a verdict is in words."""
     if isinstance(table, dict):
         for name, content in table.items():
             yield from leaves(content, f"{path}.{name}")
-    else:
+    elif not isinstance(table, str):
         yield path, table
 
 

@@ -69,7 +69,7 @@ def test_what_is_planted_in_a_group_is_found(data: Path) -> None:
         assert row.estimate == pytest.approx(2.0 * features, abs=4 * 0.2 / stories**0.5)
         assert (row.neg_log10_p_holm or 0) > 3
     assert found["run/all/n_prompts"].estimate == 5 * stories
-    assert {row.family for row in found.values()} == {"panel", "guard", "run"}
+    assert {row.family for row in found.values()} == {"panel", "guard", "run", "verdict"}
 
 
 def test_a_fair_phantom_has_no_group_apart(data: Path) -> None:
