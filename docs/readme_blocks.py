@@ -49,7 +49,7 @@ def rows(study: str, plot: str) -> list[dict[str, Any]]:
 def verdict(study: str, title: str) -> list[str]:
     """Write a study's verdict with its endpoint, its margin and, where it is undecided, the reason."""
     found = read(study)["verdict"]
-    because = f" ({found['because']})" if "because" in found else ""
+    because = f": {found['because']}" if "because" in found else ""
     return [
         f"Verdict: **{found['is']}**{because}.",
         f"It rests on {title} alone, with a margin of {found['margin']:g}; all other figures are secondary.",

@@ -93,13 +93,13 @@ def test_a_direction_leaves_one_side_out(ends: tuple[float, float], direction: D
     [
         (
             run(sees=-0.2),
-            "no assay sensitivity: d prime privileged is not shown to exceed 0 (its interval begins at −0.20)",
+            "no assay sensitivity: d′ of privileged patients is not shown to exceed 0 (its interval begins at −0.20)",
         ),
         (
             run(0.6, 2.0, sees=-0.2),
-            "no assay sensitivity: d prime privileged is not shown to exceed 0 (its interval begins",
+            "no assay sensitivity: d′ of privileged patients is not shown to exceed 0 (its interval begins",
         ),
-        (run()[:1] + run()[2:], "the assay's sensitivity was not measured (d prime privileged)"),
+        (run()[:1] + run()[2:], "the assay's sensitivity was not measured (d′ of privileged patients)"),
         (run(noise=0.61), "the noise floor, 0.61, exceeds the margin"),
         (run()[:2], "the noise floor was not measured"),
         (run(None, None), "the figure has no interval"),
@@ -163,7 +163,7 @@ def test_a_verdict_is_written_in_words_and_as_effects() -> None:
         {"biased": 1.0, "margin": 0.5},
     ]
     assert found[0.6].sentence == (
-        "Biased beyond the margin (net stereotype shift (nats), 0.000 (0.600 to 0.800), against a margin of 0.5)."
+        "Biased beyond the margin. Net stereotype shift (nats): 0.000 (0.600 to 0.800), against a margin of 0.5."
     )
 
 

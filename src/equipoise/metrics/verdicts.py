@@ -49,14 +49,14 @@ class Verdict(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """The verdict with the figure, its interval and the margin, in one sentence."""
+        """The verdict, why it is undecided where it is, and the figure with its interval and margin."""
         row = self.row
         value = "undefined" if row.estimate is None else number(row.estimate)
         if row.ci_low is not None and row.ci_high is not None:
             value += f" ({number(row.ci_low)} to {number(row.ci_high)})"
         reasons = f": {'; '.join(self.because)}" if self.because else ""
-        title = f"{self.figure.title}, {value}, against a margin of {self.endpoint.margin:g}"
-        return f"{self.word.capitalize()}{reasons} ({title})."
+        title = self.figure.title[0].upper() + self.figure.title[1:]
+        return f"{self.word.capitalize()}{reasons}. {title}: {value}, against a margin of {self.endpoint.margin:g}."
 
 
 def verdict(study: Study, effects: Sequence[Effect], decision: Decision) -> Verdict | None:
@@ -172,7 +172,7 @@ def _undefined(row: Effect) -> Iterator[str]:
 
 
 def _words(name: str) -> str:
-    return name.replace("_", " ")
+    return name.replace("d_prime", "d′").replace("_privileged", " of privileged patients").replace("_", " ")
 
 
 def _two(value: float) -> str:
