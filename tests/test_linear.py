@@ -312,9 +312,9 @@ def growth(reader: Callable[[str], object], hostile: tuple[str, ...], length: in
         return average
     short = seconds(reader, half)
     for _ in range(4):
+        short, long = min(short, seconds(reader, half)), min(long, seconds(reader, whole))
         if long <= LARGEST * short or long < FLOOR:
             return long / short
-        short, long = min(short, seconds(reader, half)), min(long, seconds(reader, whole))
     eighths = [repeated(hostile, length // 8 - length // 200 * less) for less in range(4)]
     return float((long / max(seconds(reader, eighth) for eighth in eighths)) ** (1 / 3))
 
@@ -339,7 +339,7 @@ def test_time_is_linear_up_to_60_000_characters(name: str) -> None:
 
 def test_a_reader_that_takes_the_square_is_found() -> None:
     """From every `a` this pattern reads to the end of a text without `b`: twice the text takes four times as long."""
-    assert growth(re.compile("a+b").search, ("", "a", ""), 50_000) == pytest.approx(4, abs=1)
+    assert growth(re.compile("a+b").search, ("", "a", ""), 50_000) > LARGEST
 
 
 def test_a_row_of_many_lists_is_read_in_linear_time() -> None:
