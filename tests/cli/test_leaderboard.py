@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +12,7 @@ from typer.testing import CliRunner
 
 from equipoise.cli.leaderboard import leaderboard
 from equipoise.core.errors import EquipoiseError
+from repositories import commit, run
 
 if TYPE_CHECKING:
     from click.testing import Result
@@ -46,24 +44,6 @@ pathlib.Path("metrics/vignettes.json").write_text(json.dumps(table))
 PARAMS = "model: a\nmeasure:\n  alpha: 0.05\n"
 
 
-def run(folder: Path, *command: str) -> str:
-    """Run a command in a folder, as in an activated environment; another exit code than 0 fails the test."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("DVC_", "PYTHON", "GIT_"))}
-    environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
-    done = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=300
-    )
-    assert done.returncode == 0, f"{command}: {done.stdout}\n{done.stderr}"
-    return done.stdout
-
-
-def commit(folder: Path) -> None:
-    """Commit everything in a folder."""
-    author = ("-c", "user.name=Tester", "-c", "user.email=tester@example.org")
-    run(folder, "git", "add", "--all")
-    run(folder, "git", *author, "commit", "--quiet", "--message", "State")
-
-
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A repository in which model a was run and committed, and b and, with another alpha, a are experiments."""
@@ -73,7 +53,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run(folder, "git", "init", "--quiet", "--initial-branch", "main")
     run(folder, "dvc", "init", "--quiet")
     run(folder, "dvc", "repro", "--quiet")
-    commit(folder)
+    commit(folder, "first")
     run(folder, "dvc", "exp", "run", "--temp", "--name", "other", "--set-param", "model=b")
     run(folder, "dvc", "exp", "run", "--temp", "--name", "wide", "--set-param", "measure.alpha=0.1")
     return folder
@@ -168,7 +148,7 @@ def test_malformed_metrics_are_one_line(
     folder = tmp_path / "clone"
     run(tmp_path, "git", "clone", "--quiet", str(project), str(folder))
     (folder / "metrics/vignettes.json").write_text(text, encoding="utf-8")
-    commit(folder)
+    commit(folder, "second")
     monkeypatch.chdir(folder)
     done = CliRunner().invoke(app, [])
 

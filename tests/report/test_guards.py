@@ -36,19 +36,19 @@ def test_guards_that_warn_come_first_in_plain_words() -> None:
 
     assert found.summary == "1 of 3 guards warns: answers cut off."
     assert found.whole.startswith("The run is complete: each of 1,053 prompts has exactly one response")
-    assert [(one.name, one.verdict) for one in found.verdicts[:4]] == [
+    assert [(one.name, one.outcome) for one in found.outcomes[:4]] == [
         ("answers cut off", "warns"),
         ("unread answers", "passed"),
         ("stereotype skew", "passed"),
         ("unanswered prompts", "nothing to check"),
     ]
-    assert found.verdicts[0].found == ["openr1: 0 of 4", "vignettes: 15 of 82"]
-    assert [found.verdicts[place].limit for place in (0, 2, 3)] == [
+    assert found.outcomes[0].found == ["openr1: 0 of 4", "vignettes: 15 of 82"]
+    assert [found.outcomes[place].limit for place in (0, 2, 3)] == [
         "more than 5 %",
         "p below 0.001 and 10 % off",
         "any",
     ]
-    assert found.verdicts[2].found == ["vignettes: 0.100 of 20 wrong answers, 0.333 expected"]
+    assert found.outcomes[2].found == ["vignettes: 0.100 of 20 wrong answers, 0.333 expected"]
 
 
 def test_guards_of_a_run_without_any_say_so() -> None:
@@ -71,7 +71,7 @@ def test_every_guard_has_a_meaning() -> None:
 
 
 def test_guards_report_skewed_arms_and_small_groups() -> None:
-    """With the verdicts come the skew of each arm, groups that are too small, and figures that should be 0."""
+    """With the outcomes come the skew of each arm, groups that are too small, and figures that should be 0."""
     found = guards(
         [
             effect("questions/arm/neutral/label_skew", 9, 0.7),

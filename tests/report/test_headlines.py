@@ -24,7 +24,11 @@ def test_verdict_follows_the_interval() -> None:
 
 @pytest.mark.parametrize(
     ("n", "influence", "told"),
-    [(4, 1.0, "Verdict: insufficient."), (12, 1.0, "Verdict: significant."), (12, 0.0, "Verdict: no influence found.")],
+    [
+        (4, 1.0, "In words: insufficient."),
+        (12, 1.0, "In words: significant."),
+        (12, 0.0, "In words: no influence found."),
+    ],
 )
 def test_a_silent_bias_rate_has_its_verdict(n: int, influence: float, told: str) -> None:
     """Fewer than ten answers say nothing, and without an influence there is nothing to be silent about."""

@@ -10,7 +10,7 @@ import io
 import lzma
 import re
 import tarfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -79,32 +79,28 @@ def unpack(repo: Any) -> bool:  # noqa: ANN401  (DVC has no types)
     folder = Path(remote.path).parents[1]
     try:
         with lzma.open(io.BytesIO(repo.fs.read_bytes(place))) as compressed:
-            for name, read in _members(compressed):
+            for name, content in _members(compressed):
                 if not (folder / name).exists():
-                    write_bytes(folder / name, read())
+                    write_bytes(folder / name, content)
     except (lzma.LZMAError, tarfile.TarError, EOFError, ValueError) as error:
         message = f"{ARCHIVE}: damaged ({error}): restore it with `git checkout -- {ARCHIVE}`"
         raise EquipoiseError(message) from error
     return True
 
 
-def _members(compressed: lzma.LZMAFile) -> Iterator[tuple[str, Callable[[], bytes]]]:
-    """Give the name of each object and a function that reads it and checks its hash."""
+def _members(compressed: lzma.LZMAFile) -> Iterator[tuple[str, bytes]]:
+    """Give each object by its name, held to its hash."""
     unpacked = 0
     with tarfile.open(fileobj=compressed, mode="r|") as archive:
         for member in archive:
             named = OBJECT.fullmatch(member.name)
-            unpacked += member.size
-            content = archive.extractfile(member)
-            if named is None or content is None:
+            file = archive.extractfile(member)
+            if named is None or file is None:
                 raise ValueError(f"{member.name}: not an object of DVC's")
+            unpacked += member.size
             if unpacked > LARGEST:
                 raise ValueError(f"more than {LARGEST // 2**20} MiB")
-
-            def read(name: str = member.name, digest: str = "".join(named.groups()), content: Any = content) -> bytes:  # noqa: ANN401
-                found = bytes(content.read())
-                if hashlib.md5(found, usedforsecurity=False).hexdigest() != digest.removesuffix(".dir"):
-                    raise ValueError(f"{name}: checksum mismatch")
-                return found
-
-            yield member.name, read
+            content = file.read()
+            if hashlib.md5(content, usedforsecurity=False).hexdigest() != "".join(named.groups()).removesuffix(".dir"):
+                raise ValueError(f"{member.name}: checksum mismatch")
+            yield member.name, content

@@ -21,6 +21,7 @@ the main direction.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from statistics import fmean
 
 from equipoise.core.records import CONTROLS, ROLES, Effect, Role, number_of, numbered
@@ -48,7 +49,7 @@ TESTED_TOGETHER = (FAMILY, ENDPOINT, "dimension", "dimension_family")
 Both = tuple[Reading, Reading]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Decided:
     """A decision about both arms of a pair, the marginalised first, and about its control tellings where there are any.
 
@@ -70,7 +71,7 @@ class Decided:
         """The difference between the arms in the tilt towards the stereotype, in nats."""
         return _difference(*(tilt(self.asked, arm) for arm in self.arms))
 
-    @property
+    @cached_property
     def split(self) -> Split | None:
         """The difference between the arms, and its parts, as shares of the scale."""
         return split(self, self.place)
@@ -166,10 +167,8 @@ def _by(family: str, told: Sequence[Decided], name: Callable[[Decided], str]) ->
 
 
 def _group_effects(group: Group, told: Sequence[Decided], options: Measure) -> Iterator[Effect]:
-    parts = {id(one): one.split for one in told}
-
     def part(name: str) -> list[tuple[float, str]]:
-        return _of_pairs(told, lambda one: None if (found := parts[id(one)]) is None else found.get(name))
+        return _of_pairs(told, lambda one: None if one.split is None else one.split.get(name))
 
     shifts = part("total")
     yield from mean_shift(group, "decision_shift", shifts, options)
@@ -224,7 +223,7 @@ def _of_endpoint(group: Group, told: Sequence[Decided], options: Measure) -> Ite
     asked = told[0].asked
     stories = [one.asked.story for one in told]
     steps = len(asked.levels) - 1
-    levels = [(None if (found := one.split) is None else found["total"] * steps, one.asked.story) for one in told]
+    levels = [(None if (total := shift(one)) is None else total * steps, one.asked.story) for one in told]
     yield from mean_shift(group, "level_shift", levels, options)
     if steps == 1:
         odds = [(_difference(*(arm.log_odds for arm in one.arms)), one.asked.story) for one in told]

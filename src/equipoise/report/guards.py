@@ -1,4 +1,4 @@
-"""The guards, each with a plain verdict; what was asked and answered, and groups too small to show an effect."""
+"""The guards, each with a plain outcome; what was asked and answered, and groups too small to show an effect."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -61,11 +61,11 @@ MEANINGS = {
 """What each guard looks for, and what a warning means."""
 
 
-class Verdict(NamedTuple):
+class Outcome(NamedTuple):
     """The outcome of one guard in all studies. `found` has a phrase for each study; `limit` is where it warns."""
 
     name: str
-    verdict: str
+    outcome: str
     found: list[str]
     limit: str
     meaning: str
@@ -81,14 +81,14 @@ class Skew(NamedTuple):
 
 
 class Guards(NamedTuple):
-    """All guard figures, in `verdicts` those that warn first. `summary` is one sentence about them.
+    """All guard figures, in `outcomes` those that warn first. `summary` is one sentence about them.
 
     `asked`: a row for each count, a cell for each study; `faults`: name, figure, n.
     """
 
     summary: str
     whole: str
-    verdicts: list[Verdict]
+    outcomes: list[Outcome]
     studies: list[str]
     asked: list[tuple[str, list[str]]]
     skews: list[Skew]
@@ -104,14 +104,14 @@ def guards(effects: Sequence[Effect]) -> Guards:
     for row in runs:
         counts.setdefault(row.measure, {})[row.study] = row.estimate
     guarded = [row for row in effects if row.family == GUARD]
-    verdicts = [_verdict(name, [row for row in guarded if row.group == name]) for name in MEANINGS]
-    verdicts.sort(key=lambda one: VERDICTS.index(one.verdict))
+    outcomes = [_outcome(name, [row for row in guarded if row.group == name]) for name in MEANINGS]
+    outcomes.sort(key=lambda one: VERDICTS.index(one.outcome))
     others = [row for row in effects if row.family not in (RUN, GUARD)]
     alarms = {row.key.removesuffix("_alarm") for row in others if row.measure == f"{SKEW}_alarm" and row.estimate}
     return Guards(
-        summary=_summary(verdicts),
+        summary=_summary(outcomes),
         whole=_whole(sum(round(n or 0) for study, n in counts.get("n_prompts", {}).items() if study != "cases")),
-        verdicts=verdicts,
+        outcomes=outcomes,
         studies=[words(study) for study in studies],
         asked=[(words(name), [_count(found.get(study)) for study in studies]) for name, found in counts.items()],
         skews=[
@@ -126,7 +126,7 @@ def guards(effects: Sequence[Effect]) -> Guards:
     )
 
 
-def _verdict(name: str, rows: Sequence[Effect]) -> Verdict:
+def _outcome(name: str, rows: Sequence[Effect]) -> Outcome:
     """Put together what a guard found in every study in which it had anything to look at."""
     studies: dict[str, dict[str, Effect]] = {}
     for row in rows:
@@ -140,9 +140,9 @@ def _verdict(name: str, rows: Sequence[Effect]) -> Verdict:
                 f"measure@{study}`"
             )
     warns = any(table["triggered"].estimate for table in studies.values())
-    return Verdict(
+    return Outcome(
         name=words(name),
-        verdict=WARNS if warns else PASSED if studies else NOTHING,
+        outcome=WARNS if warns else PASSED if studies else NOTHING,
         found=[f"{words(study)}: {_found(name, table)}" for study, table in studies.items()],
         limit=_limit(name),
         meaning=MEANINGS[name],
@@ -164,9 +164,9 @@ def _found(name: str, table: Mapping[str, Effect]) -> str:
     return f"{_count(table['count'].estimate)} of {table['count'].n}{kind}{largest}"
 
 
-def _summary(verdicts: list[Verdict]) -> str:
-    asked = [one for one in verdicts if one.verdict != NOTHING]
-    warn = [one.name for one in asked if one.verdict == WARNS]
+def _summary(outcomes: list[Outcome]) -> str:
+    asked = [one for one in outcomes if one.outcome != NOTHING]
+    warn = [one.name for one in asked if one.outcome == WARNS]
     if not asked:
         return "No guard had anything to check."
     if not warn:

@@ -141,12 +141,12 @@ def _beside(row: Effect, effects: Sequence[Effect]) -> str:
 
 
 def _silence(headline: Headline, row: Effect, effects: Sequence[Effect]) -> str:
-    """Write the verdict on silent bias, which needs an influence to be silent about."""
+    """Say in words what the silent bias rate amounts to, which needs an influence to be silent about."""
     if not headline.verdict:
         return ""
     found = (one.estimate for one in effects if (one.family, one.measure) == ("overall", "influence_found"))
     influence = next(found, 1.0) != 0
-    return f"Verdict: {interpretation(row.n, row.ci_low, row.ci_high, influence=influence)}."
+    return f"In words: {interpretation(row.n, row.ci_low, row.ci_high, influence=influence)}."
 
 
 def _where(group: str) -> str:
