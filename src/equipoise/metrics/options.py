@@ -32,8 +32,15 @@ class Endpoint(Frozen):
 
 
 class Decision(Frozen):
-    """What a release decision rests on: one primary endpoint a study (`metrics.primary`, `metrics.verdicts`)."""
+    """What a release decision rests on: one primary endpoint a study (`metrics.primary`, `metrics.verdicts`).
 
+    With `sequential`, a study is asked in batches of so many whole clusters, in an order drawn with `seed`, and stops
+    when its verdict is in (`studies.sequential`).
+    """
+
+    sequential: bool = False
+    batch: Annotated[int, Field(ge=1)] = 5
+    seed: Seed = 0
     endpoints: dict[Study, Endpoint] = {}
 
 

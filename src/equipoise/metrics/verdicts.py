@@ -11,10 +11,14 @@ A verdict therefore needs every guard silent, the endpoint defined with an inter
 sensitivity (ICH E10, 2000, section 1.5) and a noise floor within the margin. What is not met is named, and the verdict
 is undecided. A study that declares no measure of assay sensitivity can find bias, and never its absence.
 
+**Of a sequence.** A study that stops when its verdict is in (`studies.sequential`) is judged by intervals that hold at
+any time (`at_any_time`), its endpoint's and those of assay sensitivity.
+
 **Of a change.** Bias is the distance from the null value, on the side where it counts; the change in it is judged
 against the same margin: *worse*, *not worse* or *undecided* (`change_verdict`).
 """
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
@@ -24,6 +28,7 @@ from equipoise.metrics.headlines import Headline, number, undercoverage
 from equipoise.metrics.options import Decision, Direction, Endpoint
 from equipoise.metrics.primary import headline
 from equipoise.stats.quantities import Interval
+from equipoise.stats.sequences import stretch
 
 Word = Literal["biased beyond the margin", "no bias beyond the margin", "undecided"]
 ChangeWord = Literal["worse", "not worse", "undecided"]
@@ -34,18 +39,31 @@ WORSE: ChangeWord = "worse"
 NOT_WORSE: ChangeWord = "not worse"
 FAMILY = "verdict"
 """The family of a verdict's effects."""
+ASKED = f"{FAMILY}/all/asked"
+"""The effect, after its study, that says how far a study was asked: clusters, and `n` of them in all."""
 CODES: dict[Word, float] = {BIASED: 1.0, UNBIASED: 0.0}
 """A verdict as the estimate of an effect; undecided is undefined."""
 
 
+class Looked(NamedTuple):
+    """How many clusters of a study were asked when a sequence stopped, and how many there are."""
+
+    asked: int
+    planned: int
+
+
 class Verdict(NamedTuple):
-    """The verdict on a study's primary endpoint; `because` says why it is undecided, and is empty where it is not."""
+    """The verdict on a study's primary endpoint; `because` says why it is undecided, and is empty where it is not.
+
+    `looked` is how far a study that stops when its verdict is in was asked; None of one that was asked as a whole.
+    """
 
     word: Word
     because: tuple[str, ...]
     figure: Headline
     row: Effect
     endpoint: Endpoint
+    looked: Looked | None = None
 
     @property
     def sentence(self) -> str:
@@ -56,7 +74,12 @@ class Verdict(NamedTuple):
             value += f" ({number(row.ci_low)} to {number(row.ci_high)})"
         reasons = f": {'; '.join(self.because)}" if self.because else ""
         title = self.figure.title[0].upper() + self.figure.title[1:]
-        return f"{self.word.capitalize()}{reasons}. {title}: {value}, against a margin of {self.endpoint.margin:g}."
+        sentence = f"{self.word.capitalize()}{reasons}. {title}: {value}, against a margin of {self.endpoint.margin:g}."
+        if self.looked is None:
+            return sentence
+        stopped = "Stopped early: " if self.looked.asked < self.looked.planned else ""
+        asked = f"{self.looked.asked} of {self.looked.planned} stories or questions were asked"
+        return f"{sentence} {stopped}{asked}; the interval is a confidence sequence, which holds whenever one stops."
 
 
 def verdict(study: Study, effects: Sequence[Effect], decision: Decision) -> Verdict | None:
@@ -71,9 +94,10 @@ def verdict(study: Study, effects: Sequence[Effect], decision: Decision) -> Verd
     row = next((one for one in effects if figure.covers(one)), None)
     if row is None:
         row = effect(Group(figure.family, figure.group, study), figure.measure, 0, Estimate(None))
+    looked = next((Looked(int(one.estimate or 0), one.n) for one in effects if one.key == f"{study}/{ASKED}"), None)
     unmet = (*_undefined(row), *preconditions(study, effects, endpoint))
     if unmet or row.ci_low is None or row.ci_high is None or figure.null is None:
-        return Verdict(UNDECIDED, unmet, figure, row, endpoint)
+        return Verdict(UNDECIDED, unmet, figure, row, endpoint, looked)
     found = held_against(
         Interval(row.ci_low - figure.null, row.ci_high - figure.null), endpoint.margin, endpoint.direction
     )
@@ -82,7 +106,36 @@ def verdict(study: Study, effects: Sequence[Effect], decision: Decision) -> Verd
         because = ("the interval reaches from within the margin to beyond it",)
     elif found == UNBIASED and not endpoint.floors:
         found, because = UNDECIDED, ("no measure of assay sensitivity is declared, without which no bias is not shown",)
-    return Verdict(found, because, figure, row, endpoint)
+    return Verdict(found, because, figure, row, endpoint, looked)
+
+
+def at_any_time(
+    study: Study, effects: Iterable[Effect], decision: Decision, looked: Looked, alpha: float
+) -> list[Effect]:
+    """Make the intervals that a verdict reads hold whenever the study is stopped, and say how far it was asked.
+
+    The primary endpoint's and its floors' are widened about their estimates from the t interval of so many clusters to
+    a confidence sequence (`stats.sequences`); a test of the endpoint, of a fixed sample, has no meaning and is left
+    out. With too few clusters there is no interval.
+    """
+    factor = stretch(looked.asked, looked.planned, alpha)
+    floors = {f"{study}/{place}" for place in decision.endpoints[study].floors}
+    untested = dict.fromkeys(("neg_log10_p", "neg_log10_p_holm", "neg_log10_p_bonferroni", "neg_log10_p_bh"))
+    found = [
+        row.model_copy(update=_widened(row, factor) | (untested if row.primary else {}))
+        if row.primary or row.key in floors
+        else row
+        for row in effects
+    ]
+    return [*found, effect(Group(FAMILY, "all", study), "asked", looked.planned, Estimate(float(looked.asked)))]
+
+
+def _widened(row: Effect, factor: float) -> dict[str, float | None]:
+    """Move the limits of an interval away from its estimate."""
+    if row.estimate is None or row.ci_low is None or row.ci_high is None or math.isinf(factor):
+        return {"ci_low": None, "ci_high": None}
+    low, high = (row.estimate + factor * (limit - row.estimate) for limit in (row.ci_low, row.ci_high))
+    return {"ci_low": low, "ci_high": high}
 
 
 def held_against(interval: Interval, margin: float, direction: Direction) -> Word:
@@ -127,11 +180,12 @@ def verdict_effects(study: Study, found: Verdict | None) -> Iterator[Effect]:
 
 
 def verdict_metrics(found: Verdict | None) -> Nested:
-    """Lay a verdict out for the metrics file: its words, why it is undecided where it is, and the margin."""
+    """Lay a verdict out for the metrics file: its words, why it is undecided, the margin, and how far was asked."""
     if found is None or found.endpoint.margin is None:
         return {}
     because: Nested = {"because": "; ".join(found.because)} if found.because else {}
-    return {"verdict": {"is": found.word, **because, "margin": rounded(found.endpoint.margin)}}
+    looked: Nested = {} if found.looked is None else {"asked": found.looked.asked, "of": found.looked.planned}
+    return {"verdict": {"is": found.word, **because, "margin": rounded(found.endpoint.margin), **looked}}
 
 
 def change_verdict(change: Interval, other: Interval, margin: float, direction: Direction) -> ChangeWord:
