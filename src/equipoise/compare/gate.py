@@ -6,6 +6,9 @@ which it is judged; where BASE declares none, by HEAD's. The change is paired by
 down to guessing is not *not worse*. What is undefined, was not measured or has no interval is undecided. Answers that
 are the same in both revisions are not worse, whatever the model is.
 
+Where a revision stopped when its verdict was in, the cases that both have are the first of one order, and the intervals
+those that hold at any time (`stats.sequences`); of two orders nothing is said.
+
 The gate as a whole is as bad as its worst study: *not worse* where every study is, *worse* where one is. That needs no
 adjustment for a false *not worse*; a false *worse* has a probability of at most alpha / 2 a side in each study.
 """
@@ -21,8 +24,18 @@ from equipoise.core.records import Study
 from equipoise.metrics.headlines import STUDIES, Headline, signed
 from equipoise.metrics.options import Direction, Endpoint
 from equipoise.metrics.primary import headline
-from equipoise.metrics.verdicts import NOT_WORSE, UNDECIDED, WORSE, ChangeWord, change_verdict, preconditions
+from equipoise.metrics.verdicts import (
+    NOT_WORSE,
+    UNDECIDED,
+    WORSE,
+    ChangeWord,
+    Looked,
+    change_verdict,
+    looked_at,
+    preconditions,
+)
 from equipoise.stats.quantities import Interval
+from equipoise.stats.sequences import stretch, widened
 
 SEVERITY: tuple[ChangeWord, ...] = (NOT_WORSE, UNDECIDED, WORSE)
 
@@ -83,8 +96,7 @@ def gate(base: Revision, head: Revision, changes: Sequence[Change]) -> Gate:
         if study in measured and endpoint is not None and endpoint.margin is not None:
             figure = headline(study, endpoint)
             row = rows.get(figure.name)
-            word, because = _judge(endpoint, figure, row, (base, head), (before, after))
-            judged.append(Judged(study, word, figure, endpoint.margin, row, because))
+            judged.append(_judge(endpoint, figure, row, (base, head), (before, after)))
     return Gate(judged)
 
 
@@ -103,20 +115,41 @@ def _judge(
     row: Change | None,
     revisions: tuple[Revision, Revision],
     values: tuple[Mapping[str, Any], Mapping[str, Any]],
-) -> tuple[ChangeWord, str]:
+) -> Judged:
     base, head = revisions
     study: Study = figure.study  # type: ignore[assignment]  # the names of headline figures begin with a study
-    if row is None or endpoint.margin is None:
-        return UNDECIDED, "revisions are not compared by this figure"
+    assert endpoint.margin is not None  # noqa: S101  (nothing is judged without one)
+    margin = endpoint.margin
+
+    def judged(word: ChangeWord, because: str = "") -> Judged:
+        return Judged(study, word, figure, margin, row, because)
+
+    if row is None:
+        return judged(UNDECIDED, "revisions are not compared by this figure")
     same = base.answers.get(study) is not None and base.answers.get(study) == head.answers.get(study)
     if same and not (row.moved or row.only_base or row.only_head):
-        return NOT_WORSE, "both gave the same answers"
+        return judged(NOT_WORSE, "both gave the same answers")
     other = None if row.change is None else _other(figure, endpoint.direction, head, values)
+    looked = [one for revision in revisions if (one := looked_at(study, revision.effects)) is not None]
+    if looked:
+        if row.only_base and row.only_head:
+            return judged(UNDECIDED, "the revisions stopped early, in two orders")
+        row, other = _at_any_time(row, other, min(looked), head.options.alpha)
     unmet = "; ".join(_unmet(study, endpoint, row, head, other))
     if unmet or row.ci_low is None or row.ci_high is None or other is None:
-        return UNDECIDED, unmet
-    word = change_verdict(Interval(row.ci_low, row.ci_high), other, endpoint.margin, endpoint.direction)
-    return word, "" if word != UNDECIDED else "the interval reaches from within the margin to beyond it"
+        return judged(UNDECIDED, unmet)
+    word = change_verdict(Interval(row.ci_low, row.ci_high), other, margin, endpoint.direction)
+    return judged(word, "" if word != UNDECIDED else "the interval reaches from within the margin to beyond it")
+
+
+def _at_any_time(row: Change, other: Interval | None, looked: Looked, alpha: float) -> tuple[Change, Interval | None]:
+    """Widen the two intervals of a change to those that hold whenever the shorter of its runs is stopped."""
+    factor = stretch(looked.asked, looked.planned, alpha)
+    given = None if row.ci_low is None or row.ci_high is None else Interval(row.ci_low, row.ci_high)
+    change = None if row.change is None else widened(given, row.change, factor)
+    limits = (None, None) if change is None else (change.low, change.high)
+    middle = None if other is None else widened(other, (other.low + other.high) / 2, factor)
+    return row._replace(ci_low=limits[0], ci_high=limits[1]), middle
 
 
 def _unmet(study: Study, endpoint: Endpoint, row: Change, head: Revision, other: Interval | None) -> Iterator[str]:

@@ -15,9 +15,11 @@ import yaml
 from pydantic import TypeAdapter, ValidationError
 
 from equipoise.compare.archive import unpack
+from equipoise.core import units
 from equipoise.core.catalogue import CATALOGUE
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Effect, Judgement, Row, Study, Vignette, fault
+from equipoise.core.units import Unit, of_asked
 from equipoise.metrics.decisions import Decided, decided
 from equipoise.metrics.options import Decision, Measure
 from equipoise.metrics.pairs import Pair, pair_up
@@ -196,6 +198,11 @@ class _Files:
                     ) from error
         return rows
 
+    def asked(self, study: Study, name: str, kind: type[R]) -> list[R]:
+        """Read rows that `build` wrote, of the units that were asked."""
+        rows = self.rows(f"data/{study}/built/{name}.jsonl", kind)
+        return list(of_asked(rows, self.rows(f"data/{study}/{units.FILE}", Unit)))
+
     def values(self, path: str) -> Any:  # noqa: ANN401  (any YAML value)
         """Read a YAML or JSON file; None where there is none."""
         try:
@@ -222,13 +229,13 @@ class _Files:
 
 
 def _read(name: str, files: _Files) -> Revision:
-    vignettes = files.rows("data/vignettes/built/vignettes.jsonl", Vignette)
+    vignettes = files.asked("vignettes", "vignettes", Vignette)
     judgements = files.rows("data/vignettes/judgements.jsonl", Judgement)
-    variants = files.rows("data/questions/built/variants.jsonl", Variant)
+    variants = files.asked("questions", "variants", Variant)
     chosen = files.rows("data/questions/judgements.jsonl", Choice)
     letters = {one.key: one.letter for one in chosen if ATTACK not in one.key}
     fills = files.rows("data/stigma/judgements.jsonl", Fill)
-    asked = files.rows("data/decisions/built/decisions.jsonl", Asked)
+    asked = files.asked("decisions", "decisions", Asked)
     readings = files.rows("data/decisions/judgements.jsonl", Reading)
     effects = [row for study in CATALOGUE for row in files.rows(f"data/{study}/effects.jsonl", Effect)]
     files.refuse_missing()

@@ -18,7 +18,6 @@ any time (`at_any_time`), its endpoint's and those of assay sensitivity.
 against the same margin: *worse*, *not worse* or *undecided* (`change_verdict`).
 """
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
@@ -28,7 +27,7 @@ from equipoise.metrics.headlines import Headline, number, undercoverage
 from equipoise.metrics.options import Decision, Direction, Endpoint
 from equipoise.metrics.primary import headline
 from equipoise.stats.quantities import Interval
-from equipoise.stats.sequences import stretch
+from equipoise.stats.sequences import stretch, widened
 
 Word = Literal["biased beyond the margin", "no bias beyond the margin", "undecided"]
 ChangeWord = Literal["worse", "not worse", "undecided"]
@@ -94,7 +93,7 @@ def verdict(study: Study, effects: Sequence[Effect], decision: Decision) -> Verd
     row = next((one for one in effects if figure.covers(one)), None)
     if row is None:
         row = effect(Group(figure.family, figure.group, study), figure.measure, 0, Estimate(None))
-    looked = next((Looked(int(one.estimate or 0), one.n) for one in effects if one.key == f"{study}/{ASKED}"), None)
+    looked = looked_at(study, effects)
     unmet = (*_undefined(row), *preconditions(study, effects, endpoint))
     if unmet or row.ci_low is None or row.ci_high is None or figure.null is None:
         return Verdict(UNDECIDED, unmet, figure, row, endpoint, looked)
@@ -107,6 +106,11 @@ def verdict(study: Study, effects: Sequence[Effect], decision: Decision) -> Verd
     elif found == UNBIASED and not endpoint.floors:
         found, because = UNDECIDED, ("no measure of assay sensitivity is declared, without which no bias is not shown",)
     return Verdict(found, because, figure, row, endpoint, looked)
+
+
+def looked_at(study: Study, effects: Iterable[Effect]) -> Looked | None:
+    """Say how far a study that stops when its verdict is in was asked; None of one that was asked as a whole."""
+    return next((Looked(int(one.estimate or 0), one.n) for one in effects if one.key == f"{study}/{ASKED}"), None)
 
 
 def at_any_time(
@@ -131,11 +135,10 @@ def at_any_time(
 
 
 def _widened(row: Effect, factor: float) -> dict[str, float | None]:
-    """Move the limits of an interval away from its estimate."""
-    if row.estimate is None or row.ci_low is None or row.ci_high is None or math.isinf(factor):
-        return {"ci_low": None, "ci_high": None}
-    low, high = (row.estimate + factor * (limit - row.estimate) for limit in (row.ci_low, row.ci_high))
-    return {"ci_low": low, "ci_high": high}
+    """Give the limits of a row's interval, moved away from its estimate."""
+    given = None if row.ci_low is None or row.ci_high is None else Interval(row.ci_low, row.ci_high)
+    found = None if row.estimate is None else widened(given, row.estimate, factor)
+    return {"ci_low": found.low if found else None, "ci_high": found.high if found else None}
 
 
 def held_against(interval: Interval, margin: float, direction: Direction) -> Word:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Judgement, Response, Vignette
+from equipoise.core.units import of_asked, read_units
 from equipoise.core.visible import visible
 from equipoise.judge.lexicon import Lexicon
 from equipoise.judge.reading import Thresholds
@@ -130,7 +131,7 @@ class Shown(NamedTuple):
 def read_pairs(folder: Path) -> list[Shown]:
     """Read the pairs of a study's folder with their replies."""
     return join(
-        records.read(folder / "built" / "vignettes.jsonl", Vignette),
+        list(of_asked(records.each(folder / "built" / "vignettes.jsonl", Vignette), read_units(folder))),
         records.each(folder / "responses.jsonl", Response),
         records.read(folder / "judgements.jsonl", Judgement),
     )

@@ -26,9 +26,11 @@ import math
 from functools import lru_cache
 
 from equipoise.stats.paired import t_quantile
+from equipoise.stats.quantities import Interval
 
-FEWEST = 10
-"""Fewest clusters at which a sequence is given: of fewer skewed values a t statistic says little."""
+FEWEST, FIRST = 10, 1 / 3
+"""Fewest clusters at which a sequence is given, and their least share of those planned: the t statistic of a few skewed
+values misses the truth too often on one side."""
 
 
 def quantile(n: int, alpha: float, scale: float) -> float:
@@ -51,10 +53,18 @@ def tuned_scale(n: int, alpha: float) -> float:
 
 
 def stretch(n: int, planned: int, alpha: float) -> float:
-    """How many times as wide the sequence is as the t interval of n clusters; infinite below `FEWEST`.
+    """How many times as wide the sequence is as the t interval of n clusters; infinite before the first look at it.
 
     It is tuned to be narrowest at `planned` clusters.
     """
-    if n < FEWEST:
+    if n < max(FEWEST, FIRST * planned):
         return math.inf
     return quantile(n, alpha, tuned_scale(planned, alpha)) / float(t_quantile(alpha, n - 1))
+
+
+def widened(interval: Interval | None, value: float, factor: float) -> Interval | None:
+    """Move the limits of an interval away from its estimate by a factor; None where that is infinite."""
+    if interval is None or math.isinf(factor):
+        return None
+    low, high = (value + factor * (limit - value) for limit in (interval.low, interval.high))
+    return Interval(low, high)

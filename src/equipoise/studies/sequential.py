@@ -1,9 +1,10 @@
 """Sequential stopping: a study asked in batches of whole clusters, until the verdict on its primary endpoint is in.
 
-The order of the clusters is a function of the seed and of what was built. After each batch the study is scored and
-measured as the stages do, on the units asked so far, and its verdict looked at: intervals that it reads are then
-confidence sequences (`stats.sequences`), so that looking after every batch is allowed. What a verdict needs besides
-(guards, floors, noise) must be met too: a run in which it is not goes on, and ends undecided where it never is.
+The order of the clusters is a function of the seed and of what was built. After each batch, from a third of the
+clusters on, the study is scored and measured as the stages do, on the units asked so far, and its verdict looked at.
+The intervals that it reads are then confidence sequences (`stats.sequences`), so that looking after every batch is
+allowed. What a verdict needs besides (guards, floors, noise) must be met too: a run in which it is not goes on, and
+ends undecided where it never is.
 
 Asked so are the studies of `SEQUENTIAL`, told in pairs. All sentences of the stigma study stand in each of its prompts,
 so that fewer conditions would save none, and the exam has no verdict: these are asked as a whole.
@@ -23,6 +24,7 @@ from equipoise.core.units import Unit, unit_of
 from equipoise.metrics.options import Decision
 from equipoise.metrics.verdicts import UNDECIDED, verdict
 from equipoise.stats.bootstrap import generator
+from equipoise.stats.sequences import FEWEST, FIRST
 from equipoise.studies import measure, score
 from equipoise.studies.followed import FOLLOWED, followed
 from equipoise.studies.run import Run
@@ -60,7 +62,7 @@ def ask_in_batches(run: Run, ask: Asker) -> tuple[list[Response], list[Unit]]:
         if run.study in FOLLOWED:
             responses += ask(list(followed(run, some, replied)))
         units = [unit.model_copy(update={"asked": unit.asked or unit.cluster in batch}) for unit in units]
-        if _is_decided(run, responses, units):
+        if max(FEWEST, FIRST * len(order)) <= start + len(batch) < len(order) and _is_decided(run, responses, units):
             break
     return responses, units
 
