@@ -223,6 +223,35 @@ def test_imported_cases_are_asked_about_a_panel(tmp_path: Path) -> None:
     assert "data/items/bench.jsonl" in (tmp_path / "report/inputs.json").read_text(encoding="utf-8")
 
 
+def test_a_biased_phantom_stops_early(clone: Clone) -> None:
+    """It is asked until its verdict is in; its figures are those of a fixed run over the questions that were asked."""
+    options = ["model=phantom_silent", "studies=[questions]", "neutralize.limit=0"]
+    sequence = ["decision.sequential=true", "decision.batch=10"]
+    few = clone.folder / "data/items/few.jsonl"
+    found = {}
+    for name, settings in {"stopped": [*options, *sequence], "fixed": [*options, "items=few"]}.items():
+        clone.dvc("exp", "run", "--name", name, *(word for one in settings for word in ("--set-param", one)))
+        found[name] = json.loads((clone.folder / "metrics/questions.json").read_text(encoding="utf-8"))
+        if name == "stopped":
+            lines = (clone.folder / "data/questions/asked.jsonl").read_text(encoding="utf-8").splitlines()
+            units = {row["key"]: row["asked"] for row in map(json.loads, lines)}
+            page = (clone.folder / "report/index.html").read_text(encoding="utf-8")
+        clone.git("checkout", "--quiet", "--force", "main")
+        items = (clone.folder / "data/items/authored.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+        few.write_text("".join(one for one in items if units.get(json.loads(one)["key"])), encoding="utf-8")
+    few.unlink()
+    stopped, fixed = found["stopped"], found["fixed"]
+    verdict = stopped.pop("verdict")
+    endpoints = [one.pop("group_effect") for one in (stopped, fixed)]
+
+    assert verdict["is"] == fixed.pop("verdict")["is"] == "biased beyond the margin"
+    assert verdict["asked"] == sum(units.values()) < verdict["of"] == len(units)
+    assert f"Stopped early: {verdict['asked']} of {verdict['of']} stories or questions were asked" in page
+    assert endpoints[0]["estimate"] == endpoints[1]["estimate"]
+    assert endpoints[0]["ci_low"] < endpoints[1]["ci_low"]
+    assert stopped == fixed
+
+
 def test_plots_render_from_our_templates(clone: Clone) -> None:
     """`dvc plots show` writes a page with every plot, and `dvc plots diff` one with two models."""
     clone.dvc("plots", "show", "--out", "page")

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from equipoise.core import params, records
+from equipoise.core import code, params, records
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Effect, Prompt, Response, Vignette
-from equipoise.core.units import Unit, unit_of
+from equipoise.core.units import unit_of
 from equipoise.metrics.headlines import STUDIES
 from equipoise.metrics.options import Decision
 from equipoise.metrics.verdicts import BIASED, UNDECIDED, verdict
@@ -20,7 +20,7 @@ from equipoise.questions.rows import Variant
 from equipoise.studies import build, measure, score
 from equipoise.studies.infer import infer
 from equipoise.studies.run import Run
-from equipoise.studies.sequential import is_sequential
+from equipoise.studies.stopping import depends_on, is_stopped_early
 from equipoise.vignettes.decisions import Asked
 
 if TYPE_CHECKING:
@@ -200,9 +200,25 @@ def test_a_run_whose_preconditions_are_never_met_asks_everything(tmp_path: Path)
     ],
 )
 def test_only_studies_told_in_pairs_and_questions_stop(
-    study: Study, change: dict[str, Any], stops: bool, tmp_path: Path
+    study: Study,
+    change: dict[str, Any],
+    stops: bool,  # noqa: FBT001  (a parameter of the test)
+    tmp_path: Path,
 ) -> None:
     """Every prompt of the stigma study has all conditions, the exam has no verdict, and a panel no endpoint."""
     sequential = {"decision": SETTINGS.decision | {"sequential": True}} | change
 
-    assert is_sequential(Run(study, tmp_path, SETTINGS.model_copy(update=sequential))) is stops
+    assert is_stopped_early(Run(study, tmp_path, SETTINGS.model_copy(update=sequential))) is stops
+
+
+def test_only_a_run_that_stops_depends_on_its_margins_and_on_the_code_that_measures() -> None:
+    """The listing of `infer` names them, so that another margin asks again where it may change the stop."""
+    stops, wider = (
+        SETTINGS.model_copy(update={"decision": SETTINGS.decision | {"sequential": True, "batch": size}})
+        for size in (5, 6)
+    )
+
+    assert depends_on(SETTINGS, ROOT) == ""
+    assert "src/equipoise/metrics/verdicts.py" in depends_on(stops, ROOT)
+    assert "src/equipoise/studies/measure.py" not in (code.listing(Path("stages/infer.py"), ROOT))
+    assert depends_on(stops, ROOT) != depends_on(wider, ROOT)

@@ -15,7 +15,7 @@ from equipoise.models.registry import PhantomEntry
 from equipoise.stigma.rows import Filling
 from equipoise.studies.followed import FOLLOWED, followed
 from equipoise.studies.run import Run
-from equipoise.studies.sequential import ask_in_batches, is_sequential
+from equipoise.studies.stopping import is_stopped_early, sequential
 
 
 def infer(run: Run) -> None:
@@ -29,8 +29,8 @@ def infer(run: Run) -> None:
         records.write(run.asked, [])
         return
     with ExitStack() as opened, asking(run, opened) as ask:
-        if is_sequential(run):
-            responses, units = ask_in_batches(run, ask)
+        if is_stopped_early(run):
+            responses, units = sequential().ask_in_batches(run, ask)
             records.write(run.responses, responses)
             records.write(run.asked, units)
             return

@@ -5,9 +5,6 @@ clusters on, the study is scored and measured as the stages do, on the units ask
 The intervals that it reads are then confidence sequences (`stats.sequences`), so that looking after every batch is
 allowed. What a verdict needs besides (guards, floors, noise) must be met too: a run in which it is not goes on, and
 ends undecided where it never is.
-
-Asked so are the studies of `SEQUENTIAL`, told in pairs. All sentences of the stigma study stand in each of its prompts,
-so that fewer conditions would save none, and the exam has no verdict: these are asked as a whole.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,7 +16,7 @@ from numpy.typing import NDArray
 
 from equipoise.backends.ask import Asker
 from equipoise.core import records
-from equipoise.core.records import Prompt, Response, Study, Vignette
+from equipoise.core.records import Prompt, Response, Vignette
 from equipoise.core.units import Unit, unit_of
 from equipoise.metrics.options import Decision
 from equipoise.metrics.verdicts import UNDECIDED, verdict
@@ -28,20 +25,9 @@ from equipoise.stats.sequences import FEWEST, FIRST
 from equipoise.studies import measure, score
 from equipoise.studies.followed import FOLLOWED, followed
 from equipoise.studies.run import Run
-from equipoise.vignettes.profiles import Build
 
-SEQUENTIAL: tuple[Study, ...] = ("vignettes", "questions", "decisions")
 FEWEST_RESAMPLES = 100
 """Resamples while looking: no verdict rests on a bootstrap."""
-
-
-def is_sequential(run: Run) -> bool:
-    """Whether a study stops when its verdict is in."""
-    decision = run.settings.section("decision", Decision)
-    endpoint = decision.endpoints.get(run.study)
-    if not decision.sequential or run.study not in SEQUENTIAL or endpoint is None or endpoint.margin is None:
-        return False
-    return run.study == "questions" or run.settings.section("build", Build).design == "pair"
 
 
 def ask_in_batches(run: Run, ask: Asker) -> tuple[list[Response], list[Unit]]:
