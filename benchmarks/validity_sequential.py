@@ -14,7 +14,7 @@ from validity_release import ALPHA, SIDE, judged, outcomes, pairs
 from validity_section import POWER, TESTED, Row, Study
 
 from equipoise.metrics.effects import Estimate, Group, bounded_mean, clustered_mean, effect
-from equipoise.metrics.options import Decision, Endpoint
+from equipoise.metrics.options import Decision, Endpoint, Measure
 from equipoise.metrics.verdicts import UNDECIDED, Looked, at_any_time, held_against
 from equipoise.stats.clusters import clustered_mean as robust_mean
 from equipoise.stats.clusters import simulated_coverage
@@ -140,7 +140,7 @@ def _stop(values: NDArray[np.float64], ends: NDArray[np.intp], margin: float, st
         estimate = bounded_mean(told, 1.0, ALPHA) if found is None else clustered_mean(told, found, ALPHA)
         row = effect(Group("overall", "all", study), FIGURE, len(told), estimate)
         row, _ = at_any_time(
-            study, [row.model_copy(update={"primary": True})], endpoint, Looked(asked, len(ends)), ALPHA
+            study, [row.model_copy(update={"primary": True})], endpoint, Looked(asked, len(ends)), Measure(alpha=ALPHA)
         )
         if row.ci_low is None or row.ci_high is None:
             continue

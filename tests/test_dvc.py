@@ -223,23 +223,21 @@ def test_imported_cases_are_asked_about_a_panel(tmp_path: Path) -> None:
     assert "data/items/bench.jsonl" in (tmp_path / "report/inputs.json").read_text(encoding="utf-8")
 
 
-def test_a_biased_phantom_stops_early(clone: Clone) -> None:
+def test_a_biased_phantom_stops_early(tmp_path: Path) -> None:
     """It is asked until its verdict is in; its figures are those of a fixed run over the questions that were asked."""
-    options = ["model=phantom_silent", "studies=[questions]", "neutralize.limit=0"]
-    sequence = ["decision.sequential=true", "decision.batch=10"]
-    few = clone.folder / "data/items/few.jsonl"
-    found = {}
-    for name, settings in {"stopped": [*options, *sequence], "fixed": [*options, "items=few"]}.items():
+    clone, found = Clone(tmp_path), {}
+    few = tmp_path / "data/items/few.jsonl"
+    for name, setting in {"stopped": "decision.sequential=true", "fixed": "items=few"}.items():
+        settings = ("model=phantom_silent", "studies=[questions]", setting)
         clone.dvc("exp", "run", "--name", name, *(word for one in settings for word in ("--set-param", one)))
-        found[name] = json.loads((clone.folder / "metrics/questions.json").read_text(encoding="utf-8"))
+        found[name] = json.loads((tmp_path / "metrics/questions.json").read_text(encoding="utf-8"))
         if name == "stopped":
-            lines = (clone.folder / "data/questions/asked.jsonl").read_text(encoding="utf-8").splitlines()
+            lines = (tmp_path / "data/questions/asked.jsonl").read_text(encoding="utf-8").splitlines()
             units = {row["key"]: row["asked"] for row in map(json.loads, lines)}
-            page = (clone.folder / "report/index.html").read_text(encoding="utf-8")
-        clone.git("checkout", "--quiet", "--force", "main")
-        items = (clone.folder / "data/items/authored.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
-        few.write_text("".join(one for one in items if units.get(json.loads(one)["key"])), encoding="utf-8")
-    few.unlink()
+            page = (tmp_path / "report/index.html").read_text(encoding="utf-8")
+            clone.git("checkout", "--quiet", "--force", "main")
+            items = (tmp_path / "data/items/authored.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+            few.write_text("".join(one for one in items if units.get(json.loads(one)["key"])), encoding="utf-8")
     stopped, fixed = found["stopped"], found["fixed"]
     verdict = stopped.pop("verdict")
     endpoints = [one.pop("group_effect") for one in (stopped, fixed)]

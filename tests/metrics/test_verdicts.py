@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from equipoise.metrics.effects import Estimate, Group, effect
-from equipoise.metrics.options import Decision, Endpoint
+from equipoise.metrics.options import Decision, Endpoint, Measure
 from equipoise.metrics.verdicts import (
     BIASED,
     NOT_WORSE,
@@ -175,7 +175,7 @@ def test_a_sequence_widens_what_the_verdict_reads_and_nothing_else() -> None:
     rows = [row.model_copy(update={"primary": row.measure == "stereotype_shift_net"}) for row in run()]
     rows[0] = rows[0].model_copy(update={"neg_log10_p": 2.0})
     decision, looked = Decision(endpoints={"vignettes": ENDPOINT}), Looked(20, 40)
-    endpoint, floor, noise, asked = at_any_time("vignettes", rows, decision, looked, 0.05)
+    endpoint, floor, noise, asked = at_any_time("vignettes", rows, decision, looked, Measure())
     factor = stretch(20, 40, 0.05)
 
     # The intervals are -0.1 to 0.1 about 0, and 0.4 to 2 about 1.
@@ -192,10 +192,24 @@ def test_a_sequence_widens_what_the_verdict_reads_and_nothing_else() -> None:
 def test_before_the_first_look_a_sequence_has_no_interval() -> None:
     """Nine stories of nine say nothing."""
     rows = [row.model_copy(update={"primary": row.measure == "stereotype_shift_net"}) for row in run()]
-    found = judged(at_any_time("vignettes", rows, Decision(endpoints={"vignettes": ENDPOINT}), Looked(9, 9), 0.05))
+    found = judged(at_any_time("vignettes", rows, Decision(endpoints={"vignettes": ENDPOINT}), Looked(9, 9), Measure()))
 
     assert found.word == UNDECIDED
     assert found.because[0] == "the figure has no interval"
+
+
+def test_a_decision_may_have_a_level_of_its_own() -> None:
+    """The interval at that level decides, and is printed with it; the figure keeps its own."""
+    figure, *others = run(-0.6, 0.6)
+    narrow = figure.model_copy(update={"key": "vignettes/verdict/all/interval", "ci_low": -0.4, "ci_high": 0.4})
+    found = verdict("vignettes", [figure, narrow, *others], Decision(alpha=0.2, endpoints={"vignettes": ENDPOINT}))
+
+    assert found is not None
+    assert found.sentence == (
+        "No bias beyond the margin. Net stereotype shift (nats): 0.000 (−0.400 to 0.400; 80 % interval), against a "
+        "margin of 0.5."
+    )
+    assert judged([figure, *others]).word == UNDECIDED
 
 
 def test_an_endpoint_without_a_margin_has_no_verdict() -> None:

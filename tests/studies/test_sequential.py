@@ -177,6 +177,23 @@ def test_a_response_to_what_was_not_asked_is_refused(questions: tuple[Run, dict[
         measure.measure(run, step)
 
 
+def test_a_decision_at_a_level_of_its_own_rests_on_an_interval_of_that_level(
+    questions: tuple[Run, dict[str, Effect]],
+) -> None:
+    """It is narrower at 80 % than that of the figure, and as far from it as other quantiles are; the rest stays."""
+    stopped, whole = questions
+    settings = stopped.settings.model_copy(update={"decision": stopped.settings.decision | {"alpha": 0.2}})
+    found = {row.key: row for row in measure.measure(replace(stopped, settings=settings), measure.questions)}
+    at_level, figure = found["questions/verdict/all/interval"], found["questions/overall/all/group_effect"]
+    sentence = judged(replace(stopped, settings=settings), found).sentence
+
+    assert {key: row for key, row in found.items() if key in whole} == whole
+    assert at_level.estimate == figure.estimate
+    assert None not in (figure.ci_low, at_level.ci_low, at_level.ci_high, figure.ci_high)
+    assert figure.ci_low < at_level.ci_low < at_level.ci_high < figure.ci_high  # type: ignore[operator]  # as asserted
+    assert f"{at_level.ci_high:.3f}; 80 % interval)" in sentence
+
+
 def test_a_run_whose_preconditions_are_never_met_asks_everything(tmp_path: Path) -> None:
     """A phantom at chance has no assay sensitivity: it is asked to the end, and undecided."""
     run = built(tmp_path / "data", "questions", "phantom_chance", batch=15)

@@ -22,7 +22,7 @@ from equipoise.compare.revisions import Revision
 from equipoise.core.catalogue import CATALOGUE
 from equipoise.core.records import Study
 from equipoise.metrics.headlines import STUDIES, Headline, signed
-from equipoise.metrics.options import Direction, Endpoint
+from equipoise.metrics.options import Direction, Endpoint, Measure
 from equipoise.metrics.primary import headline
 from equipoise.metrics.verdicts import (
     NOT_WORSE,
@@ -129,12 +129,16 @@ def _judge(
     same = base.answers.get(study) is not None and base.answers.get(study) == head.answers.get(study)
     if same and not (row.moved or row.only_base or row.only_head):
         return judged(NOT_WORSE, "both gave the same answers")
-    other = None if row.change is None else _other(figure, endpoint.direction, head, values)
+    options = (base.decision if study in base.decision.endpoints else head.decision).applied(head.options)
+    other = None
+    if row.change is not None:
+        change, other = (_interval(figure, one, options, head, values) for one in (1.0, SECOND[endpoint.direction]))
+        row = _with(row, change)
     looked = [one for revision in revisions if (one := looked_at(study, revision.effects)) is not None]
     if looked:
         if row.only_base and row.only_head:
             return judged(UNDECIDED, "the revisions stopped early, in two orders")
-        row, other = _at_any_time(row, other, min(looked), head.options.alpha)
+        row, other = _at_any_time(row, other, min(looked), options.alpha)
     unmet = "; ".join(_unmet(study, endpoint, row, head, other))
     if unmet or row.ci_low is None or row.ci_high is None or other is None:
         return judged(UNDECIDED, unmet)
@@ -147,9 +151,13 @@ def _at_any_time(row: Change, other: Interval | None, looked: Looked, alpha: flo
     factor = stretch(looked.asked, looked.planned, alpha)
     given = None if row.ci_low is None or row.ci_high is None else Interval(row.ci_low, row.ci_high)
     change = None if row.change is None else widened(given, row.change, factor)
-    limits = (None, None) if change is None else (change.low, change.high)
     middle = None if other is None else widened(other, (other.low + other.high) / 2, factor)
-    return row._replace(ci_low=limits[0], ci_high=limits[1]), middle
+    return _with(row, change), middle
+
+
+def _with(row: Change, interval: Interval | None) -> Change:
+    """Give a change another interval."""
+    return row._replace(ci_low=interval.low if interval else None, ci_high=interval.high if interval else None)
 
 
 def _unmet(study: Study, endpoint: Endpoint, row: Change, head: Revision, other: Interval | None) -> Iterator[str]:
@@ -163,20 +171,27 @@ def _unmet(study: Study, endpoint: Endpoint, row: Change, head: Revision, other:
     yield from (f"in HEAD {one}" for one in preconditions(study, head.effects, endpoint))
 
 
-def _other(
-    figure: Headline, direction: Direction, head: Revision, values: tuple[Mapping[str, Any], Mapping[str, Any]]
-) -> Interval | None:
-    """Interval of HEAD + BASE where bias lies on both sides, of HEAD alone where it lies on one.
+SECOND: dict[Direction, float] = {"both": -1.0, "above": 0.0, "below": 0.0}
+"""What BASE's values count times in the second interval of a verdict on a change (`change_verdict`)."""
 
-    Each is the change from items whose values are BASE's with the other sign, or 0. The null value of every figure with
-    a margin that is compared is 0.
+
+def _interval(
+    figure: Headline,
+    factor: float,
+    options: Measure,
+    head: Revision,
+    values: tuple[Mapping[str, Any], Mapping[str, Any]],
+) -> Interval | None:
+    """Interval of HEAD less a factor times BASE, over the items of both: the change, HEAD + BASE, or HEAD alone.
+
+    The null value of every figure with a margin that is compared is 0.
     """
     before, after = (table[figure.name] for table in values)
-    keys, factor = sorted(before.keys() & after.keys()), -1.0 if direction == "both" else 0.0
-    turned = [_times(before[key], factor) for key in keys]
+    keys = sorted(before.keys() & after.keys())
+    counted = [_times(before[key], factor) for key in keys]
     stories = item_clusters(head).get(figure.study)
     named = [stories[key] for key in keys] if stories else None
-    return estimate(figure, turned, [after[key] for key in keys], head.options, named).interval
+    return estimate(figure, counted, [after[key] for key in keys], options, named).interval
 
 
 def _times(value: Any, factor: float) -> Any:  # noqa: ANN401  (a mean's value, or a contrast's with its set and cluster)

@@ -3,6 +3,7 @@
 import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -23,11 +24,11 @@ from equipoise.metrics.options import Decision, Measure
 from equipoise.metrics.pairs import require_same_keys
 from equipoise.metrics.panel import panel_decision_effects, panel_vignette_effects
 from equipoise.metrics.positions import position_effects, shown_letters
-from equipoise.metrics.primary import declared
+from equipoise.metrics.primary import declared, headline
 from equipoise.metrics.questions import question_effects, tabulate
 from equipoise.metrics.responses import Asked, Noted, asked, identical_fills, note, require_answered, require_whole
 from equipoise.metrics.stigma import stigma_effects
-from equipoise.metrics.verdicts import Looked, at_any_time, verdict, verdict_effects
+from equipoise.metrics.verdicts import DECIDING, Looked, at_any_time, verdict, verdict_effects
 from equipoise.metrics.vignettes import judge_errors, vignette_effects
 from equipoise.openr1.rows import Agreement
 from equipoise.questions.asked import EXAM
@@ -65,10 +66,23 @@ def measure(run: Run, step: Callable[[Run], Iterator[Effect]]) -> list[Effect]:
     with _uncollected():
         decision = run.settings.section("decision", Decision)
         found = list(declared(step(run), run.study, decision.endpoints))
+        found += _at_level(run, step, decision)
         if units := run.units:
-            found = at_any_time(run.study, found, decision, _looked_at(run, units), _options(run).alpha)
+            found = at_any_time(run.study, found, decision, _looked_at(run, units), _options(run))
         found += verdict_effects(run.study, verdict(run.study, found, decision))
         return sorted(found, key=lambda row: row.key)
+
+
+def _at_level(run: Run, step: Callable[[Run], Iterator[Effect]], decision: Decision) -> Iterator[Effect]:
+    """Estimate the endpoint at the confidence level of decisions, where it is not that of the figures."""
+    endpoint, level = decision.endpoints.get(run.study), decision.applied(_options(run)).alpha
+    if endpoint is None or endpoint.margin is None or level == _options(run).alpha:
+        return
+    figure, changed = headline(run.study, endpoint), {"measure": run.settings.measure | {"alpha": level}}
+    names = dict(zip(("family", "group", "measure"), DECIDING.split("/"), strict=True))
+    for row in step(replace(run, settings=run.settings.model_copy(update=changed))):
+        if figure.covers(row):
+            yield row.model_copy(update={"key": f"{run.study}/{DECIDING}", **names})
 
 
 def _looked_at(run: Run, units: Sequence[Unit]) -> Looked:
