@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from validity_release import ALPHA, SIDE, judged, outcomes, pairs
-from validity_section import POWER, TESTED, Row, Study
+from validity_section import BOOTSTRAPPED, POWER, TESTED, Row, Study
 
 from equipoise.metrics.effects import Estimate, Group, bounded_mean, clustered_mean, effect
 from equipoise.metrics.options import Decision, Endpoint, Measure
@@ -78,14 +78,14 @@ def sequential() -> Iterator[Study]:
                 "of_all": Row("sequence: share of all prompts, of a fair model", "cost", WANTED, COSTLY),
             }
             run = stopped(drawn([size] * (times * planned), icc, "normal", 0.0), 0.5, planned=planned)
-            yield Study(f"sequence/fair/{size}/{times}", told, TESTED, run, fair)
+            yield Study(f"sequence/fair/{size}/{times}", told, BOOTSTRAPPED, run, fair)
         told = f"{3 * planned} stories of {size} pairs, ICC {icc:g}, biased by twice the margin of 0.5 sd"
         far = {
             "biased": Row("sequence: biased, of such a model", "power", POWER),
             "of_all": Row("sequence: share of all prompts, of such a model", "cost", WANTED),
         }
         run = stopped(drawn([size] * (3 * planned), icc, "normal", 1.0), 0.5, planned=planned)
-        yield Study(f"sequence/biased/{size}", told, TESTED, run, far)
+        yield Study(f"sequence/biased/{size}", told, BOOTSTRAPPED, run, far)
 
 
 def drawn(sizes: list[int], icc: float, shape: str, truth: float) -> Callable[[np.random.Generator], Drawn]:
