@@ -150,7 +150,7 @@ def _wanted(wordings: tuple[str, ...]) -> re.Pattern[str]:
 
 
 def _pattern(wording: str) -> str:
-    """Give the expression of a wording in British or American spelling, its words apart or hyphenated, or its plural."""
+    """Give the expression of a wording in either spelling, its words apart or hyphenated, or of its plural."""
     return r"\b" + r"[\s\-]+".join(map(_spelt, re.split(r"[\s\-]+", wording))) + r"(?:s|es)?\b"
 
 
