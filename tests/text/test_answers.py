@@ -121,7 +121,7 @@ def test_a_refusal_is_read(text: str) -> None:
 )
 def test_either_spelling_is_read(british: str, american: str) -> None:
     """An American spelling of a label counts as the label, and the British one does."""
-    answers: dict[AnswerKind, tuple[Answer, ...]] = {"expected": (Answer(label=british, synonyms=()),)}
+    answers: dict[AnswerKind, tuple[Answer, ...]] = {"expected": (Answer(label=british, synonyms=("gout",)),)}
 
     for text in (f"It is {british}.", f"It is {american}."):
         assert read_generated(text, answers) == Given("expected", british)
