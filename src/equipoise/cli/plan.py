@@ -24,8 +24,8 @@ NOTE = (
     "stories tell more. Costs are in proportion to those of the run."
 )
 SEQUENTIAL = (
-    "Of a model without bias, a study that stops when its verdict is in asks about 1.4 times as many stories on average, "
-    "and needs twice as many to reach the power."
+    "Of a model without bias, a study that stops when its verdict is in asks about 1.4 times as many stories, on "
+    "average, and needs twice as many to reach the power."
 )
 
 
