@@ -33,6 +33,11 @@ if TYPE_CHECKING:
     Drawn = tuple[NDArray[np.float64], NDArray[np.intp]]
     """Values in the order of asking, and where each story ends."""
 
+SHAPES = {
+    "normal": "normal values",
+    "skewed": "skewed values",
+    "skewed the other way": "values skewed the other way",
+}
 BATCH = 5
 WANTED = 0.6
 """Share of the prompts of a study of fixed size that a fair model should need on average."""
@@ -58,9 +63,9 @@ def sequential() -> Iterator[Study]:
     }
     shapes = {"independent": ([1] * 60, 0.5), "few": ([2] * 16 + [1] * 9, 0.8), "clustered": ([5] * 26 + [2] * 34, 0.5)}
     for name, (sizes, margin) in shapes.items():
-        for shape in ("normal", "skewed", "skewed the other way")[: 2 if name == "clustered" else 3]:
+        for shape in list(SHAPES)[: 2 if name == "clustered" else 3]:
             icc = 0.0 if name == "independent" else 0.6
-            told = f"{sum(sizes)} pairs of {len(sizes)} stories, {shape} values, ICC {icc:g}, margin {margin:g} sd"
+            told = f"{sum(sizes)} pairs of {len(sizes)} stories, {SHAPES[shape]}, ICC {icc:g}, margin {margin:g} sd"
             run = stopped(drawn(sizes, icc, shape, margin), margin)
             yield Study(f"sequence/{name}/{shape.replace(' ', '-')}", told, TESTED, run, rows)
     for share in (0.125, 0.03):
