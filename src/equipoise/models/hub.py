@@ -114,12 +114,21 @@ def require_access(repo: str, revision: str) -> None:
 def fetch(repo: str, revision: str, patterns: list[str]) -> Path:
     """Fetch the files of a commit whose names match a pattern, unless they are here, and give their folder.
 
+    Where the hub does not answer, or gives the repository no longer, what was fetched before is enough.
+
     Raises:
         HubError: a file is not given, or not whole.
         UnreachableError: there is no answer.
     """
     from huggingface_hub import constants, snapshot_download
 
+    try:
+        # Asked in time: the client itself waits for this answer for ever.
+        commit(repo, revision)
+    except HubError:
+        if here := kept(repo, revision):
+            return here
+        raise
     try:
         # Subfolders hold other forms of the same weights.
         with aside():
@@ -133,6 +142,17 @@ def fetch(repo: str, revision: str, patterns: list[str]) -> Path:
     return Path(folder)
 
 
+def kept(repo: str, revision: str) -> Path | None:
+    """Find the folder of the files of a commit that were fetched before, if any; the hub is not asked."""
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
+    try:
+        return Path(snapshot_download(repo, revision=revision, local_files_only=True))
+    except LocalEntryNotFoundError:
+        return None
+
+
 def require_intact(folder: Path, files: Mapping[str, str]) -> None:
     """Compare files of a fetched folder, by name with their sha256, with the checksums under which the hub keeps them.
 
@@ -144,6 +164,7 @@ def require_intact(folder: Path, files: Mapping[str, str]) -> None:
     for name, found in files.items():
         blob = (folder / name).resolve()
         if SHA256.fullmatch(blob.name) and blob.name != found:
+            (folder / name).unlink()
             blob.unlink()
             message = f"checksum mismatch: the hub has {blob.name}, here was {found}, which was removed: run again"
             raise HubError(f"{folder / name}: {message}")
@@ -167,9 +188,9 @@ def _fault(error: Exception, repo: str, revision: str) -> HubError:
             return HubError(f"the hub has no {at_commit}: correct the commit in the registry entry")
         case errors.FileMetadataError():
             return HubError(f"{constants.ENDPOINT} does not answer as the Hugging Face Hub does: check HF_ENDPOINT")
-        case errors.HfHubHTTPError() if error.response is not None:
-            return _refused(error, at_commit)
-    return _broken(error, at_commit)
+    # An error of requests where the client gave up trying again, else one of its own.
+    refused = getattr(error, "response", None) is not None
+    return _refused(error, at_commit) if refused else _broken(error, at_commit)
 
 
 def _refused(error: Any, at_commit: str) -> HubError:  # noqa: ANN401  (the client has no types)
@@ -183,9 +204,7 @@ def _refused(error: Any, at_commit: str) -> HubError:  # noqa: ANN401  (the clie
             name = str(error.response.url).rpartition("/")[2]
             return HubError(f"the hub's {at_commit} has no {name} ({status}): correct the source in the registry entry")
         case HTTPStatus.TOO_MANY_REQUESTS:
-            return UnreachableError(
-                f"{at_commit}: the hub takes no more requests now ({status}): wait, or set HF_TOKEN"
-            )
+            return UnreachableError(f"{at_commit}: no more requests are allowed now ({status}): wait, or set HF_TOKEN")
         case _ if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
             return UnreachableError(f"{at_commit}: the hub fails ({status}): try again later")
     return HubError(f"the hub refuses {at_commit} ({one_line(error)[:100]}): check the id and the commit")

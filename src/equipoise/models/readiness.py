@@ -148,14 +148,10 @@ class Machine:
 
     def has_fetched(self, repo: str, revision: str) -> bool:
         """Whether the weights of a commit are in the hub's cache."""
-        from huggingface_hub import snapshot_download
-
-        try:
-            folder = snapshot_download(repo, revision=revision, local_files_only=True)
-        except Exception:  # noqa: BLE001  (the client raises its own errors and others; each means no)
-            return False
-        here = {path.name for path in Path(folder).glob("*.safetensors")}
-        return bool(here) and parts(Path(folder)) <= here
+        folder = hub.kept(repo, revision)
+        # A link may lead to a file that was removed.
+        here = {path.name for path in folder.glob("*.safetensors") if path.exists()} if folder else set()
+        return folder is not None and bool(here) and parts(folder) <= here
 
     def hub_fault(self, repo: str, revision: str) -> str | None:
         """The reason why the hub does not give a commit, if any; an unreachable hub is tried once."""
