@@ -89,6 +89,7 @@ def test_files_are_fetched_once_and_then_need_no_hub(there: LoopbackHub) -> None
     """Weights and texts come, code does not; with the hub away the same folder serves."""
     found = weights.locate(entry(), ROOT)
     here = Machine().has_fetched(REPO, COMMIT)
+    there.repositories[REPO].files["original/model.safetensors"] = b"in another form"
     sent = len(there.paths())
     weights.locate(entry(), ROOT)
     again = there.paths()[sent:]

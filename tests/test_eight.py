@@ -1,0 +1,180 @@
+"""The models of the hub, end to end: fetched from a hub on loopback under their real names, asked, scored and measured.
+
+Their checkpoints are tiny and random, of each one's architecture, with a chat template and marks of its kind
+(`families`); everything else is what the registry says, but for the lengths of the replies.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shutil
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+import families
+from equipoise.core import params, records
+from equipoise.core.records import Judgement, Prompt, Response, Vignette
+from equipoise.models import registry
+from equipoise.models.readiness import Machine
+from equipoise.models.registry import ModelHubSource, TorchEntry, VllmEntry
+from equipoise.studies import build, check, measure, score
+from equipoise.studies.infer import infer
+from equipoise.studies.run import Run
+from equipoise.text.reasoning import split
+from fakes import MadeMachine
+from hubs import COMMIT, LoopbackHub
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from equipoise.core.params import Params
+
+ROOT = Path(__file__).parents[1]
+LATER = "f" * 40
+FEW: dict[str, Any] = {"profile": "core", "controls": False, "mirrors": False, "rereadings": ["swapped"]}
+"""What is built: the pairs and their stubs, and each answer once more after the other arm's reasoning."""
+SAMPLED = {"temperature": 0.7, "top_p": 0.9, "samples": 2, "reasoning_tokens": 24, "answer_tokens": 6}
+EIGHT = [pytest.param(name, marks=() if name == "piaget8b" else pytest.mark.slow) for name in sorted(families.FAMILIES)]
+"""One in every run of the tests, all in the complete one."""
+
+
+class RichMachine(MadeMachine):
+    """A machine with memory and GPUs for every model, which asks the hub itself."""
+
+    hub_fault = Machine.hub_fault
+    has_fetched = Machine.has_fetched
+    _unreachable = None
+
+
+@pytest.fixture
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LoopbackHub]:
+    """A hub without repositories, used by the client with an empty cache."""
+    with LoopbackHub() as serving:
+        serving.use(monkeypatch, tmp_path / "hub")
+        monkeypatch.setenv("HF_TOKEN", "hf_of_the_tests")
+        yield serving
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project with the registry, the settings and the texts that ship, in the working folder."""
+    folder = tmp_path / "project"
+    (folder / "data").mkdir(parents=True)
+    for path in (ROOT / "data").iterdir():
+        if path.name not in ("manifest.json", "vignettes", "stigma"):
+            (folder / "data" / path.name).symlink_to(path)
+    shutil.copytree(ROOT / "models", folder / "models")
+    (folder / "judge").symlink_to(ROOT / "judge")
+    settings = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+    settings["build"] |= FEW
+    settings["measure"]["n_bootstrap"] = 200
+    (folder / "params.yaml").write_text(yaml.safe_dump(settings), encoding="utf-8")
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("DVC_ROOT", str(folder))
+    return folder
+
+
+@pytest.fixture
+def gpus(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """VLLM's stand-in installed, on a machine with four GPUs."""
+    import sys
+
+    version = metadata.version
+    monkeypatch.setattr(metadata, "version", lambda name: "0.23.0" if name == "vllm" else version(name))
+    for name in ("VLLM_BATCH_INVARIANT", "VLLM_NO_USAGE_STATS", "VLLM_LOGGING_LEVEL"):
+        monkeypatch.setenv(name, "")
+        monkeypatch.delenv(name)
+    monkeypatch.syspath_prepend(str(ROOT / "tests" / "standin"))
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 4)
+    yield
+    for name in [name for name in sys.modules if name.split(".")[0] == "vllm"]:
+        del sys.modules[name]
+
+
+def settings_for(name: str, **change: Any) -> Params:
+    """Choose a model in the project's params.yaml, with other values of its entry; give the settings."""
+    path = Path("models") / f"{name}.yaml"
+    entry = yaml.safe_load(path.read_text(encoding="utf-8"))
+    path.write_text(yaml.safe_dump(entry | change), encoding="utf-8")
+    text = Path("params.yaml").read_text(encoding="utf-8")
+    Path("params.yaml").write_text(re.sub(r"(?m)^model: .*$", f"model: {name}", text), encoding="utf-8")
+    return params.load()
+
+
+def serve(hub: LoopbackHub, name: str, folder: Path) -> str:
+    """Serve a model's checkpoint under its name, at the commit of its entry or else at the hub's; give the commit."""
+    source = getattr(registry.load_entry(name, Path()), "source", None)
+    assert isinstance(source, ModelHubSource)
+    commit = source.revision or COMMIT
+    hub.serve(source.repo, families.build(folder, name), commit=commit)
+    return commit
+
+
+def stage(name: str) -> Any:
+    """Load a stage's script."""
+    found = importlib.util.spec_from_file_location(f"stage_{name}", ROOT / "stages" / f"{name}.py")
+    assert found is not None
+    assert found.loader is not None
+    module = importlib.util.module_from_spec(found)
+    found.loader.exec_module(module)
+    return module
+
+
+def keep(run: Run, pairs: int) -> None:
+    """Leave the first pairs of a study that was built, and their prompts."""
+    chosen = list(dict.fromkeys(row.pair for row in records.each(run.built("vignettes"), Vignette)))[:pairs]
+    for name in ("vignettes", "tellings"):
+        rows = [row for row in records.read(run.built(name), Vignette) if row.pair in chosen]
+        records.write(run.built(name), rows)
+    asked = [one for one in records.read(run.built("prompts"), Prompt) if one.key.split("/")[0] in chosen]
+    records.write(run.built("prompts"), asked)
+
+
+@pytest.mark.usefixtures("gpus")
+@pytest.mark.parametrize("name", EIGHT)
+def test_each_of_the_eight_is_one_run(
+    project: Path, hub: LoopbackHub, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    """Checked, fetched at one commit, asked with samples, scored and measured; thinking is not read as an answer."""
+    commit = serve(hub, name, tmp_path / name)
+    settings = settings_for(name, generation=SAMPLED)
+    entry = registry.load_entry(name, project)
+    assert isinstance(entry, TorchEntry | VllmEntry)
+    modules = ("vllm", "bitsandbytes", "openai")
+    check.require_sound(settings, Path(), RichMachine(modules=modules, gpu_gigabytes=200.0, token=True))
+    stage("export").main(ROOT / "data/raw/probes.yaml", Path("data/manifest.json"))
+    printed = capsys.readouterr().out
+    hub.repositories[entry.source.repo].commit = LATER  # type: ignore[union-attr]  # it is of the hub
+    run = Run("vignettes", Path("data"), settings)
+    build.vignettes(run)
+    keep(run, 2)
+    infer(run)
+    score.vignettes(run)
+    effects = measure.measure(run, measure.vignettes)
+    responses = {one.key: one for one in records.read(run.responses, Response)}
+    judgements = records.read(run.judgements, Judgement)
+
+    assert (run.manifest.repo, run.manifest.revision) == (entry.source.repo, commit)  # type: ignore[union-attr]
+    # Only a commit that the entry does not name is told.
+    assert (f"models/{name}.yaml names no commit: using {run.manifest.repo} at {commit}" in printed) is (
+        entry.source.revision is None  # type: ignore[union-attr]
+    )
+    assert {one.n for one in effects if one.key.endswith("/n_pairs")} <= {2}
+    assert {one.estimate for one in effects if one.measure == "pairs"} <= {2.0}
+    # Two arms of two pairs, in two samples each.
+    sampled = [one for one in judgements if "stub" not in one.key]
+    assert len({one.key for one in sampled}) >= 4
+    replies = [one.replies for one in responses.values() if len(one.replies) == 2]
+    assert len(set(replies)) > 4
+    assert all(one.log_likelihood for one in responses.values() if not one.replies)
+    closing = {"think": "</think>", "content": "</think>", "channels": "<|channel|>final<|message|>"}.get(
+        entry.reasoning
+    )
+    marked = [reasoning for reasoning, _ in replies if closing and closing in reasoning]
+    assert bool(marked) is bool(closing)
+    assert not any("<|" in split(reasoning, entry.reasoning).reasoning for reasoning in marked)
