@@ -17,17 +17,22 @@ import pytest
 import yaml
 
 import families
+import tiny_masked
 from equipoise.core import params, records
+from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Judgement, Prompt, Response, Vignette
 from equipoise.models import registry
 from equipoise.models.readiness import Machine
 from equipoise.models.registry import ModelHubSource, TorchEntry, VllmEntry
+from equipoise.stigma.rows import Fill
 from equipoise.studies import build, check, measure, score
 from equipoise.studies.infer import infer
 from equipoise.studies.run import Run
 from equipoise.text.reasoning import split
 from fakes import MadeMachine
+from fixtures import EXPORTER_WARNINGS
 from hubs import COMMIT, LoopbackHub
+from test_dvc import Clone, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -178,3 +183,153 @@ def test_each_of_the_eight_is_one_run(
     marked = [reasoning for reasoning, _ in replies if closing and closing in reasoning]
     assert bool(marked) is bool(closing)
     assert not any("<|" in split(reasoning, entry.reasoning).reasoning for reasoning in marked)
+
+
+@pytest.mark.parametrize("bits", [4, 8])
+def test_quantised_loading_runs_or_says_what_it_needs(
+    project: Path, hub: LoopbackHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bits: int
+) -> None:
+    """With bitsandbytes the model answers in few bits; without it the check and the backend name the package."""
+    serve(hub, "piaget8b", tmp_path / "piaget8b")
+    settings = settings_for("piaget8b", bits=bits, device_map="cpu", generation=SAMPLED)
+    run = Run("vignettes", Path("data"), settings)
+    machine = RichMachine(modules=("bitsandbytes",))
+    if importlib.util.find_spec("bitsandbytes") is None:
+        told = rf"bitsandbytes, which {bits} bits need, is not installed: run `pip install 'equipoise\[bitsandbytes\]'`"
+        with pytest.raises(EquipoiseError, match=told):
+            check.require_sound(settings, Path(), RichMachine())
+        version = metadata.version
+        monkeypatch.setattr(metadata, "version", lambda name: "0" if name == "bitsandbytes" else version(name))
+    check.require_sound(settings, Path(), machine)
+    stage("export").main(ROOT / "data/raw/probes.yaml", Path("data/manifest.json"))
+    build.vignettes(run)
+    keep(run, 1)
+    if importlib.util.find_spec("bitsandbytes") is None:
+        with pytest.raises(EquipoiseError, match=rf"bits is {bits}, and bitsandbytes is not installed: run `pip"):
+            infer(run)
+        assert not run.responses.exists()
+    else:
+        infer(run)
+        assert len(list(records.each(run.responses, Response))) > 4
+    assert run.manifest.settings["bits"] == bits
+    assert project.is_dir()
+
+
+def deberta(folder: Path) -> Path:
+    """Write a tiny random DeBERTa that tells entailment from contradiction, as the large judge does."""
+    import torch
+    from tokenizers.processors import TemplateProcessing
+    from transformers import DebertaV2Config, DebertaV2ForSequenceClassification
+
+    import tiny
+
+    words = tiny.tokenizer(None, ("[PAD]", "[CLS]", "[SEP]", "[UNK]", "[MASK]"), "[SEP]")
+    words.add_special_tokens({"cls_token": "[CLS]", "sep_token": "[SEP]", "pad_token": "[PAD]", "unk_token": "[UNK]"})
+    words.backend_tokenizer.post_processor = TemplateProcessing(
+        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 1), ("[SEP]", 2)]
+    )
+    torch.manual_seed(0)
+    config = DebertaV2Config(
+        vocab_size=len(words),
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=64,
+        max_position_embeddings=512,
+        relative_attention=True,
+        position_buckets=64,
+        norm_rel_ebd="layer_norm",
+        share_att_key=True,
+        pos_att_type=["p2c", "c2p"],
+        type_vocab_size=0,
+        initializer_range=0.5,
+        id2label={0: "contradiction", 1: "entailment", 2: "neutral"},
+        label2id={"contradiction": 0, "entailment": 1, "neutral": 2},
+    )
+    DebertaV2ForSequenceClassification(config).save_pretrained(folder)
+    words.save_pretrained(folder)
+    return folder
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings(*EXPORTER_WARNINGS)
+def test_the_large_judge_reads_a_run(project: Path, hub: LoopbackHub, tmp_path: Path) -> None:
+    """Fetched at its commit and exported once, it judges the reasoning; the second time the hub is away."""
+    source = registry.load_judge_entry("deberta_v3_large", project).source
+    assert isinstance(source, registry.HubSource)
+    repository = hub.serve(source.repo, deberta(tmp_path / "judge"), commit=source.revision)
+    settings = settings_for("phantom_silent").model_copy(update={"judge": "deberta_v3_large"})
+    check.require_sound(settings, Path(), RichMachine())
+    stage("export").main(ROOT / "data/raw/probes.yaml", Path("data/manifest.json"))
+    run = Run("vignettes", Path("data"), settings)
+    build.vignettes(run)
+    keep(run, 4)
+    infer(run)
+    score.vignettes(run)
+    judged = records.read(run.judgements, Judgement)
+    repository.faults.append("broken")
+    score.vignettes(run)
+    effects = measure.measure(run, measure.vignettes)
+
+    assert judged == records.read(run.judgements, Judgement)
+    assert {one.n for one in effects if one.measure == "pairs"} <= {4}
+    assert next(Path(".cache/judges").iterdir()).name.startswith("judge-")
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings(*EXPORTER_WARNINGS)
+@pytest.mark.parametrize("name", ["roberta_large", "mental_roberta", "clinical_longformer"])
+def test_each_masked_model_fills_the_sentences(project: Path, hub: LoopbackHub, tmp_path: Path, name: str) -> None:
+    """Fetched at its commit, pickled weights as tensors alone, it gives the figures of the stigma study."""
+    entry = registry.load_masked_entry(name, project)
+    assert isinstance(entry.source, registry.HubSource)
+    safe = entry.weights == "model.safetensors"
+    folder = tiny_masked.build(tmp_path / name, 0, longformer="longformer" in name, safe=safe)
+    hub.serve(entry.source.repo, folder, commit=entry.source.revision)
+    (project / "data/sentences").unlink()
+    shutil.copytree(ROOT / "data/sentences", project / "data/sentences")
+    shorten(project / "data/sentences")
+    settings = settings_for("phantom_silent")
+    fill = settings.fill | {"scorer": "masked", "masked": name, "beam": 3, "steps": 2}  # type: ignore[attr-defined]
+    run = Run("stigma", Path("data"), settings.model_copy(update={"fill": fill}))
+    check.require_sound(run.settings, Path(), RichMachine())
+    stage("export").main(ROOT / "data/raw/probes.yaml", Path("data/manifest.json"))
+    build.stigma(run)
+    infer(run)
+    score.stigma(run)
+    effects = measure.measure(run, measure.stigma)
+
+    assert {path.rpartition("/")[2] for path in hub.paths() if path.startswith("/cdn")} == {entry.weights}
+    # Three conditions a set (`shorten`).
+    assert len({row.condition for row in records.read(run.judgements, Fill)}) == 6
+    assert effects
+
+
+@pytest.mark.slow
+def test_one_command_runs_a_model_of_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`dvc exp run -S model=piaget8b` prints the commit that it found, which the manifest then names."""
+    clone = Clone(tmp_path / "clone")
+    path = clone.folder / "models/piaget8b.yaml"
+    entry = yaml.safe_load(path.read_text(encoding="utf-8"))
+    # As large as the checkpoint that is served, which fits on any machine.
+    path.write_text(yaml.safe_dump(entry | {"parameters": "0.1M", "generation": SAMPLED}), encoding="utf-8")
+    shorten(clone.folder / "data/sentences")
+    clone.commit()
+    with LoopbackHub() as hub:
+        hub.serve(entry["source"]["repo"], families.build(tmp_path / "checkpoint", "piaget8b"))
+        monkeypatch.setenv("HF_ENDPOINT", hub.url)
+        monkeypatch.setenv("HF_HOME", str(tmp_path / "hub"))
+        monkeypatch.setenv("NO_PROXY", "*")
+        options = ("--set-param", "model=piaget8b", "--set-param", "studies=[stigma]")
+        printed = clone.dvc("exp", "run", *options).stdout
+        asked = len(hub.asked)
+        hub.repositories[entry["source"]["repo"]].commit = LATER
+        again = clone.dvc("repro", "--force", "--single-item", "export").stdout
+    manifest = records.read_one(clone.folder / "data/manifest.json", records.Manifest)
+
+    told = f"models/piaget8b.yaml names no commit: using gustavecortal/Piaget-8B at {COMMIT}"
+    assert told in printed
+    assert told in again
+    assert asked > 0
+    assert (manifest.repo, manifest.revision) == ("gustavecortal/Piaget-8B", COMMIT)
+    assert (clone.folder / "metrics/stigma.json").is_file()
