@@ -76,6 +76,8 @@ FAMILIES = {
 }
 """The eight models of the benchmark that come from the hub, by their names in the registry."""
 HIDDEN, INNER = 96, 192
+LIKELY, LESS_LIKELY = 0.7, 0.45
+"""Weights in the head by which a token is likely at any place: a mark a few times more than the end of a reply."""
 CONSTANT, LEADS = 10.0, 20.0
 """Entries of the embeddings: one that all tokens share, and those by which a token calls for the next."""
 
@@ -105,7 +107,9 @@ def build(folder: Path, name: str, seed: int = 0) -> Path:
         **tiny.SIZES[family.architecture],
     )
     model: Any = AutoModelForCausalLM.from_config(config, dtype=torch.bfloat16)
-    _favour(model, [[words.convert_tokens_to_ids(token) for token in one] for one in [*family.likely, [family.end]]])
+    for number, sequence in enumerate(family.likely, start=1):
+        _favour(model, words.convert_tokens_to_ids(list(sequence)), LIKELY, number)
+    _favour(model, [words.eos_token_id], LESS_LIKELY, 0)
     folder.mkdir(parents=True, exist_ok=True)
     model.save_pretrained(folder)
     if family.mxfp4:
@@ -114,21 +118,20 @@ def build(folder: Path, name: str, seed: int = 0) -> Path:
     return folder
 
 
-def _favour(model: Any, sequences: list[list[int]]) -> None:
-    """Make sequences of tokens likely: the first token of each at any place, every other after the one before it."""
+def _favour(model: Any, sequence: list[int], weight: float, number: int) -> None:
+    """Make the first of some tokens likely at any place, and every other one after the one before it.
+
+    The `number` of the sequence decides which entries of the embeddings its tokens use: ten for each.
+    """
     import torch
 
     embeddings, head = model.get_input_embeddings().weight, model.get_output_embeddings().weight
     with torch.no_grad():
         embeddings[:, 0] = CONSTANT
-        head[:, 0] = 0.0
-        entry = 0
-        for sequence in sequences:
-            head[sequence[0], 0] = 0.6
-            for before, after in pairwise(sequence):
-                entry += 1
-                embeddings[before, entry] = LEADS
-                head[after, entry] = 1.5
+        head[sequence[0], 0] = weight
+        for entry, (before, after) in enumerate(pairwise(sequence), start=10 * number):
+            embeddings[before, entry] = LEADS
+            head[after, entry] = 1.5
 
 
 def _quantise(folder: Path) -> None:

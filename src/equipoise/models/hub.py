@@ -10,13 +10,14 @@ import re
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from equipoise.core.errors import EquipoiseError, one_line
 from equipoise.core.progress import aside
 from equipoise.core.records import Manifest, read_one
-from equipoise.models.registry import AnyEntry, ModelHubSource
+from equipoise.models.registry import ModelEntry, ModelHubSource
 
+E = TypeVar("E", bound=ModelEntry)
 PATIENCE = 10.0
 """Seconds to wait for the hub's answer to a question."""
 COMMIT, SHA256 = re.compile(r"[0-9a-f]{40}"), re.compile(r"[0-9a-f]{64}")
@@ -33,7 +34,7 @@ class UnreachableError(HubError):
     """The hub does not answer at all."""
 
 
-def named(name: str, entry: AnyEntry, store: Path) -> AnyEntry:
+def named(name: str, entry: E, store: Path) -> E:
     """Give a model's entry with the commit that was used on this machine before, where it names none itself.
 
     `store` is the folder of exported models, in which the last manifest of each model is kept.
@@ -43,7 +44,7 @@ def named(name: str, entry: AnyEntry, store: Path) -> AnyEntry:
     return at(entry, revision) if revision else entry
 
 
-def resolved(name: str, entry: AnyEntry, store: Path, tell: Callable[[str], object]) -> AnyEntry:
+def resolved(name: str, entry: E, store: Path, tell: Callable[[str], object]) -> E:
     """Give a model's entry with a commit: its own, that used before on this machine, or else the hub's current one.
 
     A commit that the entry does not name itself is told in one line.
@@ -66,13 +67,13 @@ def used(name: str, repo: str, store: Path) -> str | None:
     return manifest.revision if manifest.repo == repo and COMMIT.fullmatch(manifest.revision) else None
 
 
-def unpinned(entry: AnyEntry) -> ModelHubSource | None:
+def unpinned(entry: ModelEntry) -> ModelHubSource | None:
     """Give the source of an entry that names a repository of the hub without a commit."""
     source = getattr(entry, "source", None)
     return source if isinstance(source, ModelHubSource) and source.revision is None else None
 
 
-def at(entry: AnyEntry, revision: str) -> AnyEntry:
+def at(entry: E, revision: str) -> E:
     """Give an entry without a commit one; any other stays as it is."""
     source = unpinned(entry)
     return entry.model_copy(update={"source": source.model_copy(update={"revision": revision})}) if source else entry

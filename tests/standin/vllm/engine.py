@@ -148,7 +148,7 @@ def _drawn(logits: Any, params: SamplingParams, place: int) -> int:
     """Draw a token from the likeliest ones that have a probability of `top_p` together."""
     import torch
 
-    shares, tokens = (logits / params.temperature).softmax(-1).sort(descending=True)
+    shares, tokens = (logits.float() / params.temperature).softmax(-1).sort(descending=True)
     shares[shares.cumsum(-1) - shares >= params.top_p] = 0.0
     seeded = torch.Generator().manual_seed(((params.seed or 0) + place) % 2**63)
     return int(tokens[torch.multinomial(shares, 1, generator=seeded)])
