@@ -18,12 +18,14 @@ import yaml
 
 import families
 import tiny_masked
+from equipoise.backends.torch import TorchBackend
 from equipoise.core import params, records
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Judgement, Prompt, Response, Vignette
 from equipoise.models import registry
 from equipoise.models.readiness import Machine
 from equipoise.models.registry import ModelHubSource, TorchEntry, VllmEntry
+from equipoise.models.weights import locate
 from equipoise.stigma.rows import Fill
 from equipoise.studies import build, check, measure, score
 from equipoise.studies.infer import infer
@@ -213,6 +215,25 @@ def test_quantised_loading_runs_or_says_what_it_needs(
         assert len(list(records.each(run.responses, Response))) > 4
     assert run.manifest.settings["bits"] == bits
     assert project.is_dir()
+
+
+def test_weights_published_in_four_bits_run_in_torch(project: Path, hub: LoopbackHub, tmp_path: Path) -> None:
+    """The experts of gpt-oss, in MXFP4, are unpacked in bfloat16; another format is refused before any work."""
+    serve(hub, "gpt_oss_20b", tmp_path / "gpt_oss_20b")
+    settings = settings_for("gpt_oss_20b", backend="torch", device_map="cpu", generation=SAMPLED)
+    stage("export").main(ROOT / "data/raw/probes.yaml", Path("data/manifest.json"))
+    run = Run("vignettes", Path("data"), settings)
+    build.vignettes(run)
+    keep(run, 1)
+    infer(run)
+    found = records.read(run.responses, Response)
+    other = registry.load_entry("gpt_oss_20b", project).model_copy(update={"dtype": "float32"})
+    assert isinstance(other, TorchEntry)
+
+    # Two arms, each with its stub and in two samples, and the answers after the other arm's reasoning.
+    assert len([one for one in found if len(one.replies) == 2]) == 4
+    with pytest.raises(EquipoiseError, match=r"dtype is float32, and its weights, published in MXFP4, run in bfloat16"):
+        TorchBackend(locate(other, project), other)
 
 
 def deberta(folder: Path) -> Path:

@@ -168,6 +168,7 @@ def _load(weights: Weights, entry: TorchEntry) -> Any:  # noqa: ANN401  (transfo
     from transformers import AutoModelForCausalLM
 
     _require_devices(entry)
+    _require_format(weights, entry)
     arguments = weights.arguments or {"use_safetensors": True}
     with loading(weights.folder), _enough_memory(entry):
         model = AutoModelForCausalLM.from_pretrained(
@@ -191,6 +192,21 @@ def _require_devices(entry: TorchEntry) -> None:
         raise EquipoiseError(
             f"{entry.title}: device_map is {entry.device_map}, and torch finds no CUDA device here: set it to auto in "
             "the registry entry, or run where there is a GPU"
+        )
+
+
+def _require_format(weights: Weights, entry: TorchEntry) -> None:
+    """Refuse a number format other than that in which transformers unpacks weights published in MXFP4 (gpt-oss)."""
+    from transformers import AutoConfig
+
+    if entry.dtype == "bfloat16" or weights.gguf:
+        return
+    with loading(weights.folder):
+        config = AutoConfig.from_pretrained(weights.folder, trust_remote_code=False)
+    if getattr(config, "quantization_config", {}).get("quant_method") == "mxfp4":
+        raise EquipoiseError(
+            f"{entry.title}: dtype is {entry.dtype}, and its weights, published in MXFP4, run in bfloat16 alone: set "
+            "dtype to bfloat16 in the registry entry"
         )
 
 
