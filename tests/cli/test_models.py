@@ -15,7 +15,9 @@ from typer.testing import CliRunner
 
 from equipoise.cli import models as command
 from equipoise.cli.models import models, pin, pin_entry, rows_of
+from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import Manifest
 from equipoise.models import registry
 from fakes import MadeMachine
 
@@ -63,7 +65,7 @@ def test_the_list_is_a_table_or_json(project: Path, monkeypatch: pytest.MonkeyPa
 
     lines = table.splitlines()
     assert all(any(line.startswith(name) for line in lines) for name in registry.names(project / "models"))
-    assert "piaget8b: gustavecortal/Piaget-8B is not pinned to a commit: run `equipoise models pin piaget8b`" in lines
+    assert "piaget8b: no network" in lines
     assert rows == rows_of(project, machine)
 
 
@@ -138,8 +140,8 @@ def test_an_ambiguous_value_is_left_to_the_user(project: Path) -> None:
     ("answer", "output"),
     [
         (SimpleNamespace(sha=COMMIT), f"is pinned to {COMMIT}"),
-        (SimpleNamespace(sha=None), "the Hugging Face Hub names no commit: try again"),
-        (ConnectionError(), r"does not give its commit (ConnectionError): check the network and HF_TOKEN"),
+        (SimpleNamespace(sha=None), "the Hugging Face Hub names no commit of gustavecortal/Piaget-8B: check"),
+        (ConnectionError(), "the Hugging Face Hub cannot be reached (ConnectionError): check the network and"),
     ],
 )
 def test_the_command_asks_the_hub(project: Path, monkeypatch: pytest.MonkeyPatch, answer: Any, output: str) -> None:
@@ -148,9 +150,9 @@ def test_the_command_asks_the_hub(project: Path, monkeypatch: pytest.MonkeyPatch
     class Api:
         """The hub's client."""
 
-        def model_info(self, repo: str, *, timeout: float) -> Any:
+        def model_info(self, repo: str, *, revision: str, timeout: float) -> Any:
             """Tell of a model."""
-            assert (repo, timeout) == ("gustavecortal/Piaget-8B", 30)
+            assert (repo, revision, timeout) == ("gustavecortal/Piaget-8B", "main", 10)
             if isinstance(answer, Exception):
                 raise answer
             return answer
@@ -165,7 +167,7 @@ def test_the_command_asks_the_hub(project: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_pinning_says_what_it_wrote(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With --json it is one object: the entry that was changed, and the commit that it has now."""
-    monkeypatch.setattr(command, "_commit", lambda _: COMMIT)
+    monkeypatch.setattr(command.hub, "commit", lambda _: COMMIT)
     printed = CliRunner().invoke(app, ["pin", "piaget8b", "--json"], catch_exceptions=False).stdout
 
     assert json.loads(printed) == {
@@ -175,3 +177,20 @@ def test_pinning_says_what_it_wrote(project: Path, monkeypatch: pytest.MonkeyPat
         "revision": COMMIT,
     }
     assert COMMIT in (project / "models" / "piaget8b.yaml").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("options", "pinned"), [((), COMMIT), (("--newest",), "f" * 40)])
+def test_the_commit_that_was_used_is_the_one_that_is_pinned(
+    project: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], pinned: str
+) -> None:
+    """After a run the entry gets that run's commit, whatever the hub has now; with --newest the hub's."""
+    monkeypatch.setenv("DVC_ROOT", str(project))
+    monkeypatch.setattr(command.hub, "commit", lambda _: "f" * 40)
+    made = Manifest(
+        model="piaget8b", backend="torch", repo="gustavecortal/Piaget-8B", revision=COMMIT, licence="MIT", settings={}
+    )
+    (project / ".cache/models").mkdir(parents=True)
+    records.write_json(project / ".cache/models/piaget8b.json", made.written())
+    CliRunner().invoke(app, ["pin", "piaget8b", *options], catch_exceptions=False)
+
+    assert f"revision: {pinned}\n" in (project / "models/piaget8b.yaml").read_text(encoding="utf-8")

@@ -17,7 +17,7 @@ from equipoise.cli import printing
 from equipoise.core import cache, params, records
 from equipoise.core.errors import EquipoiseError, one_line
 from equipoise.core.progress import progress
-from equipoise.models import registry
+from equipoise.models import hub, registry
 from equipoise.models.readiness import Machine, missing
 from equipoise.models.registry import EmbeddedSource, ModelHubSource, WeightsEntry
 from equipoise.models.weights import locate
@@ -141,6 +141,7 @@ def weights(root: Path, **_: bool) -> Iterator[Finding]:
     machine = Machine()
     store = cache.folder() / "models"
     faults = missing(settings.model, entry, root=cache.root(), store=store, rows=1, machine=machine)
+    entry = hub.named(settings.model, entry, store)
     if isinstance(entry, WeightsEntry) and not faults:
         source = entry.source
         here = not isinstance(source, ModelHubSource) or machine.has_fetched(source.repo, str(source.revision))

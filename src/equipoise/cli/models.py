@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -14,7 +15,7 @@ from equipoise.core import cache, params
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.progress import progress
 from equipoise.core.records import read_text, write_text
-from equipoise.models import registry
+from equipoise.models import hub, registry
 from equipoise.models.readiness import Machine, estimate, export_gb, fetch_gb, missing, run_gb
 from equipoise.models.registry import AnyEntry, ModelHubSource, OnnxEntry, WeightsEntry
 
@@ -111,11 +112,14 @@ def pin(
         str, typer.Argument(help="The model: the stem of a file in models/.", autocompletion=completing.models)
     ],
     *,
+    newest: Annotated[
+        bool, typer.Option("--newest", help="Pin the hub's current commit, not the one used here.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write the commit that the hub has now into a model's registry entry."""
+    """Write the commit that runs here used, or else the one that the hub has now, into a model's registry entry."""
     with progress("pin"):
-        path, repo, revision, new = pin_entry(name, Path(), _commit)
+        path, repo, revision, new = pin_entry(name, Path(), hub.commit if newest else partial(_used, name))
     note = "" if new else " already; set revision to null to pin it again"
     made = written({path: 1} if new else {}, model=name, repo=repo, revision=revision)
     printing.report(made, f"{path}: {repo} is pinned to {revision}{note}", as_json=as_json)
@@ -141,16 +145,6 @@ def pin_entry(name: str, root: Path, commit: Callable[[str], str]) -> Pinned:
     return Pinned(path, source.repo, revision, new=True)
 
 
-def _commit(repo: str) -> str:
-    from huggingface_hub import HfApi
-
-    try:
-        found = HfApi().model_info(repo, timeout=30).sha
-    except Exception as error:
-        kind = type(error).__name__
-        raise EquipoiseError(
-            f"{repo}: the Hugging Face Hub does not give its commit ({kind}): check the network and HF_TOKEN"
-        ) from error
-    if not re.fullmatch(r"[0-9a-f]{40}", found or ""):
-        raise EquipoiseError(f"{repo}: the Hugging Face Hub names no commit: try again")
-    return str(found)
+def _used(name: str, repo: str) -> str:
+    """Give the commit that runs of a model used on this machine, or else the current one of its repository."""
+    return hub.used(name, repo, cache.folder() / "models") or hub.commit(repo)

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Manifest, read_one
+from equipoise.models import hub
 from equipoise.models.registry import (
     AnyEntry,
     ApiEntry,
@@ -30,7 +31,7 @@ from equipoise.models.registry import (
     VllmEntry,
     WeightsEntry,
 )
-from equipoise.models.weights import verified_cases, verified_file
+from equipoise.models.weights import parts, verified_cases, verified_file
 
 GB = 1e9
 FP32, HALF = 4, 2
@@ -48,8 +49,6 @@ Measured: SmolLM2-135M, 0.54 GB in fp32, peaked at 3.1 GB.
 """
 CGROUP = Path("/sys/fs/cgroup/memory.max")
 """Where Linux gives the memory limit of a container."""
-PATIENCE = 10.0
-"""Seconds to wait for the hub."""
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 SHORTEST_KEY = 8
 """Characters of the shortest key of a server."""
@@ -149,33 +148,22 @@ class Machine:
 
     def has_fetched(self, repo: str, revision: str) -> bool:
         """Whether the weights of a commit are in the hub's cache."""
-        from huggingface_hub import snapshot_download
-
-        try:
-            folder = snapshot_download(repo, revision=revision, local_files_only=True)
-        except Exception:  # noqa: BLE001  (the client raises its own errors and others; each means no)
-            return False
-        return any(Path(folder).glob("*.safetensors"))
+        folder = hub.kept(repo, revision)
+        # A link may lead to a file that was removed.
+        here = {path.name for path in folder.glob("*.safetensors") if path.exists()} if folder else set()
+        return folder is not None and bool(here) and parts(folder) <= here
 
     def hub_fault(self, repo: str, revision: str) -> str | None:
         """The reason why the hub does not give a commit, if any; an unreachable hub is tried once."""
-        from huggingface_hub import HfApi
-        from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, RepositoryNotFoundError
-
         if self._unreachable:
             return self._unreachable
         try:
-            HfApi().model_info(repo, revision=revision, timeout=PATIENCE)
-        except GatedRepoError:
-            return f"the hub gives {repo} only to accounts that accepted its terms: accept them and set HF_TOKEN"
-        except RepositoryNotFoundError:
-            return f"the hub has no {repo}, or hides it from this account: check the id and HF_TOKEN"
-        except HfHubHTTPError as error:
-            return f"the hub refuses {repo} ({' '.join(str(error).split())[:100]}): check the id and the commit"
-        except Exception as error:  # noqa: BLE001  (the transport's errors have no common type)
-            kind = type(error).__name__
-            self._unreachable = f"the Hugging Face Hub cannot be reached ({kind}): check the network and HF_ENDPOINT"
+            hub.require_access(repo, revision)
+        except hub.UnreachableError as error:
+            self._unreachable = str(error)
             return self._unreachable
+        except hub.HubError as error:
+            return str(error)
         return None
 
     def listens(self, host: str, port: int) -> bool:
@@ -199,6 +187,7 @@ def missing(name: str, entry: AnyEntry, *, root: Path, store: Path, rows: int, m
     `root` is where relative paths begin, `store` the folder of exported models, `rows` the prompts held at once.
     The network is asked only for weights that are not here yet.
     """
+    entry = hub.named(name, entry, store)
     match entry:
         case ApiEntry():
             return list(_of_server(entry, machine))
@@ -291,7 +280,7 @@ def _of_weights(name: str, entry: WeightsEntry, root: Path, store: Path, rows: i
     yield from _of_backend(entry, machine)
     exported = is_exported(name, entry, store)
     if not exported:
-        yield from _of_source(name, entry, root, machine)
+        yield from _of_source(entry, root, machine)
         if isinstance(entry, OnnxEntry):
             yield from _of_disk(disk_gb(entry), store, machine, "free more")
     yield from _of_memory(entry, rows, machine, exported=exported)
@@ -307,7 +296,7 @@ def _of_backend(entry: WeightsEntry, machine: Machine) -> Iterator[str]:
         yield f"device_map is {entry.device_map}, and no CUDA device is here: set it to auto, or {ELSEWHERE}"
 
 
-def _of_source(name: str, entry: WeightsEntry, root: Path, machine: Machine) -> Iterator[str]:
+def _of_source(entry: WeightsEntry, root: Path, machine: Machine) -> Iterator[str]:
     source = entry.source
     match source:
         case PypiSource():
@@ -318,12 +307,10 @@ def _of_source(name: str, entry: WeightsEntry, root: Path, machine: Machine) -> 
             if not any((root / source.path).glob("*.safetensors")):
                 yield f"{root / source.path} holds no .safetensors file: correct source.path"
         case ModelHubSource():
-            yield from _of_hub(name, entry, source, machine)
+            yield from _of_hub(entry, source, machine)
 
 
-def _of_hub(name: str, entry: WeightsEntry, source: ModelHubSource, machine: Machine) -> Iterator[str]:
-    if source.revision is None:
-        yield f"{source.repo} is not pinned to a commit: run `equipoise models pin {name}`"
+def _of_hub(entry: WeightsEntry, source: ModelHubSource, machine: Machine) -> Iterator[str]:
     if source.revision and machine.has_fetched(source.repo, source.revision):
         return
     if source.gated and not machine.has_token():
