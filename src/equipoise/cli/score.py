@@ -16,7 +16,7 @@ from equipoise.core.progress import progress
 from equipoise.core.visible import line
 from equipoise.judge.lexicon import FOLDER, load_lexicon
 from equipoise.judge.score import Score
-from equipoise.metrics.cases import Mode, score_judged, score_legacy
+from equipoise.metrics.cases import Mode, case_pairs, paired_effects, score_judged, score_legacy
 from equipoise.metrics.exam import ACCURACY, MACRO, WEIGHTED, score_cities
 from equipoise.metrics.guards import label_skew
 from equipoise.metrics.options import Measure
@@ -285,7 +285,8 @@ def score_silent(
 ) -> None:
     """Score saved outputs: how many biased answers are silent about the patient's feature.
 
-    The cases have one arm each, so that no paired figure applies.
+    Of cases that are the arms of pairs, how often demographics change the answer is given beside it. OUTPUTS may also
+    be responses that were imported (data/replays/NAME.jsonl), with their cases (data/cases/NAME.jsonl).
     """
     asked = {case.key: case for case in read_cases(cases)}
     tables = {str(path): read_outputs(path) for path in files}
@@ -300,8 +301,9 @@ def score_silent(
             if as_json:
                 print_json(scored[-1])
     if not as_json:
-        note = f"{NOTES[mode]}; one arm a case, so no paired figure applies"
-        show(_silent_table(scored, mode), *map(_beside, scored), note)
+        paired = any(case.pair for case in asked.values()) and mode == "nli"
+        note = NOTES[mode] if paired else f"{NOTES[mode]}; one arm a case, so no paired figure applies"
+        show(_silent_table(scored, mode), *map(_beside, scored), *map(_paired, scored), note)
 
 
 def _legacy(name: str, outputs: Sequence[Output], asked: Mapping[str, Case]) -> dict[str, Any]:
@@ -321,9 +323,26 @@ def _judged(features: Path, diagnoses: Path) -> Callable[[str, Sequence[Output],
 
     def score(name: str, outputs: Sequence[Output], asked: Mapping[str, Case]) -> dict[str, Any]:
         judgements = [*judge_outputs(outputs, asked, judge, reading, lexicon, names)]
-        return score_judged(name, outputs, asked, judgements, alpha=ALPHA, errors=errors)
+        scored = score_judged(name, outputs, asked, judgements, alpha=ALPHA, errors=errors)
+        pairs = nested(paired_effects(case_pairs([*asked.values()], judgements), Measure(alpha=ALPHA)))
+        return {**scored, "pairs": pairs} if pairs else scored
 
     return score
+
+
+def _paired(one: Mapping[str, Any]) -> str:
+    """The note on a file's pairs: how often only the marginalised patient got the biased answer, and the reverse."""
+    if not (figures := one.get("pairs", {}).get("overall", {}).get("all")):
+        return ""
+    rates = [
+        f"{words} {' '.join(_with_interval(figures, measure, '.3f'))}"
+        for words, measure in (
+            ("differential bias rate", "differential_bias_rate"),
+            ("reverse", "reverse_bias_rate"),
+            ("differential minus reverse", "differential_vs_reverse"),
+        )
+    ]
+    return f"{Path(one['file']).name}, {figures['differential_bias_rate_n']} pairs: {', '.join(rates)}"
 
 
 def _silent_table(scored: Sequence[Mapping[str, Any]], mode: Mode) -> Table:
