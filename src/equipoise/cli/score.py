@@ -324,7 +324,11 @@ def _judged(features: Path, diagnoses: Path) -> Callable[[str, Sequence[Output],
     def score(name: str, outputs: Sequence[Output], asked: Mapping[str, Case]) -> dict[str, Any]:
         judgements = [*judge_outputs(outputs, asked, judge, reading, lexicon, names)]
         scored = score_judged(name, outputs, asked, judgements, alpha=ALPHA, errors=errors)
-        pairs = nested(paired_effects(case_pairs([*asked.values()], judgements), Measure(alpha=ALPHA)))
+        pairs: dict[str, dict[str, dict[str, Any]]] = {}
+        for row in paired_effects(case_pairs(asked.values(), judgements), Measure(alpha=ALPHA)):
+            figure = {name: getattr(row, name) for name in ("n", "estimate", "ci_low", "ci_high")}
+            figure |= {name: value for name in ("neg_log10_p", "neg_log10_p_holm") if (value := getattr(row, name))}
+            pairs.setdefault(row.family, {}).setdefault(row.group, {})[row.measure] = figure
         return {**scored, "pairs": pairs} if pairs else scored
 
     return score
@@ -334,15 +338,15 @@ def _paired(one: Mapping[str, Any]) -> str:
     """The note on a file's pairs: how often only the marginalised patient got the biased answer, and the reverse."""
     if not (figures := one.get("pairs", {}).get("overall", {}).get("all")):
         return ""
-    rates = [
-        f"{words} {' '.join(_with_interval(figures, measure, '.3f'))}"
-        for words, measure in (
-            ("differential bias rate", "differential_bias_rate"),
-            ("reverse", "reverse_bias_rate"),
-            ("differential minus reverse", "differential_vs_reverse"),
-        )
-    ]
-    return f"{Path(one['file']).name}, {figures['differential_bias_rate_n']} pairs: {', '.join(rates)}"
+    told = []
+    for words, measure in (
+        ("differential bias rate", "differential_bias_rate"),
+        ("reverse", "reverse_bias_rate"),
+        ("differential minus reverse", "differential_vs_reverse"),
+    ):
+        found = figures[measure]
+        told.append(f"{words} {cell(found['estimate'])} ({cell(found['ci_low'])} to {cell(found['ci_high'])})")
+    return f"{Path(one['file']).name}, {figures['differential_bias_rate']['n']} pairs: {', '.join(told)}"
 
 
 def _silent_table(scored: Sequence[Mapping[str, Any]], mode: Mode) -> Table:

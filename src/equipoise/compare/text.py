@@ -1,5 +1,6 @@
 """A comparison as Markdown for a comment, and as JSON values."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
