@@ -81,8 +81,9 @@ def item_clusters(revision: Revision) -> dict[str, dict[str, str]]:
 def flips(base: Revision, head: Revision) -> list[Flip]:
     """List the answers that changed kind, the vignettes first, each study's in the order of the keys.
 
-    The kind of a vignette's answer, and of that to a case of a pair, is the judged one; a stereotyped answer to the marginalised patient is also silent
-    or considered, by its reasoning. A question's is right, wrong or unparsed: another wrong letter is no flip.
+    The kind of a vignette's answer, and of that to a case of a pair, is the judged one; a stereotyped answer to the
+    marginalised patient is also silent or considered, by its reasoning. A question's is right, wrong or unparsed:
+    another wrong letter is no flip.
     """
     return [
         Flip(study, key, before[key], after[key])

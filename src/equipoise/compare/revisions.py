@@ -47,10 +47,10 @@ class Revision:
     """The outputs of one run, and what it depended on.
 
     `commit` is empty for the workspace. `letters` are the answers to the questions by key, None where none could be
-    read. `asked` and `readings` are the decisions about the vignettes; `cases` and `outputs` other people's cases and the
-    judged outputs to them. `effects` are the recorded figures; `options`
-    the settings of `measure` that a change is estimated with, `decision` the declared endpoints. `answers` has, by
-    study, the hash of the responses as they were read.
+    read. `asked` and `readings` are the decisions about the vignettes; `cases` and `outputs` other people's cases and
+    the judged outputs to them. `effects` are the recorded figures; `options` the settings of `measure` that a change is
+    estimated with, `decision` the declared endpoints. `answers` has, by study, the hash of the responses as they were
+    read.
     `inputs` and `code` map files that no stage writes to the hashes that they had when the stages ran;
     `edited` names files and parameters that have changed since then, so that the rows are not theirs.
     """
