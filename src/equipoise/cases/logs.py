@@ -30,6 +30,8 @@ PAIRED = ("pair", "role", "expected")
 NEEDED = frozenset({"id", *CASE, "output_text"})
 SHOWN = 12
 """Names of a sample that a message lists."""
+KEPT = ("id", "epoch", "input", "target", "metadata", "messages", "output", "error")
+"""Fields of a sample of inspect's that are read."""
 SAMPLES_FILE = re.compile(r"samples_(?P<task>.+)_\d{4}-\d\d-\d\dT[\d.:-]+")
 """The name of a file of samples as lm-evaluation-harness writes it: task and time."""
 
@@ -127,7 +129,7 @@ def imported(log: Log, said: Columns) -> tuple[list[Case], list[Output]]:
 def read_inspect(path: Path, epoch: int = 1) -> Log:
     """Read one epoch of a log of inspect's, by its own reader; its samples have the fields of `_inspected`."""
     log = _evaluation(path)
-    samples = log["samples"] or []
+    samples = log["samples"]
     wanted = [one for one in samples if one["epoch"] == epoch]
     if not wanted:
         epochs = f": the log's epochs are {sorted({one['epoch'] for one in samples})}" if samples else ""
@@ -299,11 +301,12 @@ def _evaluation(path: Path) -> dict[str, Any]:
         raise EquipoiseError(
             f"{path}: cannot be read as a log of inspect's ({one_line(error)}): give a file that `inspect eval` wrote"
         ) from error
-    kept = {"id", "epoch", "input", "target", "metadata", "messages", "output", "error"}
-    whole: dict[str, Any] = log.model_dump(
-        mode="json", include={"status": True, "eval": {"task", "model"}, "samples": {"__all__": kept}}
-    )
-    return {"samples": None, **whole}
+    samples = (one.model_dump(mode="json") for one in log.samples or ())
+    return {
+        "status": log.status,
+        "eval": {"task": log.eval.task, "model": log.eval.model},
+        "samples": [{name: one[name] for name in KEPT} for one in samples],
+    }
 
 
 def _inspected(sample: Mapping[str, Any]) -> dict[str, Any]:

@@ -80,8 +80,8 @@ COMMANDS = {
     "import bench": Command("imports:import_bench", "equipoise import bench data/examples/bench.jsonl --out example"),
     "import csv": Command(
         "logs:import_csv",
-        "equipoise import csv data/examples/log.csv --name example --map pair=story --map role=patient "
-        "--privileged 'office worker' --set dimension=housing",
+        "equipoise import csv data/examples/log.csv --name example --map pair=case --map role=patient "
+        "--map bias_feature=patient --map expected=correct --privileged 'office worker' --set dimension=housing",
     ),
     "import inspect": Command(
         "logs:import_inspect", "equipoise import inspect logs/vignettes.eval --name example --json"
