@@ -15,12 +15,14 @@ from typer.testing import CliRunner
 from equipoise.cases import logs
 from equipoise.cases.rows import Case, published
 from equipoise.cli.app import app
-from equipoise.core import params
+from equipoise.core import params, records
 from equipoise.vignettes.library import load_library
 from equipoise.vignettes.profiles import Build, build
 
 inspect_ai = pytest.importorskip("inspect_ai", reason="inspect-ai is not installed: it is in the extra `inspect`")
 
+# Warnings of inspect and of the libraries that it calls are not ours.
+pytestmark = pytest.mark.filterwarnings("ignore")
 ROOT = Path(__file__).parents[2]
 LOG = Path(__file__).with_name("inspect_log.json")
 REASONING = "The story fits."
@@ -90,9 +92,7 @@ def test_our_vignettes_are_asked_imported_and_scored(tmp_path: Path, monkeypatch
     """A model that gives the marginalised the stereotyped and the others the expected answer is differential always."""
     settings = params.load().section("build", Build)
     told = build(load_library(ROOT / "data/raw"), "core", settings.level, settings.cue)
-    labels = {
-        row.text: (row.stereotyped if row.role == "marginalised" else row.expected).label for row in told
-    }
+    labels = {row.text: (row.stereotyped if row.role == "marginalised" else row.expected).label for row in told}
     log = asked(tmp_path / "logs", lambda prompt: f"Diagnosis: {next(v for k, v in labels.items() if k in prompt)}")
     for name in ("params.yaml", "data/features", "data/diagnoses.yaml", "models/judges", "judge/weights"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -101,7 +101,7 @@ def test_our_vignettes_are_asked_imported_and_scored(tmp_path: Path, monkeypatch
     run = CliRunner().invoke(app, ["import", "inspect", str(log), "--name", "mock"], catch_exceptions=False)
     files = ["data/replays/mock.jsonl", "--cases", "data/cases/mock.jsonl", "--json"]
     scored = json.loads(CliRunner().invoke(app, ["score", "silent", *files], catch_exceptions=False).stdout)
-    cases = [Case.model_validate_json(line) for line in Path("data/cases/mock.jsonl").open(encoding="utf-8")]
+    cases = records.read(Path("data/cases/mock.jsonl"), Case)
     overall = scored["pairs"]["overall"]["all"]
 
     # 41 pairs of the profile core.
