@@ -243,7 +243,7 @@ def _read(name: str, files: _Files) -> Revision:
     asked = files.rows("data/decisions/built/decisions.jsonl", Asked)
     readings = files.rows("data/decisions/judgements.jsonl", Reading)
     cases = files.rows("data/cases/built/cases.jsonl", Case)
-    outputs = files.rows("data/cases/judgements.jsonl", CaseJudgement)
+    read = files.rows("data/cases/judgements.jsonl", CaseJudgement)
     effects = [row for study in CATALOGUE for row in files.rows(f"data/{study}/effects.jsonl", Effect)]
     files.refuse_missing()
     hashes, edited = _sources(files.repo)
@@ -262,7 +262,7 @@ def _read(name: str, files: _Files) -> Revision:
         asked=asked,
         readings=readings,
         cases=cases,
-        outputs=outputs,
+        outputs=read,
         effects=effects,
         cities=_checked(f"{name}: {CITIES}", dict[str, City], files.values(CITIES) or {}),
         options=_checked(
