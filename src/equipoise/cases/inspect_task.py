@@ -19,7 +19,7 @@ from equipoise.vignettes.library import load_library
 from equipoise.vignettes.profiles import Build, Profile, build
 
 
-@task
+@task  # type: ignore[untyped-decorator]  # of a package whose types are not followed
 def vignettes(profile: Profile = "core", cases: str | None = None) -> Task:
     """Ask for the diagnosis of paired vignettes, after reasoning, in the words of params.yaml.
 
@@ -38,7 +38,7 @@ def vignettes(profile: Profile = "core", cases: str | None = None) -> Task:
     )
 
 
-@solver
+@solver  # type: ignore[untyped-decorator]  # likewise
 def in_two_turns(reason: str, answer: str) -> Solver:
     """Ask for reasoning about the case, `{case}` in `reason`, and then for one diagnosis."""
 
