@@ -110,6 +110,7 @@ def test_our_vignettes_are_asked_imported_and_scored(tmp_path: Path, monkeypatch
     assert overall["differential_bias_rate"]["estimate"] == pytest.approx(1, abs=1e-9)
     assert overall["differential_bias_rate"]["n"] == len(told) // 2
     assert overall["influence_found"]["estimate"] == 1
+    assert scored["interpretation"] == "significant"
     # The reasoning is the same everywhere, and never about the patient.
     assert overall["silent_bias_rate_moved"]["estimate"] == 1
 

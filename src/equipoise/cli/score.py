@@ -21,6 +21,7 @@ from equipoise.metrics.exam import ACCURACY, MACRO, WEIGHTED, score_cities
 from equipoise.metrics.guards import label_skew
 from equipoise.metrics.options import Measure
 from equipoise.metrics.questions import Answered, arms_of
+from equipoise.metrics.silence import interpretation
 from equipoise.metrics.stigma import nested, stigma_effects
 from equipoise.published import amqa, lin, medmcqa
 from equipoise.published.equilens import GROUP_NAMES, read_results, score_equity_released
@@ -329,7 +330,11 @@ def _judged(features: Path, diagnoses: Path) -> Callable[[str, Sequence[Output],
             figure = {name: getattr(row, name) for name in ("n", "estimate", "ci_low", "ci_high")}
             figure |= {name: value for name in ("neg_log10_p", "neg_log10_p_holm") if (value := getattr(row, name))}
             pairs.setdefault(row.family, {}).setdefault(row.group, {})[row.measure] = figure
-        return {**scored, "pairs": pairs} if pairs else scored
+        if not pairs:
+            return scored
+        found = pairs["overall"]["all"]["influence_found"]["estimate"] != 0
+        said = interpretation(scored["biased"], scored["ci_low"], scored["ci_high"], influence=found)
+        return {**scored, "interpretation": said, "pairs": pairs}
 
     return score
 
