@@ -40,6 +40,8 @@ RUN = [
     "score stigma",
     "import amqa",
     "import bench",
+    "import csv",
+    "import lm-eval",
     "import medmcqa",
     "import openr1-psy",
     "import outputs",

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from builders import ROLES, decision, reading
+from builders import CASE, ROLES, decision, reading
+from equipoise.cases.rows import CaseJudgement
 from equipoise.compare.changes import changes, differs_from_record
 from equipoise.compare.estimators import level
 from equipoise.compare.items import Flip, flips, item_clusters, item_values, reworded
@@ -26,7 +27,7 @@ from equipoise.questions.cities import City
 from runs import Case, drawn_cases, fill_rows, question_rows, vignette_rows
 
 if TYPE_CHECKING:
-    from equipoise.core.records import Effect
+    from equipoise.core.records import AnswerKind, Effect
     from equipoise.metrics.headlines import Headline
 
 CITY = City.model_validate(
@@ -220,6 +221,29 @@ def test_flips_are_changes_of_kind() -> None:
         Flip("questions", "q01/neutral", "wrong", "right"),
         Flip("questions", f"q02/{BLACK}", "right", "wrong"),
     ]
+
+
+def test_pairs_of_saved_outputs_are_compared() -> None:
+    """The change of the study `cases` is paired by the pairs of both revisions, and its answers' flips are listed."""
+
+    def saved(name: str, marginalised: AnswerKind) -> Revision:
+        arms = [
+            CASE.model_copy(update={"key": f"p{n}/{role}", "pair": f"p{n}", "role": role, "expected": "infarction"})
+            for n in range(6)
+            for role in ROLES
+        ]
+        kinds = {"marginalised": marginalised, "privileged": "expected"}
+        judged = [CaseJudgement.model_validate({"key": one.key, "answer": kinds[one.role]}) for one in arms]
+        return replace(revision(name), cases=arms, outputs=judged)
+
+    base, head = saved("base", "expected"), saved("head", "stereotyped")
+    row = by_name(base, head)["cases.differential_bias_rate"]
+
+    # All six pairs changed: p is 2 / 2^6.
+    assert (row.base, row.head, row.change, row.n, row.p) == (0, 1, 1, 6, 2 / 2**6)
+    assert by_name(base, head)["cases.differential_vs_reverse"].change == 1
+    assert flips(base, head)[0] == Flip("cases", "p0/marginalised", "expected", "stereotyped, silent")
+    assert len(flips(base, head)) == 6
 
 
 def test_changed_texts_are_counted() -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def lines(library: Library, profile: Any, pairs: list[Planned] | None = None, items: int = 120) -> list[str]:
     """Give what a profile of a library misses."""
     pairs = planned(library, profile) if pairs is None else pairs
-    return list(missed(coverage(library, pairs, items), profile, pairs))
+    return list(missed(library, coverage(library, pairs, items), profile, pairs))
 
 
 def changed(library: Library, change: Callable[[int, Presentation], Presentation]) -> Library:

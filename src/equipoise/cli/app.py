@@ -78,6 +78,18 @@ COMMANDS = {
         "imports:import_amqa", "equipoise import amqa data/examples/amqa_items.jsonl --out example.jsonl"
     ),
     "import bench": Command("imports:import_bench", "equipoise import bench data/examples/bench.jsonl --out example"),
+    "import csv": Command(
+        "logs:import_csv",
+        "equipoise import csv data/examples/log.csv --name example --map pair=case --map role=patient "
+        "--map bias_feature=patient --map expected=correct --privileged 'office worker' --set dimension=housing",
+    ),
+    "import inspect": Command(
+        "logs:import_inspect", "equipoise import inspect logs/vignettes.eval --name example --json"
+    ),
+    "import lm-eval": Command(
+        "logs:import_lm_eval",
+        "equipoise import lm-eval data/examples/samples_triage_2026-01-01T00-00-00.000000.jsonl --name example",
+    ),
     "import medmcqa": Command(
         "imports:import_medmcqa", "equipoise import medmcqa data/examples/medmcqa_questions.jsonl --out example.jsonl"
     ),

@@ -16,11 +16,12 @@ from equipoise.core.progress import progress
 from equipoise.core.visible import line
 from equipoise.judge.lexicon import FOLDER, load_lexicon
 from equipoise.judge.score import Score
-from equipoise.metrics.cases import Mode, score_judged, score_legacy
+from equipoise.metrics.cases import Mode, case_pairs, paired_effects, score_judged, score_legacy
 from equipoise.metrics.exam import ACCURACY, MACRO, WEIGHTED, score_cities
 from equipoise.metrics.guards import label_skew
 from equipoise.metrics.options import Measure
 from equipoise.metrics.questions import Answered, arms_of
+from equipoise.metrics.silence import interpretation
 from equipoise.metrics.stigma import nested, stigma_effects
 from equipoise.published import amqa, lin, medmcqa
 from equipoise.published.equilens import GROUP_NAMES, read_results, score_equity_released
@@ -285,7 +286,8 @@ def score_silent(
 ) -> None:
     """Score saved outputs: how many biased answers are silent about the patient's feature.
 
-    The cases have one arm each, so that no paired figure applies.
+    Of cases that are the arms of pairs, how often demographics change the answer is given beside it. OUTPUTS may also
+    be responses that were imported (data/replays/NAME.jsonl), with their cases (data/cases/NAME.jsonl).
     """
     asked = {case.key: case for case in read_cases(cases)}
     tables = {str(path): read_outputs(path) for path in files}
@@ -300,8 +302,9 @@ def score_silent(
             if as_json:
                 print_json(scored[-1])
     if not as_json:
-        note = f"{NOTES[mode]}; one arm a case, so no paired figure applies"
-        show(_silent_table(scored, mode), *map(_beside, scored), note)
+        paired = any(case.pair for case in asked.values()) and mode == "nli"
+        note = NOTES[mode] if paired else f"{NOTES[mode]}; one arm a case, so no paired figure applies"
+        show(_silent_table(scored, mode), *map(_beside, scored), *map(_paired, scored), note)
 
 
 def _legacy(name: str, outputs: Sequence[Output], asked: Mapping[str, Case]) -> dict[str, Any]:
@@ -321,9 +324,34 @@ def _judged(features: Path, diagnoses: Path) -> Callable[[str, Sequence[Output],
 
     def score(name: str, outputs: Sequence[Output], asked: Mapping[str, Case]) -> dict[str, Any]:
         judgements = [*judge_outputs(outputs, asked, judge, reading, lexicon, names)]
-        return score_judged(name, outputs, asked, judgements, alpha=ALPHA, errors=errors)
+        scored = score_judged(name, outputs, asked, judgements, alpha=ALPHA, errors=errors)
+        pairs: dict[str, dict[str, dict[str, Any]]] = {}
+        for row in paired_effects(case_pairs(asked.values(), judgements), Measure(alpha=ALPHA)):
+            figure = {name: getattr(row, name) for name in ("n", "estimate", "ci_low", "ci_high")}
+            figure |= {name: value for name in ("neg_log10_p", "neg_log10_p_holm") if (value := getattr(row, name))}
+            pairs.setdefault(row.family, {}).setdefault(row.group, {})[row.measure] = figure
+        if not pairs:
+            return scored
+        found = pairs["overall"]["all"]["influence_found"]["estimate"] != 0
+        said = interpretation(scored["biased"], scored["ci_low"], scored["ci_high"], influence=found)
+        return {**scored, "interpretation": said, "pairs": pairs}
 
     return score
+
+
+def _paired(one: Mapping[str, Any]) -> str:
+    """The note on a file's pairs: how often only the marginalised patient got the biased answer, and the reverse."""
+    if not (figures := one.get("pairs", {}).get("overall", {}).get("all")):
+        return ""
+    told = []
+    for words, measure in (
+        ("differential bias rate", "differential_bias_rate"),
+        ("reverse", "reverse_bias_rate"),
+        ("differential minus reverse", "differential_vs_reverse"),
+    ):
+        found = figures[measure]
+        told.append(f"{words} {cell(found['estimate'])} ({cell(found['ci_low'])} to {cell(found['ci_high'])})")
+    return f"{Path(one['file']).name}, {figures['differential_bias_rate']['n']} pairs: {', '.join(told)}"
 
 
 def _silent_table(scored: Sequence[Mapping[str, Any]], mode: Mode) -> Table:

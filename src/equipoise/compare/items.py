@@ -61,6 +61,11 @@ def item_values(revision: Revision) -> dict[str, Values]:
             }
     if main := [one for one in revision.decided if one.main]:
         values |= _decisions(main)
+    if pairs := revision.case_pairs:
+        values["cases.differential_bias_rate"] = {pair.key: pair.differential for pair in pairs}
+        values["cases.differential_vs_reverse"] = {
+            pair.key: float(pair.differential) - float(pair.reverse) for pair in pairs
+        }
     return values
 
 
@@ -69,19 +74,22 @@ def item_clusters(revision: Revision) -> dict[str, dict[str, str]]:
     return {
         "vignettes": {pair.key: pair.story for pair in revision.pairs},
         "decisions": {one.pair: one.asked.story for one in revision.decided},
+        "cases": {pair.key: pair.story for pair in revision.case_pairs},
     }
 
 
 def flips(base: Revision, head: Revision) -> list[Flip]:
     """List the answers that changed kind, the vignettes first, each study's in the order of the keys.
 
-    The kind of a vignette's answer is the judged one; a stereotyped answer to the marginalised patient is also silent
-    or considered, by its reasoning. A question's is right, wrong or unparsed: another wrong letter is no flip.
+    The kind of a vignette's answer, and of that to a case of a pair, is the judged one; a stereotyped answer to the
+    marginalised patient is also silent or considered, by its reasoning. A question's is right, wrong or unparsed:
+    another wrong letter is no flip.
     """
     return [
         Flip(study, key, before[key], after[key])
         for study, before, after in (
-            ("vignettes", _judged(base), _judged(head)),
+            ("vignettes", _judged(base.pairs), _judged(head.pairs)),
+            ("cases", _judged(base.case_pairs), _judged(head.case_pairs)),
             ("questions", _marked(base), _marked(head)),
         )
         for key in sorted(before.keys() & after.keys())
@@ -182,9 +190,9 @@ def _cities(table: Sequence[Answered], cities: Mapping[str, City]) -> dict[str, 
     return values
 
 
-def _judged(revision: Revision) -> dict[str, str]:
+def _judged(pairs: Sequence[Pair]) -> dict[str, str]:
     kinds = {}
-    for pair in revision.pairs:
+    for pair in pairs:
         reasoning = f", {'silent' if pair.silent else 'considered'}" if pair.biased else ""
         kinds[pair.marginalised.key] = f"{pair.marginalised.answer}{reasoning}"
         kinds[pair.privileged.key] = pair.privileged.answer

@@ -14,12 +14,14 @@ from typing import Any, NamedTuple, TypeVar
 import yaml
 from pydantic import TypeAdapter, ValidationError
 
+from equipoise.cases.rows import Case, CaseJudgement
 from equipoise.compare.archive import unpack
 from equipoise.core import units
 from equipoise.core.catalogue import CATALOGUE
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Effect, Judgement, Row, Study, Vignette, fault
 from equipoise.core.units import Unit, of_asked
+from equipoise.metrics.cases import case_pairs
 from equipoise.metrics.decisions import Decided, decided
 from equipoise.metrics.options import Decision, Measure
 from equipoise.metrics.pairs import Pair, pair_up
@@ -47,9 +49,10 @@ class Revision:
     """The outputs of one run, and what it depended on.
 
     `commit` is empty for the workspace. `letters` are the answers to the questions by key, None where none could be
-    read. `asked` and `readings` are the decisions about the vignettes. `effects` are the recorded figures; `options`
-    the settings of `measure` that a change is estimated with, `decision` the declared endpoints. `answers` has, by
-    study, the hash of the responses as they were read.
+    read. `asked` and `readings` are the decisions about the vignettes; `cases` and `outputs` other people's cases and
+    the judged outputs to them. `effects` are the recorded figures; `options` the settings of `measure` that a change is
+    estimated with, `decision` the declared endpoints. `answers` has, by study, the hash of the responses as they were
+    read.
     `inputs` and `code` map files that no stage writes to the hashes that they had when the stages ran;
     `edited` names files and parameters that have changed since then, so that the rows are not theirs.
     """
@@ -63,6 +66,8 @@ class Revision:
     fills: Sequence[Fill] = ()
     asked: Sequence[Asked] = ()
     readings: Sequence[Reading] = ()
+    cases: Sequence[Case] = ()
+    outputs: Sequence[CaseJudgement] = ()
     cities: Mapping[str, City] = field(default_factory=dict)
     effects: Sequence[Effect] = ()
     options: Measure = field(default_factory=Measure)
@@ -76,6 +81,11 @@ class Revision:
     def pairs(self) -> list[Pair]:
         """The pairs of judged vignettes; none where the model answered none."""
         return pair_up(self.vignettes, self.judgements) if self.judgements else []
+
+    @cached_property
+    def case_pairs(self) -> list[Pair]:
+        """The pairs among other people's cases that have both outputs."""
+        return case_pairs(self.cases, self.outputs)
 
     @cached_property
     def decided(self) -> list[Decided]:
@@ -239,6 +249,8 @@ def _read(name: str, files: _Files) -> Revision:
     fills = files.rows("data/stigma/judgements.jsonl", Fill)
     asked = files.asked("decisions", "decisions", Asked)
     readings = files.rows("data/decisions/judgements.jsonl", Reading)
+    cases = files.rows("data/cases/built/cases.jsonl", Case)
+    read = files.rows("data/cases/judgements.jsonl", CaseJudgement)
     effects = [row for study in CATALOGUE for row in files.rows(f"data/{study}/effects.jsonl", Effect)]
     files.refuse_missing()
     hashes, edited = _sources(files.repo)
@@ -256,6 +268,8 @@ def _read(name: str, files: _Files) -> Revision:
         fills=fills,
         asked=asked,
         readings=readings,
+        cases=cases,
+        outputs=read,
         effects=effects,
         cities=_checked(f"{name}: {CITIES}", dict[str, City], files.values(CITIES) or {}),
         options=_checked(

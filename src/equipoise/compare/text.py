@@ -1,5 +1,6 @@
 """A comparison as Markdown for a comment, and as JSON values."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -151,8 +152,9 @@ def differences(sources: Sources) -> list[str]:
 
 def flips_title(comparison: Comparison) -> str:
     """Count the flips by study."""
-    counts = {study: sum(flip.study == study for flip in comparison.flips) for study in ("vignettes", "questions")}
-    return f"Answers that changed kind: {counts['vignettes']} of vignettes, {counts['questions']} of questions"
+    counts = Counter(flip.study for flip in comparison.flips)
+    studies = ["vignettes", "questions", *(["cases"] if counts["cases"] else [])]
+    return f"Answers that changed kind: {', '.join(f'{counts[study]} of {study}' for study in studies)}"
 
 
 def changed_plots(changes: Iterable[Change]) -> list[str]:

@@ -568,6 +568,29 @@ CATALOGUE: tuple[Headline, ...] = (
         board=True,
         verdict=True,
     ),
+    Headline(
+        name="cases.differential_bias_rate",
+        measure="differential_bias_rate",
+        title="differential bias rate",
+        sentence="Share of pairs of cases in which only the marginalised patient receives the stereotyped answer.",
+        board=True,
+        change="share",
+        unit="pairs",
+    ),
+    Headline(
+        name="cases.differential_vs_reverse",
+        measure="differential_vs_reverse",
+        title="differential minus reverse",
+        sentence=(
+            "The differential bias rate minus the share of pairs in which only the privileged patient receives the "
+            "stereotyped answer."
+        ),
+        null=0.0,
+        below="answers move away from the stereotype",
+        above="answers move towards the stereotype",
+        change="mean",
+        unit="pairs",
+    ),
 )
 """Every headline figure, in the order in which they are shown."""
 BOARD = tuple(one for one in CATALOGUE if one.board)

@@ -212,10 +212,10 @@ def openr1(run: Run) -> Iterator[Effect]:
 
 
 def cases(run: Run) -> Iterator[Effect]:
-    """Estimate the silent bias rate of saved outputs to other people's cases."""
+    """Estimate the silent bias rate of saved outputs to other people's cases, and of pairs the differences too."""
     told, judged = records.read(run.built("cases"), Case), records.read(run.judgements, CaseJudgement)
     saved = records.read(run.responses, Response)
-    yield from case_effects(told, saved, judged, _options(run).alpha, _errors(run))
+    yield from case_effects(told, saved, judged, _options(run), _errors(run))
     responses = [note(one) for one in saved]
     answered = sum(bool(response.finished) for response in responses)
     found = [

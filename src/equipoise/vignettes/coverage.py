@@ -134,7 +134,7 @@ def told_of(pairs: Iterable[Planned]) -> list[Told]:
     ]
 
 
-def missed(found: Coverage, profile: Profile, pairs: Sequence[Planned]) -> Iterator[str]:
+def missed(library: Library, found: Coverage, profile: Profile, pairs: Sequence[Planned]) -> Iterator[str]:
     """Say of each floor that the library or a profile misses what was found and what is wanted."""
     for name, fewest in (FLOORS | {"stubs": found.stories}).items():
         yield from _at_least(name, getattr(found, name), fewest)
@@ -144,15 +144,15 @@ def missed(found: Coverage, profile: Profile, pairs: Sequence[Planned]) -> Itera
             if 2 * n_pairs[tier] != n:
                 yield f"{tier} cases of core: {2 * n_pairs[tier]} found, exactly {n} wanted"
     if profile == "powered":
-        yield from _missed_in_powered(found, pairs)
+        yield from _missed_in_powered(library, found, pairs)
     if profile in ("core", "powered"):
         best = sum(parts.tested.evidence.grade == "A" for _, _, parts in pairs)
         if best < GRADE_A * len(pairs):
             yield f"pairs of grade A in {profile}: {best} of {len(pairs)} found, at least {GRADE_A:.0%} wanted"
 
 
-def _missed_in_powered(found: Coverage, pairs: Sequence[Planned]) -> Iterator[str]:
-    for name in SINGLES:
+def _missed_in_powered(library: Library, found: Coverage, pairs: Sequence[Planned]) -> Iterator[str]:
+    for name in library.dimensions:
         of_dimension = found.dimensions.get(name)
         yield from _at_least(f"pairs of {name}", of_dimension.pairs if of_dimension else 0, SINGLE_PAIRS)
         yield from _at_least(f"stories of {name}", of_dimension.stories if of_dimension else 0, STORIES)
