@@ -11,7 +11,7 @@ has `id` and `output_text`, and may have `status` (ok, unless it says otherwise)
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Answer, AnswerKind, Reading, Response, Role, Row, Study, Text, Vignette
-from equipoise.core.tables import Id, json_rows, require_new, rows_of, valid
+from equipoise.core.tables import Id, Source, json_rows, require_new, rows_of, valid
 from equipoise.text.diagnoses import american
 from equipoise.text.reasoning import split
 
@@ -139,10 +139,15 @@ def read_cases(path: Path) -> list[Case]:
         raise EquipoiseError(
             f'{path}: no list of cases: give {{"cases": [{{"prompt": …, "bias_feature": …, "bias_label": …}}, …]}}'
         )
-    cases = [_case(row, number, path) for number, row in enumerate(rows, start=1)]
+    return cases_of(rows, path)
+
+
+def cases_of(rows: Sequence[object], source: Source) -> list[Case]:
+    """Read the cases of the interchange format; an error names their source and the case."""
+    cases = [_case(row, number, source) for number, row in enumerate(rows, start=1)]
     seen: dict[str, str] = {}
     for number, case in enumerate(cases, start=1):
-        require_new(seen, case.key, f"{path}, case {number}")
+        require_new(seen, case.key, f"{source}, case {number}")
     return cases
 
 
@@ -190,7 +195,7 @@ def usual_role(feature: str) -> Role:
     return "privileged" if name in REFERENCE or ABSENCE.match(name) else "marginalised"
 
 
-def _case(row: object, number: int, path: Path) -> Case:
+def _case(row: object, number: int, path: Source) -> Case:
     name = row.get("id") if isinstance(row, dict) else None
     where = f"{path}, case {number}" + (f" ({name})" if isinstance(name, str) and name.isprintable() else "")
     if not isinstance(row, dict):
@@ -212,8 +217,8 @@ def _case(row: object, number: int, path: Path) -> Case:
     return valid(Case, case, where, "correct the case")
 
 
-def read_outputs(path: Path) -> list[Output]:
-    """Read a file of outputs, in file order; an error names the row and the field."""
+def read_outputs(path: Source) -> list[Output]:
+    """Read a file or table of outputs, in its order; an error names the row and the field."""
     rows: list[Output] = []
     # A case may be asked in several modes.
     seen: dict[str, dict[str, str]] = {}

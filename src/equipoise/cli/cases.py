@@ -9,6 +9,7 @@ from rich.table import Table
 
 from equipoise.cli import printing
 from equipoise.core import records
+from equipoise.core.shipped import shipped
 from equipoise.core.visible import visible
 from equipoise.questions.rows import Item
 from equipoise.vignettes.coverage import Coverage, Covered, Decisions, coverage, missed, told_of
@@ -28,9 +29,9 @@ def cases(
 
     Exit code 1 where a floor of the design is missed, with a line for each.
     """
-    library = load_library(data / "raw")
+    library = load_library(shipped(data / "raw"))
     pairs = planned(library, profile)
-    items = sum(1 for _ in records.each(data / "items" / "authored.jsonl", Item))
+    items = sum(1 for _ in records.each(shipped(data / "items" / "authored.jsonl"), Item))
     found = coverage(library, pairs, items)
     if as_json:
         printing.print_json(found.model_dump())

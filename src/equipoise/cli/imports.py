@@ -16,6 +16,7 @@ from equipoise.cli.printing import AsJson, Force, few, report, require_own, writ
 from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.progress import progress
+from equipoise.core.shipped import shipped
 from equipoise.core.yamlfile import read_yaml
 from equipoise.models import registry
 from equipoise.openr1.rows import LICENCE, SOURCE, OpenR1Item
@@ -95,7 +96,7 @@ def import_medmcqa(
     """Import MedMCQA's questions, so that `-S sample.items=medmcqa` asks the cities' subsets of them."""
     require_own(out, _rows_of(Item, medmcqa.KEY), force=force)
     with progress("import"):
-        imported = medmcqa.import_items(sources, medmcqa.load_diseases(mapping))
+        imported = medmcqa.import_items(sources, medmcqa.load_diseases(shipped(mapping)))
         records.write(out, imported.items)
     counts = Counter(item.disease for item in imported.items)
     found = {disease: n for disease, n in counts.most_common() if disease is not None}
@@ -130,7 +131,7 @@ def import_names(
 ) -> None:
     """Import the lists of first names into .cache, from the net or from local files, checked by their sha256."""
     given: dict[Gender, Path | None] = {"female": women, "male": men}
-    lists = load_library(library).words.names
+    lists = load_library(shipped(library)).words.names
     with progress("import"):
         fetched = fetch_names(lists, {gender: path for gender, path in given.items() if path is not None})
     counts = {fetched[gender]: len(names) for gender, names in load_names(lists).items()}
