@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 COLUMNS = ("family", "group", "measure", "n", "estimate", "ci_low", "ci_high", "p", "p_adjusted")
 """Columns of every table of figures; `docs/api.md` describes them."""
+FLOATS = (*COLUMNS[4:], "base", "head", "margin")
+"""Columns that hold numbers with a fraction, missing where undefined."""
 DIGITS = 4
 """Significant digits of a number in a summary."""
 
@@ -64,7 +66,7 @@ def frame_of(rows: Iterable[Mapping[str, Any]], columns: Sequence[str] = COLUMNS
     import pandas as pd
 
     frame = pd.DataFrame([[row.get(name) for name in columns] for row in rows], columns=list(columns))
-    floats = [name for name in columns if name in COLUMNS[4:]]
+    floats = [name for name in columns if name in FLOATS]
     return frame.astype(dict.fromkeys(floats, float))
 
 
