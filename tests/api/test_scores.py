@@ -111,9 +111,9 @@ def test_equity_is_that_of_the_command() -> None:
 
 def test_stigma_is_that_of_the_command() -> None:
     """Every measure of every family is that of `equipoise score stigma`; sentences of one's own give the same."""
-    printed = command(
-        "score", "stigma", "--rq1", f"{EXAMPLES}/mental.csv", "--rq1", f"{EXAMPLES}/control.csv"
-    )[0]["metrics"]
+    printed = command("score", "stigma", "--rq1", f"{EXAMPLES}/mental.csv", "--rq1", f"{EXAMPLES}/control.csv")[0][
+        "metrics"
+    ]
     found = eq.stigma(eq.example("mental"), eq.example("control"))
 
     for family, groups in printed.items():
@@ -138,9 +138,7 @@ def test_stigma_is_that_of_the_command() -> None:
             "unspecified": wide.ambig if "ambig" in wide else wide.unspecified,
         }
     )
-    ours, theirs = (
-        figure(one, "all", "disparity_clustered", "rq1_difference") for one in (eq.stigma(own), found)
-    )
+    ours, theirs = (figure(one, "all", "disparity_clustered", "rq1_difference") for one in (eq.stigma(own), found))
     assert ours["estimate"] == pytest.approx(theirs["estimate"])
 
 
@@ -163,7 +161,10 @@ ITEMS = pd.DataFrame({"item": ["a", "b"], "value": [0.1, 0.2]})
     ("call", "message"),
     [
         (lambda: eq.silent_bias([1]), "outputs: list is not a pandas DataFrame: give pd.DataFrame"),
-        (lambda: eq.silent_bias(OUTPUTS.drop(columns="output_text")), "outputs: no column 'output_text'; there are id,"),
+        (
+            lambda: eq.silent_bias(OUTPUTS.drop(columns="output_text")),
+            "outputs: no column 'output_text'; there are id,",
+        ),
         (lambda: eq.silent_bias(OUTPUTS[["id", "output_text"]]), "outputs: no column 'bias_feature'"),
         (lambda: eq.silent_bias(OUTPUTS.assign(output_text=None), mode="legacy"), "outputs, row 1: field output_text"),
         (lambda: eq.silent_bias(OUTPUTS, mode="x"), "mode 'x': choose one of nli, legacy"),
@@ -198,7 +199,10 @@ ITEMS = pd.DataFrame({"item": ["a", "b"], "value": [0.1, 0.2]})
         (lambda: eq.compare(ITEMS, ITEMS[["item"]]), "head: no column 'value'; there are item"),
         (lambda: eq.plan(ITEMS.assign(value=1.0), margin=0.1), "values: too few items, or none that differ"),
         (lambda: eq.plan(ITEMS, margin=-1), "plan: field margin"),
-        (lambda: eq.plan(ITEMS.assign(sample="x"), margin=1), "values, row 1: column sample: 'x' is not a whole number"),
+        (
+            lambda: eq.plan(ITEMS.assign(sample="x"), margin=1),
+            "values, row 1: column sample: 'x' is not a whole number",
+        ),
         (lambda: eq.example("nothing"), "no example 'nothing': choose one of amqa_answers"),
         (lambda: eq.silent_bias(OUTPUTS.set_axis(["id", "id", "a", "b"], axis=1)), "outputs: duplicate column 'id'"),
     ],
