@@ -1,4 +1,4 @@
-"""Run the cells of a notebook in order and put what they print or end on under them: python docs/notebook.py docs/api.ipynb.
+"""Run the cells of a notebook in order, and write what they show: python docs/notebook.py docs/api.ipynb.
 
 Text alone: of a last expression the text that Python shows.
 """

@@ -182,7 +182,7 @@ ITEMS = pd.DataFrame({"item": ["a", "b"], "value": [0.1, 0.2]})
             "answers, row 1: field test_model_answer_male: '?!' is neither a letter nor Unknown",
         ),
         (lambda: eq.equity(eq.example("amqa_answers"), cities="no.yaml"), "no.yaml: no such file"),
-        (lambda: eq.stigma(), "no DataFrame: give at least one"),
+        (eq.stigma, "no DataFrame: give at least one"),
         (lambda: eq.stigma(ITEMS), "probabilities: the columns item, value are of no known form"),
         (
             lambda: eq.stigma(eq.example("mental").assign(probability=2.0)),

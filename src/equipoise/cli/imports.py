@@ -66,7 +66,7 @@ def import_bench(
 ) -> None:
     """Import emergency cases with a slot for the patient, to be told of a control and of every group of the panel."""
     require_own(out, _rows_of(Story, bench.KEY), force=force)
-    panel = load_panel(raw)
+    panel = load_panel(shipped(raw))
     with progress("import"):
         imported = bench.read_stories(sources, field)
         prompts = sum(1 for _ in tellings(imported.stories, panel))
