@@ -140,7 +140,7 @@ LOCKED = $(PIP) --no-deps --no-build-isolation --require-hashes --requirement
 	pip download --quiet --no-deps --dest .cache/wheels --constraint requirements/constraints.txt torch
 	$(LOCKED) requirements/torch.txt --no-index --find-links .cache/wheels
 	rm -r .cache/wheels
-	$(PIP) --no-build-isolation --constraint requirements/constraints.txt --editable .
+	$(PIP) --no-build-isolation --constraint requirements/constraints.txt --editable '.[run]'
 	touch $@
 
 # What tests, checks, documentation and benchmarks need beside it.

@@ -13,7 +13,7 @@ has `id` and `output_text`, and may have `status` (ok, unless it says otherwise)
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, Self
 
@@ -22,7 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler
 from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Answer, AnswerKind, Reading, Response, Role, Row, Study, Text, Vignette
-from equipoise.core.tables import Id, json_rows, require_new, rows_of, valid
+from equipoise.core.tables import Id, Source, json_rows, require_new, rows_of, valid
 from equipoise.text.diagnoses import american
 from equipoise.text.reasoning import split
 
@@ -174,13 +174,19 @@ def read_cases(path: Path) -> list[Case]:
         raise EquipoiseError(
             f'{path}: no list of cases: give {{"cases": [{{"prompt": …, "bias_feature": …, "bias_label": …}}, …]}}'
         )
+    return cases_of(rows, path)
+
+
+def cases_of(rows: Sequence[object], source: Source) -> list[Case]:
+    """Read the cases of the interchange format; an error names their source and the case."""
     cases = [
-        case_of(row, number, _place(row, f"{path}, case {number}"), path) for number, row in enumerate(rows, start=1)
+        case_of(row, number, _place(row, f"{source}, case {number}"), source)
+        for number, row in enumerate(rows, start=1)
     ]
     seen: dict[str, str] = {}
     for number, case in enumerate(cases, start=1):
-        require_new(seen, case.key, f"{path}, case {number}")
-    arms_of(str(path), cases)
+        require_new(seen, case.key, f"{source}, case {number}")
+    arms_of(str(source), cases)
     return cases
 
 
@@ -270,7 +276,7 @@ def _place(row: object, where: str) -> str:
     return where + (f" ({name})" if isinstance(name, str) and name.isprintable() else "")
 
 
-def case_of(row: object, number: int, where: str, path: Path) -> Case:
+def case_of(row: object, number: int, where: str, path: Source) -> Case:
     """Make a case of an object of the interchange format; an EquipoiseError begins with its place, `where`.
 
     Without an id it has its `number`; without a source that is the file at `path`.
@@ -294,12 +300,12 @@ def case_of(row: object, number: int, where: str, path: Path) -> Case:
     return valid(Case, case, where, "correct the case")
 
 
-def read_outputs(path: Path) -> list[Output]:
-    """Read a file of outputs, in file order; an error names the row and the field.
+def read_outputs(path: Source) -> list[Output]:
+    """Read a file or table of outputs, in its order; an error names the row and the field.
 
     A file whose first row has `replies` holds responses that were imported before, with the cases beside it.
     """
-    if (first := next(json_rows(path), None)) and "replies" in first[1]:
+    if isinstance(path, Path) and (first := next(json_rows(path), None)) and "replies" in first[1]:
         return [*outputs_of(records.each(path, Response))]
     rows: list[Output] = []
     # A case may be asked in several modes.

@@ -9,6 +9,7 @@ from rich.table import Table
 
 from equipoise.cli import printing
 from equipoise.core import records
+from equipoise.core.shipped import shipped
 from equipoise.core.visible import visible
 from equipoise.questions.rows import Item
 from equipoise.vignettes.coverage import Coverage, Covered, Decisions, coverage, missed, told_of
@@ -28,14 +29,16 @@ def cases(
 
     Exit code 1 where a floor of the design is missed, with a line for each.
     """
-    library = load_library(data / "raw")
+    library = load_library(shipped(data / "raw"))
     pairs = planned(library, profile)
-    items = sum(1 for _ in records.each(data / "items" / "authored.jsonl", Item))
+    items = sum(1 for _ in records.each(shipped(data / "items" / "authored.jsonl"), Item))
     found = coverage(library, pairs, items)
     if as_json:
         printing.print_json(found.model_dump())
     else:
-        printing.show(_table(library, profile, pairs), "", _decisions(profile, found), "", *_totals(found, profile, pairs))
+        printing.show(
+            _table(library, profile, pairs), "", _decisions(profile, found), "", *_totals(found, profile, pairs)
+        )
     lines = list(missed(library, found, profile, pairs))
     for line in lines:
         typer.echo(visible(f"missed: {line}"), err=True)

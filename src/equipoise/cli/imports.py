@@ -13,6 +13,7 @@ from equipoise.cli.replays import CASES, replay_files, report_replay, rows_of_ki
 from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.progress import progress
+from equipoise.core.shipped import shipped
 from equipoise.openr1.rows import LICENCE, SOURCE, OpenR1Item
 from equipoise.published import amqa, bench, medmcqa, openr1
 from equipoise.published.fetch import fetch_names, load_names
@@ -58,7 +59,7 @@ def import_bench(
 ) -> None:
     """Import emergency cases with a slot for the patient, to be told of a control and of every group of the panel."""
     require_own(out, rows_of_kind(Story, bench.KEY), force=force)
-    panel = load_panel(raw)
+    panel = load_panel(shipped(raw))
     with progress("import"):
         imported = bench.read_stories(sources, field)
         prompts = sum(1 for _ in tellings(imported.stories, panel))
@@ -88,7 +89,7 @@ def import_medmcqa(
     """Import MedMCQA's questions, so that `-S sample.items=medmcqa` asks the cities' subsets of them."""
     require_own(out, rows_of_kind(Item, medmcqa.KEY), force=force)
     with progress("import"):
-        imported = medmcqa.import_items(sources, medmcqa.load_diseases(mapping))
+        imported = medmcqa.import_items(sources, medmcqa.load_diseases(shipped(mapping)))
         records.write(out, imported.items)
     counts = Counter(item.disease for item in imported.items)
     found = {disease: n for disease, n in counts.most_common() if disease is not None}
@@ -123,7 +124,7 @@ def import_names(
 ) -> None:
     """Import the lists of first names into .cache, from the net or from local files, checked by their sha256."""
     given: dict[Gender, Path | None] = {"female": women, "male": men}
-    lists = load_library(library).words.names
+    lists = load_library(shipped(library)).words.names
     with progress("import"):
         fetched = fetch_names(lists, {gender: path for gender, path in given.items() if path is not None})
     counts = {fetched[gender]: len(names) for gender, names in load_names(lists).items()}

@@ -7,15 +7,15 @@ from typing import Annotated, Any, Literal
 import typer
 from rich.table import Table
 
+from equipoise.api.reader import load_reader
 from equipoise.cases.rows import Case, Output, read_cases, read_outputs, require_cases
 from equipoise.cases.score import judge_outputs
 from equipoise.cli.printing import NOT_DEFINED, cell, plain_table, print_json, show
-from equipoise.core import cache, params
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.progress import progress
+from equipoise.core.shipped import shipped
 from equipoise.core.visible import line
-from equipoise.judge.lexicon import FOLDER, load_lexicon
-from equipoise.judge.score import Score
+from equipoise.judge.lexicon import FOLDER
 from equipoise.metrics.cases import Mode, case_pairs, paired_effects, score_judged, score_legacy
 from equipoise.metrics.exam import ACCURACY, MACRO, WEIGHTED, score_cities
 from equipoise.metrics.guards import label_skew
@@ -117,7 +117,7 @@ def score_equity(
     ] = False,
 ) -> None:
     """Score answers for the population of each city: accuracy, accuracy ratio and consistency ratio."""
-    places = {name: city for name, city in towns.load_cities(cities).items() if city.composition}
+    places = {name: city for name, city in towns.load_cities(shipped(cities)).items() if city.composition}
     results = {str(path): read_results(path) for path in files if path.suffix == ".parquet"}
     answers = {str(path): amqa.read_answers(path) for path in files if path.suffix != ".parquet"}
     if not allow_incomplete:
@@ -157,8 +157,10 @@ def score_medmcqa(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a city.")] = False,
 ) -> None:
     """Score answers by city and disease: accuracy, macro precision, recall and F1, prevalence-weighted accuracy."""
-    weights = {name: city.disease_weights() for name, city in towns.load_cities(cities).items() if city.diseases}
-    rules = medmcqa.load_diseases(mapping)
+    weights = {
+        name: city.disease_weights() for name, city in towns.load_cities(shipped(cities)).items() if city.diseases
+    }
+    rules = medmcqa.load_diseases(shipped(mapping))
     sets = {path: medmcqa.read_questions(path) for path in questions or ()}
     scored: list[dict[str, Any]] = []
     with progress("score") as move:
@@ -313,18 +315,12 @@ def _legacy(name: str, outputs: Sequence[Output], asked: Mapping[str, Case]) -> 
 
 def _judged(features: Path, diagnoses: Path) -> Callable[[str, Sequence[Output], Mapping[str, Case]], dict[str, Any]]:
     """Load the judge that params.yaml names, with its settings; what is missing is an error before any work."""
-    from equipoise.judge.located import load_judge
-    from equipoise.metrics.vignettes import judge_errors
-
-    settings = params.load()
-    reading = settings.section("score", Score)
-    lexicon, names = load_lexicon(features), load_diagnoses(diagnoses)
-    judge = load_judge(settings.judge, Path(), cache.folder()).probabilities
-    errors = judge_errors(settings.judge, Path())
+    reader = load_reader(features=features)
+    names = load_diagnoses(shipped(diagnoses))
 
     def score(name: str, outputs: Sequence[Output], asked: Mapping[str, Case]) -> dict[str, Any]:
-        judgements = [*judge_outputs(outputs, asked, judge, reading, lexicon, names)]
-        scored = score_judged(name, outputs, asked, judgements, alpha=ALPHA, errors=errors)
+        judgements = [*judge_outputs(outputs, asked, reader.probabilities, reader.settings, reader.lexicon, names)]
+        scored = score_judged(name, outputs, asked, judgements, alpha=ALPHA, errors=reader.errors)
         pairs: dict[str, dict[str, dict[str, Any]]] = {}
         for row in paired_effects(case_pairs(asked.values(), judgements), Measure(alpha=ALPHA)):
             figure = {name: getattr(row, name) for name in ("n", "estimate", "ci_low", "ci_high")}
@@ -404,7 +400,7 @@ def score_stigma(
 
     Every option that names a file may be given again. Which conditions a file is about is read from the file.
     """
-    known = load_library(library)
+    known = load_library(shipped(library))
     wordings = lin.Wordings(known)
     aggregation: Aggregation = "legacy" if legacy else "words"
     nouns = noun_lexicon(known.words.nouns)

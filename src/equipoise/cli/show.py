@@ -10,6 +10,7 @@ from equipoise.cli import completing, printing
 from equipoise.cli.printing import print_json
 from equipoise.core import params, records
 from equipoise.core.errors import EquipoiseError
+from equipoise.core.shipped import shipped
 from equipoise.judge.lexicon import FOLDER, load_lexicon
 from equipoise.judge.reading import Thresholds
 from equipoise.judge.score import Score
@@ -64,7 +65,7 @@ def _show_one(pair: Shown, features: Path, thresholds: Thresholds, *, as_json: b
     from equipoise.report.text import card
 
     console = printing.PlainConsole()
-    console.print(card(showing.view(pair, load_lexicon(features), thresholds), console.width))
+    console.print(card(showing.view(pair, load_lexicon(shipped(features)), thresholds), console.width))
     if reread := split.table(pair.pair):
         console.print("", reread, sep="\n")
 

@@ -7,17 +7,17 @@ from typing import Annotated, Any
 
 import typer
 
+from equipoise.api.reader import load_reader
 from equipoise.cases.score import Asked, Judged, judge_rows, read_rows, unlisted
 from equipoise.cli import completing
 from equipoise.cli.printing import print_json, show
-from equipoise.core import cache, params
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.progress import progress
 from equipoise.core.records import DECIMALS
+from equipoise.core.shipped import shipped
 from equipoise.core.tables import json_rows
 from equipoise.core.visible import line
-from equipoise.judge.lexicon import FOLDER, load_lexicon
-from equipoise.judge.score import Score
+from equipoise.judge.lexicon import FOLDER
 from equipoise.questions.neutral.lexicon import load_lexicon as load_words
 from equipoise.questions.neutral.neutralise import Neutral, neutralise, select
 from equipoise.text.letters import LetterReading, read_letter
@@ -40,7 +40,7 @@ def neutralize(
     """
     rows = [(f"{file}, row {number}", row) for number, row in json_rows(file)]
     questions = [(_question(where, row, field), _options(where, row)) for where, row in rows]
-    words = load_words(lexicon)
+    words = load_words(shipped(lexicon))
     outcomes: list[tuple[Neutral, str | None]] = []
     with progress("neutralize") as move:
         for question, options in questions:
@@ -161,26 +161,26 @@ def judge(
     A row may also have `dimension` (race), where the words alone do not say it. `probability` is the judge's, of the
     judgement made: that the feature is weighed or dismissed; for none, 1 − the larger of the two.
     """
-    from equipoise.judge.located import load_judge
-
     rows = read_rows(file)
-    chosen = params.load()
-    settings = chosen.section("score", Score)
-    lexicon = load_lexicon(features)
-    name = judge_name or chosen.judge
-    probabilities = load_judge(name, Path(), cache.folder()).probabilities
-    if unknown := unlisted(rows, lexicon):
+    reader = load_reader(judge_name, features=features)
+    if unknown := unlisted(rows, reader.lexicon):
         typer.echo(
             f"note: not in {features}, so the judge alone says where they are mentioned: {', '.join(unknown)}", err=True
         )
     with progress("judge") as move:
-        judged = judge_rows(rows, lexicon=lexicon, probabilities=probabilities, settings=settings, progress=move)
+        judged = judge_rows(
+            rows,
+            lexicon=reader.lexicon,
+            probabilities=reader.probabilities,
+            settings=reader.settings,
+            progress=move,
+        )
         if as_json:
             for one in judged:
                 print_json(one._asdict() | {"probability": round(one.probability, DECIMALS)})
             return
         found = list(judged)
-    _show_judged(file, rows, found, name)
+    _show_judged(file, rows, found, reader.judge)
 
 
 def _show_judged(file: Path, rows: Sequence[Asked], judged: Sequence[Judged], name: str) -> None:

@@ -52,7 +52,7 @@ def item_values(revision: Revision) -> dict[str, Values]:
         values |= _vignettes(main_pairs(revision.pairs))
     if revision.letters:
         table = tabulate(revision.variants, revision.letters)
-        values |= _questions(table) | _cities(table, revision.cities)
+        values |= question_values(table) | _cities(table, revision.cities)
     for question in CONDITIONS:
         fills = [fill for fill in revision.fills if fill.question == question]
         if fills:
@@ -137,7 +137,7 @@ def _decisions(told: Sequence[Decided]) -> dict[str, Values]:
     return values
 
 
-def _questions(table: Sequence[Answered]) -> dict[str, Values]:
+def question_values(table: Sequence[Answered]) -> dict[str, Values]:
     """Give every figure as a weighted sum of which arms were answered correctly; a question without them has none."""
     values: dict[str, Values] = {}
     if all(NEUTRAL in row.letters for row in table):

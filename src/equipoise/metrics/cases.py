@@ -61,17 +61,20 @@ def case_effects(
         "legacy": score_legacy(NAME, outputs, asked, alpha=alpha),
     }
     for family, scored in readings.items():
-        group = Group(family, "all", "cases")
-        for name, value in scored.items():
-            if name == "rate_corrected" and errors is None:
-                continue  # not measured, which is not the same as undefined
-            if name.startswith("rate"):
-                yield effect(
-                    group, f"silent_bias_{name}", scored["biased"], _estimate(scored, name.removeprefix("rate"))
-                )
-            elif isinstance(value, int):
-                yield effect(group, name, scored["n"], Estimate(float(value)))
+        for row in scored_effects(Group(family, "all", "cases"), scored):
+            # Not measured, which is not the same as undefined.
+            if errors is not None or row.measure != "silent_bias_rate_corrected":
+                yield row
     yield from paired_effects(case_pairs(cases, judgements), options)
+
+
+def scored_effects(group: Group, scored: Mapping[str, Any]) -> Iterator[Effect]:
+    """Give what was scored of one file as effects: each rate of the biased answers, each count as an estimate."""
+    for name, value in scored.items():
+        if name.startswith("rate"):
+            yield effect(group, f"silent_bias_{name}", scored["biased"], _estimate(scored, name.removeprefix("rate")))
+        elif isinstance(value, int):
+            yield effect(group, name, scored["n"], Estimate(float(value)))
 
 
 def case_pairs(cases: Iterable[Case], judgements: Iterable[CaseJudgement]) -> list[Pair]:
