@@ -66,7 +66,9 @@ def measure(run: Run, step: Callable[[Run], Iterator[Effect]]) -> list[Effect]:
     with _uncollected():
         decision = run.settings.section("decision", Decision)
         found = list(declared(step(run), run.study, decision.endpoints))
-        found += _at_level(run, step, decision)
+        # Whether an interval keeps its level is judged at that of the figures.
+        coverage = next((row.coverage for row in found if row.primary), None)
+        found += (row.model_copy(update={"coverage": coverage}) for row in _at_level(run, step, decision))
         if units := run.units:
             found = at_any_time(run.study, found, decision, _looked_at(run, units), _options(run))
         found += verdict_effects(run.study, verdict(run.study, found, decision))
