@@ -217,6 +217,7 @@ def test_quantised_loading_runs_or_says_what_it_needs(
     assert project.is_dir()
 
 
+@pytest.mark.slow
 def test_weights_published_in_four_bits_run_in_torch(project: Path, hub: LoopbackHub, tmp_path: Path) -> None:
     """The experts of gpt-oss, in MXFP4, are unpacked in bfloat16; another format is refused before any work."""
     serve(hub, "gpt_oss_20b", tmp_path / "gpt_oss_20b")
