@@ -153,6 +153,7 @@ def test_the_list_imports_no_command() -> None:
         "equipoise.cli.app",
         "equipoise.core",
         "equipoise.core.errors",
+        "equipoise.core.extras",
         "equipoise.core.progress",
         "equipoise.core.stage",
         "equipoise.core.visible",
