@@ -31,6 +31,7 @@ class Command(NamedTuple):
 
 
 GROUPS = {
+    "new": "Write a commented file to start from: a model, a pair, a dimension, questions or a city.",
     "score": "Score answers that were given before.",
     "import": "Import published data.",
     "export": "Write our data in published forms.",
@@ -40,6 +41,12 @@ COMMANDS = {
     "results": Command("results:results", "equipoise results vignettes"),
     "cases": Command("cases:cases", "equipoise cases --profile powered"),
     "show": Command("show:show", "equipoise show race-01"),
+    "new model": Command("new:new_model", "equipoise new model mine"),
+    "new pair": Command("new:new_pair", "equipoise new pair mine"),
+    "new dimension": Command("new:new_dimension", "equipoise new dimension prison"),
+    "new items": Command("new:new_items", "equipoise new items mine"),
+    "new city": Command("new:new_city", "equipoise new city paris"),
+    "check": Command("check:check", "equipoise check"),
     "models": Command("models:models", "equipoise models --json"),
     "models pin": Command("models:pin", "equipoise models pin piaget8b --json"),
     "doctor": Command("doctor:doctor", "equipoise doctor --clean"),
