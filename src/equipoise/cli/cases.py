@@ -35,7 +35,9 @@ def cases(
     if as_json:
         printing.print_json(found.model_dump())
     else:
-        printing.show(_table(library, profile, pairs), "", _decisions(profile, found), "", *_totals(found, profile, pairs))
+        printing.show(
+            _table(library, profile, pairs), "", _decisions(profile, found), "", *_totals(found, profile, pairs)
+        )
     lines = list(missed(library, found, profile, pairs))
     for line in lines:
         typer.echo(visible(f"missed: {line}"), err=True)

@@ -40,11 +40,13 @@ class Checked(NamedTuple):
 
 def check(
     *,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object: what was checked, and notes.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object: what was checked, and notes.")
+    ] = False,
 ) -> None:
     """Check settings, models, cases, questions, cities, words and sentences, without running anything.
 
-    The first fault is one line that names file, row and fix, and exit code 1. What `equipoise new` left to edit is noted.
+    The first fault is one line that names file, row and fix, and exit code 1. What is left to edit is noted.
     """
     found: list[Checked] = []
     with progress("check") as move:

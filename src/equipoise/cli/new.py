@@ -111,7 +111,10 @@ def new_dimension(name: Name, *, as_json: AsJson = False) -> None:
     words, own = Path(lexicon.FOLDER) / f"{_named(name, NAME)}.yaml", RAW / OWN / f"{name}.yaml"
     plain = name.replace("_", " ")
     values = {"id": name.replace("_", "-"), "title": plain.capitalize(), "subject": plain, **PERSONAS}
-    files = {own: _starter("dimension.yaml", name=name, **values), words: _starter("features.yaml", name=name, **values)}
+    files = {
+        own: _starter("dimension.yaml", name=name, **values),
+        words: _starter("features.yaml", name=name, **values),
+    }
 
     def check() -> None:
         lexicon.load_lexicon(words.parent)
@@ -209,7 +212,9 @@ def _of_folder(path: str) -> Weights:
     files = sorted(folder.glob("*.safetensors"))
     if not files:
         raise EquipoiseError(f"{line(str(folder))}: holds no .safetensors file: give the folder of a checkpoint")
-    settings: dict[str, Any] = records.json_value(str(folder / "config.json"), records.read_text(folder / "config.json"))
+    settings: dict[str, Any] = records.json_value(
+        str(folder / "config.json"), records.read_text(folder / "config.json")
+    )
     millions = sum(map(_parameters, files)) / 1e6
     size = f"{millions / 1000:.2f}B" if millions >= 1000 else f"{max(millions, 0.1):.1f}M"  # noqa: PLR2004
     heads, width = settings.get("num_attention_heads"), settings.get("hidden_size")

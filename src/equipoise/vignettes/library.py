@@ -378,7 +378,7 @@ def _check_plan(library: Library, places: Mapping[str, Mapping[str, Path]], wher
     _check_counts(library, n_all, n_core, n_reverse, places["dimensions"], where)
 
 
-def _check_counts(  # noqa: PLR0913  (counts and places of one check)
+def _check_counts(
     library: Library,
     n_all: Counter[frozenset[str]],
     n_core: Counter[frozenset[str]],
