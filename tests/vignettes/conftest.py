@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -304,6 +305,8 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
 
 
 @pytest.fixture(scope="session")
-def authored() -> Library:
-    """Give the library of `data/raw`."""
-    return load_library(Path(__file__).parents[2] / "data" / "raw")
+def authored(tmp_path_factory: pytest.TempPathFactory) -> Library:
+    """Give the library of `data/raw`, without rows of a user's own."""
+    folder = tmp_path_factory.mktemp("authored") / "raw"
+    shutil.copytree(Path(__file__).parents[2] / "data/raw", folder, ignore=shutil.ignore_patterns("own"))
+    return load_library(folder)

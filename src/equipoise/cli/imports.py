@@ -218,7 +218,7 @@ def import_outputs(
     report(
         written({entry: 1, answers: len(outputs), asked: len(rows)}, model=name, given=given),
         f"{entry}: {given} outputs to {len(rows)} cases, in {answers} and {asked}",
-        f"measure them with: dvc exp run -S model={name}",
+        f"measure them with: dvc exp run -S model={name} -S 'studies=[cases]'",
         as_json=as_json,
     )
 
