@@ -23,7 +23,7 @@ def rows(path: Path) -> list[dict[str, Any]]:
 
 
 def test_what_is_new_has_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They are asked about and have figures of their own, the dimension once its evidence is graded; no code is edited."""
+    """They are asked about and have figures, the dimension once its evidence is graded; no code is edited."""
     clone = Clone(tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("DVC_ROOT", raising=False)

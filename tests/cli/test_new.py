@@ -23,7 +23,7 @@ from equipoise.vignettes.profiles import planned
 from fakes import MadeMachine
 
 if TYPE_CHECKING:
-    from click.testing import Result
+    from typer.testing import Result
 
 KINDS = ("model", "pair", "dimension", "items", "city")
 
