@@ -54,6 +54,25 @@ def test_every_model_is_listed_with_what_it_needs(project: Path) -> None:
     assert (rows["api_example"]["likelihoods"], "gigabytes" in rows["api_example"]) == (False, False)
 
 
+def test_what_runs_here_comes_first(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The ready models are the upper table, phantoms at its end; of the others the kinds of what they lack."""
+    machine = MadeMachine(gigabytes=12.0, fault="no network", modules=())
+    monkeypatch.setattr(command, "Machine", lambda: machine)
+    monkeypatch.setenv("COLUMNS", "120")
+    lines = CliRunner().invoke(app, [], catch_exceptions=False).stdout.splitlines()
+    below = next(number for number, line in enumerate(lines) if line.startswith("Not ready here"))
+    ready, others = ([line.split()[0] for line in part if line] for part in (lines[2:below], lines[below + 2 :]))
+
+    rows = {row["name"]: row for row in rows_of(project, machine)}
+    assert set(ready) == {name for name, row in rows.items() if row["ready"]}
+    assert ready.index("smollm2") < ready.index("phantom_fair")
+    assert others[: len(rows) - len(ready)] == [name for name, row in rows.items() if not row["ready"]]
+    # 65.6 GB of a GPU are needed, where none is here; the server's key has another name than SOME_KEY.
+    assert rows["qwq_32b"]["lacks"] == ["package", "weights", "GPU"]
+    assert rows["qwen3_8b"]["lacks"] == ["weights", "memory"]
+    assert rows["api_example"]["lacks"] == ["package", "key"]
+
+
 def test_the_list_is_a_table_or_json(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The table has a line a model, and below it what each lacks; with --json every model is one object."""
     machine = MadeMachine(fault="no network")

@@ -68,7 +68,7 @@ def test_a_core_profile_has_no_proposed_dimensions(library: Library) -> None:
 
 def test_pairs_are_counted_by_the_group_told_of(library: Library) -> None:
     """The group is the contrast's own, not one that contains it; a reverse direction is a group by itself."""
-    found = told_of(planned(library, "full"))
+    found = told_of(library, planned(library, "full"))
 
     # race alternates between race-0 and race-1 over 8 pairs: cases 0, 2, 4, 6 and 1, 3, 5, 7 with grades CBBB and CBBA
     assert found[0] == ("race", "race-0", False, Covered(pairs=4, stories=4, grade_a=0, grade_b=3, grade_c=1))

@@ -47,7 +47,7 @@ def test_the_full_design_has_8_8_4_and_4_pairs() -> None:
 )
 def test_tier_of(library: Library, group: set[str], expected: str | None) -> None:
     """A set of dimensions has the tier that the plan gives it, or none."""
-    actual = library.library.library.library.library.library.tier_of(frozenset(group))
+    actual = library.tier_of(frozenset(group))
 
     assert expected == actual
 

@@ -38,6 +38,7 @@ class Command(NamedTuple):
 PIPELINE = "dvc.yaml"
 """The file by which DVC knows a pipeline."""
 GROUPS = {
+    "new": "Write a commented file to start from: a model, a pair, a dimension, questions or a city.",
     "score": "Score answers that were given before.",
     "import": "Import published data.",
     "export": "Write our data in published forms.",
@@ -47,6 +48,12 @@ COMMANDS = {
     "results": Command("results:results", "equipoise results vignettes", checkout=True),
     "cases": Command("cases:cases", "equipoise cases --profile powered"),
     "show": Command("show:show", "equipoise show race-01", checkout=True),
+    "new model": Command("new:new_model", "equipoise new model mine", checkout=True),
+    "new pair": Command("new:new_pair", "equipoise new pair mine", checkout=True),
+    "new dimension": Command("new:new_dimension", "equipoise new dimension prison", checkout=True),
+    "new items": Command("new:new_items", "equipoise new items mine", checkout=True),
+    "new city": Command("new:new_city", "equipoise new city paris", checkout=True),
+    "check": Command("check:check", "equipoise check", checkout=True),
     "models": Command("models:models", "equipoise models --json", checkout=True),
     "models pin": Command("models:pin", "equipoise models pin piaget8b --json", checkout=True),
     "doctor": Command("doctor:doctor", "equipoise doctor --clean", checkout=True),

@@ -50,7 +50,7 @@ def _table(library: Library, profile: Profile, pairs: Sequence[Planned]) -> Tabl
     columns = ("dimension", "group told of", "pairs", "stories", "A", "B", "C")
     table = printing.plain_table(f"Pairs of {profile} that vary one dimension", columns, left=2, gap=2)
     last = ""
-    for one in told_of(pairs):
+    for one in told_of(library, pairs):
         dimension = f"{one.dimension}, reverse" if one.reverse else one.dimension
         table.add_row("" if dimension == last else dimension, one.group, *_cells(one.covered))
         last = dimension
