@@ -13,7 +13,7 @@ adjustment for a false *not worse*; a false *worse* has a probability of at most
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from equipoise.compare.changes import Change, estimate
+from equipoise.compare.changes import Change, estimate, reflected
 from equipoise.compare.items import item_clusters, item_values
 from equipoise.compare.revisions import Revision
 from equipoise.core.catalogue import CATALOGUE
@@ -135,16 +135,11 @@ def _other(
 ) -> Interval | None:
     """Interval of HEAD + BASE where bias lies on both sides, of HEAD alone where it lies on one.
 
-    Each is the change from items whose values are BASE's with the other sign, or 0. The null value of every figure with
-    a margin that is compared is 0.
+    Both are differences from the null value: each is the change from items whose values are BASE's, reflected about it.
     """
     before, after = (table[figure.name] for table in values)
-    keys, factor = sorted(before.keys() & after.keys()), -1.0 if direction == "both" else 0.0
-    turned = [_times(before[key], factor) for key in keys]
+    keys = sorted(before.keys() & after.keys())
+    turned = [reflected(before[key], figure.null or 0.0, direction) for key in keys]
     stories = item_clusters(head).get(figure.study)
     named = [stories[key] for key in keys] if stories else None
     return estimate(figure, turned, [after[key] for key in keys], head.options, named).interval
-
-
-def _times(value: Any, factor: float) -> Any:  # noqa: ANN401  (a mean's value, or a contrast's with its set and cluster)
-    return (factor * value[0], *value[1:]) if isinstance(value, tuple) else factor * value
