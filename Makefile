@@ -18,7 +18,7 @@ MODEL ?=
 repro: .venv/installed
 	$(if $(MODEL),dvc exp run --set-param model=$(MODEL),dvc repro) $(STUDY:%=plot@%)
 	@equipoise results $(STUDY)
-	@echo "Figures: metrics/*.json (dvc metrics show). Plots: plots/*/*.svg, or dvc plots show. Cases: data/*/*.jsonl"
+	@echo "Figures: dvc metrics show, metrics/*.json. Plots: plots/*/*.svg, or dvc plots show. Cases: data/*/*.jsonl"
 
 # The committed run without running it, and the rows of other revisions to compare with: make pull REVISIONS=HEAD~1
 REVISIONS ?=
@@ -51,8 +51,8 @@ BASE ?= main
 REVIEW ?=
 review: .venv/installed
 	@status=0; equipoise compare --md $(REVIEW) "$(BASE)" workspace || status=$$?; \
-	  printf '\n<details><summary>Every metric: dvc metrics diff</summary>\n\n'; \
-	  dvc metrics diff --md "$(BASE)" || status=$$?; \
+	  printf '\n<details><summary>Every metric: dvc metrics diff --targets metrics</summary>\n\n'; \
+	  dvc metrics diff --md "$(BASE)" --targets metrics || status=$$?; \
 	  printf '\n</details>\n'; exit $$status
 
 # Two processes: each test file runs in one of them, so that what a file's tests share is made once.

@@ -41,10 +41,15 @@ FILES = {
 """Where the rows of a run are, below data/."""
 PIPELINE: dict[str, Any] = {
     "stages": {
+        "check": {
+            "cmd": "mkdir -p data/code && sha256sum stages/measure.py > data/code/measure.txt",
+            "deps": ["stages/measure.py"],
+            "outs": ["data/code"],
+        },
         "measure": {
             "cmd": "python stages/measure.py",
             "params": ["model", "measure", "decision", {"models/${model}.yaml": None}],
-            "deps": ["raw", "data/cities.yaml", "stages/measure.py"],
+            "deps": ["raw", "data/cities.yaml", "stages/measure.py", "data/code/measure.txt"],
             "outs": [f"data/{place}.jsonl" for place in FILES.values()],
         },
         "report": {"cmd": "python -c \"open('report', 'w')\"", "deps": ["data"], "outs": ["report"]},

@@ -1,6 +1,7 @@
 """`equipoise compare`: what changed between two revisions, paired by item, and whether it made bias worse."""
 
 import re
+import textwrap
 from collections.abc import Callable
 from typing import Annotated
 
@@ -34,8 +35,8 @@ EXIT_CODES = {NOT_WORSE: 0, WORSE: 1, UNDECIDED: 2}
 """What `--gate` exits with."""
 STEPS = 4
 """Reading base and head, their changes, and the rest."""
-WIDEST = 22
-"""A figure's name beyond this is put in two lines."""
+WIDEST = 18
+"""A figure's name beyond this is put in several lines."""
 
 
 def compare(
@@ -117,22 +118,25 @@ def _print(comparison: Comparison, shown: int) -> None:
 def study_table(comparison: Comparison, study: str) -> Table:
     """Lay out one study's changes, what got worse first, each interval below its change, to fit a terminal."""
     rows = [row for row in comparison.rows if row.figure.study == study]
-    columns = ("figure", "bias\n(null)", "BASE", "HEAD", "change\n(interval)", "p\n(Holm)", "shared", "moved")
+    columns = ("figure", "bias", "BASE\n(null)", "HEAD", "change\n(interval)", "p\n(Holm)", "shared\n(moved)")
     table = printing.plain_table(f"{STUDIES[study]}, by {rows[0].figure.unit}", columns, left=len(columns))
     for row in rows:
         name, bias, null, base, head, change, p, p_holm, shared, moved = cells(row, comparison.alpha)
-        family, _, measure = name.removeprefix(f"{study}.").rpartition(".")
-        figure = f"{family}.\n{measure}" if len(family) + len(measure) > WIDEST else name.removeprefix(f"{study}.")
         table.add_row(
-            figure,
-            f"{bias}\n({null})" if null else bias,
-            *(_stacked(value) for value in (base, head)),
+            _broken(name.removeprefix(f"{study}.")),
+            bias.replace(" ", "\n"),
+            _stacked(base) + (f"\n({null})" if null else ""),
+            _stacked(head),
             change.replace(" ", "\n", 1),
             f"{p}\n({p_holm})" if p else "",
-            shared.replace(f" {row.figure.unit}", "").replace(" ", "\n"),
-            moved,
+            f"{shared.replace(f' {row.figure.unit}', '')}\n({moved})",
         )
     return table
+
+
+def _broken(name: str) -> str:
+    """Break a long name after a dot or an underscore."""
+    return "\n".join(line.replace(" ", "") for line in textwrap.wrap(re.sub(r"([._])", r"\1 ", name), WIDEST))
 
 
 def _stacked(level: str) -> str:
