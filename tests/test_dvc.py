@@ -165,7 +165,7 @@ def test_one_study_is_run_alone_and_leaves_nothing_of_the_others(clone: Clone) -
     summary = json.loads(clone.dvc("metrics", "diff", "--all", "--json", "main", "alone").stdout)
     assert summary.keys() == {"metrics/summary.json"}
     told = {name for name, figure in summary["metrics/summary.json"].items() if figure["new"] is not None}
-    assert told == {"stigma.verdict", "stigma.disparity_clustered", "stigma.n"}
+    assert told == {"stigma.verdict", "stigma.rq1_difference", "stigma.n"}
     planned = clone.dvc("repro", "--dry", "--force", "measure@exam").stdout
     assert [line.split("'")[1] for line in planned.splitlines() if line.startswith("Running stage")] == [
         "check",
@@ -227,7 +227,7 @@ def test_imported_cases_are_asked_about_a_panel(tmp_path: Path) -> None:
 
 
 def test_plots_render_from_our_templates(clone: Clone) -> None:
-    """`dvc plots show` writes a page with every plot, and `dvc plots diff` one with two models; Vega lies beside them."""
+    """`dvc plots show` writes a page with every plot, and `dvc plots diff` one with two models, Vega beside them."""
     clone.dvc("plots", "show", "--out", "page")
     clone.dvc("plots", "diff", "--out", "both", "main", "other")
 

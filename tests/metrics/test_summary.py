@@ -35,7 +35,7 @@ def test_a_study_has_its_verdict_its_figure_and_n() -> None:
 
 
 def test_of_cities_the_lowest_is_named_and_nothing_defined_is_left_out() -> None:
-    """Accuracy by city has no null value and so no verdict; an undefined figure leaves its n; no endpoint, the largest n."""
+    """Accuracy by city has no null value and so no verdict; what is undefined leaves its n."""
     cities = [
         effect(Group("city", city, "exam"), "accuracy", n, Estimate(value))
         for city, n, value in (("london", 20, 0.5), ("dublin", 10, 0.4), ("york", 30, None))

@@ -142,7 +142,9 @@ def _run(
         return None
     # The files of other studies are those of an earlier run, which Git still has.
     studies = params.get("studies", STUDIES)
-    metrics = {study: one["data"] for path, one in found.items() if one["data"] and (study := Path(path).stem) in studies}
+    metrics = {
+        study: one["data"] for path, one in found.items() if one["data"] and (study := Path(path).stem) in studies
+    }
     if "model" not in params or not metrics:
         return None
     entry = files.get(f"models/{params['model']}.yaml") or {}

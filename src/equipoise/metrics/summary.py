@@ -34,5 +34,5 @@ def _summary(study: Study, rows: Sequence[Effect], decision: Decision) -> Nested
     if not defined:
         return {**words, "n": max((row.n for row in covered), default=0)}
     estimate, n = min(defined)
-    name = f"{figure.measure}_lowest" if figure.group == EVERY else figure.measure
+    name = "_".join([*(part for part in figure.path if part != EVERY), *(["lowest"] if figure.group == EVERY else [])])
     return {**words, name: shown(figure.measure, "estimate", estimate), "n": n}
