@@ -45,7 +45,7 @@ sweep: .venv/installed
 	equipoise leaderboard
 	@! dvc queue status | grep -e '-$(SWEEP) .*Failed'
 
-# What has changed since BASE, as Markdown on standard output: make --silent review BASE=main > review.md
+# What has changed since BASE, what got worse first, as Markdown on standard output: make --silent review BASE=main > review.md
 # REVIEW holds options of equipoise compare: REVIEW=--gate fails unless bias is not worse
 BASE ?= main
 REVIEW ?=

@@ -250,7 +250,8 @@ def test_a_comment_holds_the_figures_the_flips_and_what_changed() -> None:
     assert lines[0] == "### Bias review: `edited` to `flipped`"
     assert lines[2].startswith("**Verdict: Worse. Questions: worse ")
     assert lines[6].startswith("5 of 9 figures changed significantly (p below 0.05 after Holm, within the study); ")
-    assert sum(line.startswith(("| vignettes.", "| questions.", "| stigma.")) for line in lines) == 11
+    assert sum(line.startswith(("| vignettes.", "| questions.", "| stigma.")) for line in lines) == 10
+    assert "- no change in 1 figures: stigma.rq1.difference" in lines
     assert sum(line.startswith("| `") for line in lines) == 3
     assert (
         "<details><summary>Answers that changed kind: 10 of vignettes (10 to biased), 11 of questions (10 to biased), "

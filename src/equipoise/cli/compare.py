@@ -112,7 +112,7 @@ def _print(comparison: Comparison, shown: int) -> None:
         for flip in comparison.flips[:shown]
     ]
     lines += [line.replace("`", "") for line in differences(comparison.sources)]
-    printing.show(*parts, *lines, LEGEND)
+    printing.show(*parts, *lines, *([LEGEND] if comparison.rows else []))
 
 
 def study_table(comparison: Comparison, study: str) -> Table:
@@ -136,7 +136,8 @@ def study_table(comparison: Comparison, study: str) -> Table:
 
 def _broken(name: str) -> str:
     """Break a long name after a dot or an underscore."""
-    return "\n".join(line.replace(" ", "") for line in textwrap.wrap(re.sub(r"([._])", r"\1 ", name), WIDEST))
+    spaced = re.sub(r"([._])", r"\1 ", name)
+    return "\n".join(line.replace(" ", "") for line in textwrap.wrap(spaced, WIDEST, break_long_words=False))
 
 
 def _stacked(level: str) -> str:

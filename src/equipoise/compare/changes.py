@@ -63,6 +63,11 @@ class Change(NamedTuple):
     p_way: float | None = None
     why: str = ""
 
+    @property
+    def changed(self) -> bool:
+        """Whether an item moved, or is of one revision alone."""
+        return bool(self.moved or self.change or self.only_base or self.only_head)
+
     def bias(self, alpha: float) -> str:
         """Name which way bias changed, and whether that is not significant."""
         shown = self.way in ("", "no change") or (self.p_way is not None and self.p_way < alpha)

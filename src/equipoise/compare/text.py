@@ -52,8 +52,8 @@ class Comparison(NamedTuple):
 
     @property
     def rows(self) -> list[Change]:
-        """The figures that both revisions have: what got worse first, what did not change last."""
-        return sorted_by_harm([row for row in self.changes if row.n], self.alpha)
+        """The figures that changed, of those that both revisions have: what got worse first."""
+        return sorted_by_harm([row for row in self.changes if row.n and row.changed], self.alpha)
 
 
 def markdown(comparison: Comparison, *, shown: int, images: str = "") -> str:
@@ -69,9 +69,11 @@ def markdown(comparison: Comparison, *, shown: int, images: str = "") -> str:
         "",
         summary(comparison),
     ]
-    lines += ["", _row(COLUMNS), _row([":---"] * 2 + ["---:"] * (len(COLUMNS) - 2))]
-    lines += [_row((safe(row.figure.name), *cells(row, comparison.alpha)[1:])) for row in comparison.rows]
-    lines += ["", LEGEND, *_listed(notes(comparison))]
+    if comparison.rows:
+        lines += ["", _row(COLUMNS), _row([":---"] * 2 + ["---:"] * (len(COLUMNS) - 2))]
+        lines += [_row((safe(row.figure.name), *cells(row, comparison.alpha)[1:])) for row in comparison.rows]
+        lines += ["", LEGEND]
+    lines += _listed(notes(comparison))
     if images:
         lines += ["", *(f"![{name}]({images.rstrip('/')}/{name}.svg)" for name in changed_plots(comparison.changes))]
     lines += ["", *_folded(flips_title(comparison), _flip_table(comparison.flips[:shown]))]
@@ -81,8 +83,8 @@ def markdown(comparison: Comparison, *, shown: int, images: str = "") -> str:
 
 def summary(comparison: Comparison) -> str:
     """Say in one line which figures changed by more than chance would, those that got worse first."""
-    compared = [row for row in comparison.rows if row.change is not None]
-    changed = [row for row in compared if row.p_holm is not None and row.p_holm < comparison.alpha]
+    compared = [row for row in comparison.changes if row.change is not None]
+    changed = [row for row in comparison.rows if row.p_holm is not None and row.p_holm < comparison.alpha]
     named = "".join(f"; {_summed(row, comparison.alpha)}" for row in changed)
     return (
         f"{len(changed)} of {len(compared)} figures changed significantly (p below {comparison.alpha:g} after Holm, "
@@ -113,7 +115,7 @@ def cells(row: Change, alpha: float) -> tuple[str, ...]:
 
 def notes(comparison: Comparison) -> list[str]:
     """List caveats: figures that are not compared, changed texts, figures of other code, and those out of date."""
-    lines = _endpoints(comparison)
+    lines = [*_endpoints(comparison), *_equal(comparison)]
     reasons: dict[str, list[str]] = {}
     for row in comparison.changes:
         if not row.n:
@@ -121,12 +123,6 @@ def notes(comparison: Comparison) -> list[str]:
     lines += [f"not compared: {why} ({_safe(names)})" for why, names in reasons.items()]
     if any(row.only_base or row.only_head for row in comparison.changes):
         lines.append("in brackets: items that only BASE/only HEAD has, which are not in the change")
-    if comparison.same_digits:
-        counts = [f"{count} of {STUDIES[study].lower()}" for study, count in comparison.same_digits.items()]
-        lines.append(
-            f"answers that differ in last digits alone (by no more than {TOLERANCE:g} nats or in probability), as "
-            f"between two processors, count as equal: {', '.join(counts)}"
-        )
     for one in comparison.reworded:
         if one.changed:
             what = "vignettes" if one.study == "vignettes" else "variants of questions"
@@ -158,6 +154,20 @@ def _endpoints(comparison: Comparison) -> list[str]:
         lines.append(f"primary endpoints, as HEAD declares them: {_safe_all(names)}; all other figures are secondary")
     if other := [study for study, one in after.items() if before.get(study, one) != one]:
         lines.append(f"HEAD declares another endpoint of {_safe_all(other)}: the verdict is by the one of BASE")
+    return lines
+
+
+def _equal(comparison: Comparison) -> list[str]:
+    """Name the figures that did not change, and count the rows that differ in last digits alone."""
+    lines = []
+    if same := [row.figure.name for row in comparison.changes if row.n and not row.changed]:
+        lines.append(f"no change in {len(same)} figures: {_counted([*map(safe, same)], SHOWN)}")
+    if comparison.same_digits:
+        counts = [f"{count} of {STUDIES[study].lower()}" for study, count in comparison.same_digits.items()]
+        lines.append(
+            f"answers that differ in last digits alone (by no more than {TOLERANCE:g} nats or in probability), as "
+            f"between two processors, count as equal: {', '.join(counts)}"
+        )
     return lines
 
 
