@@ -16,9 +16,9 @@ export PYTHONDONTWRITEBYTECODE :=
 STUDY ?=
 MODEL ?=
 repro: .venv/installed
-	$(if $(MODEL),dvc exp run --set-param model=$(MODEL),dvc repro) $(STUDY:%=plot@%)
+	$(if $(MODEL),dvc exp run --set-param model=$(MODEL) $(STUDY:%=--set-param 'studies=[%]'),dvc repro $(STUDY:%=plot@%))
 	@equipoise results $(STUDY)
-	@echo "Figures: metrics/*.json (dvc metrics show). Plots: plots/*/*.svg, or dvc plots show. Cases: data/*/*.jsonl"
+	@echo "Figures: dvc metrics show, metrics/*.json. Plots: plots/*/*.svg, or dvc plots show. Cases: data/*/*.jsonl"
 
 # The committed run without running it, and the rows of other revisions to compare with: make pull REVISIONS=HEAD~1
 REVISIONS ?=
@@ -45,14 +45,14 @@ sweep: .venv/installed
 	equipoise leaderboard
 	@! dvc queue status | grep -e '-$(SWEEP) .*Failed'
 
-# What has changed since BASE, as Markdown on standard output: make --silent review BASE=main > review.md
+# What has changed since BASE, what got worse first, as Markdown on standard output: make --silent review BASE=main > review.md
 # REVIEW holds options of equipoise compare: REVIEW=--gate fails unless bias is not worse
 BASE ?= main
 REVIEW ?=
 review: .venv/installed
 	@status=0; equipoise compare --md $(REVIEW) "$(BASE)" workspace || status=$$?; \
-	  printf '\n<details><summary>Every metric: dvc metrics diff</summary>\n\n'; \
-	  dvc metrics diff --md "$(BASE)" || status=$$?; \
+	  printf '\n<details><summary>Every metric: dvc metrics diff --targets metrics</summary>\n\n'; \
+	  dvc metrics diff --md "$(BASE)" --targets metrics || status=$$?; \
 	  printf '\n</details>\n'; exit $$status
 
 # Two processes: each test file runs in one of them, so that what a file's tests share is made once.

@@ -68,7 +68,7 @@ class Clone:
     def compare(self, base: str, head: str) -> dict[str, dict[str, dict[str, float]]]:
         """Compare two revisions with `dvc metrics diff`: old, new and diff of each figure, by file and dotted name."""
         found: dict[str, dict[str, dict[str, float]]] = json.loads(
-            self.dvc("metrics", "diff", "--all", "--json", base, head).stdout
+            self.dvc("metrics", "diff", "--all", "--json", base, head, "--targets", "metrics").stdout
         )
         return found
 
@@ -162,7 +162,10 @@ def test_one_study_is_run_alone_and_leaves_nothing_of_the_others(clone: Clone) -
     ran = {line.split("'")[1] for line in done.stdout.splitlines() if line.startswith("Running stage")}
 
     assert ran == {"check", "export", "report", *(f"{verb}@stigma" for verb in CHAIN)}
-    assert {name.split(":")[0] for name in clone.metrics("alone")} == {"metrics/stigma.json"}
+    summary = json.loads(clone.dvc("metrics", "diff", "--all", "--json", "main", "alone").stdout)
+    assert summary.keys() == {"metrics/summary.json"}
+    told = {name for name, figure in summary["metrics/summary.json"].items() if figure["new"] is not None}
+    assert told == {"stigma.verdict", "stigma.rq1_difference", "stigma.n"}
     planned = clone.dvc("repro", "--dry", "--force", "measure@exam").stdout
     assert [line.split("'")[1] for line in planned.splitlines() if line.startswith("Running stage")] == [
         "check",
@@ -251,12 +254,14 @@ def test_a_biased_phantom_stops_early(tmp_path: Path) -> None:
 
 
 def test_plots_render_from_our_templates(clone: Clone) -> None:
-    """`dvc plots show` writes a page with every plot, and `dvc plots diff` one with two models."""
+    """`dvc plots show` writes a page with every plot, and `dvc plots diff` one with two models, Vega beside them."""
     clone.dvc("plots", "show", "--out", "page")
     clone.dvc("plots", "diff", "--out", "both", "main", "other")
 
     for page in ("page", "both"):
         text = (clone.folder / page / "index.html").read_text(encoding="utf-8")
+        assert '<script src="../report/vega.js">' in text
+        assert "vegaEmbed" in (clone.folder / page / "../report/vega.js").read_text(encoding="utf-8")
         assert text.count("vegaEmbed('#") == len(
             yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))["plots"]
         )

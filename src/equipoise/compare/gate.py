@@ -16,7 +16,7 @@ adjustment for a false *not worse*; a false *worse* has a probability of at most
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from equipoise.compare.changes import Change, estimate
+from equipoise.compare.changes import Change, estimate, reflected
 from equipoise.compare.items import item_clusters, item_values
 from equipoise.compare.revisions import Revision
 from equipoise.core.catalogue import CATALOGUE
@@ -132,7 +132,7 @@ def _judge(
     options = (base.decision if study in base.decision.endpoints else head.decision).applied(head.options)
     other = None
     if row.change is not None:
-        change, other = (_interval(figure, one, options, head, values) for one in (1.0, SECOND[endpoint.direction]))
+        change, other = (_interval(figure, one, options, head, values) for one in (None, endpoint.direction))
         row = _with(row, change)
     looked = [one for revision in revisions if (one := looked_at(study, revision.effects)) is not None]
     if looked:
@@ -171,28 +171,23 @@ def _unmet(study: Study, endpoint: Endpoint, row: Change, head: Revision, other:
     yield from (f"in HEAD {one}" for one in preconditions(study, head.effects, endpoint))
 
 
-SECOND: dict[Direction, float] = {"both": -1.0, "above": 0.0, "below": 0.0}
-"""What BASE's values count times in the second interval of a verdict on a change (`change_verdict`)."""
-
-
 def _interval(
     figure: Headline,
-    factor: float,
+    direction: Direction | None,
     options: Measure,
     head: Revision,
     values: tuple[Mapping[str, Any], Mapping[str, Any]],
 ) -> Interval | None:
-    """Interval of HEAD less a factor times BASE, over the items of both: the change, HEAD + BASE, or HEAD alone.
+    """Interval of the change, over the items of both; given a direction, of HEAD + BASE, or of HEAD where it is one.
 
-    The null value of every figure with a margin that is compared is 0.
+    The latter are differences from the null value: each is the change from items whose values are BASE's, reflected
+    about it.
     """
     before, after = (table[figure.name] for table in values)
     keys = sorted(before.keys() & after.keys())
-    counted = [_times(before[key], factor) for key in keys]
+    first = [
+        before[key] if direction is None else reflected(before[key], figure.null or 0.0, direction) for key in keys
+    ]
     stories = item_clusters(head).get(figure.study)
     named = [stories[key] for key in keys] if stories else None
-    return estimate(figure, counted, [after[key] for key in keys], options, named).interval
-
-
-def _times(value: Any, factor: float) -> Any:  # noqa: ANN401  (a mean's value, or a contrast's with its set and cluster)
-    return (factor * value[0], *value[1:]) if isinstance(value, tuple) else factor * value
+    return estimate(figure, first, [after[key] for key in keys], options, named).interval

@@ -8,6 +8,7 @@ import base64
 import hashlib
 import json
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -118,6 +119,7 @@ def page(report: Report) -> str:
     )
 
 
+@cache
 def bundle() -> str:
     """Give Vega, Vega-Lite and Vega-Embed as one script, as vl-convert carries them."""
     import vl_convert
