@@ -136,7 +136,7 @@ def test_malformed_figures_are_one_line(tmp_path: Path, text: str, said: str) ->
     (tmp_path / "vignettes/effects.jsonl").write_text(text, encoding="utf-8")
 
     with pytest.raises(EquipoiseError) as caught:
-        read_report(tmp_path, ROOT / ".dvc/plots", ROOT)
+        read_report(tmp_path, ROOT / ".dvc/plots", ROOT / "docs", ROOT)
 
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -149,4 +149,4 @@ def test_a_guard_without_its_figures_is_one_line(tmp_path: Path) -> None:
     records.write(tmp_path / "vignettes/effects.jsonl", [guard])
 
     with pytest.raises(EquipoiseError, match="the guard answers_cut_off has no triggered: run `dvc repro --force"):
-        read_report(tmp_path, ROOT / ".dvc/plots", ROOT)
+        read_report(tmp_path, ROOT / ".dvc/plots", ROOT / "docs", ROOT)
