@@ -3,6 +3,7 @@
 
 const LEAST = 130; // width of a panel that is still legible, in pixels
 const LABELS = 150; // room for the rows' names, and for counts
+const LETTER = 6.5; // of an axis title
 const BETWEEN = 80; // between panels
 const PADDING = 26; // of the box, with its border
 const PATIENCE = 200; // milliseconds without a change of size, before pictures are drawn anew
@@ -26,9 +27,24 @@ const panels = (spec) => {
   return new Set(spec.data.values.map((row) => row[spec.facet.column.field])).size;
 };
 
+// The titles of the x axes in lines that are no wider than their panel.
+const wrapped = (part, letters) => {
+  if (Array.isArray(part)) {
+    return part.map((one) => wrapped(one, letters));
+  }
+  if (part === null || typeof part !== "object") {
+    return part;
+  }
+  const copy = Object.fromEntries(Object.entries(part).map(([name, one]) => [name, wrapped(one, letters)]));
+  if (copy.x && typeof copy.x.title === "string") {
+    copy.x.title = copy.x.title.match(new RegExp(`\\S(?:.{0,${letters}}\\S)?(?=\\s|$)`, "g")) || "";
+  }
+  return copy;
+};
+
 const widened = (spec, more) => {
   const width = Math.max(LEAST, Math.floor(spec.spec.width + more / panels(spec)));
-  return { ...spec, spec: { ...spec.spec, width } };
+  return { ...spec, spec: { ...wrapped(spec.spec, Math.floor(width / LETTER)), width } };
 };
 
 const draw = async () => {
