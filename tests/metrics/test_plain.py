@@ -190,9 +190,9 @@ def committed(path: str) -> list[dict[str, Any]]:
 
 
 def test_the_committed_run_counts_as_its_judgements_do() -> None:
-    """The pairs whose arms, or control tellings, differ in the kind of their answer, counted row by row."""
+    """The pairs whose arms, or control tellings, differ in the kind or the label of their answer, row by row."""
     effects = [Effect.model_validate(row) for row in committed("data/vignettes/effects.jsonl")]
-    answers = {row["key"]: row["answer"] for row in committed("data/vignettes/judgements.jsonl")}
+    answers = {row["key"]: (row["answer"], row["label"]) for row in committed("data/vignettes/judgements.jsonl")}
     pairs = sorted({key.partition("/")[0] for key in answers})
     kinds = [("marginalised", "privileged"), ("control-a", "control-b")]
     arms, chance = (sum(answers[f"{pair}/{a}"] != answers[f"{pair}/{b}"] for pair in pairs) for a, b in kinds)

@@ -81,6 +81,10 @@ class Tab:
             "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 700
         )
 
+    def scheme(self, name: str) -> None:
+        """Prefer `light` or `dark` colours."""
+        self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": name}])
+
     def open(self, page: Path) -> None:
         """Load a page from its file and wait until its pictures are drawn."""
         self.call("Page.navigate", url=page.resolve().as_uri())
@@ -92,9 +96,9 @@ class Tab:
         message = f"the pictures were not drawn: {self.complaints}"
         raise AssertionError(message)
 
-    def picture(self, path: Path, *, whole: bool = True) -> None:
-        """Take a screenshot."""
-        found = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
+    def picture(self, path: Path) -> None:
+        """Take a screenshot of the window, in the format of the file's name."""
+        found = self.call("Page.captureScreenshot", format=path.suffix[1:])
         path.write_bytes(base64.b64decode(found["data"]))
 
     def _next(self) -> dict[str, Any]:
