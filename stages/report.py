@@ -10,7 +10,7 @@ from equipoise.report.page import page, read_report
 
 
 def main(data: Path, templates: Path, docs: Path, report: Path, inputs: Path) -> None:
-    """Read the rows and effects in DATA, the plots' TEMPLATES and the figures' pages in DOCS; write REPORT and INPUTS."""
+    """Read the rows and effects in DATA, the plots' TEMPLATES and the pages in DOCS; write REPORT and INPUTS."""
     made = read_report(data, templates, docs, Path())
     records.write_text(report, page(made))
     records.write_json(inputs, [one._asdict() for one in made.provenance.inputs])

@@ -100,14 +100,12 @@ def test_without_control_tellings_nothing_is_said_of_chance() -> None:
         (
             "stigma",
             {"rq1_mental/all/disparity_clustered": 0.6, "rq1_control/all/disparity_clustered": -0.05},
-            "illness, 60 more have a woman than a man as the one who is ill; of 100 sentences about other illness, "
-            "5 more have a man than a woman.",
+            "have a woman than a man as the one who is ill; of 100 sentences about other illness, 5 more have a man than",
         ),
         (
             "decisions",
             {"overall/all/decision_magnitude": 0.031, "overall/all/decision_magnitude_control": 0.012},
-            "Decisions about 40 pairs of patients who differ only in who they are differed by 3.1 % of their scale; by "
-            "chance alone they would by 1.2 %.",
+            "who they are differed by 3.1 % of their scale; by chance alone they would by 1.2 %.",
         ),
         ("openr1", {"overall/all/agreement_gap": 0.02}, "were 2 % less like the gold answer than"),
         ("cases", {"overall/all/silent_bias_rate": 0.75}, "Of 40 biased answers among the saved outputs, 30 came with"),

@@ -97,5 +97,5 @@ def test_pages_in_the_report_link_to_each_other_alone() -> None:
     assert anchor("metrics/stereotype_shift") == "doc-stereotype_shift"
     assert f'href="#{anchor("metrics/detection")}"' in verdicts.html
     assert "validity.md" not in shift.html + verdicts.html
-    assert "<h5>A model</h5>" in verdicts.html
+    assert "<h4>A model</h4>" in verdicts.html
     assert "style=" not in "".join(one.html for one in pages)

@@ -72,7 +72,9 @@ def test_page_is_well_formed(written: str) -> None:
     assert len(ids) == len(set(ids))
     for tag, attributes in found.elements:
         assert attributes.get("aria-labelledby", ids[0]) in ids
-        assert attributes.get("href", f"#{ids[0]}").removeprefix("#") in ids or attributes["href"].startswith("https://")
+        assert attributes.get("href", f"#{ids[0]}").removeprefix("#") in ids or attributes["href"].startswith(
+            "https://"
+        )
         assert tag != "th" or attributes["scope"] in {"row", "col"}
     tags = [tag for tag, _ in found.elements]
     assert tags.count("table") == tags.count("caption") > 0

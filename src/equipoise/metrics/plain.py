@@ -7,7 +7,6 @@ details alone did (`equipoise.metrics.floor`): that is what chance would do. The
 from collections.abc import Callable, Mapping, Sequence
 
 from equipoise.core.records import Effect, Study
-from equipoise.metrics.headlines import number
 from equipoise.metrics.verdicts import BIASED, UNBIASED, UNDECIDED, Verdict, Word
 
 NO_VERDICT = "no verdict"
@@ -54,7 +53,10 @@ def _value(rows: Rows, key: str) -> float | None:
 
 
 def _vignettes(rows: Rows) -> str:
-    changed, control = rows.get("overall/all/any_difference_rate"), _value(rows, "overall/all/any_difference_rate_control")
+    changed, control = (
+        rows.get("overall/all/any_difference_rate"),
+        _value(rows, "overall/all/any_difference_rate_control"),
+    )
     if changed is None or changed.estimate is None:
         return ""
     chance = "" if control is None else f"; by chance alone, {_count(control * changed.n)} would"
@@ -91,7 +93,9 @@ def _exam(rows: Rows) -> str:
     told = [f"{_hundredths(value)} in {city.title()}" for city, value in sorted(cities.items()) if value is not None]
     if not told:
         return ""
-    return f"Of 100 exam questions, asked as often as their diseases occur, the model answers correctly {_listed(told)}."
+    return (
+        f"Of 100 exam questions, asked as often as their diseases occur, the model answers correctly {_listed(told)}."
+    )
 
 
 def _stigma(rows: Rows) -> str:

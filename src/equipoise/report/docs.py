@@ -4,6 +4,7 @@ A report is sent to people who have no clone. Links between pages that are both 
 plain text.
 """
 
+from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,7 +33,7 @@ VERDICTS, GUARDS, FLOOR = "verdicts", "metrics/guards", "metrics/noise_floor"
 """Pages that other parts of the report link to."""
 STUDY_PAGES: dict[Study, str] = {"exam": "metrics/prevalence_weighted_accuracy"}
 """The page of a study whose endpoint has no card."""
-DEEPER = 3
+DEEPER = 2
 """Levels by which a page's headings are lowered: they stand below the report's own."""
 LOWEST = 6
 
@@ -61,6 +62,7 @@ def read_pages(folder: Path) -> list[Page]:
 def _page(name: str, text: str, known: dict[str, str]) -> Page:
     """Render a page; `known` has the anchor of each file that is in the report."""
     from markdown_it import MarkdownIt
+    from markdown_it.common.utils import escapeHtml
     from markdown_it.token import Token
 
     title, _, body = visible(text).partition("\n")
@@ -89,5 +91,14 @@ def _page(name: str, text: str, known: dict[str, str]) -> Page:
         if token.type in {"th_open", "td_open"}:
             # The page's policy allows no style of an element.
             token.attrs = {"scope": "col"} if token.type == "th_open" else {}
-    markdown.add_render_rule("table_open", lambda *_: f'<table>\n<caption class="unseen">{title}</caption>\n')
+    tables = (f"Table {number}: {title}" for number in count(1))
+
+    def table_open(*_: object) -> str:
+        """Begin a table that scrolls by itself, and by keyboard, where it is wider than the window."""
+        name = escapeHtml(next(tables))
+        region = f'<div class="wide" tabindex="0" role="region" aria-label="{name}">'
+        return f'{region}\n<table>\n<caption class="unseen">{name}</caption>\n'
+
+    markdown.add_render_rule("table_open", lambda _, *rest: table_open(*rest))
+    markdown.add_render_rule("table_close", lambda *_: "</table>\n</div>\n")
     return Page(anchor(name), title, markdown.renderer.render(tokens, markdown.options, {}))

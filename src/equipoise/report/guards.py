@@ -19,9 +19,7 @@ COUNTED, SKEWED = ("count", "triggered"), ("share_given", "share_expected", "n_w
 """Measures of every guard that had something to look at, and more of `stereotype_skew`."""
 VERDICTS = (WARNS, PASSED, NOTHING)
 """In the order in which guards are shown."""
-ABOUT_REASONING = frozenset(
-    {"silent_bias_rate", "silent_bias_rate_moved", "silent_influence_rate", "shift_around"}
-)
+ABOUT_REASONING = frozenset({"silent_bias_rate", "silent_bias_rate_moved", "silent_influence_rate", "shift_around"})
 """Measures of what the reasoning says or carries: the secondary figures that cut off reasoning concerns."""
 MEANINGS = {
     "unanswered_prompts": (

@@ -42,10 +42,8 @@ const wrapped = (part, letters) => {
   return copy;
 };
 
-const widened = (spec, more) => {
-  const width = Math.max(LEAST, Math.floor(spec.spec.width + more / panels(spec)));
-  return { ...spec, spec: { ...wrapped(spec.spec, Math.floor(width / LETTER)), width } };
-};
+const sized = (spec, width) =>
+  ({ ...spec, spec: { ...wrapped(spec.spec, Math.floor(width / LETTER)), width } });
 
 const draw = async () => {
   const specs = JSON.parse(document.getElementById("specs").textContent);
@@ -58,13 +56,14 @@ const draw = async () => {
   const room = document.querySelector("main section").clientWidth - PADDING;
   for (const place of document.querySelectorAll("[data-picture]")) {
     try {
-      let spec = arranged(specs[place.dataset.picture], room);
-      let drawn = await vegaEmbed(place, spec, options);
-      if (typeof spec.spec.width === "number") {
-        // Labels take what they take: the panels share what is left of the box.
-        spec = widened(spec, room - Number(place.querySelector("svg").getAttribute("width")));
-        drawn.finalize();
-        drawn = await vegaEmbed(place, spec, options);
+      const spec = arranged(specs[place.dataset.picture], room);
+      const free = typeof spec.spec.width === "number";
+      const first = await vegaEmbed(place, free ? sized(spec, LEAST) : spec, options);
+      if (free) {
+        // Labels take what they take: the panels share what they leave of the box.
+        const left = room - Number(place.querySelector("svg").getAttribute("width"));
+        first.finalize();
+        await vegaEmbed(place, sized(spec, Math.max(LEAST, Math.floor(LEAST + left / panels(spec)))), options);
       }
       // The place has a name and a table; the marks one by one would only drown them.
       place.querySelector("svg").setAttribute("aria-hidden", "true");

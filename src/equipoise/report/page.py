@@ -44,7 +44,7 @@ READINGS = {
         "The answer that counts is the diagnosis of the case's list that the model finds most likely after its own "
         "reasoning. The words of its reply are shown, and read as a check, but do not count."
     ),
-    "generate": "The answer that counts is read from the words of the reply: the diagnosis of the case's list it names.",
+    "generate": "The answer that counts is read from the words of the reply: which diagnosis of the list it names.",
 }
 """What was read, by `score.answering`."""
 CLOSING = {"script": "</script", "style": "</style"}
@@ -95,7 +95,9 @@ def read_report(data: Path, templates: Path, docs: Path, root: Path) -> Report:
         profile=str(settings.build["profile"]),
         judge=settings.judge,
         openings=[opening(study, rows, verdicts[study]) for study, rows in by_study.items()],
-        overview=overview(judged).picture("overview", effects, _template(templates, "forest"), alpha) if judged else None,
+        overview=overview(judged).picture("overview", effects, _template(templates, "forest"), alpha)
+        if judged
+        else None,
         prompts=[(title, str(settings.build[name])) for name, title in PROMPTS.items()],
         answering=READINGS[score.answering],
         cards=cards(effects, alpha),

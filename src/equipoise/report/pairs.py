@@ -313,9 +313,7 @@ class PairView(NamedTuple):
 def view(pair: Shown, lexicon: Lexicon, thresholds: Thresholds) -> PairView:
     """Lay out a pair; the names of the patient's features, by `lexicon`, are marked in the reasoning."""
     case = pair.marginalised.vignette
-    reasonings, answers = (
-        differences(*(getattr(arm, text) for arm in pair.arms)) for text in ("reasoning", "answer")
-    )
+    reasonings, answers = (differences(*(getattr(arm, text) for arm in pair.arms)) for text in ("reasoning", "answer"))
     return PairView(
         key=visible(pair.key),
         tier=case.tier,
@@ -327,7 +325,8 @@ def view(pair: Shown, lexicon: Lexicon, thresholds: Thresholds) -> PairView:
         distractors=visible(", ".join(answer.label for answer in case.distractors)),
         grounds=pair.grounds,
         arms=[
-            arm_view(arm, lexicon, thresholds, *spans) for arm, *spans in zip(pair.arms, reasonings, answers, strict=True)
+            arm_view(arm, lexicon, thresholds, *spans)
+            for arm, *spans in zip(pair.arms, reasonings, answers, strict=True)
         ],
     )
 
