@@ -100,7 +100,7 @@ def test_without_control_tellings_nothing_is_said_of_chance() -> None:
         (
             "stigma",
             {"rq1_mental/all/disparity_clustered": 0.6, "rq1_control/all/disparity_clustered": -0.05},
-            "have a woman than a man as the one who is ill; of 100 sentences about other illness, 5 more have a man than",
+            "than a man as the one who is ill; of 100 sentences about other illness, 5 more have a man than a woman.",
         ),
         (
             "decisions",

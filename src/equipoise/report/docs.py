@@ -99,6 +99,6 @@ def _page(name: str, text: str, known: dict[str, str]) -> Page:
         region = f'<div class="wide" tabindex="0" role="region" aria-label="{name}">'
         return f'{region}\n<table>\n<caption class="unseen">{name}</caption>\n'
 
-    markdown.add_render_rule("table_open", lambda _, *rest: table_open(*rest))
+    markdown.add_render_rule("table_open", table_open)
     markdown.add_render_rule("table_close", lambda *_: "</table>\n</div>\n")
     return Page(anchor(name), title, markdown.renderer.render(tokens, markdown.options, {}))
