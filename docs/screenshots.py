@@ -12,10 +12,10 @@ SHOTS = {
     "light": ("light", 1200, 1060, ""),
     "dark": ("dark", 1200, 1060, ""),
     "phone": ("light", 390, 844, ""),
-    "case": ("light", 1200, 900, "cases"),
+    "case": ("light", 1200, 620, "cases"),
 }
-"""Each picture: its colours, the size of the window in pixels, and the part that is opened; of the cases, the first."""
-FIRST = "const one = document.querySelector('.pair'); one.open = true; one.scrollIntoView()"
+"""Each picture: its colours, the window in pixels, and what is opened: of the cases, the first one's replies."""
+FIRST = "const one = document.querySelector('.pair'); one.open = true; one.querySelectorAll('h4')[1].scrollIntoView()"
 
 
 def main() -> None:

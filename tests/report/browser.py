@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
+QUALITY = 60
+"""Of screenshots in a format with losses, of 100."""
 WAITS = 600
 """Tenths of a second that a page may take."""
 FLAGS = (
@@ -98,7 +100,7 @@ class Tab:
 
     def picture(self, path: Path) -> None:
         """Take a screenshot of the window, in the format of the file's name."""
-        found = self.call("Page.captureScreenshot", format=path.suffix[1:])
+        found = self.call("Page.captureScreenshot", format=path.suffix[1:], quality=QUALITY)
         path.write_bytes(base64.b64decode(found["data"]))
 
     def _next(self) -> dict[str, Any]:

@@ -6,6 +6,7 @@ const LABELS = 150; // room for the rows' names, and for counts
 const LETTER = 6.5; // of an axis title
 const BETWEEN = 80; // between panels
 const PADDING = 26; // of the box, with its border
+const TRIES = 2; // to find the width of panels that fills the box
 const PATIENCE = 200; // milliseconds without a change of size, before pictures are drawn anew
 const ERRORS = 1; // the least that Vega logs
 
@@ -58,12 +59,18 @@ const draw = async () => {
     try {
       const spec = arranged(specs[place.dataset.picture], room);
       const free = typeof spec.spec.width === "number";
-      const first = await vegaEmbed(place, free ? sized(spec, LEAST) : spec, options);
-      if (free) {
+      let width = Math.max(LEAST, Math.floor((room - LABELS) / panels(spec)) - BETWEEN);
+      let drawn = await vegaEmbed(place, free ? sized(spec, width) : spec, options);
+      for (let tries = 0; free && tries < TRIES; tries += 1) {
         // Labels take what they take: the panels share what they leave of the box.
         const left = room - Number(place.querySelector("svg").getAttribute("width"));
-        first.finalize();
-        await vegaEmbed(place, sized(spec, Math.max(LEAST, Math.floor(LEAST + left / panels(spec)))), options);
+        const fitting = Math.max(LEAST, Math.floor(width + left / panels(spec)));
+        if (fitting === width) {
+          break;
+        }
+        width = fitting;
+        drawn.finalize();
+        drawn = await vegaEmbed(place, sized(spec, width), options);
       }
       // The place has a name and a table; the marks one by one would only drown them.
       place.querySelector("svg").setAttribute("aria-hidden", "true");
