@@ -10,7 +10,7 @@ export DVC_NO_ANALYTICS := 1
 export PYTHONPATH :=
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: repro pull pack sweep review test test-slow check docs readme judge validity phantoms phantoms-trained bench faults lock clean
+.PHONY: repro pull pack sweep review test test-slow check docs readme judge validity phantoms phantoms-trained bench faults screenshots lock clean
 
 # One study alone: make repro STUDY=vignettes. Another model, as an experiment: make repro MODEL=phantom_silent
 STUDY ?=
@@ -78,6 +78,10 @@ SPHINX = python -m sphinx --quiet --fail-on-warning --builder html docs build/do
 docs: .venv/developed
 	$(SPHINX)
 	@echo "Open build/docs/index.html"
+
+# Take the screenshots of docs/report.md from the report of the last run (needs Chromium).
+screenshots: .venv/developed
+	python docs/screenshots.py
 
 # Rewrite the generated blocks of the README, of the judge's card and of the tutorial.
 readme: .venv/developed

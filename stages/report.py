@@ -13,9 +13,9 @@ from equipoise.report.headlines import read_effects
 from equipoise.report.page import bundle, page, read_report
 
 
-def main(data: Path, templates: Path, report: Path, inputs: Path, vega: Path, summary: Path) -> None:
-    """Read the rows and effects in DATA, and the plots' TEMPLATES; write REPORT, INPUTS, VEGA and SUMMARY."""
-    made = read_report(data, templates, Path())
+def main(data: Path, templates: Path, docs: Path, report: Path, inputs: Path, vega: Path, summary: Path) -> None:
+    """Read the rows in DATA, the plots' TEMPLATES and the pages in DOCS; write REPORT, INPUTS, VEGA and SUMMARY."""
+    made = read_report(data, templates, docs, Path())
     records.write_text(report, page(made))
     records.write_json(inputs, [one._asdict() for one in made.provenance.inputs])
     records.write_text(vega, bundle())
