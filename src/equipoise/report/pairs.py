@@ -357,7 +357,8 @@ def arm_view(
 def differences(one: str, other: str) -> tuple[list[Span], list[Span]]:
     """Find the words in which two texts differ, whatever their case: their ranges in each text."""
     found = [list(WORD.finditer(text)) for text in (one, other)]
-    matcher = difflib.SequenceMatcher(None, *([word[0].casefold() for word in words] for words in found))
+    before, after = ([word[0].casefold() for word in words] for words in found)
+    matcher = difflib.SequenceMatcher(None, before, after)
     spans: tuple[list[Span], list[Span]] = ([], [])
     for kind, *ends in matcher.get_opcodes():
         for mine, words, low, high in zip(spans, found, ends[::2], ends[1::2], strict=True):
