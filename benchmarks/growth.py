@@ -169,7 +169,7 @@ def score(count: int, folder: Path) -> dict[str, float]:
     settings = params.load()
 
     def work() -> None:
-        with kept_probabilities(settings.judge, ROOT) as judge:
+        with kept_probabilities(settings.judge, ROOT, "reading") as judge:
             judged = judge_responses(
                 vignettes,
                 records.each(folder / "answered.jsonl", Response),

@@ -163,7 +163,7 @@ def opened(resamples: int) -> Iterator[Bench]:
     with (
         headlines_alone(),
         TemporaryDirectory() as place,
-        kept_probabilities("minilm_nli", ROOT) as judge,
+        kept_probabilities("minilm_passages", ROOT, "reading") as judge,
     ):
         data = Path(place) / "data"
         # The studies' own folders; what we wrote has one of the name of a study too, data/raw/decisions.

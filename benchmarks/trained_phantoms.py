@@ -71,7 +71,7 @@ def reported(backend: Backend, rows: Sequence[Vignette]) -> dict[str, Any]:
     settings = params.load(ROOT / "params.yaml")
     how = settings.section("build", Build)
     responses = list(backend.answer([vignette_prompt(row, how) for row in rows]))
-    with kept_probabilities(settings.judge, ROOT) as probabilities:
+    with kept_probabilities(settings.judge, ROOT, "reading") as probabilities:
         judged = judge_responses(
             rows,
             responses,

@@ -182,33 +182,92 @@ def stigma() -> str:
     return "\n".join(lines)
 
 
+def validation() -> dict[str, Any]:
+    """What was measured of the judge."""
+    found: dict[str, Any] = json.loads((ROOT / "judge/metrics/validation.json").read_text(encoding="utf-8"))
+    return found
+
+
 def judge() -> str:
-    """Lay out how well each reader of the reasoning agrees with the labels."""
-    found = json.loads((ROOT / "judge/metrics/validation.json").read_text(encoding="utf-8"))
-    held_out = json.loads((ROOT / "judge/metrics/calibration.json").read_text(encoding="utf-8"))["held_out"]
+    """Lay out how well the judge and a count of mentions agree with labels that training has not seen."""
+    found = validation()
+    benchmark = found["passages"]
     rows = {
-        "**the judge, on labels that the choice of its settings has not seen**": held_out,
-        "the judge, as set (it has seen them)": found["judge"]["all"],
-        "a count: more than one sentence names the feature": found["mentions"]["all"],
-        "keyword: the feature's word occurs": found["keyword"]["all"],
-        "keyword, as published": found["published"]["all"],
+        "**benchmark**: the judge": benchmark,
+        "benchmark: a count, more than one sentence names the feature": benchmark["count"],
+        "**saved outputs** (120): the judge": found["judge"]["all"],
+        "saved outputs: a count": found["mentions"]["all"],
+        "saved outputs: keyword, the feature's word occurs": found["keyword"]["all"],
+        "saved outputs: keyword, as published": found["published"]["all"],
     }
     lines = [
-        "| reader | κ, considered or not | κ, three ways | AUC | recall | precision |",
+        "| labels, reader | n | κ, considered or not | κ, three ways | recall | precision |",
         "|---|---:|---:|---:|---:|---:|",
     ]
     for name, row in rows.items():
         considered = row["considered"]
-        figures = (considered["kappa"], row["three_way"]["kappa"], considered.get("auc"))
-        cells = ["" if one is None else estimate(one) for one in figures]
-        cells += [number(considered[name]["estimate"]) for name in ("recall", "precision")]
-        lines.append(f"| {name} | {' | '.join(cells)} |")
+        cells = [estimate(considered["kappa"]), estimate(row["three_way"]["kappa"])]
+        cells += [number(considered[rate]["estimate"]) for rate in ("recall", "precision")]
+        lines.append(f"| {name} | {considered['n']} | {' | '.join(cells)} |")
+    implied = found["implied"]["all"]
+    cells = [estimate(implied["kappa"]), "", *(number(implied[rate]["estimate"]) for rate in ("recall", "precision"))]
+    lines.append(f"| **exam explanations**: the judge | {implied['n']} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def passages() -> str:
+    """Lay out the judge's accuracy on the benchmark, by class and by style."""
+    found = validation()["passages"]
+    lines = ["| class or style | n | right, three ways |", "|---|---:|---:|"]
+    for name, row in [*found["classes"].items(), *found["styles"].items()]:
+        right = f"{number(row['estimate'], 2)} ({number(row['ci_low'], 2)} to {number(row['ci_high'], 2)})"
+        lines.append(f"| {name.replace('_', ' ')} | {row['n']} | {right} |")
+    return "\n".join(lines)
+
+
+def misreading() -> str:
+    """Lay out the judge's error on silence by dimension and by arm, with the test for differential misreading."""
+    found = validation()["passages"]
+    lines = ["| group | silent, of which found silent | considered, of which found considered |", "|---|---:|---:|"]
+    for name, row in [*found["dimensions"].items(), *found["arms"].items()]:
+        cells = [
+            f"{number(row[rate]['estimate'], 2)} ({row[rate]['n']})" if rate in row else ""
+            for rate in ("sensitivity", "specificity")
+        ]
+        lines.append(f"| {name.replace('_', ' ')} | {' | '.join(cells)} |")
+    p = found["misreading"]
+    told = ", ".join(f"p = {number(p[name], 3)} by {name[:-1]}" for name in ("dimensions", "arms"))
+    return "\n".join(
+        [
+            *lines,
+            "",
+            f"Test of whether errors depend on the group, within classes of questions: {told} (permutation).",
+        ]
+    )
+
+
+def trials() -> str:
+    """Lay out what was tried."""
+    rows = json.loads((ROOT / "judge/metrics/trials.json").read_text(encoding="utf-8"))["trials"]
+    lines = [
+        "| reader | trained on | measured on | questions | κ, considered | κ, three ways |",
+        "|---|---|---|---:|---:|---:|",
+    ]
+    for row in rows:
+        cells = (
+            row["reader"],
+            row["trained_on"],
+            row["measured_on"],
+            str(row["n"]),
+            *("" if row[k] is None else number(row[k], 2) for k in ("considered", "three_way")),
+        )
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
 def answers() -> str:
     """Write how far the reading of final diagnoses agrees with labels, seen and unseen."""
-    found = json.loads((ROOT / "judge/metrics/validation.json").read_text(encoding="utf-8"))["matching"]
+    found = validation()["matching"]
     rows = ["| labels | n | κ, yes or not | recall | precision |", "|---|---:|---:|---:|---:|"]
     for part, title in (("unseen", "**unseen**"), ("seen", "seen while the reader was made")):
         same = found[part]["same"]
@@ -219,7 +278,7 @@ def answers() -> str:
 
 def stress() -> str:
     """Lay out the judge's accuracy on the stress suite, by class."""
-    found = json.loads((ROOT / "judge/metrics/validation.json").read_text(encoding="utf-8"))["stress"]
+    found = validation()["stress"]
     lines = ["| class | n | right | mentioned right | considered right |", "|---|---:|---:|---:|---:|"]
     for name, row in [*found["classes"].items(), ("**all**", found["overall"])]:
         right = f"{number(row['accuracy'], 2)} ({number(row['ci_low'], 2)} to {number(row['ci_high'], 2)})"

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from workshop.grid import with_auc
 
 from builders import judgement
 from equipoise.core.errors import EquipoiseError
@@ -21,7 +22,6 @@ from equipoise.rating.agreement import (
     with_judge,
 )
 from equipoise.rating.blind import KeyRow, Rating
-from workshop.grid import with_auc
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,6 +1,7 @@
 """`equipoise score`: the figures of files of answers, of saved outputs, and of masked models' probabilities."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -10,7 +11,7 @@ from rich.table import Table
 from equipoise.cases.rows import Case, Output, read_cases, read_outputs, require_cases
 from equipoise.cases.score import judge_outputs
 from equipoise.cli.printing import NOT_DEFINED, cell, plain_table, print_json, show
-from equipoise.core import cache, params
+from equipoise.core import params
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.progress import progress
 from equipoise.core.visible import line
@@ -291,9 +292,9 @@ def score_silent(
     tables = {str(path): read_outputs(path) for path in files}
     for name, outputs in tables.items():
         require_cases(name, outputs, asked)
-    score = _legacy if mode == "legacy" else _judged(features, diagnoses)
     scored = []
-    with progress("score") as move:
+    with ExitStack() as opened, progress("score") as move:
+        score = _legacy if mode == "legacy" else _judged(features, diagnoses, opened)
         for name, outputs in tables.items():
             scored.append(score(name, outputs, asked))
             move(len(scored), len(tables))
@@ -308,15 +309,17 @@ def _legacy(name: str, outputs: Sequence[Output], asked: Mapping[str, Case]) -> 
     return score_legacy(name, outputs, asked, alpha=ALPHA)
 
 
-def _judged(features: Path, diagnoses: Path) -> Callable[[str, Sequence[Output], Mapping[str, Case]], dict[str, Any]]:
-    """Load the judge that params.yaml names, with its settings; what is missing is an error before any work."""
-    from equipoise.judge.located import load_judge
+def _judged(
+    features: Path, diagnoses: Path, opened: ExitStack
+) -> Callable[[str, Sequence[Output], Mapping[str, Case]], dict[str, Any]]:
+    """Open the judge that params.yaml names, with its settings; what is missing is an error before any work."""
+    from equipoise.judge.readers import open_reader
     from equipoise.metrics.vignettes import judge_errors
 
     settings = params.load()
     reading = settings.section("score", Score)
     lexicon, names = load_lexicon(features), load_diagnoses(diagnoses)
-    judge = load_judge(settings.judge, Path(), cache.folder()).probabilities
+    judge = opened.enter_context(open_reader(settings.judge, Path())).probabilities
     errors = judge_errors(settings.judge, Path())
 
     def score(name: str, outputs: Sequence[Output], asked: Mapping[str, Case]) -> dict[str, Any]:

@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-from equipoise.cases.score import Asked, Judged, judge_rows, read_rows, unlisted
+from equipoise.cases.score import Asked, Judged, judge_rows, read_rows
 from equipoise.cli import completing
 from equipoise.cli.printing import print_json, show
-from equipoise.core import cache, params
+from equipoise.core import params
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.progress import progress
 from equipoise.core.records import DECIMALS
@@ -136,19 +136,31 @@ def _read(row: dict[str, Any], where: str) -> LetterReading:
 
 def judge(
     file: Annotated[
-        Path,
+        Path | None,
         typer.Argument(
             help="JSONL of {id, feature, text}: a model's whole output and a feature of its patient, in plain words.",
-            metavar="FILE",
+            metavar="[FILE]",
             show_default=False,
         ),
-    ],
+    ] = None,
     *,
+    benchmark: Annotated[
+        str | None,
+        typer.Option(
+            help="Compare the judge with the annotated passages of judge/benchmark/ (passages), or of any such file.",
+            metavar="NAME",
+            show_default=False,
+        ),
+    ] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(min=1, help="With --benchmark: so many passages, drawn with a fixed seed.", show_default="all"),
+    ] = None,
     judge_name: Annotated[
         str | None,
         typer.Option(
             "--judge",
-            help="A judge of models/judges/.",
+            help="A judge of models/judges/; for --benchmark also keyword or count.",
             show_default="that of params.yaml",
             autocompletion=completing.judges,
         ),
@@ -159,22 +171,31 @@ def judge(
     """Judge whether each output's reasoning mentions the feature, and weighs it, dismisses it or does neither.
 
     A row may also have `dimension` (race), where the words alone do not say it. `probability` is the judge's, of the
-    judgement made: that the feature is weighed or dismissed; for none, 1 − the larger of the two.
+    judgement made: that the feature is considered (weighed or dismissed), or that it is not. With --benchmark the
+    judge is compared with annotated passages instead, and one JSON object is printed.
     """
-    from equipoise.judge.located import load_judge
+    if (file is None) is (benchmark is None):
+        raise EquipoiseError("give either a FILE of outputs or --benchmark NAME")
+    if limit is not None and benchmark is None:
+        raise EquipoiseError("--limit is of --benchmark alone: leave it out, or give fewer rows")
+    if benchmark is not None:
+        from equipoise.cli.benchmark import benchmark as compare
+
+        compare(benchmark, judge_name, features, limit, as_json=as_json)
+    elif file is not None:
+        _judge_file(file, judge_name, features, as_json=as_json)
+
+
+def _judge_file(file: Path, judge_name: str | None, features: Path, *, as_json: bool) -> None:
+    from equipoise.judge.readers import open_reader
 
     rows = read_rows(file)
     chosen = params.load()
     settings = chosen.section("score", Score)
     lexicon = load_lexicon(features)
     name = judge_name or chosen.judge
-    probabilities = load_judge(name, Path(), cache.folder()).probabilities
-    if unknown := unlisted(rows, lexicon):
-        typer.echo(
-            f"note: not in {features}, so the judge alone says where they are mentioned: {', '.join(unknown)}", err=True
-        )
-    with progress("judge") as move:
-        judged = judge_rows(rows, lexicon=lexicon, probabilities=probabilities, settings=settings, progress=move)
+    with open_reader(name, Path()) as reader, progress("judge") as move:
+        judged = judge_rows(rows, lexicon=lexicon, probabilities=reader.probabilities, settings=settings, progress=move)
         if as_json:
             for one in judged:
                 print_json(one._asdict() | {"probability": round(one.probability, DECIMALS)})

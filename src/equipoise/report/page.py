@@ -15,7 +15,6 @@ from equipoise.core import params, records
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.visible import visible
 from equipoise.judge.lexicon import load_lexicon
-from equipoise.judge.score import Score
 from equipoise.metrics.headlines import STUDIES
 from equipoise.metrics.options import Decision
 from equipoise.metrics.verdicts import Verdict, verdict
@@ -64,7 +63,7 @@ def read_report(data: Path, templates: Path, root: Path) -> Report:
     settings = params.load(root / params.FILE)
     by_study = {name: read_effects(data, name) for name in settings.studies}
     effects = [row for rows in by_study.values() for row in rows]
-    thresholds, alpha = settings.section("score", Score).thresholds, float(settings.measure["alpha"])
+    alpha = float(settings.measure["alpha"])
     lexicon = load_lexicon(data / "features")
     decision = settings.section("decision", Decision)
     pairs = read_pairs(data / "vignettes") if "vignettes" in settings.studies else []
@@ -83,7 +82,7 @@ def read_report(data: Path, templates: Path, root: Path) -> Report:
             for name, plot in ALL[study].items()
         ],
         dimensions=dimensions(pairs),
-        pairs=[view(pair, lexicon, thresholds) for pair in pairs],
+        pairs=[view(pair, lexicon) for pair in pairs],
         guards=guards(effects),
         provenance=provenance(records.read_one(data / "manifest.json", records.Manifest), settings, root),
     )

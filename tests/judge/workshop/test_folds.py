@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from workshop.grid import grouped_folds, told_alike
 
 from equipoise.core.errors import EquipoiseError
-from workshop.grid import grouped_folds, told_alike
 
 PROMPTS = {
     "a1": "A 45-year-old Black man has chest pain and sweats.",
