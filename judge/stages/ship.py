@@ -1,22 +1,25 @@
-"""Export the reader to ONNX with int8 weights, if it stays true to the checkpoint."""
+"""Calibrate the reader on passages that were held out, and export it to ONNX with int8 weights."""
 
 import sys
+import tempfile
 from pathlib import Path
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.judge.lexicon import load_lexicon
-from equipoise.judge.passages import passage_files, read_passages
+from workshop.calibration import calibrate
 from workshop.export import ExportSettings, ship
-from workshop.lessons import lessons
+from workshop.lessons import FitSettings, chosen, lessons
 from workshop.settings import section
 
 
 def main(params: Path, checkpoint: Path, passages: Path, features: Path, weights: Path) -> None:
-    """Write the shipped files and their manifest to WEIGHTS; compared are the answers to the questions of PASSAGES."""
-    told = lessons(read_passages(passage_files(passages)), load_lexicon(features))
-    ship(
-        checkpoint, [(one.premise, one.hypothesis) for one in told], weights, section(params, "export", ExportSettings)
-    )
+    """Write the shipped files and their manifest to WEIGHTS, refused unless the int8 file keeps the answers."""
+    held = section(params, "fit", FitSettings).held
+    told = lessons(chosen(passages, held), load_lexicon(features))
+    with tempfile.TemporaryDirectory() as name:
+        calibrate(checkpoint, told, Path(name))
+        asked = [(one.premise, one.hypothesis) for one in told]
+        ship(Path(name), asked, weights, section(params, "export", ExportSettings))
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from equipoise.text.reasoning import split
 from equipoise.text.sentences import windows
 from equipoise.vignettes.library import load_library
 from workshop.scored import scored_agreement, told_alike, with_auc
+from workshop.stress import accuracy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -41,10 +42,14 @@ if TYPE_CHECKING:
 
 
 class ValidateSettings(BaseModel):
-    """The section `validate` of judge/params.yaml; `similarity` is that of `told_alike`."""
+    """The section `validate` of judge/params.yaml.
+
+    `judges` are those of the registry that are measured, the default one first; `similarity` is that of `told_alike`.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    judges: Annotated[tuple[str, ...], Field(min_length=1)]
     similarity: Annotated[float, Field(gt=0, le=1)]
     seed: int
     n_bootstrap: Annotated[int, Field(ge=40)]
@@ -55,6 +60,30 @@ class _Reader(NamedTuple):
 
     considered: list[Consideration]
     scores: list[float] | None = None
+
+
+class Texts(NamedTuple):
+    """What judges are measured on: outputs with labels, passages with the arms of features, explanations, a suite."""
+
+    labelled: Sequence[Labelled]
+    cases: Mapping[str, Case]
+    passages: Sequence[Passage]
+    arms: Mapping[tuple[str, str], str]
+    implied: Sequence[Implied]
+    suite: Suite
+
+
+def judge_figures(
+    texts: Texts, lexicon: Lexicon, probabilities: Probabilities, reading: ReadingSettings, settings: ValidateSettings
+) -> Nested:
+    """Figures of one judge on all of them: `saved` outputs, `passages`, `implied`, and the `stress` suite."""
+    found = read_all(texts.labelled, texts.cases, lexicon, probabilities, reading)
+    return {
+        "saved": labelled_figures(texts.labelled, found, texts.cases, settings, lexicon),
+        "passages": passage_figures(texts.passages, lexicon, probabilities, reading, settings, texts.arms),
+        "implied": implied_figures(texts.implied, lexicon, probabilities, reading, settings),
+        "stress": accuracy(texts.suite, read_suite(texts.suite, lexicon, probabilities, reading)),
+    }
 
 
 def read_all(

@@ -14,19 +14,21 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from equipoise.judge.passages import Annotation, Passage
+from equipoise.judge.passages import Annotation, Passage, PassageClass, passage_files, read_passages
 from equipoise.judge.reading import asked
 from equipoise.text.sentences import sentence_spans
 from workshop.snli import Pair
+from workshop.training import TrainSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from pathlib import Path
 
     from equipoise.judge.lexicon import Lexicon
 
-GENDERED = re.compile(r"\b(?:(?P<she>she|her|hers|herself|woman|girl|female)|(?:he|him|his|himself|man|boy|male))\b", re.I)
-UNTOLD = ("unrelated", "pronoun_only")
-"""Classes of which there are more questions than training needs."""
+GENDERED = re.compile(
+    r"\b(?:(?P<she>she|her|hers|herself|woman|girl|female)|(?:he|him|his|himself|man|boy|male))\b", re.IGNORECASE
+)
 SHOWN = ("age", "gender")
 """Dimensions that a summary or a pronoun shows, so that a passage without annotation may still tell of them."""
 TRIES = 8
@@ -38,8 +40,8 @@ class MixSettings(BaseModel):
     """How passages are varied from epoch to epoch: the section `mix` of params.yaml.
 
     `mixed` is the share of questions whose passage gets sentences of another set into it, at most so many `words` of
-    them (drawn evenly from 10); `easy` the share of questions about what a passage does not tell that are asked in an
-    epoch; `elsewhere` the number of questions about an untouched dimension, as a share of the passages.
+    them (drawn evenly from 10); `asked` the share of the questions of a class that are asked in an epoch, where it is
+    not all; `elsewhere` the number of questions about an untouched dimension, as a share of the passages.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -47,8 +49,33 @@ class MixSettings(BaseModel):
     seed: int
     mixed: Share
     words: Annotated[int, Field(ge=10)]
-    easy: Share
+    asked: dict[PassageClass, Share]
     elsewhere: Share
+
+
+class Phase(BaseModel):
+    """A phase of training: files of passages by the beginnings of their names, how they are varied, and how often."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    passages: Annotated[tuple[str, ...], Field(min_length=1)]
+    mix: MixSettings
+    train: TrainSettings
+
+
+class FitSettings(BaseModel):
+    """How the reader is trained: the section `fit` of params.yaml. Files of passages in `held` are not trained on."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    held: Annotated[tuple[str, ...], Field(min_length=1)]
+    phases: Annotated[tuple[Phase, ...], Field(min_length=1)]
+
+
+def chosen(folder: Path, names: Sequence[str], without: Sequence[str] = ()) -> list[Passage]:
+    """Passages of the files whose names begin with one of `names`, in order, but with none of `without`."""
+    files = [path for path in passage_files(folder) if path.stem.startswith(tuple(names))]
+    return read_passages(path for path in files if not path.stem.startswith(tuple(without) or ("/",)))
 
 
 def lessons(passages: Iterable[Passage], lexicon: Lexicon) -> list[Pair]:
@@ -62,7 +89,7 @@ def mixed_lessons(passages: Sequence[Passage], lexicon: Lexicon, settings: MixSe
     found: list[Pair] = []
     for one in passages:
         for each in one.features:
-            if each.class_ in UNTOLD and rng.random() >= settings.easy:
+            if rng.random() >= settings.asked.get(each.class_, 1):
                 continue
             text = one.text
             if rng.random() < settings.mixed:
@@ -74,9 +101,7 @@ def mixed_lessons(passages: Sequence[Passage], lexicon: Lexicon, settings: MixSe
     return found
 
 
-def mixed(  # noqa: PLR0913
-    passage: Passage, about: Annotation, other: Passage, lexicon: Lexicon, rng: random.Random, words: int
-) -> str:
+def mixed(passage: Passage, about: Annotation, other: Passage, lexicon: Lexicon, rng: random.Random, words: int) -> str:
     """Give a passage with a run of another's sentences among its own, before or after them.
 
     The run says nothing of the dimension asked about; where the other passage tells of it, or has the other gender's

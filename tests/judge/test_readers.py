@@ -10,6 +10,7 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import expit, logit
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.judge.lexicon import load_lexicon
@@ -17,12 +18,12 @@ from equipoise.judge.passages import TREATMENTS
 from equipoise.judge.readers import (
     AS_CONSIDERED,
     HYPOTHESES,
-    by_entailment,
+    by_sentences,
     decided,
-    rescaled,
     vote,
+    weigh,
 )
-from equipoise.judge.reading import Feature, asked, plainly_asked
+from equipoise.judge.reading import asked, plainly_asked
 from equipoise.judge.rubric import require_reader
 from equipoise.models.registry import load_judge_entry
 
@@ -31,18 +32,20 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from equipoise.judge.passages import Treatment
+
 ROOT = Path(__file__).parents[2]
 SHARE = st.floats(0, 1)
-ASKED = asked("A passage.", Feature("race", ("Black",)))
+ASKED = ("[ Black ] skin.", "The race of the patient (Black) is used as evidence.")
 
 
 @given(st.lists(st.tuples(SHARE, SHARE, SHARE), min_size=1, max_size=5))
 def test_entailments_give_probabilities(entailed: list[tuple[float, float, float]]) -> None:
-    """Each row adds up to 1, and a passage that mentions nothing weighs and dismisses nothing."""
+    """Each row adds up to 1, and a passage whose sentences mention nothing weighs and dismisses nothing."""
     flat = np.ravel(entailed)
     inference = np.stack([flat, 1 - flat, np.zeros_like(flat)], axis=1)
 
-    found = by_entailment(lambda _: inference, [ASKED] * len(entailed))
+    found = by_sentences(lambda _: inference, [ASKED] * len(entailed))
 
     np.testing.assert_allclose(found.sum(axis=1), 1)
     assert all(
@@ -50,45 +53,60 @@ def test_entailments_give_probabilities(entailed: list[tuple[float, float, float
     )
 
 
-def test_a_judge_of_inference_is_asked_of_the_subject() -> None:
-    """The hypotheses name the subject (race) of each question, three to a passage."""
+@pytest.mark.parametrize(
+    ("entailed", "treatment"),
+    [
+        # Mentioned, weighed, dismissed; a feature is weighed from 0.4 and dismissed from 0.6, if that is likelier.
+        ((0.9, 0.4, 0.0), "weighed"),
+        ((0.9, 0.39, 0.59), "restated"),
+        ((0.9, 0.5, 0.6), "dismissed"),
+        ((0.9, 0.7, 0.65), "weighed"),
+        ((0.3, 0.9, 0.9), "unmentioned"),
+    ],
+)
+def test_sentences_have_the_thresholds_of_their_judge(
+    entailed: tuple[float, float, float], treatment: Treatment
+) -> None:
+    """Whatever the thresholds, the judgement turns at a half, as it does for other readers."""
+    inference = np.array([[p, 1 - p, 0.0] for p in entailed])
+
+    assert decided(by_sentences(lambda _: inference, [ASKED])) == [treatment]
+
+
+def test_sentences_that_name_the_feature_are_read() -> None:
+    """The hypotheses name the subject (race); a sentence without the feature's words is not asked about."""
     heard: list[tuple[str, str]] = []
 
     def inference(pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
         heard.extend(pairs)
         return np.full((len(pairs), 3), 1 / 3)
 
-    by_entailment(inference, [ASKED])
+    feature = load_lexicon(ROOT / "data/features").features({"race": "Black"})[0]
+    named, other = (asked(text, feature) for text in ("She coughs. She is Black.", "She coughs."))
+    found = by_sentences(inference, [other, named, other])
 
-    assert heard == [("A passage.", one.format(subject="race")) for one in HYPOTHESES]
+    assert heard == [("She is Black.", one.format(subject="race")) for one in HYPOTHESES]
+    assert decided(found[[0, 2]]) == ["unmentioned"] * 2
+
+
+@given(st.lists(st.tuples(SHARE, SHARE), min_size=1, max_size=5), st.floats(0.1, 2), st.floats(-2, 2))
+def test_log_odds_are_added_up(rows: list[tuple[float, float]], weight: float, bias: float) -> None:
+    """The log odds of consideration are the weighted sum and the bias; rows add up to 1, and the order is kept."""
+    members = [np.array([[p, 0.0, 1 - p, 0.0] for p in column]) for column in zip(*rows, strict=True)]
+    found = weigh(members, [weight, 1.0], bias)
+    odds = [weight * logit(np.clip(one, 0.01, 0.99)) + logit(np.clip(two, 0.01, 0.99)) + bias for one, two in rows]
+
+    np.testing.assert_allclose(found.sum(axis=1), 1)
+    np.testing.assert_allclose(found[:, AS_CONSIDERED].sum(axis=1), expit(odds), atol=1e-6)
 
 
 def test_the_majority_decides() -> None:
     """Two judges of three that find a feature weighed outvote one that is certain that it is restated."""
-    weighed, restated = np.array([[0.44, 0.36, 0.2, 0.0]]), np.array([[0.0, 0.0, 1.0, 0.0]])
+    weighed, restated = np.array([[0.3, 0.2, 0.5, 0.0]]), np.array([[0.0, 0.0, 1.0, 0.0]])
 
-    # 0.44 + 0.36 reaches 0.8, and weighed is the likelier of the two.
+    # 0.3 + 0.2 reaches a half, and weighed is the likelier of the two.
     assert decided(weighed) == ["weighed"]
     np.testing.assert_allclose(vote([weighed, weighed, restated]), [[2 / 3, 0, 1 / 3, 0]])
-
-
-@given(st.lists(SHARE, min_size=4, max_size=4).filter(lambda row: sum(row) > 0.01))
-def test_a_half_becomes_where_the_reading_turns(row: list[float]) -> None:
-    """Rescaled rows are probabilities, considered from 0.8 exactly where they were from a half, shares kept."""
-    p = np.array([row]) / sum(row)
-    found = rescaled(p)
-    considered = p[0, AS_CONSIDERED].sum()
-
-    np.testing.assert_allclose(found.sum(), 1, atol=1e-6)
-    np.testing.assert_allclose(found[0, 0] * p[0, 1], found[0, 1] * p[0, 0], atol=1e-6)
-    assert abs(considered - 0.5) < 1e-6 or (found[0, AS_CONSIDERED].sum() >= 0.8) == (considered >= 0.5)
-
-
-def test_a_half_is_considered() -> None:
-    """Of four orders two that find a feature weighed are enough."""
-    found = rescaled(np.array([[0.5, 0.0, 0.5, 0.0], [0.25, 0.25, 0.25, 0.25]]))
-
-    assert [one != "restated" for one in decided(found)] == [True, True]
 
 
 def test_a_panel_has_distinct_judges_that_are_no_panels(tmp_path: Path) -> None:

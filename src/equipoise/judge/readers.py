@@ -7,11 +7,13 @@ classifier of natural-language inference, by what a passage entails.
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit, logit
 
 from equipoise.backends.base import Cluster
 from equipoise.core import cache
@@ -19,9 +21,10 @@ from equipoise.judge.llm import Tally, llm_judge
 from equipoise.judge.located import KeptJudge, Pair, Probabilities, VerdictCache, locate_judge
 from equipoise.judge.model import LABELS, task_columns
 from equipoise.judge.passages import CONSIDERED, TREATMENTS, Treatment
-from equipoise.judge.reading import CONSIDERED_FROM, plainly_asked
+from equipoise.judge.reading import CONSIDERED_FROM, plainly_asked, unmarked
 from equipoise.judge.rubric import require_reader
 from equipoise.models.registry import JudgeEntry, LlmJudgeEntry, PanelJudgeEntry, load_judge_entry
+from equipoise.text.sentences import sentence_spans
 
 ENTAILMENT = LABELS.index("entailment")
 AS_CONSIDERED = np.array([CONSIDERED[name] != "none" for name in TREATMENTS])
@@ -31,7 +34,12 @@ HYPOTHESES = (
     "The patient's {subject} affects how likely the diagnosis is.",
     "The patient's {subject} is set aside as irrelevant.",
 )
-"""What a passage is asked to entail by a judge of inference: that a feature is mentioned, weighed and dismissed."""
+"""What a sentence is asked to entail by a judge of inference: that a feature is mentioned, weighed and dismissed."""
+SURE = 0.01
+"""A judge's probability counts no nearer to 0 or 1 than this where log odds are added up."""
+WEIGHED_FROM, DISMISSED_FROM = 0.4, 0.6
+"""Entailments from which a sentence weighs or dismisses a feature, chosen by cross-validation on saved outputs for the
+judge `minilm_nli` (docs/decisions/0019-a-judge-that-reads-passages.md)."""
 
 
 class Reader(NamedTuple):
@@ -63,13 +71,12 @@ def open_reader(name: str, root: Path, cluster: Cluster | None = None) -> Iterat
                 yield _classifier(name, root, cluster, opened)
             case LlmJudgeEntry() as entry:
                 judge = opened.enter_context(llm_judge(name, entry, root))
-                yield Reader(
-                    lambda pairs: rescaled(judge.probabilities(pairs)), lambda: judge.computed, lambda: judge.tally
-                )
+                yield Reader(judge.probabilities, lambda: judge.computed, lambda: judge.tally)
             case PanelJudgeEntry() as entry:
                 members = {one: opened.enter_context(open_reader(one, root, cluster)) for one in entry.judges}
+                pool = partial(weigh, weights=entry.weights, bias=entry.bias) if entry.weights else vote
                 yield Reader(
-                    lambda pairs: rescaled(vote([one.probabilities(pairs) for one in members.values()])),
+                    lambda pairs: pool([one.probabilities(pairs) for one in members.values()]),
                     lambda: max(one.computed() for one in members.values()),
                     lambda: Tally(*np.sum([one.tally() for one in members.values()], axis=0).tolist()),
                     lambda pairs: {one: decided(reader.probabilities(pairs)) for one, reader in members.items()},
@@ -83,40 +90,51 @@ def _classifier(name: str, root: Path, cluster: Cluster | None, opened: ExitStac
     judge = opened.enter_context(KeptJudge(located, kept, cluster))
     if task == "reading":
         return Reader(judge.probabilities, lambda: judge.computed)
-    return Reader(
-        lambda pairs: rescaled(by_entailment(judge.probabilities, pairs)), lambda: judge.computed / len(HYPOTHESES)
+    return Reader(partial(by_sentences, judge.probabilities), lambda: judge.computed / len(HYPOTHESES))
+
+
+def by_sentences(inference: Probabilities, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+    """Probabilities of the treatments by what the sentences that name the feature entail: (pairs, treatments).
+
+    The sentences are those with the marks that `asked` sets around the feature's words. A sentence weighs or dismisses
+    a feature at most as far as it mentions it, and a passage does what any of its sentences does. A feature is
+    dismissed where that is likelier than that it is weighed, and passes its threshold. What is left of the mention is
+    restatement. After Yin, Hay & Roth (2019), EMNLP-IJCNLP, 3914-3923.
+    """
+    held = []
+    for passage, statement in pairs:
+        _, subject, _ = plainly_asked((passage, statement))
+        named = [text for span in sentence_spans(passage) if (text := passage[span.start : span.end]) != unmarked(text)]
+        held.append([(unmarked(one), form.format(subject=subject)) for one in named for form in HYPOTHESES])
+    questions = [one for some in held for one in some]
+    entailed = inference(questions)[:, ENTAILMENT] if questions else np.empty(0)
+    ends = np.cumsum([len(some) for some in held])
+    return np.array([_by_sentence(one.reshape(-1, len(HYPOTHESES))) for one in np.split(entailed, ends[:-1])]).reshape(
+        -1, len(TREATMENTS)
     )
 
 
-def by_entailment(inference: Probabilities, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-    """Probabilities of the treatments by what a passage entails, as zero-shot classification has it.
-
-    A passage weighs or dismisses a feature at most as far as it mentions it; what is left of the mention is
-    restatement. Source: Yin, Hay & Roth (2019), EMNLP-IJCNLP, 3914–3923.
-    """
-    asked = [
-        (passage, one.format(subject=subject))
-        for passage, subject, _ in map(plainly_asked, pairs)
-        for one in HYPOTHESES
+def _by_sentence(entailed: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Probabilities of the treatments from the entailments (sentences, hypotheses) of one passage."""
+    if not len(entailed):
+        return np.array([float(name == "unmentioned") for name in TREATMENTS])
+    mentioned, weighed, dismissed = np.minimum(entailed, entailed[:, :1]).max(axis=0)
+    is_dismissed = dismissed >= DISMISSED_FROM and dismissed > weighed
+    # Both on one scale, on which the judgement turns at the same place.
+    passed = [
+        np.interp(p, [0, turn, 1], [0, CONSIDERED_FROM, 1])
+        for p, turn in ((weighed, WEIGHED_FROM), (dismissed, DISMISSED_FROM))
     ]
-    entailed = inference(asked)[:, ENTAILMENT].reshape(-1, len(HYPOTHESES))
-    mentioned = entailed[:, 0]
-    weighed, dismissed = (np.minimum(entailed[:, one], mentioned) for one in (1, 2))
-    restated = np.maximum(mentioned - weighed - dismissed, 0)
-    rows = {"weighed": weighed, "dismissed": dismissed, "restated": restated, "unmentioned": 1 - mentioned}
-    found = np.stack([rows[name] for name in TREATMENTS], axis=1)
-    return np.asarray(found / found.sum(axis=1, keepdims=True))
-
-
-def rescaled(p: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Probabilities (pairs, treatments) whose reading turns at a half, rescaled so that it does at `CONSIDERED_FROM`.
-
-    That is where the reading of the judge that ships turns, which was chosen for it. The probability of consideration
-    is linear below its turn and above; within considered and not, the shares stay as they are.
-    """
-    was = np.clip(p[:, AS_CONSIDERED].sum(axis=1), 1e-9, 1 - 1e-9)
-    now = np.interp(was, [0, 0.5, 1], [0, CONSIDERED_FROM + 1e-9, 1])
-    return np.asarray(np.where(AS_CONSIDERED, p * (now / was)[:, None], p * ((1 - now) / (1 - was))[:, None]))
+    considered = passed[1] if is_dismissed else max(passed[0], min(passed[1], CONSIDERED_FROM - 1e-9))
+    share = float(is_dismissed) if considered >= CONSIDERED_FROM else dismissed / max(weighed + dismissed, 1e-9)
+    rest = 1 - considered
+    rows = {
+        "weighed": considered * (1 - share),
+        "dismissed": considered * share,
+        "restated": rest * mentioned,
+        "unmentioned": rest * (1 - mentioned),
+    }
+    return np.array([rows[name] for name in TREATMENTS])
 
 
 def decided(p: NDArray[np.float64]) -> list[Treatment]:
@@ -129,3 +147,16 @@ def vote(members: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
     """The share of the members' votes that each treatment has: (pairs, treatments)."""
     ballots = [[[float(name == one) for name in TREATMENTS] for one in decided(p)] for p in members]
     return np.asarray(np.mean(ballots, axis=0)).reshape(-1, len(TREATMENTS))
+
+
+def weigh(members: Sequence[NDArray[np.float64]], weights: Sequence[float], bias: float) -> NDArray[np.float64]:
+    """Probabilities (pairs, treatments) whose log odds of consideration are a weighted sum of the members' and a bias.
+
+    Within considered and not, the treatments have the mean of the members' probabilities for shares. A member's
+    probability counts from 0.01 to 0.99, so that none is certain.
+    """
+    considered = np.clip([p[:, AS_CONSIDERED].sum(axis=1) for p in members], SURE, 1 - SURE)
+    found = expit(bias + np.tensordot(weights, logit(considered), axes=1))
+    mean = np.mean(members, axis=0) + 1e-9
+    groups = ((AS_CONSIDERED, found), (~AS_CONSIDERED, 1 - found))
+    return np.asarray(sum(mean * group * (p / mean[:, group].sum(axis=1))[:, None] for group, p in groups))

@@ -29,9 +29,8 @@ WEIGHED, DISMISSED, UNMENTIONED = (TREATMENTS.index(one) for one in ("weighed", 
 """Columns of the judge's probabilities."""
 MENTIONED_FROM = 0.5
 """Probability from which a text is read to mention a feature."""
-CONSIDERED_FROM = 0.8
-"""Probability from which it is read to consider one: chosen on labels of saved outputs, where any of many passages may
-be misread; on single passages values from 0.4 to 0.8 do as well as one another (judge/weights/README.md)."""
+CONSIDERED_FROM = 0.5
+"""Probability from which it is read to consider one, whichever judge reads: each has its thresholds within it."""
 QUESTION = "The {subject} of the patient ({words}) is used as evidence."
 QUESTIONED = re.compile(r"The (?P<subject>.+?) of the patient \((?P<words>.+)\) is used as evidence\.", re.DOTALL)
 MARKED = re.compile(r"\[ (.*?) \]", re.DOTALL)
@@ -98,6 +97,11 @@ def asked(text: str, feature: Feature) -> tuple[str, str]:
     return feature.marked(feature.without_diagnoses(text)), question(feature)
 
 
+def unmarked(text: str) -> str:
+    """A text without the brackets of `Feature.marked`."""
+    return MARKED.sub(r"\1", text)
+
+
 def plainly_asked(pair: tuple[str, str]) -> tuple[str, str, str]:
     """What `asked` made a pair of: the passage without brackets, the feature's subject, and its words."""
     passage, statement = pair
@@ -105,7 +109,7 @@ def plainly_asked(pair: tuple[str, str]) -> tuple[str, str, str]:
     if told is None:
         message = f"{statement!r} is no question about a feature"
         raise ValueError(message)
-    return MARKED.sub(r"\1", passage), told["subject"], told["words"]
+    return unmarked(passage), told["subject"], told["words"]
 
 
 class ReadingSettings(Frozen):

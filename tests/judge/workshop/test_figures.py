@@ -39,7 +39,7 @@ LEXICON = Lexicon(
         )
     }
 )
-SETTINGS = ValidateSettings(similarity=0.4, seed=0, n_bootstrap=100)
+SETTINGS = ValidateSettings(judges=("one",), similarity=0.4, seed=0, n_bootstrap=100)
 READING = ReadingSettings(words=200, unsure=0.01)
 TEXTS: dict[str, tuple[str, Consideration]] = {
     "a": ("Being black raises risk.", "weighed"),

@@ -55,8 +55,8 @@ def test_training_learns_and_repeats(checkpoint: Callable[..., Path], pairs: lis
     """A few steps lower the loss, the labels are written to the config, and a second run gives the same bytes."""
     losses: list[float] = []
     base = checkpoint()
-    train(base, pairs, SETTINGS, tmp_path / "one", lambda _step, _steps, loss: losses.append(loss))
-    train(base, pairs, SETTINGS, tmp_path / "two")
+    train(base, lambda _: pairs, SETTINGS, tmp_path / "one", lambda _step, _steps, loss: losses.append(loss))
+    train(base, lambda _: pairs, SETTINGS, tmp_path / "two")
     config = json.loads((tmp_path / "one/config.json").read_text("utf-8"))
 
     # 30 pairs in batches of 6 are 5 steps an epoch, 20 in four epochs.
@@ -70,7 +70,7 @@ def test_bfloat16_trains(checkpoint: Callable[..., Path], pairs: list[Pair], tmp
     """Training under bfloat16 leaves float32 weights."""
     from safetensors import safe_open
 
-    train(checkpoint(), pairs, SETTINGS.model_copy(update={"precision": "bfloat16", "epochs": 1}), tmp_path)
+    train(checkpoint(), lambda _: pairs, SETTINGS.model_copy(update={"precision": "bfloat16", "epochs": 1}), tmp_path)
     with safe_open(tmp_path / "model.safetensors", framework="np") as weights:
         kinds = {str(weights.get_tensor(name).dtype) for name in weights.keys()}  # noqa: SIM118 - not a mapping
 
