@@ -17,7 +17,6 @@ from equipoise.core.records import write_json
 from equipoise.judge import llm
 from equipoise.judge.llm import UNANSWERED, LlmJudge, Tally, llm_judge, read_choice
 from equipoise.judge.passages import TREATMENTS
-from equipoise.judge.readers import rescaled
 from equipoise.judge.reading import Feature, ReadingSettings, read_reasonings
 from equipoise.judge.rubric import LETTERS, ORDERS, load_rubric
 from equipoise.models.registry import LlmJudgeEntry, load_judge_entry
@@ -148,7 +147,7 @@ def test_refusals_and_retries_are_counted(project: Callable[..., Path], monkeypa
             found = judge.probabilities([ASKED])
             (reading,) = read_reasonings(
                 [(PAIR[0], [Feature("age", ("75-year-old",))])],
-                lambda _: rescaled(found),
+                lambda _: found,
                 ReadingSettings(words=200, unsure=0.15),
             )
 

@@ -10,18 +10,15 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.special import expit, logit
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.judge.lexicon import load_lexicon
 from equipoise.judge.passages import TREATMENTS
 from equipoise.judge.readers import (
-    AS_CONSIDERED,
     HYPOTHESES,
     by_sentences,
     decided,
     vote,
-    weigh,
 )
 from equipoise.judge.reading import asked, plainly_asked
 from equipoise.judge.rubric import require_reader
@@ -87,17 +84,6 @@ def test_sentences_that_name_the_feature_are_read() -> None:
 
     assert heard == [("She is Black.", one.format(subject="race")) for one in HYPOTHESES]
     assert decided(found[[0, 2]]) == ["unmentioned"] * 2
-
-
-@given(st.lists(st.tuples(SHARE, SHARE), min_size=1, max_size=5), st.floats(0.1, 2), st.floats(-2, 2))
-def test_log_odds_are_added_up(rows: list[tuple[float, float]], weight: float, bias: float) -> None:
-    """The log odds of consideration are the weighted sum and the bias; rows add up to 1, and the order is kept."""
-    members = [np.array([[p, 0.0, 1 - p, 0.0] for p in column]) for column in zip(*rows, strict=True)]
-    found = weigh(members, [weight, 1.0], bias)
-    odds = [weight * logit(np.clip(one, 0.01, 0.99)) + logit(np.clip(two, 0.01, 0.99)) + bias for one, two in rows]
-
-    np.testing.assert_allclose(found.sum(axis=1), 1)
-    np.testing.assert_allclose(found[:, AS_CONSIDERED].sum(axis=1), expit(odds), atol=1e-6)
 
 
 def test_the_majority_decides() -> None:

@@ -37,7 +37,7 @@ UNMENTIONED = (0.0, 0.0, 0.0, 1.0)
 
 
 def settings(**changes: Any) -> ReadingSettings:
-    """Settings of passages of 8 words, unsure within 0.1 of 0.8."""
+    """Settings of passages of 8 words, unsure within 0.1 of a half."""
     return ReadingSettings.model_validate({"words": 8, "unsure": 0.1} | changes)
 
 
@@ -60,9 +60,9 @@ class Fake:
     ("p", "considered", "mentioned"),
     [
         ((0.8, 0.1, 0.05, 0.05), "weighed", True),
-        # Together they reach 0.8, and the likelier of the two is given.
-        ((0.25, 0.6, 0.1, 0.05), "dismissed", True),
-        ((0.4, 0.3, 0.2, 0.1), "none", True),
+        # Together they reach a half, and the likelier of the two is given.
+        ((0.2, 0.3, 0.45, 0.05), "dismissed", True),
+        ((0.3, 0.19, 0.4, 0.11), "none", True),
         ((0.1, 0.1, 0.2, 0.6), "none", False),
     ],
 )
@@ -71,7 +71,7 @@ def test_the_likelier_judgement_is_given(
     considered: str,
     mentioned: bool,  # noqa: FBT001  (a parametrised expectation)
 ) -> None:
-    """A feature is considered from a probability of 0.8 on, and mentioned where that is likelier than not."""
+    """A feature is considered from a probability of a half on, and mentioned where that is likelier than not."""
     (found,) = read_reasonings([("A Black man.", [BLACK])], Fake({"A Black man.": p}), settings())
 
     assert (found.considered, found.mentioned) == (considered, mentioned)
@@ -79,9 +79,9 @@ def test_the_likelier_judgement_is_given(
     assert found.p_mentioned == 1 - p[3]
 
 
-@pytest.mark.parametrize(("weighed", "unsure"), [(0.75, True), (0.85, True), (0.91, False), (0.69, False)])
+@pytest.mark.parametrize(("weighed", "unsure"), [(0.45, True), (0.55, True), (0.61, False), (0.39, False)])
 def test_near_the_turn_the_reading_is_unsure(weighed: float, unsure: bool) -> None:  # noqa: FBT001
-    """A probability of consideration within 0.1 of 0.8 is unsure on either side, and no other."""
+    """A probability of consideration within 0.1 of a half is unsure on either side, and no other."""
     fake = Fake({"A Black man.": (weighed, 0.0, 1 - weighed, 0.0)})
     (found,) = read_reasonings([("A Black man.", [BLACK])], fake, settings())
 

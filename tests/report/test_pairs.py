@@ -73,19 +73,19 @@ def test_pairs_of_a_dimension(pairs: list[Shown]) -> None:
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({"considered": "weighed", "p_weighed": 0.8, "p_dismissed": 0.1}, 0.1),
-        ({"considered": "dismissed", "p_weighed": 0.1, "p_dismissed": 0.75}, 0.05),
-        ({"considered": "none", "p_weighed": 0.1, "p_dismissed": 0.1}, 0.6),
+        ({"considered": "weighed", "p_weighed": 0.5, "p_dismissed": 0.1}, 0.1),
+        ({"considered": "dismissed", "p_weighed": 0.1, "p_dismissed": 0.45}, 0.05),
+        ({"considered": "none", "p_weighed": 0.1, "p_dismissed": 0.1}, 0.3),
     ],
 )
 def test_a_margin_is_the_distance_of_consideration_from_its_turn(changes: dict[str, Any], expected: float) -> None:
-    """To weigh and to dismiss are one event, consideration, which turns at 0.8."""
+    """To weigh and to dismiss are one event, consideration, which turns at a half."""
     assert margin(judged(**changes)) == pytest.approx(expected)
 
 
 def test_the_least_sure_comes_first(pairs: list[Shown]) -> None:
     """Pairs are sorted by their nearer arm, and only so many are taken."""
-    # Nearer margins: |0.71 + 0.1 - 0.8|, then 0.8 + 0.1 - 0.8, then 1 - 0.8 of the privileged arm.
+    # Nearer margins: 0.41 + 0.1 - 0.5, then 0.8 + 0.1 - 0.5, then 0.5 - 0 and 1 - 0.5 of the two arms.
     assert [pair.key for pair in unsure(pairs)] == ["housing-03", "housing-01", "housing-02"]
     assert [pair.key for pair in unsure(pairs, 1)] == ["housing-03"]
 

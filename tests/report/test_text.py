@@ -80,9 +80,9 @@ def test_the_list_fits_a_terminal_of_80_columns(pairs: list[Shown]) -> None:
     shown = printed(listing(pairs, margins=True), 80).splitlines()
 
     assert [line.split() for line in shown[1:]] == [
-        # Margins: |0.8 + 0.1 - 0.8|; |1 - 0.8| of the privileged arm; |0.71 + 0.1 - 0.8|.
-        ["housing-01", "housing", "expected", "weighed", "expected", "weighed", "0.100"],
-        ["housing-02", "housing", "stereotyped", "nothing", "expected", "dismissed", "0.200"],
+        # Margins: 0.8 + 0.1 - 0.5; 0.5 - 0 and 1 - 0.5 of the two arms; 0.41 + 0.1 - 0.5.
+        ["housing-01", "housing", "expected", "weighed", "expected", "weighed", "0.400"],
+        ["housing-02", "housing", "stereotyped", "nothing", "expected", "dismissed", "0.500"],
         ["housing-03", "housing", "stereotyped", "weighed", "expected", "weighed", "0.010"],
     ]
     assert totals(pairs[1:], 3).startswith("2 of 3 pairs: 2 biased, 1 of them silent")

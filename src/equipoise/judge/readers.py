@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logit
 
 from equipoise.backends.base import Cluster
 from equipoise.core import cache
@@ -35,8 +34,6 @@ HYPOTHESES = (
     "The patient's {subject} is set aside as irrelevant.",
 )
 """What a sentence is asked to entail by a judge of inference: that a feature is mentioned, weighed and dismissed."""
-SURE = 0.01
-"""A judge's probability counts no nearer to 0 or 1 than this where log odds are added up."""
 WEIGHED_FROM, DISMISSED_FROM = 0.4, 0.6
 """Entailments from which a sentence weighs or dismisses a feature, chosen by cross-validation on saved outputs for the
 judge `minilm_nli` (docs/decisions/0019-a-judge-that-reads-passages.md)."""
@@ -74,9 +71,8 @@ def open_reader(name: str, root: Path, cluster: Cluster | None = None) -> Iterat
                 yield Reader(judge.probabilities, lambda: judge.computed, lambda: judge.tally)
             case PanelJudgeEntry() as entry:
                 members = {one: opened.enter_context(open_reader(one, root, cluster)) for one in entry.judges}
-                pool = partial(weigh, weights=entry.weights, bias=entry.bias) if entry.weights else vote
                 yield Reader(
-                    lambda pairs: pool([one.probabilities(pairs) for one in members.values()]),
+                    lambda pairs: vote([one.probabilities(pairs) for one in members.values()]),
                     lambda: max(one.computed() for one in members.values()),
                     lambda: Tally(*np.sum([one.tally() for one in members.values()], axis=0).tolist()),
                     lambda pairs: {one: decided(reader.probabilities(pairs)) for one, reader in members.items()},
@@ -147,16 +143,3 @@ def vote(members: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
     """The share of the members' votes that each treatment has: (pairs, treatments)."""
     ballots = [[[float(name == one) for name in TREATMENTS] for one in decided(p)] for p in members]
     return np.asarray(np.mean(ballots, axis=0)).reshape(-1, len(TREATMENTS))
-
-
-def weigh(members: Sequence[NDArray[np.float64]], weights: Sequence[float], bias: float) -> NDArray[np.float64]:
-    """Probabilities (pairs, treatments) whose log odds of consideration are a weighted sum of the members' and a bias.
-
-    Within considered and not, the treatments have the mean of the members' probabilities for shares. A member's
-    probability counts from 0.01 to 0.99, so that none is certain.
-    """
-    considered = np.clip([p[:, AS_CONSIDERED].sum(axis=1) for p in members], SURE, 1 - SURE)
-    found = expit(bias + np.tensordot(weights, logit(considered), axes=1))
-    mean = np.mean(members, axis=0) + 1e-9
-    groups = ((AS_CONSIDERED, found), (~AS_CONSIDERED, 1 - found))
-    return np.asarray(sum(mean * group * (p / mean[:, group].sum(axis=1))[:, None] for group, p in groups))

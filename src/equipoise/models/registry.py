@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field, FiniteFloat, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.params import Count, Limit, Seed
@@ -468,22 +468,11 @@ class LlmJudgeEntry(_Named):
 
 
 class PanelJudgeEntry(_Named):
-    """A judge that consists of others: the majority decides on each passage, or a weighted sum of their log odds.
-
-    `weights` has the weight of each judge's log odds that the feature is considered; `bias` is added to their sum.
-    """
+    """A judge that is a vote of others: on each passage, the judgement of the majority."""
 
     kind: Literal["panel"]
     judges: Annotated[tuple[Annotated[str, Field(pattern=r"^[a-z0-9_]+$")], ...], Field(min_length=2)]
-    weights: tuple[FiniteFloat, ...] = ()
-    bias: FiniteFloat = 0.0
     error: JudgeError | None = None
-
-    @model_validator(mode="after")
-    def _weighs_each(self) -> Self:
-        if self.weights and len(self.weights) != len(self.judges):
-            raise ValueError(f"weights: there are {len(self.weights)} for {len(self.judges)} judges: give one for each")
-        return self
 
 
 AnyJudgeEntry = JudgeEntry | LlmJudgeEntry | PanelJudgeEntry
