@@ -84,7 +84,7 @@ readme: .venv/developed
 	cog -I docs -r $(GENERATED)
 
 # Measure the readers of reasoning on the public benchmark; LIMIT bounds the passages that the language model is asked about.
-READERS = keyword count minilm_snli minilm_passages
+READERS = keyword count minilm_snli minilm_nli minilm_passages
 LIMIT ?= 100
 .PHONY: judge-benchmark
 judge-benchmark: .venv/developed

@@ -58,7 +58,7 @@ UNRELATED, STRESS = 0.75, 0.05
 
 
 def main(
-    weights: Path = ROOT / "judge/weights",
+    weights: Path = ROOT / "judge/reader",
     outputs: int = 80,
     length: int = 70,
     repeated: float = 0.06,

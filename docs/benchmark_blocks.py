@@ -12,8 +12,9 @@ FOLDER = ROOT / "judge/benchmark"
 READERS = {
     "keyword": "keyword: the feature's word occurs",
     "count": "count: more than one sentence names it",
-    "minilm_snli": "`minilm_snli`, by entailment",
-    "minilm_passages": "`minilm_passages`, the judge that ships",
+    "minilm_snli": "`minilm_snli`, sentences by entailment",
+    "minilm_nli": "`minilm_nli`, sentences by entailment, the default judge",
+    "minilm_passages": "`minilm_passages`, whole passages",
     "llm": "`llm`, SmolLM2-135M by its likelihoods",
 }
 

@@ -108,7 +108,7 @@ def copy(root: Path, tmp_path: Path) -> Path:
 
 def embedded(root: Path) -> EmbeddedSource:
     """The source of the judge that ships."""
-    source = load_judge_entry("minilm_passages", root).source
+    source = load_judge_entry("minilm_nli", root).source
     assert isinstance(source, EmbeddedSource)
     return source
 
@@ -133,7 +133,7 @@ def test_altered_weights_are_refused(copy: Path) -> None:
     with pytest.raises(
         EquipoiseError, match=r"altered: .*model\.onnx: checksum mismatch: expected \w+, found \w+: run `git checkout"
     ):
-        locate(load_judge_entry("minilm_passages", copy), copy)
+        locate(load_judge_entry("minilm_nli", copy), copy)
 
 
 def test_missing_weights_are_refused(copy: Path) -> None:
@@ -141,23 +141,23 @@ def test_missing_weights_are_refused(copy: Path) -> None:
     (copy / "judge/weights/tokenizer.json").unlink()
 
     with pytest.raises(EquipoiseError, match=r"missing: .*tokenizer\.json: run `git checkout"):
-        locate(load_judge_entry("minilm_passages", copy), copy)
+        locate(load_judge_entry("minilm_nli", copy), copy)
 
 
 def test_unknown_key_is_refused(copy: Path) -> None:
     """A key that no entry has is refused with file and field."""
-    path = copy / FOLDER / "minilm_passages.yaml"
+    path = copy / FOLDER / "minilm_nli.yaml"
     path.write_text(path.read_text("utf-8") + "temperature: 1\n", "utf-8")
 
-    with pytest.raises(EquipoiseError, match=r"minilm_passages\.yaml: field temperature: Extra inputs"):
-        load_judge_entry("minilm_passages", copy)
+    with pytest.raises(EquipoiseError, match=r"minilm_nli\.yaml: field temperature: Extra inputs"):
+        load_judge_entry("minilm_nli", copy)
 
 
 def test_every_registered_judge_is_well_formed(root: Path) -> None:
     """Each file of the registry can be read."""
     names = sorted(path.stem for path in (root / FOLDER).glob("*.yaml"))
 
-    assert names == ["deberta_v3_large", "minilm_passages", "minilm_snli"]
+    assert names == ["deberta_v3_large", "minilm_nli", "minilm_passages", "minilm_snli"]
     assert all(load_judge_entry(name, root).max_tokens == 512 for name in names)
 
 
