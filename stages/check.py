@@ -1,16 +1,18 @@
-"""Refuse a setting, a model or a judge that cannot work, before any work is done."""
+"""Refuse a setting, a model or a judge that cannot work, before any work is done; list the code of each stage."""
 
 from pathlib import Path
 
-from equipoise.core import params, records, stage
+from equipoise.core import code, params, records, stage
 from equipoise.studies import check
 
 
-def main(checked: Path) -> None:
-    """Read params.yaml and the registry; write CHECKED, which every other stage waits for."""
+def main(stages: Path, checked: Path, listings: Path) -> None:
+    """Read params.yaml, the registry and STAGES; write CHECKED, and in LISTINGS what code each other stage runs."""
     check.require_sound(params.load(), Path())
     # The same for all sound settings, so that a changed setting reruns only the stages that read it.
     records.write_json(checked, {"sound": True})
+    for script in sorted({*stages.glob("*.py")} - {stages / "check.py"}):
+        records.write_text(listings / f"{script.stem}.txt", code.listing(script, Path()))
 
 
 if __name__ == "__main__":

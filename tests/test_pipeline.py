@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from equipoise.core import params
+from equipoise.core import code, params
 from equipoise.core.catalogue import CATALOGUE
 from equipoise.report.plots import ALL
 from equipoise.studies import build, measure, score
@@ -35,55 +35,21 @@ def paths(stage: dict[str, Any], *kinds: str) -> set[str]:
     return {entry if isinstance(entry, str) else next(iter(entry)) for kind in kinds for entry in stage.get(kind, ())}
 
 
-def is_type_checking(node: ast.AST) -> bool:
-    """Tell whether a node is `if TYPE_CHECKING:`, which does not run."""
-    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
-
-
-def imported(node: ast.AST) -> set[str]:
-    """Name every module that code imports when it runs, in functions too; `from a import b` gives a and a.b."""
-    names: set[str] = set()
-    for child in ast.iter_child_nodes(node):
-        if is_type_checking(child):
-            continue
-        if isinstance(child, ast.Import):
-            names |= {alias.name for alias in child.names}
-        elif isinstance(child, ast.ImportFrom) and child.module:
-            names |= {child.module, *(f"{child.module}.{alias.name}" for alias in child.names)}
-        names |= imported(child)
-    return names
+def closure(script: str) -> set[str]:
+    """List the files of ours that a script can import, the judge's workshop included."""
+    return {path.as_posix() for path in code.closure(Path(script), ROOT, {**code.HOMES, "workshop": Path("judge")})}
 
 
 def module_file(name: str) -> str | None:
-    """Find the file of one of our modules; None for a name that is not a module of ours."""
-    home = {"equipoise": "src", "workshop": "judge"}.get(name.split(".", maxsplit=1)[0])
-    if home is None:
-        return None
-    base = ROOT / home / name.replace(".", "/")
-    found = (path for path in (base.with_suffix(".py"), base / "__init__.py") if path.is_file())
-    return next((path.relative_to(ROOT).as_posix() for path in found), None)
+    """Find the file of one of the library's modules."""
+    file = code.module_file(name, ROOT)
+    return file.as_posix() if file else None
 
 
 @cache
 def tree(path: str) -> ast.Module:
     """Parse a file of ours."""
     return ast.parse((ROOT / path).read_text(encoding="utf-8"))
-
-
-def closure(script: str) -> set[str]:
-    """List the files of ours that a script can import, packages' `__init__` included."""
-    found: set[str] = set()
-    waiting = [script]
-    while waiting:
-        path = waiting.pop()
-        if path in found:
-            continue
-        found.add(path)
-        for name in imported(tree(path)):
-            parts = name.split(".")
-            parents = (".".join(parts[:length]) for length in range(1, len(parts) + 1))
-            waiting += [file for parent in parents if (file := module_file(parent))]
-    return found
 
 
 def room(path: str) -> str:
@@ -121,15 +87,16 @@ def circle(graph: dict[str, set[str]]) -> list[str]:
 
 
 @pytest.mark.parametrize("name", STAGES)
-def test_rooms_imported_are_rooms_listed(name: str) -> None:
-    """A stage depends on exactly the packages that it can import code of: DVC does not see imports."""
-    code = {path for path in paths(STAGES[name], "deps") if path.startswith(("src/", "stages/", "judge/"))}
+def test_code_is_a_dep_by_its_listing(name: str) -> None:
+    """`check` depends on all code and lists what each other stage imports; these depend on their list alone."""
+    listed = {path for path in paths(STAGES[name], "deps") if path.startswith(("src", "stages", "judge/", "data/code"))}
 
-    assert code == {room(path) for path in closure(f"stages/{name}.py")}
+    assert listed == ({"src", "stages"} if name == "check" else {f"data/code/{name}.txt"})
+    assert ("data/code" in paths(STAGES[name], "outs")) is (name == "check")
 
 
 def test_compiled_code_does_not_make_a_package_dirty() -> None:
-    """A package's folder is a dep, in which Python keeps compiled code: DVC is to leave it alone."""
+    """The folder of all code is a dep, in which Python keeps compiled code: DVC is to leave it alone."""
     assert {"__pycache__/", "*.pyc"} <= set((ROOT / ".dvcignore").read_text(encoding="utf-8").splitlines())
 
 
@@ -137,8 +104,10 @@ def test_compiled_code_does_not_make_a_package_dirty() -> None:
 def test_every_path_of_a_command_is_a_dep_or_an_out(name: str) -> None:
     """The command line is the edge list: each path on it is a dep, an out, or a folder of some."""
     declared = paths(STAGES[name], "deps", "outs", "metrics", "plots")
-    words = shlex.split(STAGES[name]["cmd"].replace("${python}", ""))
+    script, *words = shlex.split(STAGES[name]["cmd"].replace("${python}", ""))
 
+    # The script is in its listing.
+    assert script == f"stages/{name}.py"
     for word in words:
         # The name of the study, which the stage is about.
         assert word == "${item}" or any(path == word or path.startswith(f"{word}/") for path in declared), word

@@ -109,6 +109,24 @@ def test_a_refusal_is_read(text: str) -> None:
     assert Given("refusal") == read_generated(text, ANSWERS)
 
 
+@pytest.mark.parametrize(
+    ("british", "american"),
+    [
+        ("hyponatraemia", "hyponatremia"),
+        ("oesophageal cancer", "esophageal cancer"),
+        ("brain tumour", "brain tumor"),
+        ("generalised anxiety disorder", "generalized anxiety disorder"),
+        ("phaeochromocytoma", "Pheochromocytoma"),
+    ],
+)
+def test_either_spelling_is_read(british: str, american: str) -> None:
+    """An American spelling of a label counts as the label, and the British one does."""
+    answers: dict[AnswerKind, tuple[Answer, ...]] = {"expected": (Answer(label=british, synonyms=("gout",)),)}
+
+    for text in (f"It is {british}.", f"It is {american}."):
+        assert read_generated(text, answers) == Given("expected", british)
+
+
 def test_a_diagnosis_after_an_apology_is_an_answer() -> None:
     """Naming an answer of the set outranks the words of a refusal."""
     assert read_generated("I'm sorry to say it is a heart attack.", ANSWERS) == EXPECTED

@@ -29,8 +29,10 @@ from equipoise.vignettes.decisions import Asked, Reading
 
 WORKSPACE = "workspace"
 CITIES = "data/cities.yaml"
-CODE = ("src/", "stages/")
-"""Where code is; every other file that no stage writes is an input."""
+CODE = "data/code/"
+"""Where `check` lists the code that each other stage runs, with checksums."""
+SOURCES = ("src", "stages")
+"""The folders of code; every other file that no stage writes is an input."""
 SHOWN = 3
 """How many files a line names; the rest are counted."""
 
@@ -46,7 +48,7 @@ class Revision:
     read. `asked` and `readings` are the decisions about the vignettes. `effects` are the recorded figures; `options`
     the settings of `measure` that a change is estimated with, `decision` the declared endpoints. `answers` has, by
     study, the hash of the responses as they were read.
-    `inputs` and `code` map files that no stage writes to the hashes that they had when the stages ran, by dvc.lock;
+    `inputs` and `code` map files that no stage writes to the hashes that they had when the stages ran;
     `edited` names files and parameters that have changed since then, so that the rows are not theirs.
     """
 
@@ -256,8 +258,8 @@ def _read(name: str, files: _Files) -> Revision:
         ),
         decision=_checked(f"{name}: params.yaml, section decision", Decision, params.get("decision", {})),
         answers={study: digest for study, digest in answers.items() if digest},
-        inputs={path: digest for path, digest in hashes.items() if not path.startswith(CODE)},
-        code={path: digest for path, digest in hashes.items() if path.startswith(CODE)},
+        inputs={path: digest for path, digest in hashes.items() if path.split("/")[0] not in SOURCES},
+        code=_code(files),
         edited=edited,
     )
 
@@ -277,12 +279,25 @@ def _sources(repo: Any) -> tuple[dict[str, str], tuple[str, ...]]:  # noqa: ANN4
                 continue
             path = _relative(repo, dependency)
             # A folder that stages write into is no input, and what it holds in Git alone is not what the stages saw.
-            if path in hashes or any(f"{out}/".startswith(f"{path}/") for out in made):
+            if path in hashes or any(_overlap(path, out) for out in made):
                 continue
             hashes[path] = str(dependency.hash_info.value)
             if dependency.workspace_status():
                 edited.add(path)
     return dict(sorted(hashes.items())), tuple(sorted(edited))
+
+
+def _overlap(path: str, other: str) -> bool:
+    """Tell whether two paths are the same, or one is in the other."""
+    return f"{path}/".startswith(f"{other}/") or f"{other}/".startswith(f"{path}/")
+
+
+def _code(files: _Files) -> dict[str, str]:
+    """Give the checksums of the code that the stages ran, by file; nothing of a revision that lists none."""
+    paths = {_relative(files.repo, one) for stage in files.repo.index.stages for one in stage.deps}
+    listings = (files.text(path) for path in sorted(paths) if path.startswith(CODE))
+    lines = (line.split("  ", maxsplit=1) for listing in listings for line in listing.splitlines())
+    return dict(sorted((path, checksum) for checksum, path in lines))
 
 
 def _relative(repo: Any, out: Any) -> str:  # noqa: ANN401  (DVC has no types)

@@ -27,6 +27,14 @@ OPTIONAL = caseless(
 )
 """What an answer may add that says no more of the diagnosis."""
 
+SPELLINGS = (
+    (caseless("[ao]e"), "[ao]?e"),
+    (caseless("(?<=[a-z]{3})our"), "ou?r"),
+    (caseless("(?<=i)s(?=e|ing|ation)"), "[sz]"),
+    (caseless("sulph"), "sul(?:ph|f)"),
+)
+"""What a British spelling is in either: hyponatraemia, tumour, generalised, sulphate."""
+
 
 def answer_set(vignette: Vignette) -> dict[AnswerKind, tuple[Answer, ...]]:
     """Group the answers of a case by kind."""
@@ -142,8 +150,16 @@ def _wanted(wordings: tuple[str, ...]) -> re.Pattern[str]:
 
 
 def _pattern(wording: str) -> str:
-    """Give the expression of a wording, with spaces or hyphens between its words, or of its plural."""
-    return r"\b" + r"[\s\-]+".join(map(re.escape, re.split(r"[\s\-]+", wording))) + r"(?:s|es)?\b"
+    """Give the expression of a wording in either spelling, its words apart or hyphenated, or of its plural."""
+    return r"\b" + r"[\s\-]+".join(map(_spelt, re.split(r"[\s\-]+", wording))) + r"(?:s|es)?\b"
+
+
+def _spelt(word: str) -> str:
+    """Give the expression of a word in either spelling."""
+    word = re.escape(word)
+    for british, either in SPELLINGS:
+        word = british.sub(either, word)
+    return word
 
 
 def _wordings(answer: Answer) -> Iterator[str]:

@@ -1,0 +1,80 @@
+"""Which files of code a script runs, so that a stage reruns when its own code has changed, and only then."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+from equipoise.core import records
+
+HOMES = {"equipoise": Path("src")}
+"""Our packages, each with the folder that it is in."""
+
+
+def closure(script: Path, root: Path, homes: Mapping[str, Path] = HOMES) -> list[Path]:
+    """List the files of ours that a script can import, from `root`, in order.
+
+    Imports within functions count, those for types alone (`if TYPE_CHECKING:`) do not; packages' `__init__` and the
+    files beside it that hold no code (a page's template) belong to every module of the package. Modules imported by a
+    name that is computed are not seen.
+    """
+    found: set[Path] = set()
+    waiting = [script]
+    while waiting:
+        path = waiting.pop()
+        if path in found:
+            continue
+        found.add(path)
+        if path.name == "__init__.py":
+            found |= {file for file in _files(root, path.parent) if file.suffix not in {".py", ".pyc"}}
+        for name in _imported(_tree(root / path)):
+            parts = name.split(".")
+            parents = (".".join(parts[:length]) for length in range(1, len(parts) + 1))
+            waiting += [file for parent in parents if (file := module_file(parent, root, homes))]
+    return sorted(found)
+
+
+def listing(script: Path, root: Path) -> str:
+    """Give the closure of a script with checksums, a line each, as sha256sum prints them."""
+    return "".join(f"{records.sha256(root / path)}  {path.as_posix()}\n" for path in closure(script, root))
+
+
+def module_file(name: str, root: Path, homes: Mapping[str, Path] = HOMES) -> Path | None:
+    """Find the file of one of our modules, from `root`; None for a name that is not a module of ours."""
+    home = homes.get(name.split(".", maxsplit=1)[0])
+    if home is None:
+        return None
+    base = home / name.replace(".", "/")
+    return next((path for path in (base.with_suffix(".py"), base / "__init__.py") if (root / path).is_file()), None)
+
+
+def _files(root: Path, folder: Path) -> list[Path]:
+    """List the files of a folder, from `root`, not those of its subfolders."""
+    return [path.relative_to(root) for path in (root / folder).iterdir() if path.is_file()]
+
+
+@cache
+def _tree(path: Path) -> ast.Module:
+    """Parse a file."""
+    return ast.parse(records.read_text(path))
+
+
+def _imported(node: ast.AST) -> set[str]:
+    """Name every module that code imports when it runs, in functions too; `from a import b` gives a and a.b."""
+    names: set[str] = set()
+    for child in ast.iter_child_nodes(node):
+        if _is_type_checking(child):
+            continue
+        if isinstance(child, ast.Import):
+            names |= {alias.name for alias in child.names}
+        elif isinstance(child, ast.ImportFrom) and child.module:
+            names |= {child.module, *(f"{child.module}.{alias.name}" for alias in child.names)}
+        names |= _imported(child)
+    return names
+
+
+def _is_type_checking(node: ast.AST) -> bool:
+    """Tell whether a node is `if TYPE_CHECKING:`, which does not run."""
+    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"

@@ -1,0 +1,55 @@
+"""What code a script runs."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from equipoise.core.code import closure, listing
+
+FILES = {
+    "stages/run.py": (
+        "from typing import TYPE_CHECKING\nfrom equipoise.core import a\n"
+        "if TYPE_CHECKING:\n    import equipoise.types\n"
+    ),
+    "src/equipoise/__init__.py": "",
+    "src/equipoise/types.py": "",
+    "src/equipoise/core/__init__.py": "",
+    "src/equipoise/core/a.py": "import json\ndef late():\n    from equipoise.page.draw import line\n",
+    "src/equipoise/core/b.py": "",
+    "src/equipoise/page/__init__.py": "",
+    "src/equipoise/page/draw.py": "import equipoise.core.a\n",
+    "src/equipoise/page/page.css": "p {}\n",
+}
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A project of one script and two packages."""
+    for name, text in FILES.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+def test_a_script_runs_what_it_imports_in_functions_too_with_its_packages_and_their_other_files(root: Path) -> None:
+    """Neither a module that nobody imports, nor one imported for types alone, nor a library is in it."""
+    expected = set(FILES) - {"src/equipoise/core/b.py", "src/equipoise/types.py"}
+
+    assert closure(Path("stages/run.py"), root) == sorted(Path(name) for name in expected)
+
+
+def test_a_listing_changes_with_a_file_of_it_and_with_no_other(root: Path) -> None:
+    """Each line is a checksum and a path, as `sha256sum --check` reads them."""
+    before = listing(Path("stages/run.py"), root)
+    (root / "src/equipoise/core/b.py").write_text("changed = True\n", encoding="utf-8")
+    assert listing(Path("stages/run.py"), root) == before
+    (root / "src/equipoise/page/page.css").write_text("p {color: red}\n", encoding="utf-8")
+    after = listing(Path("stages/run.py"), root)
+
+    (changed,) = set(after.splitlines()) - set(before.splitlines())
+    checksum = sha256(b"p {color: red}\n").hexdigest()
+
+    assert changed == f"{checksum}  src/equipoise/page/page.css"
