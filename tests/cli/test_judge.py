@@ -94,7 +94,7 @@ def test_the_rows_judged_are_counted(file: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_faults_come_before_any_work(file: Path) -> None:
     """A bad row and an unknown judge are each one line."""
-    with pytest.raises(EquipoiseError, match=r"no entry 'minilm': did you mean 'minilm_snli'\?"):
+    with pytest.raises(EquipoiseError, match=r"no entry 'minilm': did you mean 'minilm_nli'\?"):
         judge(file, judge_name="minilm")
     file.write_text('{"id": 1, "feature": "black"}\n', encoding="utf-8")
     with pytest.raises(EquipoiseError, match=r"rows\.jsonl, row 1: field text: Field required"):
