@@ -22,11 +22,11 @@ def main(params: Path, score: Path, root: Path, data: Path, ours: Path, suite: P
     cases = {case.key: case for case in read_cases(folder / labels.CASES)}
     labelled = labels.read_labels(folder / labels.LABELS, cases)
     arms, told = figures.arms(data, lexicon), read_passages(passage_files(bench))
-    implied = labels.read_implied(folder / labels.IMPLIED)
-    texts = figures.Texts(labelled, cases, told, arms, implied, stress.load_suite(suite))
+    implied, asked = labels.read_implied(folder / labels.IMPLIED), stress.load_suite(suite)
+    texts = figures.Texts(labelled, cases, told, arms, implied, asked)
     unseen = labels.read_answer_labels(ours, folder / "fsd", cases, without={one.id for one in labelled})
-    names = load_diagnoses(data / "diagnoses.yaml")
-    found = {"matching": figures.matched_figures({"seen": labelled, "unseen": unseen}, cases, names, settings)}
+    parts, names = {"seen": labelled, "unseen": unseen}, load_diagnoses(data / "diagnoses.yaml")
+    found: dict[str, object] = {"matching": figures.matched_figures(parts, cases, names, settings)}
     for name in settings.judges:
         with open_reader(name, root) as judge:
             found[name] = figures.judge_figures(texts, lexicon, judge.probabilities, reading, settings)

@@ -75,7 +75,7 @@ class Texts(NamedTuple):
 
 def judge_figures(
     texts: Texts, lexicon: Lexicon, probabilities: Probabilities, reading: ReadingSettings, settings: ValidateSettings
-) -> Nested:
+) -> dict[str, Any]:
     """Figures of one judge on all of them: `saved` outputs, `passages`, `implied`, and the `stress` suite."""
     found = read_all(texts.labelled, texts.cases, lexicon, probabilities, reading)
     return {
