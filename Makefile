@@ -10,15 +10,15 @@ export DVC_NO_ANALYTICS := 1
 export PYTHONPATH :=
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: repro pull pack sweep review test test-slow check docs readme judge validity phantoms phantoms-trained bench faults lock clean
+.PHONY: repro pull pack sweep review test test-slow check docs readme judge validity phantoms phantoms-trained bench faults screenshots lock clean
 
 # One study alone: make repro STUDY=vignettes. Another model, as an experiment: make repro MODEL=phantom_silent
 STUDY ?=
 MODEL ?=
 repro: .venv/installed
-	$(if $(MODEL),dvc exp run --set-param model=$(MODEL),dvc repro) $(STUDY:%=plot@%)
+	$(if $(MODEL),dvc exp run --set-param model=$(MODEL) $(STUDY:%=--set-param 'studies=[%]'),dvc repro $(STUDY:%=plot@%))
 	@equipoise results $(STUDY)
-	@echo "Figures: metrics/*.json (dvc metrics show). Plots: plots/*/*.svg, or dvc plots show. Cases: data/*/*.jsonl"
+	@echo "Figures: dvc metrics show, metrics/*.json. Plots: plots/*/*.svg, or dvc plots show. Cases: data/*/*.jsonl"
 
 # The committed run without running it, and the rows of other revisions to compare with: make pull REVISIONS=HEAD~1
 REVISIONS ?=
@@ -45,14 +45,14 @@ sweep: .venv/installed
 	equipoise leaderboard
 	@! dvc queue status | grep -e '-$(SWEEP) .*Failed'
 
-# What has changed since BASE, as Markdown on standard output: make --silent review BASE=main > review.md
+# What has changed since BASE, what got worse first, as Markdown on standard output: make --silent review BASE=main > review.md
 # REVIEW holds options of equipoise compare: REVIEW=--gate fails unless bias is not worse
 BASE ?= main
 REVIEW ?=
 review: .venv/installed
 	@status=0; equipoise compare --md $(REVIEW) "$(BASE)" workspace || status=$$?; \
-	  printf '\n<details><summary>Every metric: dvc metrics diff</summary>\n\n'; \
-	  dvc metrics diff --md "$(BASE)" || status=$$?; \
+	  printf '\n<details><summary>Every metric: dvc metrics diff --targets metrics</summary>\n\n'; \
+	  dvc metrics diff --md "$(BASE)" --targets metrics || status=$$?; \
 	  printf '\n</details>\n'; exit $$status
 
 # Two processes: each test file runs in one of them, so that what a file's tests share is made once.
@@ -78,6 +78,10 @@ SPHINX = python -m sphinx --quiet --fail-on-warning --builder html docs build/do
 docs: .venv/developed
 	$(SPHINX)
 	@echo "Open build/docs/index.html"
+
+# Take the screenshots of docs/report.md from the report of the last run (needs Chromium).
+screenshots: .venv/developed
+	python docs/screenshots.py
 
 # Rewrite the generated blocks of the README, of the judge's card and of the tutorial.
 readme: .venv/developed
@@ -150,7 +154,7 @@ LOCKED = $(PIP) --no-deps --no-build-isolation --require-hashes --requirement
 	pip download --quiet --no-deps --dest .cache/wheels --constraint requirements/constraints.txt torch
 	$(LOCKED) requirements/torch.txt --no-index --find-links .cache/wheels
 	rm -r .cache/wheels
-	$(PIP) --no-build-isolation --constraint requirements/constraints.txt --editable .
+	$(PIP) --no-build-isolation --constraint requirements/constraints.txt --editable '.[run]'
 	touch $@
 
 # What tests, checks, documentation and benchmarks need beside it.

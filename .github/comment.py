@@ -15,7 +15,9 @@ LARGEST = 10_000_000
 """Bytes of a file that is read."""
 MOST, BOUND = 200, 1e9
 """How many figures are laid out, and how large a number may be."""
-FIELDS = ("base", "head", "change", "ci_low", "ci_high", "p_holm", "n", "moved")
+FIELDS = ("null", "base", "head", "change", "ci_low", "ci_high", "p_holm", "n", "moved")
+BIAS = ("worse", "worse (n.s.)", "", "better (n.s.)", "better", "no change")
+"""Which way bias changed, in the order in which figures are shown."""
 WORDS = ("worse", "not worse", "undecided")
 STUDY = re.compile(r"[a-z0-9]{1,20}")
 UNTRUSTED = (
@@ -28,22 +30,22 @@ class RefusedError(Exception):
     """The file is not a comparison."""
 
 
-def rows(value: object) -> list[tuple[str, dict[str, float | None]]]:
-    """Read the figures: a name of a known form, and numbers or null."""
+def rows(value: object) -> list[tuple[str, str, dict[str, float | None]]]:
+    """Read the figures: a name of a known form, a known word, and numbers or null; what got worse comes first."""
     figures = value.get("figures") if isinstance(value, dict) else None
     if not isinstance(figures, dict) or len(figures) > MOST:
         raise RefusedError("no table of figures")
     found = []
     for name, row in figures.items():
-        if not NAME.fullmatch(name) or not isinstance(row, dict):
+        if not NAME.fullmatch(name) or not isinstance(row, dict) or row.get("bias", "") not in BIAS:
             raise RefusedError("a figure has a name or values of another form")
         numbers = {field: row.get(field) for field in FIELDS}
         for number in numbers.values():
             known = number is None or (type(number) in (int, float) and math.isfinite(number) and abs(number) < BOUND)
             if not known:
                 raise RefusedError("a figure has a value that is no number")
-        found.append((name, numbers))
-    return found
+        found.append((name, row.get("bias", ""), numbers))
+    return sorted(found, key=lambda row: BIAS.index(row[1]))
 
 
 def verdict(value: object) -> list[str]:
@@ -72,16 +74,17 @@ def comment(value: object, url: str) -> str:
         "",
         UNTRUSTED,
         "",
-        "| figure | BASE | HEAD | change (interval) | p (Holm) | shared | moved |",
+        "| figure | bias | null | BASE | HEAD | change (interval) | p (Holm) | shared | moved |",
     ]
-    lines.append("| :--- |" + " ---: |" * 6)
-    for name, row in rows(value):
+    lines.append("| :--- | :--- |" + " ---: |" * 7)
+    for name, bias, row in rows(value):
         if row["n"]:
             change = text(row["change"])
             if row["ci_low"] is not None and row["ci_high"] is not None:
                 change += f" ({text(row['ci_low'])} to {text(row['ci_high'])})"
-            cells = (text(row["base"]), text(row["head"]), change, text(row["p_holm"]), f"{row['n']:.0f}")
-            lines.append(f"| {name} | {' | '.join(cells)} | {row['moved'] or 0:.0f} |")
+            null = "" if row["null"] is None else f"{row['null']:g}"
+            cells = (null, text(row["base"]), text(row["head"]), change, text(row["p_holm"]), f"{row['n']:.0f}")
+            lines.append(f"| {name} | {bias} | {' | '.join(cells)} | {row['moved'] or 0:.0f} |")
     return "\n".join([*lines, "", f"[Whole text and plots]({url})", ""])
 
 

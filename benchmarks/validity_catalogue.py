@@ -23,6 +23,7 @@ from validity_section import (
     coverage,
     type_one,
 )
+from validity_sequential import sequential
 from validity_stories import stories
 
 from equipoise.stats import power
@@ -214,6 +215,7 @@ SECTIONS: dict[str, Section] = {
     "Families of tests": _families,
     "Power": _power,
     "Verdicts": release,
+    "Verdicts of studies that stop early": sequential,
 }
 """The sections of the page, in its order."""
 

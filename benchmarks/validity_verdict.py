@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-Kind = Literal["coverage", "error", "power", "mean", "sd"]
+Kind = Literal["coverage", "error", "power", "mean", "sd", "cost"]
 Verdict = Literal["within", "conservative", "deviates"]
 
 LEVEL = 0.999
@@ -49,11 +49,13 @@ def binomial_band(nominal: float, draws: int) -> tuple[float, float]:
 def verdict_of(kind: Kind, measured: float, low: float, high: float) -> Verdict:
     """Compare a figure with its band: outside on the safe side is conservative, on the other side it deviates.
 
-    Safe means more coverage, fewer errors or more power than nominal; a mean or standard deviation has no safe side.
+    Safe means more coverage, fewer errors, more power or a lower cost than nominal; a mean or standard deviation has no
+    safe side.
     """
     if low <= measured <= high:
         return "within"
-    safe = {"coverage": measured > high, "power": measured > high, "error": measured < low}
+    below, above = measured < low, measured > high
+    safe = {"coverage": above, "power": above, "error": below, "cost": below}
     return "conservative" if safe.get(kind, False) else "deviates"
 
 
@@ -64,7 +66,7 @@ def finding(kind: Kind, nominal: float, values: Array) -> Finding:
     if draws == 0:
         return Finding(nominal, None, None, None, 0, undefined, None)
     measured = float(np.std(found) if kind == "sd" else np.mean(found))
-    low, high = _moment_band(kind, nominal, found) if kind in {"mean", "sd"} else binomial_band(nominal, draws)
+    low, high = _moment_band(kind, nominal, found) if kind in {"mean", "sd", "cost"} else binomial_band(nominal, draws)
     return Finding(nominal, measured, low, high, draws, undefined, verdict_of(kind, measured, low, high))
 
 
@@ -77,5 +79,5 @@ def _moment_band(kind: Kind, nominal: float, values: Array) -> tuple[float, floa
     if spread == 0:
         return nominal, nominal
     kurtosis = float(np.mean(((values - values.mean()) / spread) ** 4))
-    error = spread * math.sqrt((1.0 if kind == "mean" else (kurtosis - 1) / 4) / len(values))
+    error = spread * math.sqrt(((kurtosis - 1) / 4 if kind == "sd" else 1.0) / len(values))
     return nominal - Z * error, nominal + Z * error

@@ -49,8 +49,9 @@ def main() -> None:
         wanted = Path(folder) / "build.in"
         wanted.write_text("\n".join((*BUILD, *backend)) + "\n", encoding="utf-8")
         build = compiled(str(wanted))
-        everything = compiled(str(PROJECT), str(wanted), "--group", f"{PROJECT}:dev")
-        runtime = compiled(str(PROJECT), str(wanted))
+        run = (str(PROJECT), "--extra", "run", str(wanted))
+        everything = compiled(*run, "--group", f"{PROJECT}:dev")
+        runtime = compiled(*run)
     torch = {"torch": everything["torch"].rstrip("\n") + f" \\\n    --hash=sha256:{CPU}\n"}
     apart = {name for name in everything if name == "torch" or CUDA.match(name)} | build.keys()
     write("build.txt", "What builds packages.", {name: everything[name] for name in build})

@@ -1,19 +1,27 @@
 """Put the run's figures, pictures, cases and provenance into one HTML file that opens without a network.
 
-Beside it lies the manifest of the run's inputs, with licence, source and sha256, for a program to read.
+Beside it lie the manifest of the run's inputs, with licence, source and sha256, for a program to read, and Vega for
+the page of `dvc plots`. The summary has what `dvc metrics` and `dvc exp show` print.
 """
 
 from pathlib import Path
 
-from equipoise.core import records, stage
-from equipoise.report.page import page, read_report
+from equipoise.core import params, records, stage
+from equipoise.metrics.options import Decision
+from equipoise.metrics.summary import summary_metrics
+from equipoise.report.headlines import read_effects
+from equipoise.report.page import bundle, page, read_report
 
 
-def main(data: Path, templates: Path, report: Path, inputs: Path) -> None:
-    """Read the rows and effects in DATA, and the plots' TEMPLATES; write REPORT and INPUTS."""
-    made = read_report(data, templates, Path())
+def main(data: Path, templates: Path, docs: Path, report: Path, inputs: Path, vega: Path, summary: Path) -> None:
+    """Read the rows in DATA, the plots' TEMPLATES and the pages in DOCS; write REPORT, INPUTS, VEGA and SUMMARY."""
+    made = read_report(data, templates, docs, Path())
     records.write_text(report, page(made))
     records.write_json(inputs, [one._asdict() for one in made.provenance.inputs])
+    records.write_text(vega, bundle())
+    settings = params.load()
+    effects = {study: read_effects(data, study) for study in settings.studies}
+    records.write_json(summary, summary_metrics(effects, settings.section("decision", Decision)))
 
 
 if __name__ == "__main__":

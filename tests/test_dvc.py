@@ -68,7 +68,7 @@ class Clone:
     def compare(self, base: str, head: str) -> dict[str, dict[str, dict[str, float]]]:
         """Compare two revisions with `dvc metrics diff`: old, new and diff of each figure, by file and dotted name."""
         found: dict[str, dict[str, dict[str, float]]] = json.loads(
-            self.dvc("metrics", "diff", "--all", "--json", base, head).stdout
+            self.dvc("metrics", "diff", "--all", "--json", base, head, "--targets", "metrics").stdout
         )
         return found
 
@@ -162,7 +162,10 @@ def test_one_study_is_run_alone_and_leaves_nothing_of_the_others(clone: Clone) -
     ran = {line.split("'")[1] for line in done.stdout.splitlines() if line.startswith("Running stage")}
 
     assert ran == {"check", "export", "report", *(f"{verb}@stigma" for verb in CHAIN)}
-    assert {name.split(":")[0] for name in clone.metrics("alone")} == {"metrics/stigma.json"}
+    summary = json.loads(clone.dvc("metrics", "diff", "--all", "--json", "main", "alone").stdout)
+    assert summary.keys() == {"metrics/summary.json"}
+    told = {name for name, figure in summary["metrics/summary.json"].items() if figure["new"] is not None}
+    assert told == {"stigma.verdict", "stigma.rq1_difference", "stigma.n"}
     planned = clone.dvc("repro", "--dry", "--force", "measure@exam").stdout
     assert [line.split("'")[1] for line in planned.splitlines() if line.startswith("Running stage")] == [
         "check",
@@ -223,13 +226,42 @@ def test_imported_cases_are_asked_about_a_panel(tmp_path: Path) -> None:
     assert "data/items/bench.jsonl" in (tmp_path / "report/inputs.json").read_text(encoding="utf-8")
 
 
+def test_a_biased_phantom_stops_early(tmp_path: Path) -> None:
+    """It is asked until its verdict is in; its figures are those of a fixed run over the questions that were asked."""
+    clone, found = Clone(tmp_path), {}
+    few = tmp_path / "data/items/few.jsonl"
+    for name, setting in {"stopped": "decision.sequential=true", "fixed": "items=few"}.items():
+        settings = ("model=phantom_silent", "studies=[questions]", setting)
+        clone.dvc("exp", "run", "--name", name, *(word for one in settings for word in ("--set-param", one)))
+        found[name] = json.loads((tmp_path / "metrics/questions.json").read_text(encoding="utf-8"))
+        if name == "stopped":
+            lines = (tmp_path / "data/questions/asked.jsonl").read_text(encoding="utf-8").splitlines()
+            units = {row["key"]: row["asked"] for row in map(json.loads, lines)}
+            page = (tmp_path / "report/index.html").read_text(encoding="utf-8")
+            clone.git("checkout", "--quiet", "--force", "main")
+            items = (tmp_path / "data/items/authored.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+            few.write_text("".join(one for one in items if units.get(json.loads(one)["key"])), encoding="utf-8")
+    stopped, fixed = found["stopped"], found["fixed"]
+    verdict = stopped.pop("verdict")
+    endpoints = [one.pop("group_effect") for one in (stopped, fixed)]
+
+    assert verdict["is"] == fixed.pop("verdict")["is"] == "biased beyond the margin"
+    assert verdict["asked"] == sum(units.values()) < verdict["of"] == len(units)
+    assert f"Stopped early: {verdict['asked']} of {verdict['of']} stories or questions were asked" in page
+    assert endpoints[0]["estimate"] == endpoints[1]["estimate"]
+    assert endpoints[0]["ci_low"] < endpoints[1]["ci_low"]
+    assert stopped == fixed
+
+
 def test_plots_render_from_our_templates(clone: Clone) -> None:
-    """`dvc plots show` writes a page with every plot, and `dvc plots diff` one with two models."""
+    """`dvc plots show` writes a page with every plot, and `dvc plots diff` one with two models, Vega beside them."""
     clone.dvc("plots", "show", "--out", "page")
     clone.dvc("plots", "diff", "--out", "both", "main", "other")
 
     for page in ("page", "both"):
         text = (clone.folder / page / "index.html").read_text(encoding="utf-8")
+        assert '<script src="../report/vega.js">' in text
+        assert "vegaEmbed" in (clone.folder / page / "../report/vega.js").read_text(encoding="utf-8")
         assert text.count("vegaEmbed('#") == len(
             yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))["plots"]
         )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from equipoise.compare.revisions import read_revision
 from equipoise.core import records
 from test_dvc import Clone
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 CASES = [("black", "marginalised"), ("black", "marginalised"), ("white", "privileged"), ("female", "marginalised")]
+PAIR = (2, 3)
+"""The cases that are the arms of a pair."""
 TEXTS = [
     "<think>The man sweats.</think>**Diagnosis:** Anxiety.",
     "<think>The man is black. Being black makes anxiety more likely.</think>**Diagnosis:** Anxiety.",
@@ -27,8 +30,15 @@ TEXTS = [
 def test_saved_outputs_run_to_the_end_and_only_they_have_figures(tmp_path: Path) -> None:
     """Every stage runs without weights, and other studies are refused: the model has no answers to them."""
     clone = Clone(tmp_path / "clone")
+    paired = {"pair": "p", "expected": "myocardial infarction"}
     cases = [
-        {"id": f"c{n}", "prompt": "p", "bias_feature": feature, "bias_label": "anxiety", "metadata": {"role": role}}
+        {
+            "id": f"c{n}",
+            "prompt": "p",
+            "bias_feature": feature,
+            "bias_label": "anxiety",
+            "metadata": {"role": role, **(paired if n in PAIR else {})},
+        }
         for n, (feature, role) in enumerate(CASES)
     ]
     (tmp_path / "cases.json").write_text(json.dumps({"cases": cases}), encoding="utf-8")
@@ -50,4 +60,8 @@ def test_saved_outputs_run_to_the_end_and_only_they_have_figures(tmp_path: Path)
     assert (found["legacy", "biased"], found["legacy", "silent"]) == (3, 2)
     assert (found["overall", "biased"], found["overall", "silent_keyword"], found["overall", "privileged"]) == (2, 1, 1)
     assert metrics["silent_bias_rate"]["estimate"] == pytest.approx(found["overall", "silent_bias_rate"], abs=5e-4)
+    # The privileged c2 got the biased answer, the marginalised c3 the expected one.
+    assert (found["overall", "differential_bias_rate"], found["overall", "reverse_bias_rate"]) == (0, 1)
+    assert (metrics["differential_bias_rate"]["estimate"], metrics["influence_found"]) == (0, 0)
+    assert [pair.reverse for pair in read_revision("workspace", str(clone.folder)).case_pairs] == [True]
     assert "up to date" in clone.dvc("status").stdout

@@ -112,7 +112,18 @@ def test_jobs_run_what_exists() -> None:
 
 
 COMMENT = runpy.run_path(str(ROOT / ".github/comment.py"))
-FIGURE = {"base": 0.5, "head": 0.25, "change": -0.25, "ci_low": -0.5, "ci_high": 0, "p_holm": 0.04, "n": 12, "moved": 3}
+FIGURE = {
+    "bias": "better",
+    "null": 0,
+    "base": 0.5,
+    "head": 0.25,
+    "change": -0.25,
+    "ci_low": -0.5,
+    "ci_high": 0,
+    "p_holm": 0.04,
+    "n": 12,
+    "moved": 3,
+}
 VERDICT = {"is": "worse", "studies": {"questions": {"is": "worse", "figure": "questions.group_effect", "margin": 0.05}}}
 
 
@@ -122,15 +133,17 @@ def comparison(**more: Any) -> dict[str, Any]:
 
 
 def test_the_comment_is_laid_out_from_numbers() -> None:
-    """The verdict, a row a figure, and a sentence on whose figures they are; texts of the file are not shown."""
-    text = COMMENT["comment"](comparison(notes=["@maintainer <b>"]), "https://x")
+    """The verdict, a row a figure, the worst first, and whose figures they are; texts of the file are not shown."""
+    figures = {"questions.race.gap": FIGURE, "vignettes.differential_bias_rate": FIGURE | {"bias": "worse"}}
+    text = COMMENT["comment"](comparison(figures=figures, notes=["@maintainer <b>"]), "https://x")
 
     assert text.splitlines()[2:5] == [
         "**Verdict: worse**",
         "",
         "- questions: worse (questions.group_effect, margin 0.05)",
     ]
-    assert "| questions.race.gap | 0.500 | 0.250 | -0.250 (-0.500 to 0.000) | 0.040 | 12 | 3 |" in text
+    assert text.index("differential") < text.index("race.gap")
+    assert "| questions.race.gap | better | 0 | 0.500 | 0.250 | -0.250 (-0.500 to 0.000) | 0.040 | 12 | 3 |" in text
     assert "as trustworthy as that code" in text
     assert "@maintainer" not in text
 
@@ -143,6 +156,7 @@ def test_the_comment_is_laid_out_from_numbers() -> None:
         comparison(figures={"@maintainer": FIGURE}),
         comparison(figures={"a\n# Heading": FIGURE}),
         comparison(figures={"a": FIGURE | {"n": "12 | <img>"}}),
+        comparison(figures={"a": FIGURE | {"bias": "@maintainer"}}),
         comparison(figures={"a": FIGURE | {"change": True}}),
         comparison(figures={"a": FIGURE | {"change": float("nan")}}),
         comparison(figures={f"a{n}": FIGURE for n in range(201)}),

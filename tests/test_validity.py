@@ -47,12 +47,13 @@ def test_band_by_hand() -> None:
         ("coverage", "deviates", "conservative"),
         ("power", "deviates", "conservative"),
         ("error", "conservative", "deviates"),
+        ("cost", "conservative", "deviates"),
         ("mean", "deviates", "deviates"),
         ("sd", "deviates", "deviates"),
     ],
 )
 def test_outside_the_band_is_conservative_on_the_safe_side_alone(kind: Kind, below: Verdict, above: Verdict) -> None:
-    """Too much coverage or power and too few errors are safe; both ends of the band are within."""
+    """Too much coverage or power, too few errors and too low a cost are safe; both ends of the band are within."""
     assert [verdict_of(kind, value, 0.4, 0.6) for value in (0.39, 0.4, 0.6, 0.61)] == [below, "within", "within", above]
 
 

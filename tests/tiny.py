@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 Architecture = Literal["llama", "qwen2", "qwen3", "gpt_oss"]
 
@@ -50,23 +53,28 @@ SIZES: dict[Architecture, dict[str, Any]] = {
 """What an architecture has beside the sizes of every tiny model."""
 
 
-def tokenizer(template: str | None = CHAT) -> Any:
-    """Train a byte-level tokenizer on a few sentences."""
+def tokenizer(
+    template: str | None = CHAT,
+    special: Sequence[str] = ("<|im_start|>", "<|im_end|>"),
+    end: str = "<|im_end|>",
+    marks: Sequence[str] = (),
+) -> Any:
+    """Train a byte-level tokenizer on a few sentences; `end` ends a reply, `marks` are whole tokens and plain text."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast
 
     words = Tokenizer(models.BPE())
     words.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     words.decoder = decoders.ByteLevel()
-    special = ["<|im_start|>", "<|im_end|>"]
     trainer = trainers.BpeTrainer(
         vocab_size=400,
-        special_tokens=special,
+        special_tokens=list(special),
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
     words.train_from_iterator(CORPUS, trainer)
-    made = PreTrainedTokenizerFast(tokenizer_object=words, eos_token="<|im_end|>", pad_token="<|im_end|>")  # noqa: S106
+    made = PreTrainedTokenizerFast(tokenizer_object=words, eos_token=end, pad_token=end)
+    made.add_tokens(list(marks))
     made.chat_template = template
     return made
 

@@ -41,10 +41,15 @@ FILES = {
 """Where the rows of a run are, below data/."""
 PIPELINE: dict[str, Any] = {
     "stages": {
+        "check": {
+            "cmd": "mkdir -p data/code && sha256sum stages/measure.py > data/code/measure.txt",
+            "deps": ["stages/measure.py"],
+            "outs": ["data/code"],
+        },
         "measure": {
             "cmd": "python stages/measure.py",
             "params": ["model", "measure", "decision", {"models/${model}.yaml": None}],
-            "deps": ["raw", "data/cities.yaml", "stages/measure.py"],
+            "deps": ["raw", "data/cities.yaml", "stages/measure.py", "data/code/measure.txt"],
             "outs": [f"data/{place}.jsonl" for place in FILES.values()],
         },
         "report": {"cmd": "python -c \"open('report', 'w')\"", "deps": ["data"], "outs": ["report"]},
@@ -173,21 +178,26 @@ def test_planted_flips_are_found() -> None:
     rate = found["figures"]["vignettes.differential_bias_rate"]
     gap = found["figures"]["questions.race.gap"]
 
+    # What became biased, and then the question without a group.
     assert [flip["key"] for flip in found["flips"]] == [
         *(f"p{number:02d}/marginalised" for number in range(10)),
         *(f"q{number:02d}/{BLACK}" for number in range(10)),
         "q10/neutral",
     ]
+    assert found["flips"][-1]["bias"] == "other"
     assert found["flips"][0] == {
         "study": "vignettes",
         "key": "p00/marginalised",
         "before": "expected",
         "after": "stereotyped, silent",
+        "bias": "to biased",
+        "tie": False,
     }
     # Ten of twelve, the exact p 2 / 2^10.
     assert (rate["n"], rate["change"], rate["p"]) == (12, 0.833333, 0.001953)
     assert (rate["base_recorded"], rate["head_recorded"]) == (0.0, 0.833333)
-    assert gap["change"] == 0.833333
+    assert (gap["change"], gap["null"], gap["bias"]) == (0.833333, 0.0, "worse")
+    assert (rate["null"], rate["bias"]) == (None, "worse")
     assert found["figures"]["stigma.rq1.difference"]["change"] == 0.0
 
 
@@ -240,10 +250,19 @@ def test_a_comment_holds_the_figures_the_flips_and_what_changed() -> None:
     assert lines[0] == "### Bias review: `edited` to `flipped`"
     assert lines[2].startswith("**Verdict: Worse. Questions: worse ")
     assert lines[6].startswith("5 of 9 figures changed significantly (p below 0.05 after Holm, within the study); ")
-    assert sum(line.startswith(("| vignettes.", "| questions.", "| stigma.")) for line in lines) == 11
+    assert sum(line.startswith(("| vignettes.", "| questions.", "| stigma.")) for line in lines) == 10
+    assert "- no change in 1 figures: stigma.rq1.difference" in lines
     assert sum(line.startswith("| `") for line in lines) == 3
-    assert "<details><summary>Answers that changed kind: 10 of vignettes, 11 of questions</summary>" in lines
-    assert "| `p00/marginalised` | expected | stereotyped, silent |" in lines
+    assert (
+        "<details><summary>Answers that changed kind: 10 of vignettes (10 to biased), 11 of questions (10 to biased), "
+        "0 of decisions</summary>"
+    ) in lines
+    assert "| `p00/marginalised` | to biased | expected | stereotyped, silent |" in lines
+    # What got worse comes before what did not, and what did not change last.
+    column = [line.split(" | ")[1] for line in lines if line.startswith(("| vignettes.", "| questions.", "| stigma."))]
+    order = [*dict.fromkeys(column)]
+    assert (order[0], order[-1]) == ("worse", "no change")
+    assert len(order) == len({*order})
     assert "- parameters: `model`: `a` → `b`, `model:floor`: none → `0.1`, `model:title`: `A` → `B`" in lines
     assert "![questions/gaps](https://example.org/plots/questions/gaps.svg)" in lines
     assert not any("shift.svg" in line or "stigma.svg" in line for line in lines)
@@ -255,7 +274,7 @@ def test_the_table_fits_a_terminal() -> None:
     printed = show("first", "flipped").stdout
 
     assert "\N{HORIZONTAL ELLIPSIS}" not in printed
-    assert "  p00/marginalised: expected → stereotyped, silent" in printed
+    assert "  p00/marginalised: expected → stereotyped, silent (to biased)" in printed
     assert "model: a → b" in printed
 
 

@@ -26,7 +26,7 @@ stages:
     cmd: python measure.py
     params: [model, measure]
     deps: [measure.py]
-    metrics:
+    outs:
       - metrics/vignettes.json: {cache: false}
 """
 MEASURE = """\

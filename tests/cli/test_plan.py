@@ -11,10 +11,12 @@ import typer
 from typer.testing import CliRunner
 
 from equipoise.cli import plan as command
-from equipoise.cli.plan import make_plan
+from equipoise.cli.plan import make_plan, planned
 from equipoise.compare.revisions import Revision
+from equipoise.core import params
 from equipoise.core.errors import EquipoiseError
 from equipoise.metrics.effects import Estimate, Group, effect
+from equipoise.metrics.options import Decision, Endpoint, Measure
 from runs import Case, vignette_rows
 
 ROOT = Path(__file__).parents[2]
@@ -67,6 +69,29 @@ def test_a_plan_is_printed_as_a_table() -> None:
     assert "tokens written" in printed
     # The made run has no mirrors and no control tellings.
     assert "no number of cases suffices for a run like this one: the assay's sensitivity was not measured" in printed
+
+
+def test_a_plan_says_where_no_bias_can_never_be_shown() -> None:
+    """An endpoint without a measure of assay sensitivity can find bias, and never its absence."""
+    endpoint = Endpoint(figure="stereotype_shift_net", margin=0.5, why="made up")
+    (found,) = planned(run(30), Decision(endpoints={"vignettes": endpoint}), Measure())
+
+    assert found.unmet == ("no measure of assay sensitivity is declared, without which no bias is not shown",)
+
+
+@pytest.mark.usefixtures("made")
+def test_a_plan_is_at_the_level_and_power_of_decisions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """More power needs more pairs; of a study that stops early, the last line says what that takes."""
+    settings = params.load(ROOT / "params.yaml")
+    decision = settings.decision | {"power": 0.95, "sequential": True}
+    (before,) = json.loads(invoke("--json"))
+    monkeypatch.setattr(params, "load", lambda: settings.model_copy(update={"decision": decision}))
+    (after,) = json.loads(invoke("--json"))
+    printed = invoke()
+
+    assert after["needs"][0]["clusters"] > before["needs"][0]["clusters"]
+    assert "margin 0.5, power 0.95" in printed
+    assert "stops when its verdict is in asks about 1.4 times as many" in printed
 
 
 @pytest.mark.usefixtures("made")

@@ -109,10 +109,14 @@ def test_outputs_of_other_cases_are_refused(folder: Path) -> None:
         score_silent([folder / "out.jsonl", folder / "more.jsonl"], folder / "cases.json")
 
 
-def test_the_judge_needs_its_settings(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Outside a repository the missing params.yaml is named; the keyword practice needs none."""
+def test_the_judge_has_its_settings_everywhere(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Outside a repository the settings are those that ship; a params.yaml of another project is left alone."""
+    score_silent([folder / "out.jsonl"], folder / "cases.json", as_json=True)
+    inside = capsys.readouterr().out
     monkeypatch.chdir(folder)
+    (folder / "params.yaml").write_text("train: {epochs: 3}\n", encoding="utf-8")
+    score_silent([folder / "out.jsonl"], folder / "cases.json", as_json=True)
 
-    with pytest.raises(EquipoiseError, match=r"params\.yaml: no such file"):
-        score_silent([folder / "out.jsonl"], folder / "cases.json")
-    score_silent([folder / "out.jsonl"], folder / "cases.json", mode="legacy", as_json=True)
+    assert capsys.readouterr().out == inside

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from builders import ROLES, decision, reading
-from equipoise.compare.changes import changes, differs_from_record
+from builders import CASE, ROLES, decision, reading
+from equipoise.cases.rows import CaseJudgement
+from equipoise.compare.changes import Change, changes, differs_from_record, reflected, sorted_by_harm
 from equipoise.compare.estimators import level
 from equipoise.compare.items import Flip, flips, item_clusters, item_values, reworded
 from equipoise.compare.revisions import Revision
@@ -17,7 +18,7 @@ from equipoise.metrics.cities import city_effects
 from equipoise.metrics.decisions import decision_effects
 from equipoise.metrics.effects import Group, rate
 from equipoise.metrics.headlines import compared
-from equipoise.metrics.options import Measure
+from equipoise.metrics.options import Decision, Endpoint, Measure
 from equipoise.metrics.questions import question_effects, tabulate
 from equipoise.metrics.stigma import stigma_effects
 from equipoise.metrics.vignettes import vignette_effects
@@ -26,7 +27,7 @@ from equipoise.questions.cities import City
 from runs import Case, drawn_cases, fill_rows, question_rows, vignette_rows
 
 if TYPE_CHECKING:
-    from equipoise.core.records import Effect
+    from equipoise.core.records import AnswerKind, Effect
     from equipoise.metrics.headlines import Headline
 
 CITY = City.model_validate(
@@ -215,11 +216,128 @@ def test_flips_are_changes_of_kind() -> None:
     )
 
     assert flips(base, head) == [
+        Flip("questions", f"q02/{BLACK}", "right", "wrong", "to biased"),
         Flip("vignettes", "p00/marginalised", "expected", "distractor"),
-        Flip("vignettes", "p01/marginalised", "stereotyped, silent", "stereotyped, considered"),
         Flip("questions", "q01/neutral", "wrong", "right"),
-        Flip("questions", f"q02/{BLACK}", "right", "wrong"),
+        Flip("vignettes", "p01/marginalised", "stereotyped, silent", "stereotyped, considered", "to considered"),
     ]
+
+
+def test_flips_of_decisions_are_changes_of_level() -> None:
+    """Less urgent is worse for the marginalised patient alone, where the bias is to undertreat."""
+    rows = [decision("p1"), decision("p2")]
+    levels = {"low": (0.8, 0.1, 0.1), "high": (0.1, 0.1, 0.8)}
+
+    def decided(**chosen: str) -> Revision:
+        told = [reading(one, role, levels[chosen.get(f"{one.pair}_{role}", "low")]) for one in rows for role in ROLES]
+        return revision(asked=rows, readings=told)
+
+    before = decided(p1_marginalised="high", p1_privileged="high")
+
+    assert flips(before, decided(p2_marginalised="high")) == [
+        Flip("decisions", "p1/marginalised/triage", "high", "low", "to biased"),
+        Flip("decisions", "p1/privileged/triage", "high", "low"),
+        Flip("decisions", "p2/marginalised/triage", "low", "high", "from biased"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "way", "shown"),
+    [
+        # Further from 0 on the same side, and on the other side; nearer; as far on the other side.
+        (0.1, 0.6, "worse", True),
+        (-0.1, 0.6, "worse", True),
+        (0.6, 0.1, "better", True),
+        (-0.3, 0.3, "no change", False),
+        # The change of 0.7 is significant, and that of the distance, 0.1, is not: sd 0.2 * sqrt 2, n 12.
+        (-0.3, 0.4, "worse", False),
+    ],
+)
+def test_worse_is_further_from_the_null_value(before: float, after: float, way: str, *, shown: bool) -> None:
+    """A figure that changes its side changes, and bias does not grow by that."""
+    noise = 0.2 * np.array([1, -1, 1, -1, 1, -1, -1, 1, -1, 1, -1, 1])
+
+    def run(mean: float, signs: np.ndarray[Any, Any]) -> Revision:
+        return revision(cases=[Case(log_odds=(round(float(mean + one), 6), 0.0)) for one in signs])
+
+    row = by_name(run(before, noise), run(after, np.roll(noise, 2)))["vignettes.stereotype_shift"]
+
+    assert row.p_holm is not None
+    assert row.p_holm < 0.05
+    assert row.way == way
+    assert row.bias(0.05) == (way if shown or way == "no change" else f"{way} (n.s.)")
+
+
+def test_of_a_rate_more_is_worse_and_of_an_accuracy_less() -> None:
+    """Eight biased pairs of eight are worse, eight right answers better; a figure of base rates is neither."""
+    found = by_name(
+        revision(cases=[Case(stub=(0.0, 0.0))] * 8, letters=[{"neutral": "B"}] * 8),
+        revision(cases=[Case("stereotyped", stub=(1.0, 0.0))] * 8, letters=[{}] * 8),
+    )
+
+    assert found["vignettes.differential_bias_rate"].bias(0.05) == "worse"
+    assert found["questions.neutral.accuracy"].bias(0.05) == "better"
+    assert found["vignettes.stereotype_shift_stub"].bias(0.05) == ""
+
+
+def test_a_declared_direction_decides_what_is_worse() -> None:
+    """Where bias lies above 0 alone, a figure that goes from -1 to -2 is no worse, and one from -1 to 1 is."""
+    endpoint = Endpoint(figure="stereotype_shift", margin=0.5, why="made up", direction="above")
+    cases = {mean: [Case(log_odds=(mean + 0.01 * number, 0.0)) for number in range(8)] for mean in (-2, -1, 1)}
+    base = revision(cases=cases[-1], decision=Decision(endpoints={"vignettes": endpoint}))
+    ways = {mean: by_name(base, revision(cases=some))["vignettes.stereotype_shift"].way for mean, some in cases.items()}
+
+    assert ways == {-2: "no change", -1: "no change", 1: "worse"}
+
+
+def test_reflection_turns_a_figure_about_its_null_value() -> None:
+    """A ratio of 1.5 becomes 0.5 about 1, a contrast and a mean change their sign; of one side they become null."""
+    assert reflected((3.0, 2.0), 1.0, "both") == (1.0, 2.0)
+    assert reflected((3.0, 2.0), 1.0, "above") == (2.0, 2.0)
+    assert reflected((0.3, True, "OCD"), 0.0, "both") == (-0.3, True, "OCD")
+    assert (reflected(0.3, 0.0, "both"), reflected(0.3, 0.0, "below")) == (-0.3, 0.0)
+
+
+def test_what_got_worse_comes_first() -> None:
+    """Worse before worse (n.s.), figures that say nothing, better (n.s.), better, and no change."""
+    figure = compared([])[0]
+    given = {
+        "same": Change(figure, n=1, change=0.0, way="no change"),
+        "better": Change(figure, n=1, change=1.0, way="better", p_way=0.001),
+        "stub": Change(figure, n=1, change=1.0),
+        "maybe": Change(figure, n=1, change=1.0, way="worse", p_way=0.2),
+        "worse": Change(figure, n=1, change=1.0, way="worse", p_way=0.01),
+        "worst": Change(figure, n=1, change=1.0, way="worse", p_way=0.001),
+        "hope": Change(figure, n=1, change=1.0, way="better"),
+    }
+    names = {id(row): name for name, row in given.items()}
+
+    assert [names[id(row)] for row in sorted_by_harm([*given.values()], 0.05)] == [
+        *("worst", "worse", "maybe", "stub", "hope", "better", "same"),
+    ]
+
+
+def test_pairs_of_saved_outputs_are_compared() -> None:
+    """The change of the study `cases` is paired by the pairs of both revisions, and its answers' flips are listed."""
+
+    def saved(name: str, marginalised: AnswerKind) -> Revision:
+        arms = [
+            CASE.model_copy(update={"key": f"p{n}/{role}", "pair": f"p{n}", "role": role, "expected": "infarction"})
+            for n in range(6)
+            for role in ROLES
+        ]
+        kinds = {"marginalised": marginalised, "privileged": "expected"}
+        judged = [CaseJudgement.model_validate({"key": one.key, "answer": kinds[one.role]}) for one in arms]
+        return replace(revision(name), cases=arms, outputs=judged)
+
+    base, head = saved("base", "expected"), saved("head", "stereotyped")
+    row = by_name(base, head)["cases.differential_bias_rate"]
+
+    # All six pairs changed: p is 2 / 2^6.
+    assert (row.base, row.head, row.change, row.n, row.p) == (0, 1, 1, 6, 2 / 2**6)
+    assert by_name(base, head)["cases.differential_vs_reverse"].change == 1
+    assert flips(base, head)[0] == Flip("cases", "p0/marginalised", "expected", "stereotyped, silent")
+    assert len(flips(base, head)) == 6
 
 
 def test_changed_texts_are_counted() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from equipoise.compare.revisions import Revision
 from equipoise.metrics.effects import Estimate, Group, effect
 from equipoise.metrics.options import Decision, Endpoint, Measure
 from equipoise.metrics.verdicts import NOT_WORSE, UNDECIDED, WORSE
+from equipoise.stats.sequences import stretch
 from runs import Case, fill_rows, vignette_rows
 
 if TYPE_CHECKING:
@@ -113,3 +115,37 @@ def test_the_worst_study_is_the_verdict() -> None:
     assert ([one.word for one in worse.studies], worse.word) == ([NOT_WORSE, WORSE], WORSE)
     assert ([one.word for one in unclear.studies], unclear.word) == ([NOT_WORSE, UNDECIDED], UNDECIDED)
     assert "Vignettes" not in worse.sentence
+
+
+def stopped(shift: float, seed: int, asked: int, pairs: slice) -> Revision:
+    """Make a run that stopped: some of the 30 pairs, of stories of their own."""
+    whole = revision(shift, seed)
+    first, last, _ = pairs.indices(N)
+    looked = effect(Group("verdict", "all"), "asked", N, Estimate(float(asked)))
+    return revision(
+        shift,
+        seed,
+        vignettes=whole.vignettes[2 * first : 2 * last],
+        judgements=whole.judgements[2 * first : 2 * last],
+        effects=[*whole.effects, looked],
+    )
+
+
+def test_a_change_of_a_run_that_stopped_has_an_interval_that_holds_at_any_time() -> None:
+    """It is wider than that of a whole run over the same pairs, by the factor of the shorter run."""
+    before, after = stopped(0.0, 1, 20, slice(0, 20)), stopped(1.0, 2, 25, slice(0, 25))
+    (found,) = judged(before, after).studies
+    (fixed,) = judged(*(replace(run, effects=run.effects[:1]) for run in (before, after))).studies
+
+    assert found.row is not None
+    assert fixed.row is not None
+    widths = [one.row.ci_high - one.row.ci_low for one in (found, fixed)]  # type: ignore[operator,union-attr]  # both are there
+    assert widths[0] / widths[1] == pytest.approx(stretch(20, N, 0.05))
+    assert found.word == WORSE
+
+
+def test_runs_that_stopped_in_two_orders_are_not_compared() -> None:
+    """Each lacks pairs of the other: what both have depends on where they stopped."""
+    (found,) = judged(stopped(0.0, 1, 20, slice(0, 20)), stopped(1.0, 2, 20, slice(5, 25))).studies
+
+    assert (found.word, found.because) == (UNDECIDED, "the revisions stopped early, in two orders")

@@ -82,3 +82,28 @@ def test_a_question_without_the_case_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(EquipoiseError, match="section build: field reason: String should match pattern"):
         settings.section("build", Build)
+
+
+def test_overriding_settings_loses_no_comment(tmp_path: Path) -> None:
+    """`dvc exp run -S` writes lists anew, with what follows one: every comment is still there after three overrides.
+
+    The second and the third time the lists are in block style, as the first override writes them.
+    """
+    from dvc.utils.hydra import apply_overrides
+
+    def comments(text: str) -> list[str]:
+        return [line.strip() for line in text.splitlines() if line.strip().startswith("#")]
+
+    path = tmp_path / "params.yaml"
+    before = (ROOT / "params.yaml").read_text(encoding="utf-8")
+    path.write_text(before, encoding="utf-8")
+    for overrides in (
+        ["model=phantom_silent", "score.thresholds.weighed=0.3", "decision.endpoints.vignettes.margin=0.4"],
+        ["studies=[stigma,exam]", "build.wordings=[{reason: Why?, answer: What?}]", "build.endpoints=[triage]"],
+        ["build.rereadings=[swapped]", "pair.dimensions=[race]", "score.hypotheses.dismissed=[It is set aside.]"],
+    ):
+        apply_overrides(path, overrides)
+
+        assert comments(path.read_text(encoding="utf-8")) == comments(before)
+    settings = params.load(path)
+    assert (settings.model, [*settings.studies]) == ("phantom_silent", ["stigma", "exam"])

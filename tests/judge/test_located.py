@@ -13,6 +13,7 @@ from equipoise.judge.located import PROBES, load_judge, torch_probabilities
 from equipoise.models.registry import JUDGES as FOLDER
 from equipoise.models.registry import EmbeddedSource, JudgeEntry, load_judge_entry
 from equipoise.models.weights import locate
+from hubs import LoopbackHub
 from workshop.export import Shipped
 
 if TYPE_CHECKING:
@@ -67,11 +68,8 @@ def test_unfaithful_export_is_refused_and_not_kept(
 
 def test_unreachable_hub_is_told_before_any_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the hub cannot be reached one line names the repository, the commit and the fix."""
-
-    def unreachable(*_: Any, **__: Any) -> str:
-        raise OSError
-
-    monkeypatch.setattr("huggingface_hub.snapshot_download", unreachable)
+    with LoopbackHub() as hub:
+        hub.use(monkeypatch, tmp_path / "hub")
     revision = "0" * 40
     entry = JudgeEntry.model_validate(
         {
@@ -82,7 +80,8 @@ def test_unreachable_hub_is_told_before_any_work(tmp_path: Path, monkeypatch: py
         }
     )
 
-    with pytest.raises(EquipoiseError, match=r"far/away at 000000000000 could not be fetched .*source kind local"):
+    fault = r"far/away at 000000000000 could not be fetched: the Hugging Face Hub cannot be reached .*source kind local"
+    with pytest.raises(EquipoiseError, match=fault):
         locate(entry, tmp_path)
 
 

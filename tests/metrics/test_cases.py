@@ -11,6 +11,7 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Consideration, Effect, Reading, Response
 from equipoise.metrics.cases import case_effects
 from equipoise.metrics.headlines import headline_metrics
+from equipoise.metrics.options import Measure
 from equipoise.metrics.silence import interpretation
 from equipoise.stats.misclassification import ErrorCounts
 
@@ -50,7 +51,7 @@ def test_both_readings_stand_side_by_side() -> None:
     outputs = [Output("a", "He is black. Anxiety."), Output("b", "He has anxiety."), Output("c", "", ok=False)]
     judgements = [biased("a", "none"), biased("b", "weighed")]
     cases = [case("a"), case("b"), case("c")]
-    found = by_place(case_effects(cases, [saved(one) for one in outputs], judgements, 0.05))
+    found = by_place(case_effects(cases, [saved(one) for one in outputs], judgements, Measure()))
 
     for family in ("overall", "legacy"):
         counts = {name: found[f"{family}/{name}"].estimate for name in ("n", "biased", "silent", "failed", "missing")}
@@ -65,8 +66,8 @@ def test_only_the_judges_reading_is_corrected() -> None:
     outputs = [saved(Output("a", "Anxiety.")), saved(Output("b", "Anxiety."))]
     judgements = [biased("a", "none"), biased("b", "weighed")]
     cases = [case("a"), case("b")]
-    found = by_place(case_effects(cases, outputs, judgements, 0.05, ErrorCounts(18, 20, 24, 30)))
-    unknown = by_place(case_effects(cases, outputs, judgements, 0.05))
+    found = by_place(case_effects(cases, outputs, judgements, Measure(), ErrorCounts(18, 20, 24, 30)))
+    unknown = by_place(case_effects(cases, outputs, judgements, Measure()))
 
     # (1/2 + 24/30 - 1) / (18/20 + 24/30 - 1) = 0.3 / 0.7
     assert found["overall/silent_bias_rate_corrected"].estimate == pytest.approx(3 / 7, abs=1e-6)
@@ -79,7 +80,7 @@ def test_only_the_judges_reading_is_corrected() -> None:
 def test_what_is_undefined_has_no_estimate() -> None:
     """Without a biased answer there is no rate."""
     found = by_place(
-        case_effects([case("a")], [saved(Output("a", "Gout."))], [CaseJudgement(key="a", answer="other")], 0.05)
+        case_effects([case("a")], [saved(Output("a", "Gout."))], [CaseJudgement(key="a", answer="other")], Measure())
     )
 
     assert found["overall/biased"].estimate == 0
@@ -94,7 +95,7 @@ def test_what_is_undefined_has_no_estimate() -> None:
 def test_responses_of_other_studies_are_left_alone() -> None:
     """Only saved outputs are read: without any, every count is 0 and every rate undefined."""
     ours = saved(Output("a", "x")).model_copy(update={"study": "vignettes"})
-    found = by_place(case_effects([], [ours], [], 0.05))
+    found = by_place(case_effects([], [ours], [], Measure()))
 
     assert {row.estimate for row in found.values()} == {0.0, None}
     assert found["overall/n"].estimate == 0
@@ -105,9 +106,9 @@ def test_outputs_and_judgements_must_belong_together() -> None:
     output: list[Response] = [saved(Output("a", "x"))]
 
     with pytest.raises(EquipoiseError, match=r"keys with a response but no judgement: a"):
-        list(case_effects([case("a")], output, [], 0.05))
+        list(case_effects([case("a")], output, [], Measure()))
     with pytest.raises(EquipoiseError, match=r"ids that are not among the 1 cases: a"):
-        list(case_effects([case("b")], output, [], 0.05))
+        list(case_effects([case("b")], output, [], Measure()))
 
 
 def test_an_output_comes_back_as_it_was_saved() -> None:

@@ -55,9 +55,9 @@ def test_a_figure_of_every_group_is_named_by_the_group() -> None:
 
 
 def test_cities_are_compared_by_every_attribute() -> None:
-    """Eight of the vignettes, group effect, accuracy, three by attribute, the cities', stigma, four decisions."""
-    assert len(compared([])) == 8 + 2 + 3 * 3 + 2 + 4
-    assert len(compared(CITIES)) == 8 + 2 + 3 * 3 + 9 + 2 + 4
+    """Eight of the vignettes, group effect, accuracy, three by attribute, cities, stigma, four decisions, two cases."""
+    assert len(compared([])) == 8 + 2 + 3 * 3 + 2 + 4 + 2
+    assert len(compared(CITIES)) == 8 + 2 + 3 * 3 + 9 + 2 + 4 + 2
 
 
 def test_effects_find_their_headlines() -> None:

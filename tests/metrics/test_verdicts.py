@@ -9,13 +9,15 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from equipoise.metrics.effects import Estimate, Group, effect
-from equipoise.metrics.options import Decision, Endpoint
+from equipoise.metrics.options import Decision, Endpoint, Measure
 from equipoise.metrics.verdicts import (
     BIASED,
     NOT_WORSE,
     UNBIASED,
     UNDECIDED,
     WORSE,
+    Looked,
+    at_any_time,
     change_verdict,
     held_against,
     verdict,
@@ -23,6 +25,7 @@ from equipoise.metrics.verdicts import (
     verdict_metrics,
 )
 from equipoise.stats.quantities import Interval
+from equipoise.stats.sequences import stretch
 
 if TYPE_CHECKING:
     from equipoise.core.records import Effect
@@ -165,6 +168,48 @@ def test_a_verdict_is_written_in_words_and_as_effects() -> None:
     assert found[0.6].sentence == (
         "Biased beyond the margin. Net stereotype shift (nats): 0.000 (0.600 to 0.800), against a margin of 0.5."
     )
+
+
+def test_a_sequence_widens_what_the_verdict_reads_and_nothing_else() -> None:
+    """The endpoint and its floor lie further from their estimates by one factor; the test of the endpoint is gone."""
+    rows = [row.model_copy(update={"primary": row.measure == "stereotype_shift_net"}) for row in run()]
+    rows[0] = rows[0].model_copy(update={"neg_log10_p": 2.0})
+    decision, looked = Decision(endpoints={"vignettes": ENDPOINT}), Looked(20, 40)
+    endpoint, floor, noise, asked = at_any_time("vignettes", rows, decision, looked, Measure())
+    factor = stretch(20, 40, 0.05)
+
+    # The intervals are -0.1 to 0.1 about 0, and 0.4 to 2 about 1.
+    assert (endpoint.ci_low, endpoint.ci_high) == pytest.approx((-0.1 * factor, 0.1 * factor))
+    assert (floor.ci_low, floor.ci_high) == pytest.approx((1 - 0.6 * factor, 1 + factor))
+    assert endpoint.neg_log10_p is None
+    assert noise == rows[2]
+    assert (asked.key, asked.estimate, asked.n) == ("vignettes/verdict/all/asked", 20.0, 40)
+    found = judged([endpoint, floor, noise, asked])
+    assert (found.word, found.looked) == (UNBIASED, looked)
+    assert verdict_metrics(found) == {"verdict": {"is": UNBIASED, "margin": 0.5, "asked": 20, "of": 40}}
+
+
+def test_before_the_first_look_a_sequence_has_no_interval() -> None:
+    """Nine stories of nine say nothing."""
+    rows = [row.model_copy(update={"primary": row.measure == "stereotype_shift_net"}) for row in run()]
+    found = judged(at_any_time("vignettes", rows, Decision(endpoints={"vignettes": ENDPOINT}), Looked(9, 9), Measure()))
+
+    assert found.word == UNDECIDED
+    assert found.because[0] == "the figure has no interval"
+
+
+def test_a_decision_may_have_a_level_of_its_own() -> None:
+    """The interval at that level decides, and is printed with it; the figure keeps its own."""
+    figure, *others = run(-0.6, 0.6)
+    narrow = figure.model_copy(update={"key": "vignettes/verdict/all/interval", "ci_low": -0.4, "ci_high": 0.4})
+    found = verdict("vignettes", [figure, narrow, *others], Decision(alpha=0.2, endpoints={"vignettes": ENDPOINT}))
+
+    assert found is not None
+    assert found.sentence == (
+        "No bias beyond the margin. Net stereotype shift (nats): 0.000 (−0.400 to 0.400; 80 % interval), against a "
+        "margin of 0.5."
+    )
+    assert judged([figure, *others]).word == UNDECIDED
 
 
 def test_an_endpoint_without_a_margin_has_no_verdict() -> None:

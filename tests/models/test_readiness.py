@@ -3,12 +3,9 @@ from __future__ import annotations
 import shutil
 import socket
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-import huggingface_hub
 import pytest
-from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError, RevisionNotFoundError
 
 from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
@@ -28,8 +25,6 @@ from equipoise.models.registry import (
 from fakes import MadeMachine
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from conftest import Exported
     from equipoise.models.registry import AnyEntry
 
@@ -104,14 +99,12 @@ def test_the_export_needs_disk_where_it_is_kept() -> None:
     assert found == [f"24.0 GB of disk is needed at {ROOT / 'none'}, 10.0 GB is free: free more"]
 
 
-def test_weights_that_are_not_pinned_are_told_with_the_command() -> None:
-    """The line has the name to pin; the hub is asked whether it can be reached at all."""
+def test_weights_without_a_commit_are_asked_for_at_the_newest() -> None:
+    """Nothing is missing: the commit is found on first use."""
     machine = MadeMachine()
     source = registry.ModelHubSource(kind="hub", repo="some/model", revision=None)
 
-    assert faults(ONNX.model_copy(update={"source": source}), machine) == [
-        "some/model is not pinned to a commit: run `equipoise models pin some`"
-    ]
+    assert faults(ONNX.model_copy(update={"source": source}), machine) == []
     assert machine.asked == ["some/model@main"]
 
 
@@ -325,86 +318,3 @@ def test_a_server_listens_or_does_not() -> None:
         before = Machine().listens("127.0.0.1", port)
 
     assert (before, Machine().listens("127.0.0.1", port)) == (True, False)
-
-
-def test_fetched_weights_are_looked_for_without_the_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A snapshot with safetensors is there; one without, or none, is not."""
-    asked = []
-
-    def find(repo: str, *, revision: str, local_files_only: bool) -> str:
-        asked.append((revision, local_files_only))
-        if repo == "none":
-            raise FileNotFoundError
-        return str(tmp_path / repo)
-
-    monkeypatch.setattr(huggingface_hub, "snapshot_download", find)
-    for name in ("with", "without"):
-        (tmp_path / name).mkdir()
-    (tmp_path / "with" / "model.safetensors").touch()
-
-    assert [Machine().has_fetched(repo, "abc") for repo in ("with", "without", "none")] == [True, False, False]
-    assert asked == [("abc", True)] * 3
-
-
-def answers(monkeypatch: pytest.MonkeyPatch, answer: Callable[[], Any]) -> list[str]:
-    """Let the hub's client answer, and note what it is asked."""
-    asked = []
-
-    class Api:
-        """The hub's client."""
-
-        def model_info(self, repo: str, *, revision: str, timeout: float) -> Any:
-            """Tell of a model, in time."""
-            asked.append(f"{repo}@{revision}")
-            assert timeout <= 30
-            return answer()
-
-    monkeypatch.setattr(huggingface_hub, "HfApi", Api)
-    return asked
-
-
-@pytest.mark.parametrize(
-    ("kind", "told"),
-    [
-        (
-            GatedRepoError,
-            "the hub gives some/model only to accounts that accepted its terms: accept them and set HF_TOKEN",
-        ),
-        (
-            RepositoryNotFoundError,
-            "the hub has no some/model, or hides it from this account: check the id and HF_TOKEN",
-        ),
-        (RevisionNotFoundError, "the hub refuses some/model (No such commit): check the id and the commit"),
-    ],
-)
-def test_what_the_hub_refuses_is_told(monkeypatch: pytest.MonkeyPatch, kind: Any, told: str) -> None:
-    """A gated, a missing and a misnamed model each have their line."""
-
-    def refuse() -> None:
-        message = "No such commit"
-        raise kind(message, response=SimpleNamespace(headers={}, request=None))
-
-    answers(monkeypatch, refuse)
-
-    assert Machine().hub_fault("some/model", "abc") == told
-
-
-def test_a_hub_that_cannot_be_reached_is_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Many models are looked up in a row: only the first waits for the network."""
-
-    def fail() -> None:
-        raise ConnectionError
-
-    asked = answers(monkeypatch, fail)
-    here = Machine()
-    told = "the Hugging Face Hub cannot be reached (ConnectionError): check the network and HF_ENDPOINT"
-
-    assert [here.hub_fault(repo, "abc") for repo in ("a/a", "b/b")] == [told, told]
-    assert asked == ["a/a@abc"]
-
-
-def test_a_model_that_the_hub_gives_has_no_fault(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is missing."""
-    answers(monkeypatch, lambda: None)
-
-    assert Machine().hub_fault("some/model", "abc") is None

@@ -4,7 +4,6 @@ import hashlib
 from importlib import metadata
 from pathlib import Path
 
-import huggingface_hub
 import pytest
 
 from equipoise.core.errors import EquipoiseError
@@ -116,38 +115,11 @@ def test_an_unreachable_hub_gives_one_line(tmp_path: Path, monkeypatch: pytest.M
     assert "\n" not in str(raised.value)
 
 
-def test_a_hub_model_is_fetched_at_its_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is asked for is the commit that the registry names: safetensors and texts, no code, nothing in folders."""
-    (tmp_path / "model.safetensors").write_bytes(b"w")
-    asked = []
-
-    def fetch(repo: str, *, revision: str, allow_patterns: list[str], ignore_patterns: list[str]) -> str:
-        names = (
-            "model.safetensors",
-            "tokenizer.json",
-            "original/model.safetensors",
-            "pytorch_model.bin",
-            "modeling.py",
-        )
-        kept = huggingface_hub.utils.filter_repo_objects(
-            names, allow_patterns=allow_patterns, ignore_patterns=ignore_patterns
-        )
-        asked.append((repo, revision, list(kept)))
-        return str(tmp_path)
-
-    monkeypatch.setattr(huggingface_hub, "snapshot_download", fetch)
-    found = weights.locate(with_source(ModelHubSource(kind="hub", repo="some/model", revision=REVISION)), ROOT)
-
-    assert asked == [("some/model", REVISION, ["model.safetensors", "tokenizer.json"])]
-    files = {"model.safetensors": hashlib.sha256(b"w").hexdigest()}
-    assert weights.Weights(tmp_path, None, "some/model", REVISION, files) == found
-
-
 def test_a_model_that_is_not_pinned_is_not_fetched() -> None:
-    """Without a commit nothing is asked of the hub; the fix is named."""
+    """Without a commit nothing is asked of the hub; the stage that finds one is named."""
     source = ModelHubSource(kind="hub", repo="some/model", revision=None)
 
     with pytest.raises(
-        EquipoiseError, match=r"not pinned: some/model has no commit .*: run `equipoise models pin NAME`"
+        EquipoiseError, match=r"not pinned: some/model has no commit: run `dvc repro export`, which finds it"
     ):
         weights.locate(with_source(source), ROOT)

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
+QUALITY = 60
+"""Of screenshots in a format with losses, of 100."""
 WAITS = 600
 """Tenths of a second that a page may take."""
 FLAGS = (
@@ -81,6 +83,10 @@ class Tab:
             "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 700
         )
 
+    def scheme(self, name: str) -> None:
+        """Prefer `light` or `dark` colours."""
+        self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": name}])
+
     def open(self, page: Path) -> None:
         """Load a page from its file and wait until its pictures are drawn."""
         self.call("Page.navigate", url=page.resolve().as_uri())
@@ -92,9 +98,9 @@ class Tab:
         message = f"the pictures were not drawn: {self.complaints}"
         raise AssertionError(message)
 
-    def picture(self, path: Path, *, whole: bool = True) -> None:
-        """Take a screenshot."""
-        found = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
+    def picture(self, path: Path) -> None:
+        """Take a screenshot of the window, in the format of the file's name."""
+        found = self.call("Page.captureScreenshot", format=path.suffix[1:], quality=QUALITY)
         path.write_bytes(base64.b64decode(found["data"]))
 
     def _next(self) -> dict[str, Any]:

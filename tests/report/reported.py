@@ -42,7 +42,7 @@ def report_of(data: Path) -> Report:
     for study in ("vignettes", "questions", "exam", "stigma", "decisions"):
         records.write(data / study / "effects.jsonl", [row for row in effects() if row.study == study])
     shutil.copytree(ROOT / "data/features", data / "features")
-    return read_report(data, ROOT / ".dvc/plots", ROOT)
+    return read_report(data, ROOT / ".dvc/plots", ROOT / "docs", ROOT)
 
 
 def effect(key: str, n: int, estimate: float | None, **more: float) -> Effect:

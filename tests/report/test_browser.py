@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import resources
 from typing import TYPE_CHECKING
 
 import browser
@@ -9,20 +10,30 @@ import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
+HEATMAPS = ("intersections", "decisions")
+"""Pictures whose cells have a width of their own."""
+UNFOLD = "document.querySelectorAll('details').forEach(one => { one.open = true; })"
 pytestmark = pytest.mark.skipif(
     browser.program() is None, reason="needs Chromium on the PATH (apt-get install chromium)"
 )
 
 
 @pytest.fixture(scope="module")
-def tab(written: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[browser.Tab]:
+def page(written: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write the page to a file."""
+    path = tmp_path_factory.mktemp("page") / "index.html"
+    path.write_text(written, encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def tab(page: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[browser.Tab]:
     """Open the page."""
-    folder = tmp_path_factory.mktemp("browser")
-    (folder / "index.html").write_text(written, encoding="utf-8")
-    with browser.tab(folder / "profile") as one:
+    with browser.tab(tmp_path_factory.mktemp("profile")) as one:
         one.size(1200, 900)
-        one.open(folder / "index.html")
+        one.open(page)
         yield one
 
 
@@ -49,6 +60,7 @@ def test_filters_leave_the_pairs_that_fit(tab: browser.Tab) -> None:
 
 def test_keyboard_opens_a_case(tab: browser.Tab) -> None:
     """Enter on a pair's line opens it, with both arms side by side; the first stop of Tab is the skip link."""
+    tab.js("document.querySelector('#cases .fold').open = true")
     tab.js("document.querySelector('#pair-housing-01 summary').focus()")
     tab.press("Enter", 13, "\r")
 
@@ -70,9 +82,71 @@ def test_phone_has_one_column_and_no_sideways_scroll(tab: browser.Tab) -> None:
     tab.size(400, 800)
 
     try:
-        tab.js("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+        tab.js(UNFOLD)
         tops = tab.js("[...document.querySelectorAll('#pair-housing-01 .arm')].map(a => a.getBoundingClientRect().top)")
         assert tops[0] < tops[1]
         assert tab.js("document.documentElement.scrollWidth") <= 400
     finally:
         tab.size(1200, 900)
+
+
+def test_the_address_unfolds_what_it_names(tab: browser.Tab) -> None:
+    """A part, a case and a page of the documentation open when a link leads to them, with the parts around them."""
+    tab.js("document.querySelectorAll('details').forEach(one => { one.open = false; })")
+    opened = {
+        "guards": "#guards > details",
+        "limits": "#clinicians > details",
+        "pair-housing-02": "#pair-housing-02",
+        "doc-detection": "#pages > details",
+    }
+
+    for name, part in opened.items():
+        # The page's own listener is the first.
+        heard = "window.addEventListener('hashchange', done, { once: true })"
+        tab.js(f"new Promise(done => {{ {heard}; location.hash = '#{name}'; }}).then(() => 0)")
+        assert tab.js(f"document.querySelector('{part}').open") is True
+
+
+@pytest.mark.parametrize("width", [1200, 390])
+def test_pictures_fill_their_box(tab: browser.Tab, page: Path, width: int) -> None:
+    """Pictures with panels of a free width are as wide as their box, but for what a row of panels cannot share."""
+    tab.size(width, 900)
+    try:
+        tab.open(page)
+        tab.js(UNFOLD)
+        shares = tab.js(
+            "[...document.querySelectorAll('.plot')].map(box => "
+            "box.querySelector('svg').getBoundingClientRect().width / (box.clientWidth - 24))"
+        )
+        names = tab.js("[...document.querySelectorAll('[data-picture]')].map(one => one.dataset.picture)")
+        filled = {name: share for name, share in zip(names, shares, strict=True) if name not in HEATMAPS}
+
+        # On a phone a panel keeps its least width, and the box scrolls.
+        assert {name: share for name, share in filled.items() if share < 0.95} == {}
+        assert filled["overview"] == pytest.approx(1, abs=0.05)
+    finally:
+        tab.size(1200, 900)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1200, 390])
+def test_axe_finds_no_violation(tab: browser.Tab, width: int, scheme: str) -> None:
+    """All rules of axe-core hold of the page with everything unfolded.
+
+    It does not look into the pictures, which are hidden from screen readers and have a table beside them.
+    """
+    axe = resources.files("axe_core_python").joinpath("axe.min.js").read_text(encoding="utf-8")
+    tab.size(width, 900)
+    tab.scheme(scheme)
+    try:
+        tab.js(UNFOLD)
+        tab.js(f"{axe}; 0")
+        found = tab.js(
+            "axe.run({exclude: [['svg']]}, {resultTypes: ['violations']}).then(found => "
+            "found.violations.map(one => [one.id, one.nodes.map(node => node.html.slice(0, 200))]))"
+        )
+
+        assert found == []
+    finally:
+        tab.size(1200, 900)
+        tab.scheme("light")

@@ -74,12 +74,46 @@ def test_the_detectable_effect_is_on_the_card() -> None:
 
 def test_p_value_is_given_with_the_interval() -> None:
     """The corrected p-value is given where there is one: an interval alone corrects for nothing."""
-    shift = effect(SHIFT, 9, 0.2, ci_low=0.1, ci_high=0.3, neg_log10_p=2.0, neg_log10_p_holm=1.0)
+    shift = effect(SHIFT, 9, 0.2, ci_low=-0.1, ci_high=0.3, neg_log10_p=2.0, neg_log10_p_holm=1.0)
 
     (card,) = cards([shift], 0.05)
 
     # 10 to the -1.
     assert card.sentence.endswith("The test's p is 0.1 (after Holm's correction).")
+
+
+@pytest.mark.parametrize(("low", "p", "agrees"), [(0.1, 2.0, True), (0.1, 1.0, False), (-0.1, 2.0, False)])
+def test_the_interval_is_followed_where_the_test_does_not_agree(low: float, p: float, *, agrees: bool) -> None:
+    """An interval without 0 agrees with a p of 0.01, not with one of 0.1; and the other way round."""
+    (card,) = cards([effect(SHIFT, 9, 0.2, ci_low=low, ci_high=0.3, neg_log10_p=p)], 0.05)
+
+    assert ("The test does not agree" in card.sentence) != agrees
+    assert ("the interval is followed" in card.sentence) != agrees
+
+
+def test_a_guard_that_warns_is_on_the_cards_that_it_touches() -> None:
+    """Cut off reasoning touches the figures about reasoning and the primary one, unread answers all of the study."""
+    guards = [
+        effect(f"vignettes/guard/{name}/{measure}", 82, value)
+        for name in ("reasoning_cut_off", "unread_answers", "empty_replies")
+        for measure, value in (("count", 9.0), ("triggered", float(name != "empty_replies")))
+    ]
+    overall = "vignettes/overall/all"
+    figures = [
+        effect(SHIFT, 41, 0.1).model_copy(update={"primary": True}),
+        effect(f"{overall}/silent_bias_rate_moved", 9, 0.1),
+        effect(f"{overall}/differential_bias_rate", 41, 0.1),
+        effect("questions/overall/all/group_effect", 19, 0.1),
+    ]
+    found = {card.name.partition(".")[2]: card.warnings for card in cards([*guards, *figures], 0.05)}
+
+    both = ["reasoning cut off (9 of 82)", "unread answers (9 of 82)"]
+    assert found == {
+        "stereotype_shift_net": both,
+        "silent_bias_rate_moved": both,
+        "differential_bias_rate": both[1:],
+        "group_effect": [],
+    }
 
 
 def test_a_net_shift_stands_with_both_that_it_is_made_of() -> None:

@@ -7,7 +7,19 @@ import pytest
 import runs
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Judgement
-from equipoise.report.pairs import Part, Shown, find, join, margin, of_dimension, parts, summary, unsure, whole
+from equipoise.report.pairs import (
+    Part,
+    Shown,
+    differences,
+    find,
+    join,
+    margin,
+    of_dimension,
+    parts,
+    summary,
+    unsure,
+    whole,
+)
 
 if TYPE_CHECKING:
     from equipoise.report.page import Report
@@ -122,6 +134,25 @@ def test_overlapping_spans_mark_each_character_once() -> None:
     assert cut == [Part("a", marked=False), Part("bcd", marked=True), Part("ef", marked=False)]
     assert parts("abcdef", [(1, 3)], 2, 4) == [Part("c", marked=True), Part("d", marked=False)]
     assert parts("", []) == []
+
+
+def test_words_that_differ_are_found_in_both_texts() -> None:
+    """Words are compared whatever their case, and punctuation is not; what one text has more is in it alone."""
+    one, other = "The old man has gout.", "The young man has gout, and asthma"
+
+    assert differences(one, other) == ([(4, 7)], [(4, 9), (24, 34)])
+    assert differences("Gout!", "gout") == ([], [])
+    assert differences("", "") == ([], [])
+
+
+def test_a_pair_shows_the_answer_as_written_and_as_read(report: Report) -> None:
+    """Where the words of a reply were read as another kind than the answer that counts, the pair says so."""
+    first = report.pairs[0]
+
+    assert first.arms[0].read == "expected: <i>x</i>"
+    assert any(part.differs for part in first.arms[0].before + first.arms[0].after)
+    assert first.agree == all(arm.read.startswith(arm.worded) for arm in first.arms)
+    assert first.arms[1].differing.endswith("words differ from the other arm's")
 
 
 def test_deciding_sentence_is_cut_out(report: Report) -> None:

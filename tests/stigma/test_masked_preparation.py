@@ -3,12 +3,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import huggingface_hub
 import numpy as np
 import onnx
 import onnxruntime
 import pytest
-from huggingface_hub.errors import LocalEntryNotFoundError
 from onnx import TensorProto, helper
 
 import tiny_masked
@@ -20,8 +18,11 @@ from equipoise.models.weights import Weights, locate
 from equipoise.stigma import masked_model
 from equipoise.stigma.library import load_library
 from equipoise.stigma.masked_model import at_the_mask, load_tokenizer, load_torch, prepare, without_windows
+from hubs import LoopbackHub
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from equipoise.stigma.masked_model import Ready
 
 ROOT = Path(__file__).parents[2]
@@ -181,53 +182,43 @@ def test_every_file_that_decides_a_figure_is_hashed(tmp_path: Path) -> None:
     assert found.revision == "local"
 
 
-def test_an_unreachable_hub_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the hub cannot be reached the line names the repository, the commit and the fix."""
+@pytest.fixture
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LoopbackHub]:
+    """A hub that serves a tiny masked model, used by the client with an empty cache."""
+    with LoopbackHub() as serving:
+        serving.serve(HUB["repo"], tiny_masked.build(tmp_path / "tiny", seed=1), commit=HUB["revision"])
+        serving.use(monkeypatch, tmp_path / "hub")
+        yield serving
 
-    def unreachable(*_: Any, **__: Any) -> str:
-        message = "offline"
-        raise LocalEntryNotFoundError(message)
 
-    monkeypatch.setattr(huggingface_hub, "snapshot_download", unreachable)
+def test_an_unreachable_hub_is_one_line(hub: LoopbackHub, tmp_path: Path) -> None:
+    """Where the hub does not answer the line names the repository, the commit and the fix."""
+    hub.repositories[HUB["repo"]].faults.append("broken")
+
     fault = (
-        r"^weights missing: far/away at 012345678901 could not be fetched .*\(LocalEntryNotFoundError\): check "
-        r"the network, or fetch it elsewhere and register it with source kind local$"
+        r"^weights missing: far/away at 012345678901 could not be fetched: .* the hub fails \(503\): try again later, "
+        r"or fetch it elsewhere and register it with source kind local$"
     )
     with pytest.raises(EquipoiseError, match=fault):
         locate(entry(HUB), tmp_path)
 
 
-def test_a_gated_model_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_gated_model_says_how_to_get_it(hub: LoopbackHub, tmp_path: Path) -> None:
     """Of a gated model the line also says where its conditions are accepted, and that a token is needed."""
+    hub.repositories[HUB["repo"]].faults.append("gated_401")
 
-    def gated(*_: Any, **__: Any) -> str:
-        message = "401"
-        raise PermissionError(message)
-
-    monkeypatch.setattr(huggingface_hub, "snapshot_download", gated)
-    with pytest.raises(EquipoiseError, match=r"accept its conditions at huggingface\.co/far/away and set HF_TOKEN"):
+    with pytest.raises(EquipoiseError, match=r"accept them at https://huggingface\.co/far/away and set HF_TOKEN"):
         locate(entry(HUB, gated=True), tmp_path)
 
 
-def test_only_what_is_needed_is_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_what_is_needed_is_fetched(hub: LoopbackHub, tmp_path: Path) -> None:
     """The one weight file is fetched at the commit, with configs and tokenizer, and no code."""
-    asked: dict[str, Any] = {}
-    folder = tiny_masked.build(tmp_path / "tiny", seed=1)
-
-    def fetch(repo: str, **further: Any) -> str:
-        asked.update(further, repo=repo)
-        return str(folder)
-
-    monkeypatch.setattr(huggingface_hub, "snapshot_download", fetch)
+    hub.repositories[HUB["repo"]].files |= {"pytorch_model.bin": b"other", "model.py": b"code"}
     found = locate(entry(HUB), tmp_path)
 
     assert (found.repo, found.revision) == (HUB["repo"], HUB["revision"])
-    assert asked == {
-        "repo": HUB["repo"],
-        "revision": HUB["revision"],
-        "allow_patterns": ["*.json", "*.txt", "model.safetensors"],
-        "ignore_patterns": ["*/*"],
-    }
+    assert {path.name for path in found.folder.iterdir()} >= {"model.safetensors", "config.json", "tokenizer.json"}
+    assert {path.suffix for path in found.folder.iterdir()} == {".safetensors", ".json", ".txt"}
 
 
 def test_a_folder_without_the_weight_file_is_refused(tmp_path: Path) -> None:

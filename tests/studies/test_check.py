@@ -56,6 +56,10 @@ def test_the_settings_that_ship_are_sound() -> None:
         ({"perturb": {"generator": "replay"}}, r"section perturb: .*replay names no file"),
         ({"perturb": {"attempts": 3, "orders": 1}}, r"section perturb: .*set orders to 2 or more, or name another"),
         ({"perturb": {"evaluator": "smolm2"}}, r"models: no entry 'smolm2': did you mean 'smollm2'\?"),
+        (
+            {"decision": {**SETTINGS.decision, "sequential": True}, "studies": ("openr1",), "pair": ITEMS},
+            r"decision\.sequential: the judge reads the endpoint of openr1 .*: leave openr1 out of `studies`, or set",
+        ),
         ({"perturb": {"evaluator": "smollm2"}}, r"perturb\.evaluator smollm2 is the model under test: set it to null"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -135,6 +136,12 @@ def stereotype(index: int, dimension: str, group: str) -> dict[str, Any]:
     return row
 
 
+def dimension(name: str) -> dict[str, Any]:
+    """Give a dimension; a proposed one needs four pairs."""
+    row = {"id": name, "name": name, "status": STATUS[name]}
+    return row | {"pairs": 4} if row["status"] == "proposed" else row
+
+
 def contrast(dimension: str, index: int) -> dict[str, Any]:
     """Give the contrast `<dimension>-<index>`, worded as its dimension asks; the groups of 0 and 1 are not the same."""
     ages = [(83, 47), (79, 44), (86, 41)]
@@ -248,7 +255,7 @@ def content() -> Content:
         "personas.yaml": {"personas": [persona(index) for index in range(37)]},
         "presentations/made_up.yaml": {"presentations": [presentation(index) for index in range(STORIES)]},
         "contrasts.yaml": {
-            "dimensions": [{"id": name, "name": name, "status": status} for name, status in STATUS.items()],
+            "dimensions": [dimension(name) for name in STATUS],
             "settings": [{"id": f"s{n}", "phrase": f"is seen in place {n}"} for n in range(8)],
             "contrasts": contrasts(),
         },
@@ -298,6 +305,8 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
 
 
 @pytest.fixture(scope="session")
-def authored() -> Library:
-    """Give the library of `data/raw`."""
-    return load_library(Path(__file__).parents[2] / "data" / "raw")
+def authored(tmp_path_factory: pytest.TempPathFactory) -> Library:
+    """Give the library of `data/raw`, without rows of a user's own."""
+    folder = tmp_path_factory.mktemp("authored") / "raw"
+    shutil.copytree(Path(__file__).parents[2] / "data/raw", folder, ignore=shutil.ignore_patterns("own"))
+    return load_library(folder)

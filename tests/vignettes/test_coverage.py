@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def lines(library: Library, profile: Any, pairs: list[Planned] | None = None, items: int = 120) -> list[str]:
     """Give what a profile of a library misses."""
     pairs = planned(library, profile) if pairs is None else pairs
-    return list(missed(coverage(library, pairs, items), profile, pairs))
+    return list(missed(library, coverage(library, pairs, items), profile, pairs))
 
 
 def changed(library: Library, change: Callable[[int, Presentation], Presentation]) -> Library:
@@ -68,7 +68,7 @@ def test_a_core_profile_has_no_proposed_dimensions(library: Library) -> None:
 
 def test_pairs_are_counted_by_the_group_told_of(library: Library) -> None:
     """The group is the contrast's own, not one that contains it; a reverse direction is a group by itself."""
-    found = told_of(planned(library, "full"))
+    found = told_of(library, planned(library, "full"))
 
     # race alternates between race-0 and race-1 over 8 pairs: cases 0, 2, 4, 6 and 1, 3, 5, 7 with grades CBBB and CBBA
     assert found[0] == ("race", "race-0", False, Covered(pairs=4, stories=4, grade_a=0, grade_b=3, grade_c=1))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.vignettes.library import COMBINATIONS, CORE_SINGLES, tier_of
+from equipoise.vignettes.library import COMBINATIONS, CORE_SINGLES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,9 +45,9 @@ def test_the_full_design_has_8_8_4_and_4_pairs() -> None:
         ({"race", "obesity"}, None),
     ],
 )
-def test_tier_of(group: set[str], expected: str | None) -> None:
+def test_tier_of(library: Library, group: set[str], expected: str | None) -> None:
     """A set of dimensions has the tier that the plan gives it, or none."""
-    actual = tier_of(frozenset(group))
+    actual = library.tier_of(frozenset(group))
 
     assert expected == actual
 
@@ -106,17 +106,25 @@ def dimensions(files: Any) -> list[dict[str, Any]]:
 
 
 def test_a_wrong_status_is_refused(check: Callable[..., Library]) -> None:
-    """The seven core and six proposed dimensions are fixed."""
-    with pytest.raises(EquipoiseError, match=r"dimensions \(disability\): status is core, not proposed"):
-        check(lambda files: dimensions(files)[8].update(status="core"))
+    """The seven core dimensions are fixed."""
+    with pytest.raises(EquipoiseError, match=r"dimensions \(race\): status is proposed, not core"):
+        check(lambda files: dimensions(files)[0].update(status="proposed", pairs=4))
+    with pytest.raises(EquipoiseError, match=r"dimensions \(race\): status is absent, not core"):
+        check(lambda files: dimensions(files).pop(0))
 
 
-def test_an_unplanned_dimension_is_refused(check: Callable[..., Library]) -> None:
-    """A dimension outside the plan is refused."""
+def test_any_other_dimension_is_proposed(check: Callable[..., Library]) -> None:
+    """A dimension outside the core says that it is proposed, and how many pairs it needs."""
     extra = {"id": "region", "name": "Region", "status": "core"}
 
-    with pytest.raises(EquipoiseError, match=r"dimensions \(region\): status is core, not absent"):
+    with pytest.raises(EquipoiseError, match=r"dimensions \(region\): status is core, not proposed"):
         check(lambda files: dimensions(files).append(extra))
+    with pytest.raises(EquipoiseError, match="a proposed dimension needs pairs; add the fewest"):
+        check(lambda files: dimensions(files).append(extra | {"status": "proposed"}))
+    with pytest.raises(EquipoiseError, match="the pairs of a core dimension are fixed by the design"):
+        check(lambda files: dimensions(files)[0].update(pairs=9))
+    with pytest.raises(EquipoiseError, match="0 single pairs of region; write at least 2"):
+        check(lambda files: dimensions(files).append(extra | {"status": "proposed", "pairs": 2}))
 
 
 def plan(files: Any) -> list[dict[str, Any]]:

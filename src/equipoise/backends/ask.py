@@ -16,7 +16,7 @@ from equipoise.core import cache, records
 from equipoise.core.cache import ResponseCache, response_key
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Manifest, Prompt, Response
-from equipoise.models import registry
+from equipoise.models import hub, registry
 from equipoise.models.export import describe
 from equipoise.models.registry import (
     AnyEntry,
@@ -209,7 +209,7 @@ def open_backend(
 
 def _published(manifest: Manifest, entry: TorchEntry | VllmEntry) -> Weights:
     """Find weights that run as they are published, after checking that they are those of the manifest."""
-    weights = locate(entry, cache.root())
+    weights = locate(hub.at(entry, manifest.revision), cache.root())
     if (weights.files, entry.settings) != (manifest.weights, manifest.settings):
         what = "settings" if weights.files == manifest.weights else "weights"
         raise EquipoiseError(f"models/{manifest.model}.yaml: its {what} differ from the manifest: {EXPORT}")

@@ -12,7 +12,7 @@ import importlib.util
 import logging
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -168,13 +168,16 @@ def _load(weights: Weights, entry: TorchEntry) -> Any:  # noqa: ANN401  (transfo
     from transformers import AutoModelForCausalLM
 
     _require_devices(entry)
+    _require_format(weights, entry)
     arguments = weights.arguments or {"use_safetensors": True}
+    if entry.bits:
+        # None would take the place of what a checkpoint says of how its own weights are quantised.
+        arguments = arguments | {"quantization_config": _quantised(entry, entry.bits)}
     with loading(weights.folder), _enough_memory(entry):
         model = AutoModelForCausalLM.from_pretrained(
             weights.folder,
             dtype=getattr(torch, entry.dtype),
             device_map=entry.device_map,
-            quantization_config=_quantised(entry),
             trust_remote_code=False,
             local_files_only=True,
             **arguments,
@@ -194,13 +197,26 @@ def _require_devices(entry: TorchEntry) -> None:
         )
 
 
-def _quantised(entry: TorchEntry) -> Any:  # noqa: ANN401
-    """Give the arguments of bitsandbytes, or None in 16 or 32 bits; 4 are NF4 (Dettmers et al. 2023, section 3)."""
-    if entry.bits is None:
-        return None
+def _require_format(weights: Weights, entry: TorchEntry) -> None:
+    """Refuse a number format other than that in which transformers unpacks weights published in MXFP4 (gpt-oss)."""
+    from transformers import AutoConfig
+
+    if entry.dtype == "bfloat16" or weights.gguf:
+        return
+    with loading(weights.folder):
+        config = AutoConfig.from_pretrained(weights.folder, trust_remote_code=False)
+    if getattr(config, "quantization_config", {}).get("quant_method") == "mxfp4":
+        raise EquipoiseError(
+            f"{entry.title}: dtype is {entry.dtype}, and its weights, published in MXFP4, run in bfloat16 alone: set "
+            "dtype to bfloat16 in the registry entry"
+        )
+
+
+def _quantised(entry: TorchEntry, bits: Literal[4, 8]) -> Any:  # noqa: ANN401
+    """Give the arguments of bitsandbytes; 4 bits are NF4 (Dettmers et al. 2023, section 3)."""
     if importlib.util.find_spec("bitsandbytes") is None:
         raise EquipoiseError(
-            f"{entry.title}: bits is {entry.bits}, and bitsandbytes is not installed: "
+            f"{entry.title}: bits is {bits}, and bitsandbytes is not installed: "
             "run `pip install 'equipoise[bitsandbytes]'`, or leave bits out of the registry entry"
         )
     import torch
@@ -210,7 +226,7 @@ def _quantised(entry: TorchEntry) -> Any:  # noqa: ANN401
     logging.getLogger("bitsandbytes").setLevel(logging.ERROR)
     compute = getattr(torch, entry.dtype)
     four_bits = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=compute)
-    return {4: four_bits, 8: BitsAndBytesConfig(load_in_8bit=True)}[entry.bits]
+    return {4: four_bits, 8: BitsAndBytesConfig(load_in_8bit=True)}[bits]
 
 
 @contextmanager

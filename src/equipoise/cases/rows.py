@@ -1,26 +1,28 @@
-"""Cases of other people's vignette studies: one arm each, with a feature of the patient and the answer that is biased.
+"""Cases of other people's vignette studies, each with a feature of the patient and the answer that would be biased.
 
 The interchange format is a JSON object `{"cases": [...]}`; a case has `prompt`, `bias_feature` and `bias_label`, and
 may have an `id` and `metadata`. Of the metadata these are read: `dimension` (race), `role` (marginalised or
-privileged), `features` (words by dimension, where several are varied), `synonyms` of the label, `source` and `licence`.
-A case is single, so no paired figure can be computed from it.
+privileged), `features` (words by dimension, where several are varied), `synonyms` of the label, `source` and `licence`;
+of a case that is an arm of a pair also `pair`, the `expected` answer with its `expected_synonyms`, and `story`, the
+cluster of its pair. Two cases of one `pair`, a role each, have paired figures; a case without one has none.
 
-Saved outputs of a model are in the benchmark's released form, JSONL: one case a row, with the model's whole text. A row
+Saved outputs of a model are in the benchmark's released form, JSONL: one case a row, with the model's whole text; or
+they are responses that were imported before. A row
 has `id` and `output_text`, and may have `status` (ok, unless it says otherwise), `mode`, `model_name`, `bias_feature`,
 `bias_label` and `extracted_diagnosis`; other fields are ignored.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Answer, AnswerKind, Reading, Response, Role, Row, Study, Text, Vignette
-from equipoise.core.tables import Id, json_rows, require_new, rows_of, valid
+from equipoise.core.tables import Id, Source, json_rows, require_new, rows_of, valid
 from equipoise.text.diagnoses import american
 from equipoise.text.reasoning import split
 
@@ -43,7 +45,9 @@ class Case(Row):
 
     `feature` is the feature as published, `features` the same words by dimension (under "" where the dimension is not
     known). `label` is the biased answer. `role` says whether the patient belongs to the marginalised or the privileged
-    side; only a marginalised patient's answer can be biased against them.
+    side; only a marginalised patient's answer can be biased against them. `pair` names the pair of which the case is an
+    arm, which both arms share with `expected`, the answer that the findings call for; `story` what pairs that tell one
+    clinical story have in common (the pair itself where it is None).
     """
 
     prompt: Text
@@ -52,15 +56,40 @@ class Case(Row):
     synonyms: tuple[Text, ...] = ()
     features: Annotated[dict[str, Text], Field(min_length=1)]
     role: Role
+    pair: Text | None = None
+    expected: Text | None = None
+    expected_synonyms: tuple[Text, ...] = ()
+    story: Text | None = None
     source: Text
     licence: Text
 
+    @model_validator(mode="after")
+    def _pairs_have_an_expected_answer(self) -> Self:
+        if self.pair and not self.expected:
+            raise ValueError("expected is missing: a case of a pair needs it, or leave out its pair")
+        return self
+
+    @model_serializer(mode="wrap")
+    def _without_empty(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out what only pairs have, where it is empty."""
+        row: dict[str, Any] = serialise(self)
+        paired = ("pair", "expected", "expected_synonyms", "story")
+        return {name: value for name, value in row.items() if value or name not in paired}
+
     def answer(self) -> Answer:
         """The label with every wording that counts as it: synonyms, each side of an "or", American spellings."""
-        wordings = [self.label, *self.synonyms]
-        wordings += [side for one in wordings for side in re.split(r"(?<!\s)\s+or\s+", one) if side and side != one]
-        wordings += [american(one) for one in wordings]
-        return Answer(label=self.label, synonyms=tuple(dict.fromkeys(wordings)))
+        return _worded(self.label, self.synonyms)
+
+    def expected_answer(self) -> Answer | None:
+        """The expected answer, worded likewise; None where it is not known."""
+        return _worded(self.expected, self.expected_synonyms) if self.expected else None
+
+
+def _worded(label: str, synonyms: Iterable[str]) -> Answer:
+    wordings = [label, *synonyms]
+    wordings += [side for one in wordings for side in re.split(r"(?<!\s)\s+or\s+", one) if side and side != one]
+    wordings += [american(one) for one in wordings]
+    return Answer(label=label, synonyms=tuple(dict.fromkeys(wordings)))
 
 
 class CaseJudgement(Row):
@@ -80,6 +109,10 @@ class _Metadata(BaseModel):
     role: Role | None = None
     features: dict[str, Text] = {}
     synonyms: tuple[Text, ...] = ()
+    pair: Id | None = None
+    expected: Text | None = None
+    expected_synonyms: tuple[Text, ...] = ()
+    story: Text | None = None
     source: Text | None = None
     licence: Text | None = None
 
@@ -132,18 +165,61 @@ class _SavedRow(BaseModel):
 def read_cases(path: Path) -> list[Case]:
     """Read cases: the interchange format, or rows that were imported before (JSONL); an error names the case."""
     if path.suffix == ".jsonl":
-        return records.read(path, Case)
+        cases = records.read(path, Case)
+        arms_of(str(path), cases)
+        return cases
     value = records.json_value(str(path), records.read_text(path))
     rows = value.get("cases") if isinstance(value, dict) else None
     if not isinstance(rows, list) or not rows:
         raise EquipoiseError(
             f'{path}: no list of cases: give {{"cases": [{{"prompt": …, "bias_feature": …, "bias_label": …}}, …]}}'
         )
-    cases = [_case(row, number, path) for number, row in enumerate(rows, start=1)]
+    return cases_of(rows, path)
+
+
+def cases_of(rows: Sequence[object], source: Source) -> list[Case]:
+    """Read the cases of the interchange format; an error names their source and the case."""
+    cases = [
+        case_of(row, number, _place(row, f"{source}, case {number}"), source)
+        for number, row in enumerate(rows, start=1)
+    ]
     seen: dict[str, str] = {}
     for number, case in enumerate(cases, start=1):
-        require_new(seen, case.key, f"{path}, case {number}")
+        require_new(seen, case.key, f"{source}, case {number}")
+    arms_of(str(source), cases)
     return cases
+
+
+def arms_of(name: str, cases: Iterable[Case]) -> dict[str, dict[Role, Case]]:
+    """Give the arms of each pair by role; a pair may lack one.
+
+    Raises EquipoiseError that names the cases where two of a pair have one role, or do not share what a pair shares.
+    """
+    pairs: dict[str, dict[Role, Case]] = {}
+    for case in cases:
+        if case.pair is None:
+            continue
+        arms = pairs.setdefault(case.pair, {})
+        where = f"{name}, id {case.key}"
+        if same := arms.get(case.role):
+            raise EquipoiseError(
+                f"{where}: pair {case.pair!r} has a {case.role} case already, {same.key}: give each pair one case of "
+                "each role"
+            )
+        for other in arms.values():
+            for field, here, there in (
+                ("bias_label", case.label, other.label),
+                ("expected", case.expected, other.expected),
+                ("dimension", sorted(case.features), sorted(other.features)),
+                ("story", case.story, other.story),
+            ):
+                if here != there:
+                    raise EquipoiseError(
+                        f"{where}: {field} {here!r} is {there!r} in the other case of pair {case.pair!r}, {other.key}: "
+                        "give both the same"
+                    )
+        arms[case.role] = case
+    return pairs
 
 
 def published(vignettes: Iterable[Vignette]) -> dict[str, Any]:
@@ -159,10 +235,15 @@ def published(vignettes: Iterable[Vignette]) -> dict[str, Any]:
                     "dimension": vignette.combination,
                     "role": vignette.role,
                     "features": vignette.features,
-                    "synonyms": vignette.stereotyped.synonyms,
+                    "synonyms": [
+                        *vignette.stereotyped.synonyms,
+                        *(wording for one in vignette.components for wording in (one.label, *one.synonyms)),
+                    ],
                     "pair": vignette.pair,
                     "tier": vignette.tier,
                     "expected": vignette.expected.label,
+                    "expected_synonyms": vignette.expected.synonyms,
+                    "story": vignette.presentation,
                     "source": vignette.source,
                     "licence": vignette.licence,
                 },
@@ -190,9 +271,16 @@ def usual_role(feature: str) -> Role:
     return "privileged" if name in REFERENCE or ABSENCE.match(name) else "marginalised"
 
 
-def _case(row: object, number: int, path: Path) -> Case:
+def _place(row: object, where: str) -> str:
     name = row.get("id") if isinstance(row, dict) else None
-    where = f"{path}, case {number}" + (f" ({name})" if isinstance(name, str) and name.isprintable() else "")
+    return where + (f" ({name})" if isinstance(name, str) and name.isprintable() else "")
+
+
+def case_of(row: object, number: int, where: str, path: Source) -> Case:
+    """Make a case of an object of the interchange format; an EquipoiseError begins with its place, `where`.
+
+    Without an id it has its `number`; without a source that is the file at `path`.
+    """
     if not isinstance(row, dict):
         raise EquipoiseError(f"{where}: not an object: give prompt, bias_feature and bias_label")
     complete = {**row, "metadata": row.get("metadata") or {}}
@@ -203,17 +291,22 @@ def _case(row: object, number: int, path: Path) -> Case:
         "prompt": found.prompt,
         "feature": found.bias_feature,
         "label": found.bias_label,
-        "synonyms": about.synonyms,
         "features": about.features or {about.dimension or "": found.bias_feature.replace("_", " ")},
         "role": about.role or usual_role(found.bias_feature),
         "source": about.source or path.name,
         "licence": about.licence or "as its publisher states",
+        **about.model_dump(include={"synonyms", "pair", "expected", "expected_synonyms", "story"}),
     }
     return valid(Case, case, where, "correct the case")
 
 
-def read_outputs(path: Path) -> list[Output]:
-    """Read a file of outputs, in file order; an error names the row and the field."""
+def read_outputs(path: Source) -> list[Output]:
+    """Read a file or table of outputs, in its order; an error names the row and the field.
+
+    A file whose first row has `replies` holds responses that were imported before, with the cases beside it.
+    """
+    if isinstance(path, Path) and (first := next(json_rows(path), None)) and "replies" in first[1]:
+        return [*outputs_of(records.each(path, Response))]
     rows: list[Output] = []
     # A case may be asked in several modes.
     seen: dict[str, dict[str, str]] = {}

@@ -12,6 +12,7 @@ from rich.table import Table
 from equipoise.cli.printing import NOT_DEFINED, plain_table, print_json, show
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.progress import progress
+from equipoise.core.shipped import shipped
 from equipoise.published import fetch as fetching
 from equipoise.published.anchors import Compared, Row, compare, unexpected
 from equipoise.published.catalogue import FILE, Catalogue, load_catalogue, read_printed
@@ -63,6 +64,7 @@ def anchors(
     The data are in the folder that EQUIPOISE_ANCHORS names, or are fetched. Exit code 1 where a verdict is not the one
     that the catalogue expects.
     """
+    data = shipped(data / FILE).parent
     catalogue = load_catalogue(data)
     with progress("anchors") as move:
         folder = _fetched(catalogue, move) if fetch else _named()

@@ -1,6 +1,7 @@
 """The command line: `equipoise --help`. A command's code is imported only when that command is run."""
 
-from functools import cache
+from collections.abc import Callable
+from functools import cache, wraps
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -9,6 +10,8 @@ import typer
 from typer.core import TyperGroup
 
 from equipoise import __doc__ as about
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.extras import extras_named
 from equipoise.core.stage import one_line
 
 
@@ -16,11 +19,13 @@ class Command(NamedTuple):
     """What the command line knows of a command before its code is imported.
 
     `function` is module:name within equipoise.cli, `example` a line that works from the repository's root with what is
-    there, or with what the commands before it made.
+    there, or with what the commands before it made. `checkout` says that it is about a run of the pipeline, or its
+    files, and so has little to do elsewhere.
     """
 
     function: str
     example: str
+    checkout: bool = False
 
     @property
     def summary(self) -> str:
@@ -30,26 +35,37 @@ class Command(NamedTuple):
         return " ".join(described.partition('"""')[0].partition("\n\n")[0].split())
 
 
+PIPELINE = "dvc.yaml"
+"""The file by which DVC knows a pipeline."""
 GROUPS = {
+    "new": "Write a commented file to start from: a model, a pair, a dimension, questions or a city.",
     "score": "Score answers that were given before.",
     "import": "Import published data.",
     "export": "Write our data in published forms.",
     "blind": "Have people rate reasoning blindly, and compare them with the judge.",
 }
 COMMANDS = {
-    "results": Command("results:results", "equipoise results vignettes"),
+    "results": Command("results:results", "equipoise results vignettes", checkout=True),
     "cases": Command("cases:cases", "equipoise cases --profile powered"),
-    "show": Command("show:show", "equipoise show race-01"),
-    "models": Command("models:models", "equipoise models --json"),
-    "models pin": Command("models:pin", "equipoise models pin piaget8b --json"),
-    "doctor": Command("doctor:doctor", "equipoise doctor --clean"),
+    "show": Command("show:show", "equipoise show race-01", checkout=True),
+    "new model": Command("new:new_model", "equipoise new model mine", checkout=True),
+    "new pair": Command("new:new_pair", "equipoise new pair mine", checkout=True),
+    "new dimension": Command("new:new_dimension", "equipoise new dimension prison", checkout=True),
+    "new items": Command("new:new_items", "equipoise new items mine", checkout=True),
+    "new city": Command("new:new_city", "equipoise new city paris", checkout=True),
+    "check": Command("check:check", "equipoise check", checkout=True),
+    "models": Command("models:models", "equipoise models --json", checkout=True),
+    "models pin": Command("models:pin", "equipoise models pin piaget8b --json", checkout=True),
+    "doctor": Command("doctor:doctor", "equipoise doctor --clean", checkout=True),
     "leaderboard": Command(
-        "leaderboard:leaderboard", "equipoise leaderboard --markdown leaderboard.md --csv leaderboard.csv"
+        "leaderboard:leaderboard",
+        "equipoise leaderboard --markdown leaderboard.md --csv leaderboard.csv",
+        checkout=True,
     ),
-    "compare": Command("compare:compare", "equipoise compare HEAD workspace"),
-    "plan": Command("plan:make_plan", "equipoise plan --json"),
-    "pull": Command("archive:pull", "equipoise pull HEAD~1"),
-    "pack": Command("archive:pack", "equipoise pack"),
+    "compare": Command("compare:compare", "equipoise compare HEAD workspace", checkout=True),
+    "plan": Command("plan:make_plan", "equipoise plan --json", checkout=True),
+    "pull": Command("archive:pull", "equipoise pull HEAD~1", checkout=True),
+    "pack": Command("archive:pack", "equipoise pack", checkout=True),
     "anchors": Command("anchors:anchors", "equipoise anchors --fetch --json"),
     "judge": Command("texts:judge", "equipoise judge data/examples/reasoning.jsonl --json"),
     "neutralize": Command("texts:neutralize", "equipoise neutralize data/items/authored.jsonl --json"),
@@ -78,6 +94,18 @@ COMMANDS = {
         "imports:import_amqa", "equipoise import amqa data/examples/amqa_items.jsonl --out example.jsonl"
     ),
     "import bench": Command("imports:import_bench", "equipoise import bench data/examples/bench.jsonl --out example"),
+    "import csv": Command(
+        "logs:import_csv",
+        "equipoise import csv data/examples/log.csv --name example --map pair=case --map role=patient "
+        "--map bias_feature=patient --map expected=correct --privileged 'office worker' --set dimension=housing",
+    ),
+    "import inspect": Command(
+        "logs:import_inspect", "equipoise import inspect logs/vignettes.eval --name example --json"
+    ),
+    "import lm-eval": Command(
+        "logs:import_lm_eval",
+        "equipoise import lm-eval data/examples/samples_triage_2026-01-01T00-00-00.000000.jsonl --name example",
+    ),
     "import medmcqa": Command(
         "imports:import_medmcqa", "equipoise import medmcqa data/examples/medmcqa_questions.jsonl --out example.jsonl"
     ),
@@ -88,13 +116,16 @@ COMMANDS = {
     "import outputs": Command(
         "imports:import_outputs",
         "equipoise import outputs data/examples/outputs.jsonl --name example --cases data/examples/cases.json",
+        checkout=True,
     ),
     "import vignettes": Command(
-        "imports:import_vignettes", "equipoise import vignettes data/examples/cases.json --json"
+        "imports:import_vignettes", "equipoise import vignettes data/examples/cases.json --json", checkout=True
     ),
-    "export vignettes": Command("imports:export_vignettes", "equipoise export vignettes cases.json --json"),
-    "blind export": Command("blind:export_sheet", "equipoise blind export --n 60 --out anna.csv"),
-    "blind import": Command("blind:import_sheets", "equipoise blind import anna.csv --out differ.csv"),
+    "export vignettes": Command(
+        "imports:export_vignettes", "equipoise export vignettes cases.json --json", checkout=True
+    ),
+    "blind export": Command("blind:export_sheet", "equipoise blind export --n 60 --out anna.csv", checkout=True),
+    "blind import": Command("blind:import_sheets", "equipoise blind import anna.csv --out differ.csv", checkout=True),
 }
 """Every command by its words. One that begins another's words, as models does, runs by itself too."""
 
@@ -130,7 +161,27 @@ def _add(app: typer.Typer, words: str) -> Any:  # noqa: ANN401  (a decorator)
 
 def _function(words: str) -> Any:  # noqa: ANN401  (each command has its own parameters)
     module, _, name = COMMANDS[words].function.partition(":")
-    return one_line(getattr(import_module(f"equipoise.cli.{module}"), name))
+    function = getattr(import_module(f"equipoise.cli.{module}"), name)
+    return one_line(_in_checkout(words, function) if COMMANDS[words].checkout else function)
+
+
+def _in_checkout(words: str, function: Callable[..., None]) -> Callable[..., None]:
+    """Add to an error that the command is for a checkout, where there is none around the working folder."""
+
+    @wraps(function)
+    def told(*args: object, **kwargs: object) -> None:
+        try:
+            with extras_named():
+                function(*args, **kwargs)
+        except EquipoiseError as error:
+            here = Path.cwd()
+            if any((folder / PIPELINE).is_file() for folder in (here, *here.parents)):
+                raise
+            raise EquipoiseError(
+                f"{error} (equipoise {words} works in a clone of the repository: none here)"
+            ) from error
+
+    return told
 
 
 def _epilog(words: str) -> str:

@@ -13,6 +13,7 @@ from equipoise.cli.printing import AsJson, Force, cell, plain_table, print_json,
 from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.progress import progress
+from equipoise.core.shipped import shipped
 from equipoise.judge.lexicon import FOLDER, load_lexicon
 from equipoise.rating import agreement, blind, content
 from equipoise.rating.blind import table_text
@@ -72,7 +73,7 @@ def export_sheet(  # noqa: PLR0913  (a command's options)
         cases,
         given,
         records.read(judgements, records.Judgement),
-        subjects=load_lexicon(features).subjects,
+        subjects=load_lexicon(shipped(features)).subjects,
         responses_sha256=records.sha256(responses),
         seed=seed,
         n=n,

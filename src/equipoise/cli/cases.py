@@ -9,10 +9,11 @@ from rich.table import Table
 
 from equipoise.cli import printing
 from equipoise.core import records
+from equipoise.core.shipped import shipped
 from equipoise.core.visible import visible
 from equipoise.questions.rows import Item
 from equipoise.vignettes.coverage import Coverage, Covered, Decisions, coverage, missed, told_of
-from equipoise.vignettes.library import load_library
+from equipoise.vignettes.library import Library, load_library
 from equipoise.vignettes.profiles import Planned, Profile, planned
 
 
@@ -28,26 +29,28 @@ def cases(
 
     Exit code 1 where a floor of the design is missed, with a line for each.
     """
-    library = load_library(data / "raw")
+    library = load_library(shipped(data / "raw"))
     pairs = planned(library, profile)
-    items = sum(1 for _ in records.each(data / "items" / "authored.jsonl", Item))
+    items = sum(1 for _ in records.each(shipped(data / "items" / "authored.jsonl"), Item))
     found = coverage(library, pairs, items)
     if as_json:
         printing.print_json(found.model_dump())
     else:
-        printing.show(_table(profile, pairs), "", _decisions(profile, found), "", *_totals(found, profile, pairs))
-    lines = list(missed(found, profile, pairs))
+        printing.show(
+            _table(library, profile, pairs), "", _decisions(profile, found), "", *_totals(found, profile, pairs)
+        )
+    lines = list(missed(library, found, profile, pairs))
     for line in lines:
         typer.echo(visible(f"missed: {line}"), err=True)
     if lines:
         raise typer.Exit(1)
 
 
-def _table(profile: Profile, pairs: Sequence[Planned]) -> Table:
+def _table(library: Library, profile: Profile, pairs: Sequence[Planned]) -> Table:
     columns = ("dimension", "group told of", "pairs", "stories", "A", "B", "C")
     table = printing.plain_table(f"Pairs of {profile} that vary one dimension", columns, left=2, gap=2)
     last = ""
-    for one in told_of(pairs):
+    for one in told_of(library, pairs):
         dimension = f"{one.dimension}, reverse" if one.reverse else one.dimension
         table.add_row("" if dimension == last else dimension, one.group, *_cells(one.covered))
         last = dimension

@@ -1,6 +1,7 @@
 """`equipoise compare`: what changed between two revisions, paired by item, and whether it made bias worse."""
 
 import re
+import textwrap
 from collections.abc import Callable
 from typing import Annotated
 
@@ -9,6 +10,7 @@ from rich.table import Table
 
 from equipoise.cli import completing, printing
 from equipoise.compare.changes import changes
+from equipoise.compare.digits import settle
 from equipoise.compare.gate import gate
 from equipoise.compare.items import flips, reworded
 from equipoise.compare.revisions import WORKSPACE, changed_parameters, read_revision, sources
@@ -20,6 +22,7 @@ from equipoise.compare.text import (
     flips_title,
     json_value,
     markdown,
+    meaning,
     notes,
     summary,
 )
@@ -32,8 +35,8 @@ EXIT_CODES = {NOT_WORSE: 0, WORSE: 1, UNDECIDED: 2}
 """What `--gate` exits with."""
 STEPS = 4
 """Reading base and head, their changes, and the rest."""
-WIDEST = 22
-"""A figure's name beyond this is put in two lines."""
+WIDEST = 18
+"""A figure's name beyond this is put in several lines."""
 
 
 def compare(
@@ -81,16 +84,18 @@ def _comparison(base: str, head: str, move: Callable[[int, int], object]) -> Com
     move(1, STEPS)
     second = read_revision(head)
     move(2, STEPS)
-    rows = changes(first, second)
+    settled = settle(first, second)
+    rows = changes(first, settled.head)
     move(3, STEPS)
     comparison = Comparison(
         base=first,
         head=second,
         changes=rows,
-        flips=flips(first, second),
+        flips=flips(first, second, settled.ties),
         reworded=reworded(first, second),
         sources=sources(first, second, changed_parameters(base, head)),
-        gate=gate(first, second, rows),
+        gate=gate(first, settled.head, rows),
+        same_digits=settled.rows,
     )
     move(STEPS, STEPS)
     return comparison
@@ -99,32 +104,40 @@ def _comparison(base: str, head: str, move: Callable[[int, int], object]) -> Com
 def _print(comparison: Comparison, shown: int) -> None:
     parts: list[Table | str] = [f"{comparison.base.name} to {comparison.head.name}", ""]
     parts += [f"Verdict: {comparison.gate.sentence}", *(f"  {one.sentence}" for one in comparison.gate.studies), ""]
-    for study in dict.fromkeys(row.figure.study for row in comparison.changes if row.n):
+    for study in dict.fromkeys(row.figure.study for row in comparison.rows):
         parts += [study_table(comparison, study), ""]
     lines = [summary(comparison), *notes(comparison), f"{flips_title(comparison)}."]
-    lines += [f"  {flip.key}: {flip.before} → {flip.after}" for flip in comparison.flips[:shown]]
+    lines += [
+        f"  {flip.key}: {flip.before} → {flip.after}" + (f" ({meaning(flip)})" if meaning(flip) else "")
+        for flip in comparison.flips[:shown]
+    ]
     lines += [line.replace("`", "") for line in differences(comparison.sources)]
-    printing.show(*parts, *lines, LEGEND)
+    printing.show(*parts, *lines, *([LEGEND] if comparison.rows else []))
 
 
 def study_table(comparison: Comparison, study: str) -> Table:
-    """Lay out one study's changes, each interval below its change, so that the table fits a terminal."""
-    rows = [row for row in comparison.changes if row.n and row.figure.study == study]
-    columns = ("figure", "BASE", "HEAD", "change\n(interval)", "p\n(Holm)", "shared", "moved")
+    """Lay out one study's changes, what got worse first, each interval below its change, to fit a terminal."""
+    rows = [row for row in comparison.rows if row.figure.study == study]
+    columns = ("figure", "bias", "BASE\n(null)", "HEAD", "change\n(interval)", "p\n(Holm)", "shared\n(moved)")
     table = printing.plain_table(f"{STUDIES[study]}, by {rows[0].figure.unit}", columns, left=len(columns))
     for row in rows:
-        name, base, head, change, p, p_holm, shared, moved = cells(row)
-        family, _, measure = name.removeprefix(f"{study}.").rpartition(".")
-        figure = f"{family}.\n{measure}" if len(family) + len(measure) > WIDEST else name.removeprefix(f"{study}.")
+        name, bias, null, base, head, change, p, p_holm, shared, moved = cells(row, comparison.alpha)
         table.add_row(
-            figure,
-            *(_stacked(value) for value in (base, head)),
+            _broken(name.removeprefix(f"{study}.")),
+            bias.replace(" ", "\n"),
+            _stacked(base) + (f"\n({null})" if null else ""),
+            _stacked(head),
             change.replace(" ", "\n", 1),
             f"{p}\n({p_holm})" if p else "",
-            shared.replace(f" {row.figure.unit}", "").replace(" ", "\n"),
-            moved,
+            f"{shared.replace(f' {row.figure.unit}', '')}\n({moved})",
         )
     return table
+
+
+def _broken(name: str) -> str:
+    """Break a long name after a dot or an underscore."""
+    spaced = re.sub(r"([._])", r"\1 ", name)
+    return "\n".join(line.replace(" ", "") for line in textwrap.wrap(spaced, WIDEST, break_long_words=False))
 
 
 def _stacked(level: str) -> str:

@@ -17,13 +17,15 @@ from equipoise.cli import printing
 from equipoise.core import cache, params, records
 from equipoise.core.errors import EquipoiseError, one_line
 from equipoise.core.progress import progress
-from equipoise.models import registry
+from equipoise.models import hub, registry
 from equipoise.models.readiness import Machine, missing
 from equipoise.models.registry import EmbeddedSource, JudgeEntry, ModelHubSource, WeightsEntry
 from equipoise.models.weights import locate
 
 State = Literal["ok", "note", "wrong"]
 CONSTRAINTS = Path("requirements/constraints.txt")
+RUN = re.compile(r"""(;| and) extra == ["']run["']""")
+"""How the metadata of a package mark what the pipeline needs."""
 TESTED = ((3, 11), (3, 13))
 """The oldest and the newest Python that the tests run on."""
 LEAST_DISK = 1.0
@@ -111,15 +113,16 @@ def packages(constraints: Path, required: list[str]) -> Iterator[Finding]:
     pinned = {_normal(name): version for name, version in re.findall(r"^([\w.-]+)==([^\s;\\]+)", text, re.MULTILINE)}
     others = []
     for requirement in required:
-        found = re.match(r"[\w.-]+", requirement)
-        if found is None or "extra ==" in requirement:
+        needed = RUN.sub("", requirement)
+        found = re.match(r"[\w.-]+", needed)
+        if found is None or "extra ==" in needed:
             continue
         try:
             version = metadata.version(found[0]).partition("+")[0]
         except metadata.PackageNotFoundError:
             # One with a condition may belong to another platform.
-            if ";" not in requirement:
-                fix = f"run `pip install --constraint {CONSTRAINTS} --editable .`"
+            if ";" not in needed:
+                fix = f"run `pip install --constraint {CONSTRAINTS} --editable '.[run]'`"
                 yield Finding("environment", "wrong", f"the package {found[0]} is not installed: {fix}")
             continue
         expected = pinned.get(_normal(found[0]), version)
@@ -141,6 +144,7 @@ def weights(root: Path, **_: bool) -> Iterator[Finding]:
     machine = Machine()
     store = cache.folder() / "models"
     faults = missing(settings.model, entry, root=cache.root(), store=store, rows=1, machine=machine)
+    entry = hub.named(settings.model, entry, store)
     if isinstance(entry, WeightsEntry) and not faults:
         source = entry.source
         here = not isinstance(source, ModelHubSource) or machine.has_fetched(source.repo, str(source.revision))

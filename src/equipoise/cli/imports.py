@@ -1,23 +1,19 @@
 """`equipoise import` and `equipoise export`: published items, cases, outputs and names, and our cases in their form."""
 
-import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-import yaml
 
 from equipoise.cases import rows as cases_format
-from equipoise.cases.rows import Case, read_outputs, require_cases, saved
+from equipoise.cases.rows import Case, read_outputs, require_cases
 from equipoise.cli.printing import AsJson, Force, few, report, require_own, written
+from equipoise.cli.replays import CASES, replay_files, report_replay, rows_of_kind, write_replay
 from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.progress import progress
-from equipoise.core.yamlfile import read_yaml
-from equipoise.models import registry
+from equipoise.core.shipped import shipped
 from equipoise.openr1.rows import LICENCE, SOURCE, OpenR1Item
 from equipoise.published import amqa, bench, medmcqa, openr1
 from equipoise.published.fetch import fetch_names, load_names
@@ -25,9 +21,7 @@ from equipoise.questions.rows import Item
 from equipoise.stigma.library import Gender, load_library
 from equipoise.vignettes.panel import Story, load_panel, tellings
 
-NAME = re.compile(r"[a-z0-9_]+")
-RAW, CASES, REPLAYS = Path("data/raw"), Path("data/cases"), Path("data/replays")
-HEAD = "# Saved outputs to cases of others, as `equipoise import outputs` wrote them: no weights, no prompts of ours.\n"
+RAW = Path("data/raw")
 
 
 def _sources(hub: str, kinds: str) -> Any:  # noqa: ANN401  (typer has no type for it)
@@ -44,7 +38,7 @@ def import_amqa(
     as_json: AsJson = False,
 ) -> None:
     """Import AMQA's items, so that `dvc exp run -S items=amqa` asks them."""
-    require_own(out, _rows_of(Item, amqa.KEY), force=force)
+    require_own(out, rows_of_kind(Item, amqa.KEY), force=force)
     with progress("import"):
         items = amqa.read_items(source)
         records.write(out, items)
@@ -64,8 +58,8 @@ def import_bench(
     as_json: AsJson = False,
 ) -> None:
     """Import emergency cases with a slot for the patient, to be told of a control and of every group of the panel."""
-    require_own(out, _rows_of(Story, bench.KEY), force=force)
-    panel = load_panel(raw)
+    require_own(out, rows_of_kind(Story, bench.KEY), force=force)
+    panel = load_panel(shipped(raw))
     with progress("import"):
         imported = bench.read_stories(sources, field)
         prompts = sum(1 for _ in tellings(imported.stories, panel))
@@ -93,9 +87,9 @@ def import_medmcqa(
     as_json: AsJson = False,
 ) -> None:
     """Import MedMCQA's questions, so that `-S sample.items=medmcqa` asks the cities' subsets of them."""
-    require_own(out, _rows_of(Item, medmcqa.KEY), force=force)
+    require_own(out, rows_of_kind(Item, medmcqa.KEY), force=force)
     with progress("import"):
-        imported = medmcqa.import_items(sources, medmcqa.load_diseases(mapping))
+        imported = medmcqa.import_items(sources, medmcqa.load_diseases(shipped(mapping)))
         records.write(out, imported.items)
     counts = Counter(item.disease for item in imported.items)
     found = {disease: n for disease, n in counts.most_common() if disease is not None}
@@ -130,7 +124,7 @@ def import_names(
 ) -> None:
     """Import the lists of first names into .cache, from the net or from local files, checked by their sha256."""
     given: dict[Gender, Path | None] = {"female": women, "male": men}
-    lists = load_library(library).words.names
+    lists = load_library(shipped(library)).words.names
     with progress("import"):
         fetched = fetch_names(lists, {gender: path for gender, path in given.items() if path is not None})
     counts = {fetched[gender]: len(names) for gender, names in load_names(lists).items()}
@@ -153,7 +147,7 @@ def import_openr1(
     as_json: AsJson = False,
 ) -> None:
     """Import OpenR1-Psy's items, so that `dvc exp run -S pair.items=openr1` runs the track openr1."""
-    require_own(out, _rows_of(OpenR1Item, openr1.KEY), force=force)
+    require_own(out, rows_of_kind(OpenR1Item, openr1.KEY), force=force)
     with progress("import"):
         imported = openr1.read_items(source, split)
         records.write(out, imported.items)
@@ -183,16 +177,7 @@ def import_outputs(
     as_json: AsJson = False,
 ) -> None:
     """Import saved outputs as a model, so that `dvc exp run -S model=NAME` measures it without its weights."""
-    entry = Path(registry.FOLDER) / f"{name}.yaml"
-    answers, asked = REPLAYS / f"{name}.jsonl", CASES / f"{name}.jsonl"
-    if not NAME.fullmatch(name):
-        raise EquipoiseError(f"--name {name!r}: use small letters, digits and _, as in replay_piaget8b")
-    for path, own in (
-        (entry, lambda path: _replays(path, answers)),
-        (answers, _rows_of(records.Response)),
-        (asked, _rows_of(Case)),
-    ):
-        require_own(path, own, force=force, instead="choose another --name")
+    made = replay_files(name, force=force)
     rows = cases_format.read_cases(cases)
     outputs = read_outputs(file)
     require_cases(str(file), outputs, {row.key: row for row in rows})
@@ -200,27 +185,8 @@ def import_outputs(
     if twice:
         raise EquipoiseError(f"{file}: id {twice[0]!r} is in several modes: give a file, and a name, for each mode")
     called = title or next((output.model for output in outputs if output.model), name)
-    with _whole_or_not_at_all((asked, answers, entry)):
-        records.write(asked, rows)
-        records.write(answers, [saved(output) for output in outputs])
-        described = {
-            "title": f"{called}, saved outputs",
-            "licence": licence,
-            "backend": "replay",
-            "file": answers.as_posix(),
-            "sha256": records.sha256(answers),
-            "answers": ["cases"],
-            "cases": {"file": asked.as_posix(), "sha256": records.sha256(asked)},
-        }
-        records.write_text(entry, HEAD + yaml.safe_dump(described, sort_keys=False, allow_unicode=True, width=120))
-        registry.load_entry(name, Path())
-    given = sum(output.ok for output in outputs)
-    report(
-        written({entry: 1, answers: len(outputs), asked: len(rows)}, model=name, given=given),
-        f"{entry}: {given} outputs to {len(rows)} cases, in {answers} and {asked}",
-        f"measure them with: dvc exp run -S model={name}",
-        as_json=as_json,
-    )
+    write_replay(made, rows, outputs, title=called, licence=licence)
+    report_replay(made, rows, outputs, as_json=as_json)
 
 
 def import_vignettes(
@@ -239,15 +205,17 @@ def import_vignettes(
 ) -> None:
     """Import published cases, so that `equipoise score silent` can score outputs against them."""
     path = out or CASES / f"{file.stem}.jsonl"
-    require_own(path, _rows_of(Case), force=force)
+    require_own(path, rows_of_kind(Case), force=force)
     rows = cases_format.read_cases(file)
     records.write(path, rows)
     marginalised = sum(row.role == "marginalised" for row in rows)
+    pairs = sum(len(arms) == len(records.ROLES) for arms in cases_format.arms_of(str(file), rows).values())
+    told = f"{pairs} pairs" if pairs else "Each has one arm, so that paired figures do not apply"
     line = (
-        f"{path}: {len(rows)} cases, {marginalised} of them of marginalised patients. Each has one arm, so that paired "
-        f"figures do not apply; score outputs with: equipoise score silent OUTPUTS --cases {path}"
+        f"{path}: {len(rows)} cases, {marginalised} of them of marginalised patients. {told}; score outputs with: "
+        f"equipoise score silent OUTPUTS --cases {path}"
     )
-    report(written({path: len(rows)}, marginalised=marginalised), line, as_json=as_json)
+    report(written({path: len(rows)}, marginalised=marginalised, pairs=pairs), line, as_json=as_json)
 
 
 def export_vignettes(
@@ -272,29 +240,3 @@ def export_vignettes(
 def _remark(what: str, ids: list[str]) -> str:
     """Describe the rows that a remark concerns, with their number and the first of them; empty where there are none."""
     return f"{len(ids)} {what}: {few(ids)}" if ids else ""
-
-
-def _rows_of(kind: type[records.Row], beginning: str = "") -> Callable[[Path], bool]:
-    """Say of a file whether it holds rows of a kind, and of one source: all keys have its beginning."""
-    return lambda path: all(row.key.startswith(beginning) for row in records.each(path, kind))
-
-
-def _replays(entry: Path, answers: Path) -> bool:
-    """Whether an entry of the registry is that of saved outputs in `answers`."""
-    value = read_yaml(entry)
-    return isinstance(value, dict) and (value.get("backend"), value.get("file")) == ("replay", answers.as_posix())
-
-
-@contextmanager
-def _whole_or_not_at_all(paths: Sequence[Path]) -> Iterator[None]:
-    """Put files back as they were, or away, where not all of them could be written."""
-    before = {path: path.read_bytes() if path.is_file() else None for path in paths}
-    try:
-        yield
-    except BaseException:
-        for path, content in before.items():
-            if content is None:
-                path.unlink(missing_ok=True)
-            else:
-                path.write_bytes(content)
-        raise

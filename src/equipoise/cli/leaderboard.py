@@ -1,5 +1,6 @@
 """`equipoise leaderboard`: the headline figures of every model that was run, from DVC's experiments."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -85,6 +86,7 @@ def read_runs(*, all_commits: bool = False) -> tuple[list[Run], list[str]]:
         with Repo() as repo:
             baselines = repo.experiments.show(all_commits=all_commits)
             stale = _stale(repo)
+            figures = _figures(repo, baselines)
     except (DvcException, SCMError) as error:
         raise EquipoiseError(
             f"experiments cannot be read ({' '.join(str(error).split())}): run this in a clone with Git and DVC"
@@ -93,7 +95,8 @@ def read_runs(*, all_commits: bool = False) -> tuple[list[Run], list[str]]:
     workspace: list[Run] = []
     notes: list[str] = []
     for baseline in baselines:
-        run = _run(baseline.rev if baseline.rev == WORKSPACE else baseline.name or baseline.rev[:7], baseline, notes)
+        name = baseline.rev if baseline.rev == WORKSPACE else baseline.name or baseline.rev[:7]
+        run = _run(name, baseline, figures, notes)
         if baseline.rev != WORKSPACE:
             recorded += [run] if run else []
         elif stale:
@@ -106,22 +109,42 @@ def read_runs(*, all_commits: bool = False) -> tuple[list[Run], list[str]]:
             if state != "success":
                 fix = f": read `dvc queue logs {name}`" if state == FAILED else ""
                 notes.append(f"left out: experiment {name}, {state}{fix}")
-            elif run := _run(name, experiment.revs[0], notes):
+            elif run := _run(name, experiment.revs[0], figures, notes):
                 recorded.append(run)
     return recorded + workspace, notes
 
 
-def _run(name: str, state: Any, notes: list[str]) -> Run | None:  # noqa: ANN401  (DVC has no types)
+def _figures(repo: Any, baselines: Any) -> dict[str, dict[str, Any]]:  # noqa: ANN401  (DVC has no types)
+    """Read the metrics file of each study in every revision, by revision; DVC's own table has the summary alone."""
+    states = [*baselines, *(one.revs[0] for baseline in baselines for one in baseline.experiments or ())]
+    revisions = [*dict.fromkeys(state.rev for state in states if state.data is not None)]
+    targets = [str(Path(repo.root_dir) / f"metrics/{study}.json") for study in STUDIES]
+    found = repo.metrics.show(targets=targets, revs=revisions, hide_workspace=False)
+    # Revisions of one commit come under one name, separated by commas.
+    return {revision: one.get("data", {}) for names, one in found.items() for revision in names.split(",")}
+
+
+def _run(
+    name: str,
+    state: Any,  # noqa: ANN401  (DVC has no types)
+    figures: Mapping[str, Mapping[str, Any]],
+    notes: list[str],
+) -> Run | None:
     """Give a state of the repository as a run; None where it has no model or no figures, or malformed ones (noted)."""
     if state.data is None:
         return None
     files = {path: found.get("data") for path, found in state.data.params.items()}
     params = files.get("params.yaml") or {}
-    found = {path: one for path, one in state.data.metrics.items() if not _is_missing(one.get("error"))}
+    read = figures.get(state.rev, {})
+    found = {path: one for path, one in read.items() if not _is_missing(one.get("error"))}
     if broken := [path for path, one in found.items() if not is_figures(one.get("data"))]:
         notes.append(f"left out: {name}, whose {min(broken)} is not a table of figures: run `dvc repro --force` there")
         return None
-    metrics = {Path(path).stem: one["data"] for path, one in found.items() if one["data"]}
+    # The files of other studies are those of an earlier run, which Git still has.
+    studies = params.get("studies", STUDIES)
+    metrics = {
+        study: one["data"] for path, one in found.items() if one["data"] and (study := Path(path).stem) in studies
+    }
     if "model" not in params or not metrics:
         return None
     entry = files.get(f"models/{params['model']}.yaml") or {}

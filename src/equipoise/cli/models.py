@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import typer
+from rich.table import Table
 
 from equipoise.backends.base import Infer
 from equipoise.cli import completing, printing
@@ -14,8 +16,8 @@ from equipoise.core import cache, params
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.progress import progress
 from equipoise.core.records import read_text, write_text
-from equipoise.models import registry
-from equipoise.models.readiness import Machine, estimate, export_gb, fetch_gb, missing, run_gb
+from equipoise.models import hub, registry
+from equipoise.models.readiness import Machine, estimate, export_gb, fetch_gb, lacking, run_gb
 from equipoise.models.registry import AnyEntry, ModelHubSource, OnnxEntry, WeightsEntry
 
 UNPINNED = re.compile(r"^(?P<before>[^#\n]*\brevision:[ \t]*)(?:null|~)(?=[ \t]*(?:[,}#]|$))", re.MULTILINE)
@@ -27,7 +29,7 @@ def models(
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a model.")] = False,
 ) -> None:
-    """List the models of the registry: what is ready on this machine, and what is missing."""
+    """List the models of the registry: first those that run on this machine, then what the others lack, and the fix."""
     if context.invoked_subcommand:
         return
     rows = rows_of(Path(), Machine())
@@ -47,8 +49,10 @@ def rows_of(root: Path, machine: Machine) -> list[dict[str, Any]]:
     with progress("models") as move:
         for name in known:
             entry = registry.load_entry(name, root)
-            faults = missing(name, entry, root=cache.root(), store=store, rows=batch_size, machine=machine)
-            rows.append(_row(name, entry, batch_size) | {"ready": not faults, "missing": faults})
+            lacks = lacking(name, entry, root=cache.root(), store=store, rows=batch_size, machine=machine)
+            kinds = list(dict.fromkeys(lack.kind for lack in lacks))
+            told = {"ready": not lacks, "lacks": kinds, "missing": [lack.fix for lack in lacks]}
+            rows.append(_row(name, entry, batch_size) | told)
             move(len(rows), len(known))
     return rows
 
@@ -77,24 +81,30 @@ def _row(name: str, entry: AnyEntry, batch_size: int) -> dict[str, Any]:
 
 
 def _show(rows: list[dict[str, Any]]) -> None:
-    """Print one line for each model, and below the table what each lacks."""
-    from rich.table import Table
+    """Print the models that run here, then the others with what each lacks in a word, and below them how to get it.
 
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
-    table.add_column("model", no_wrap=True)
-    table.add_column("size", justify="right")
-    table.add_column("backend")
-    for column in ("fetch, GB", "memory, GB"):
-        table.add_column(column, justify="right", no_wrap=True)
-    table.add_column("ready")
-    table.add_column("licence")
-    for row in rows:
-        sizes = row.get("gigabytes", {})
-        memory = max(sizes.get("run", 0.0), sizes.get("export", 0.0))
-        figures = (f"{sizes['fetch']:.1f}", f"{memory:.1f}") if sizes else ("", "")
-        cells = (row["name"], row.get("parameters", ""), row["backend"], *figures)
-        table.add_row(*cells, "yes" if row["ready"] else "no", row["licence"])
-    printing.show(table, *(f"{row['name']}: {fault}" for row in rows for fault in row["missing"]))
+    Phantoms, which are no models of language, come last among those that run.
+    """
+    ready = sorted((row for row in rows if row["ready"]), key=lambda row: row["backend"] == "phantom")
+    others = [row for row in rows if not row["ready"]]
+    shown: list[Table | str] = []
+    for title, part, last in (("Ready here", ready, "licence"), ("Not ready here", others, "lacks")):
+        table = printing.plain_table(f"{title} ({len(part)})", ("model", "backend", last), left=3, gap=2)
+        for column in ("size", "fetch, GB", "memory, GB"):
+            table.add_column(column, justify="right", no_wrap=True)
+        for row in part:
+            sizes = row.get("gigabytes", {})
+            memory = f"{max(sizes['run'], sizes.get('export', 0.0)):.1f}" if sizes else ""
+            fetch = f"{sizes['fetch']:.1f}" if sizes else ""
+            told = ", ".join(row["lacks"]) or row["licence"]
+            table.add_row(row["name"], row["backend"], told, row.get("parameters", ""), fetch, memory)
+        shown += [table, ""] if part else []
+    faults: dict[str, list[str]] = {}
+    for row in others:
+        for fault in row["missing"]:
+            faults.setdefault(fault, []).append(row["name"])
+    lines = [f"{', '.join(names)}: {fault}" for fault, names in faults.items()]
+    printing.show(*shown, *(lines or ["Run one: dvc exp run -S model=NAME"]))
 
 
 class Pinned(NamedTuple):
@@ -111,11 +121,14 @@ def pin(
         str, typer.Argument(help="The model: the stem of a file in models/.", autocompletion=completing.models)
     ],
     *,
+    newest: Annotated[
+        bool, typer.Option("--newest", help="Pin the hub's current commit, not the one used here.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write the commit that the hub has now into a model's registry entry."""
+    """Write the commit that runs here used, or else the one that the hub has now, into a model's registry entry."""
     with progress("pin"):
-        path, repo, revision, new = pin_entry(name, Path(), _commit)
+        path, repo, revision, new = pin_entry(name, Path(), hub.commit if newest else partial(_used, name))
     note = "" if new else " already; set revision to null to pin it again"
     made = written({path: 1} if new else {}, model=name, repo=repo, revision=revision)
     printing.report(made, f"{path}: {repo} is pinned to {revision}{note}", as_json=as_json)
@@ -141,16 +154,6 @@ def pin_entry(name: str, root: Path, commit: Callable[[str], str]) -> Pinned:
     return Pinned(path, source.repo, revision, new=True)
 
 
-def _commit(repo: str) -> str:
-    from huggingface_hub import HfApi
-
-    try:
-        found = HfApi().model_info(repo, timeout=30).sha
-    except Exception as error:
-        kind = type(error).__name__
-        raise EquipoiseError(
-            f"{repo}: the Hugging Face Hub does not give its commit ({kind}): check the network and HF_TOKEN"
-        ) from error
-    if not re.fullmatch(r"[0-9a-f]{40}", found or ""):
-        raise EquipoiseError(f"{repo}: the Hugging Face Hub names no commit: try again")
-    return str(found)
+def _used(name: str, repo: str) -> str:
+    """Give the commit that runs of a model used on this machine, or else the current one of its repository."""
+    return hub.used(name, repo, cache.folder() / "models") or hub.commit(repo)

@@ -1,27 +1,27 @@
 """`equipoise score`: the figures of files of answers, of saved outputs, and of masked models' probabilities."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 from rich.table import Table
 
+from equipoise.api.reader import load_reader
 from equipoise.cases.rows import Case, Output, read_cases, read_outputs, require_cases
 from equipoise.cases.score import judge_outputs
 from equipoise.cli.printing import NOT_DEFINED, cell, plain_table, print_json, show
-from equipoise.core import params
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.progress import progress
+from equipoise.core.shipped import shipped
 from equipoise.core.visible import line
-from equipoise.judge.lexicon import FOLDER, load_lexicon
-from equipoise.judge.score import Score
-from equipoise.metrics.cases import Mode, score_judged, score_legacy
+from equipoise.judge.lexicon import FOLDER
+from equipoise.metrics.cases import Mode, case_pairs, paired_effects, score_judged, score_legacy
 from equipoise.metrics.exam import ACCURACY, MACRO, WEIGHTED, score_cities
 from equipoise.metrics.guards import label_skew
 from equipoise.metrics.options import Measure
 from equipoise.metrics.questions import Answered, arms_of
+from equipoise.metrics.silence import interpretation
 from equipoise.metrics.stigma import nested, stigma_effects
 from equipoise.published import amqa, lin, medmcqa
 from equipoise.published.equilens import GROUP_NAMES, read_results, score_equity_released
@@ -117,7 +117,7 @@ def score_equity(
     ] = False,
 ) -> None:
     """Score answers for the population of each city: accuracy, accuracy ratio and consistency ratio."""
-    places = {name: city for name, city in towns.load_cities(cities).items() if city.composition}
+    places = {name: city for name, city in towns.load_cities(shipped(cities)).items() if city.composition}
     results = {str(path): read_results(path) for path in files if path.suffix == ".parquet"}
     answers = {str(path): amqa.read_answers(path) for path in files if path.suffix != ".parquet"}
     if not allow_incomplete:
@@ -157,8 +157,10 @@ def score_medmcqa(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a city.")] = False,
 ) -> None:
     """Score answers by city and disease: accuracy, macro precision, recall and F1, prevalence-weighted accuracy."""
-    weights = {name: city.disease_weights() for name, city in towns.load_cities(cities).items() if city.diseases}
-    rules = medmcqa.load_diseases(mapping)
+    weights = {
+        name: city.disease_weights() for name, city in towns.load_cities(shipped(cities)).items() if city.diseases
+    }
+    rules = medmcqa.load_diseases(shipped(mapping))
     sets = {path: medmcqa.read_questions(path) for path in questions or ()}
     scored: list[dict[str, Any]] = []
     with progress("score") as move:
@@ -286,47 +288,66 @@ def score_silent(
 ) -> None:
     """Score saved outputs: how many biased answers are silent about the patient's feature.
 
-    The cases have one arm each, so that no paired figure applies.
+    Of cases that are the arms of pairs, how often demographics change the answer is given beside it. OUTPUTS may also
+    be responses that were imported (data/replays/NAME.jsonl), with their cases (data/cases/NAME.jsonl).
     """
     asked = {case.key: case for case in read_cases(cases)}
     tables = {str(path): read_outputs(path) for path in files}
     for name, outputs in tables.items():
         require_cases(name, outputs, asked)
+    score = _legacy if mode == "legacy" else _judged(features, diagnoses)
     scored = []
-    with ExitStack() as opened, progress("score") as move:
-        score = _legacy if mode == "legacy" else _judged(features, diagnoses, opened)
+    with progress("score") as move:
         for name, outputs in tables.items():
             scored.append(score(name, outputs, asked))
             move(len(scored), len(tables))
             if as_json:
                 print_json(scored[-1])
     if not as_json:
-        note = f"{NOTES[mode]}; one arm a case, so no paired figure applies"
-        show(_silent_table(scored, mode), *map(_beside, scored), note)
+        paired = any(case.pair for case in asked.values()) and mode == "nli"
+        note = NOTES[mode] if paired else f"{NOTES[mode]}; one arm a case, so no paired figure applies"
+        show(_silent_table(scored, mode), *map(_beside, scored), *map(_paired, scored), note)
 
 
 def _legacy(name: str, outputs: Sequence[Output], asked: Mapping[str, Case]) -> dict[str, Any]:
     return score_legacy(name, outputs, asked, alpha=ALPHA)
 
 
-def _judged(
-    features: Path, diagnoses: Path, opened: ExitStack
-) -> Callable[[str, Sequence[Output], Mapping[str, Case]], dict[str, Any]]:
-    """Open the judge that params.yaml names, with its settings; what is missing is an error before any work."""
-    from equipoise.judge.readers import open_reader
-    from equipoise.metrics.vignettes import judge_errors
-
-    settings = params.load()
-    reading = settings.section("score", Score)
-    lexicon, names = load_lexicon(features), load_diagnoses(diagnoses)
-    judge = opened.enter_context(open_reader(settings.judge, Path())).probabilities
-    errors = judge_errors(settings.judge, Path())
+def _judged(features: Path, diagnoses: Path) -> Callable[[str, Sequence[Output], Mapping[str, Case]], dict[str, Any]]:
+    """Load the judge that params.yaml names, with its settings; what is missing is an error before any work."""
+    reader = load_reader(features=features)
+    names = load_diagnoses(shipped(diagnoses))
 
     def score(name: str, outputs: Sequence[Output], asked: Mapping[str, Case]) -> dict[str, Any]:
-        judgements = [*judge_outputs(outputs, asked, judge, reading, lexicon, names)]
-        return score_judged(name, outputs, asked, judgements, alpha=ALPHA, errors=errors)
+        judgements = [*judge_outputs(outputs, asked, reader.probabilities, reader.settings, reader.lexicon, names)]
+        scored = score_judged(name, outputs, asked, judgements, alpha=ALPHA, errors=reader.errors)
+        pairs: dict[str, dict[str, dict[str, Any]]] = {}
+        for row in paired_effects(case_pairs(asked.values(), judgements), Measure(alpha=ALPHA)):
+            figure = {name: getattr(row, name) for name in ("n", "estimate", "ci_low", "ci_high")}
+            figure |= {name: value for name in ("neg_log10_p", "neg_log10_p_holm") if (value := getattr(row, name))}
+            pairs.setdefault(row.family, {}).setdefault(row.group, {})[row.measure] = figure
+        if not pairs:
+            return scored
+        found = pairs["overall"]["all"]["influence_found"]["estimate"] != 0
+        said = interpretation(scored["biased"], scored["ci_low"], scored["ci_high"], influence=found)
+        return {**scored, "interpretation": said, "pairs": pairs}
 
     return score
+
+
+def _paired(one: Mapping[str, Any]) -> str:
+    """The note on a file's pairs: how often only the marginalised patient got the biased answer, and the reverse."""
+    if not (figures := one.get("pairs", {}).get("overall", {}).get("all")):
+        return ""
+    told = []
+    for words, measure in (
+        ("differential bias rate", "differential_bias_rate"),
+        ("reverse", "reverse_bias_rate"),
+        ("differential minus reverse", "differential_vs_reverse"),
+    ):
+        found = figures[measure]
+        told.append(f"{words} {cell(found['estimate'])} ({cell(found['ci_low'])} to {cell(found['ci_high'])})")
+    return f"{Path(one['file']).name}, {figures['differential_bias_rate']['n']} pairs: {', '.join(told)}"
 
 
 def _silent_table(scored: Sequence[Mapping[str, Any]], mode: Mode) -> Table:
@@ -379,7 +400,7 @@ def score_stigma(
 
     Every option that names a file may be given again. Which conditions a file is about is read from the file.
     """
-    known = load_library(library)
+    known = load_library(shipped(library))
     wordings = lin.Wordings(known)
     aggregation: Aggregation = "legacy" if legacy else "words"
     nouns = noun_lexicon(known.words.nouns)

@@ -10,6 +10,7 @@ from equipoise.cli import completing, printing
 from equipoise.cli.printing import print_json
 from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
+from equipoise.core.shipped import shipped
 from equipoise.judge.lexicon import FOLDER, load_lexicon
 from equipoise.report import pairs as showing
 from equipoise.report import split
@@ -63,7 +64,7 @@ def _show_one(pair: Shown, features: Path, *, as_json: bool) -> None:
     from equipoise.report.text import card
 
     console = printing.PlainConsole()
-    console.print(card(showing.view(pair, load_lexicon(features)), console.width))
+    console.print(card(showing.view(pair, load_lexicon(shipped(features))), console.width))
     if reread := split.table(pair.pair):
         console.print("", reread, sep="\n")
 

@@ -7,17 +7,17 @@ from typing import Annotated, Any
 
 import typer
 
-from equipoise.cases.score import Asked, Judged, judge_rows, read_rows
+from equipoise.api.reader import load_reader
+from equipoise.cases.score import Asked, Judged, judge_rows, read_rows, unlisted
 from equipoise.cli import completing
 from equipoise.cli.printing import print_json, show
-from equipoise.core import params
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.progress import progress
 from equipoise.core.records import DECIMALS
+from equipoise.core.shipped import shipped
 from equipoise.core.tables import json_rows
 from equipoise.core.visible import line
-from equipoise.judge.lexicon import FOLDER, load_lexicon
-from equipoise.judge.score import Score
+from equipoise.judge.lexicon import FOLDER
 from equipoise.questions.neutral.lexicon import load_lexicon as load_words
 from equipoise.questions.neutral.neutralise import Neutral, neutralise, select
 from equipoise.text.letters import LetterReading, read_letter
@@ -40,7 +40,7 @@ def neutralize(
     """
     rows = [(f"{file}, row {number}", row) for number, row in json_rows(file)]
     questions = [(_question(where, row, field), _options(where, row)) for where, row in rows]
-    words = load_words(lexicon)
+    words = load_words(shipped(lexicon))
     outcomes: list[tuple[Neutral, str | None]] = []
     with progress("neutralize") as move:
         for question, options in questions:
@@ -187,21 +187,24 @@ def judge(
 
 
 def _judge_file(file: Path, judge_name: str | None, features: Path, *, as_json: bool) -> None:
-    from equipoise.judge.readers import open_reader
-
     rows = read_rows(file)
-    chosen = params.load()
-    settings = chosen.section("score", Score)
-    lexicon = load_lexicon(features)
-    name = judge_name or chosen.judge
-    with open_reader(name, Path()) as reader, progress("judge") as move:
-        judged = judge_rows(rows, lexicon=lexicon, probabilities=reader.probabilities, settings=settings, progress=move)
+    reader = load_reader(judge_name, features=features)
+    if unknown := unlisted(rows, reader.lexicon):
+        typer.echo(f"note: not in {features}, so only their own words are looked for: {', '.join(unknown)}", err=True)
+    with progress("judge") as move:
+        judged = judge_rows(
+            rows,
+            lexicon=reader.lexicon,
+            probabilities=reader.probabilities,
+            settings=reader.settings,
+            progress=move,
+        )
         if as_json:
             for one in judged:
                 print_json(one._asdict() | {"probability": round(one.probability, DECIMALS)})
             return
         found = list(judged)
-    _show_judged(file, rows, found, name)
+    _show_judged(file, rows, found, reader.judge)
 
 
 def _show_judged(file: Path, rows: Sequence[Asked], judged: Sequence[Judged], name: str) -> None:

@@ -1,19 +1,35 @@
-"""Changes: each headline figure from one revision to another, over the items that both have."""
+"""Changes: each headline figure from one revision to another, over the items that both have, and whether it got worse.
+
+**Worse and better.** Of a figure with a null value, bias is its distance from that value; where the study's endpoint
+declares a direction, its distance on that side. With b and h the differences of both revisions from the null value,
+
+    h² - b² = (h - b)(h + b),
+
+so that the distance has grown only if h - b and h + b are both above 0 or both below it: the larger of the two
+p-values tests it (an intersection-union test: Berger 1982, Technometrics 24:295-300). On one side it has grown only if
+h - b and h are both on that side, and shrunk only if b - h and b are. Of a rate, more is worse; of an accuracy, less.
+p-values are adjusted by Holm's method over the figures of a study.
+"""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from equipoise.compare.estimators import Moved, contrast_change, level, mean_change, ratio_change, share_change
+from equipoise.compare.estimators import NOISE, Moved, contrast_change, level, mean_change, ratio_change, share_change
 from equipoise.compare.items import Values, item_clusters, item_values
 from equipoise.compare.revisions import Revision
 from equipoise.core.visible import markdown
 from equipoise.metrics.headlines import STUDIES, Headline, compared
-from equipoise.metrics.options import Measure
+from equipoise.metrics.options import Direction, Measure
+from equipoise.metrics.primary import headline
 from equipoise.stats.bootstrap import generator
 from equipoise.stats.multiplicity import adjust
 
 RECORDED = 2e-6
 """How far a figure may be from the recorded one, which is rounded to six places."""
+Way = Literal["worse", "better", "no change", ""]
+"""Which way bias changed; empty of a figure that says nothing about bias, and where nothing was compared."""
+ORDER = ("worse", "worse (n.s.)", "", "better (n.s.)", "better", "no change")
+"""What a reviewer sees first; n.s. is not significant."""
 
 
 class Change(NamedTuple):
@@ -23,6 +39,7 @@ class Change(NamedTuple):
     `base_recorded` and `head_recorded` are the effects that the revision recorded, over all items, `base_read` and
     `head_read` what this code computes from all rows. `below` are a ratio's two denominators, where they count
     something. Where there is no figure to compare, `why` says so. `p_holm` is adjusted over the figures of the study.
+    `way` is which way bias changed, and `p_way` the p-value of that, adjusted likewise.
     """
 
     figure: Headline
@@ -42,19 +59,48 @@ class Change(NamedTuple):
     head_recorded: float | None = None
     base_read: float | None = None
     head_read: float | None = None
+    way: Way = ""
+    p_way: float | None = None
     why: str = ""
+
+    @property
+    def changed(self) -> bool:
+        """Whether an item moved, or is of one revision alone."""
+        return bool(self.moved or self.change or self.only_base or self.only_head)
+
+    def bias(self, alpha: float) -> str:
+        """Name which way bias changed, and whether that is not significant."""
+        shown = self.way in ("", "no change") or (self.p_way is not None and self.p_way < alpha)
+        return self.way if shown else f"{self.way} (n.s.)"
 
 
 def changes(base: Revision, head: Revision) -> list[Change]:
     """Estimate the change of every headline figure, with HEAD's settings of `measure`."""
     before, after = item_values(base), item_values(head)
+    measured = after if head.measured is None else item_values(head.measured)
     figures = compared(dict.fromkeys((*base.cities, *head.cities)))
-    rows = [_change(figure, base, head, before, after) for figure in figures]
+    ways = _directions(base)
+    rows = [
+        _change(figure, base, head, before, after, ways.get(figure.name, "both"))._replace(
+            head_read=level(figure.change, [one for _, one in sorted(measured.get(figure.name, {}).items())])
+        )
+        for figure in figures
+    ]
     for study in STUDIES:
         places = [place for place, row in enumerate(rows) if row.figure.study == study]
-        for place, p in zip(places, adjust([rows[place].p for place in places], "holm"), strict=True):
-            rows[place] = rows[place]._replace(p_holm=p)
+        tested = adjust([rows[place].p for place in places], "holm")
+        of_ways = adjust([rows[place].p_way for place in places], "holm")
+        for place, p, p_way in zip(places, tested, of_ways, strict=True):
+            rows[place] = rows[place]._replace(p_holm=p, p_way=p_way)
     return rows
+
+
+def sorted_by_harm(changes: Sequence[Change], alpha: float) -> list[Change]:
+    """Sort changes for a reviewer: what got worse first, the surest first, and what did not change last."""
+    return sorted(
+        changes,
+        key=lambda row: (ORDER.index(row.bias(alpha)), row.change is None, 1.0 if row.p_way is None else row.p_way),
+    )
 
 
 def estimate(
@@ -90,8 +136,33 @@ def differs_from_record(recorded: float | None, read: float | None) -> bool:
     return recorded is not None and (read is None or abs(recorded - read) > RECORDED)
 
 
+def reflected(value: Any, null: float, direction: Direction) -> Any:  # noqa: ANN401  (any value of an item)
+    """Give an item's value whose figure is as far from `null` on the other side; of one direction, one at `null`.
+
+    The change from it is h + b, or h (see above).
+    """
+    factor = -1.0 if direction == "both" else 0.0
+    match value:
+        case (one, other):  # a ratio's numerator and denominator
+            return factor * one + (1 - factor) * null * other, other
+        case (one, *rest):  # a contrast's value, set and cluster; its null value is 0
+            return factor * one, *rest
+        case _:
+            return factor * value + (1 - factor) * null
+
+
+def _directions(revision: Revision) -> dict[str, Direction]:
+    """Give the directions of the declared endpoints, by the figures' names."""
+    return {headline(study, one).name: one.direction for study, one in revision.decision.endpoints.items()}
+
+
 def _change(
-    figure: Headline, base: Revision, head: Revision, before: Mapping[str, Values], after: Mapping[str, Values]
+    figure: Headline,
+    base: Revision,
+    head: Revision,
+    before: Mapping[str, Values],
+    after: Mapping[str, Values],
+    direction: Direction,
 ) -> Change:
     missing = [revision.name for revision, found in ((base, before), (head, after)) if not found.get(figure.name)]
     if missing:
@@ -104,8 +175,10 @@ def _change(
         return Change(figure, only_base=len(one), only_head=len(other), why=f"no {figure.unit} in common")
     shared: tuple[list[Any], list[Any]] = [one[key] for key in keys], [other[key] for key in keys]
     stories = item_clusters(head).get(figure.study)
-    moved = estimate(figure, *shared, head.options, [stories[key] for key in keys] if stories else None)
+    named = [stories[key] for key in keys] if stories else None
+    moved = estimate(figure, *shared, head.options, named)
     interval = moved.interval
+    way, p_way = _way(figure, shared, moved, direction, head.options, named)
     return Change(
         figure,
         n=len(keys),
@@ -122,9 +195,44 @@ def _change(
         base_recorded=_recorded(figure, base),
         head_recorded=_recorded(figure, head),
         base_read=level(figure.change, [one[key] for key in sorted(one)]),
-        head_read=level(figure.change, [other[key] for key in sorted(other)]),
+        way=way,
+        p_way=p_way,
         why="undefined" if moved.change is None else "",
     )
+
+
+def _way(
+    figure: Headline,
+    shared: tuple[Sequence[Any], Sequence[Any]],
+    moved: Moved,
+    direction: Direction,
+    options: Measure,
+    clusters: Sequence[str] | None,
+) -> tuple[Way, float | None]:
+    """Tell which way bias changed, with the p-value of that."""
+    if moved.change is None or moved.base is None or moved.head is None or (figure.worse or figure.null) is None:
+        return "", None
+    p = None if moved.p is None else moved.p.value
+    if figure.worse is not None or figure.null is None:
+        grown = moved.change if figure.worse == "higher" else -moved.change
+        return _named(grown), p if abs(grown) > NOISE else None
+    distances = [_distance(one - figure.null, direction) for one in (moved.base, moved.head)]
+    grown = distances[1] - distances[0]
+    if abs(grown) <= NOISE:
+        return "no change", None
+    # On one side the other test is of HEAD where bias has grown, of BASE where it has shrunk.
+    far = shared[0] if direction != "both" and grown < 0 else shared[1]
+    other = estimate(figure, [reflected(one, figure.null, direction) for one in shared[0]], far, options, clusters).p
+    return _named(grown), None if p is None or other is None else max(p, other.value)
+
+
+def _distance(value: float, direction: Direction) -> float:
+    """How far a difference from the null value is on the side where bias lies."""
+    return {"both": abs(value), "above": max(value, 0.0), "below": max(-value, 0.0)}[direction]
+
+
+def _named(grown: float) -> Way:
+    return "no change" if abs(grown) <= NOISE else "worse" if grown > 0 else "better"
 
 
 def _recorded(figure: Headline, revision: Revision) -> float | None:

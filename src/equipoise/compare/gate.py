@@ -6,6 +6,9 @@ which it is judged; where BASE declares none, by HEAD's. The change is paired by
 down to guessing is not *not worse*. What is undefined, was not measured or has no interval is undecided. Answers that
 are the same in both revisions are not worse, whatever the model is.
 
+Where a revision stopped when its verdict was in, the cases that both have are the first of one order, and the intervals
+those that hold at any time (`stats.sequences`); of two orders nothing is said.
+
 The gate as a whole is as bad as its worst study: *not worse* where every study is, *worse* where one is. That needs no
 adjustment for a false *not worse*; a false *worse* has a probability of at most alpha / 2 a side in each study.
 """
@@ -13,16 +16,26 @@ adjustment for a false *not worse*; a false *worse* has a probability of at most
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from equipoise.compare.changes import Change, estimate
+from equipoise.compare.changes import Change, estimate, reflected
 from equipoise.compare.items import item_clusters, item_values
 from equipoise.compare.revisions import Revision
 from equipoise.core.catalogue import CATALOGUE
 from equipoise.core.records import Study
 from equipoise.metrics.headlines import STUDIES, Headline, signed
-from equipoise.metrics.options import Direction, Endpoint
+from equipoise.metrics.options import Direction, Endpoint, Measure
 from equipoise.metrics.primary import headline
-from equipoise.metrics.verdicts import NOT_WORSE, UNDECIDED, WORSE, ChangeWord, change_verdict, preconditions
+from equipoise.metrics.verdicts import (
+    NOT_WORSE,
+    UNDECIDED,
+    WORSE,
+    ChangeWord,
+    Looked,
+    change_verdict,
+    looked_at,
+    preconditions,
+)
 from equipoise.stats.quantities import Interval
+from equipoise.stats.sequences import stretch, widened
 
 SEVERITY: tuple[ChangeWord, ...] = (NOT_WORSE, UNDECIDED, WORSE)
 
@@ -83,8 +96,7 @@ def gate(base: Revision, head: Revision, changes: Sequence[Change]) -> Gate:
         if study in measured and endpoint is not None and endpoint.margin is not None:
             figure = headline(study, endpoint)
             row = rows.get(figure.name)
-            word, because = _judge(endpoint, figure, row, (base, head), (before, after))
-            judged.append(Judged(study, word, figure, endpoint.margin, row, because))
+            judged.append(_judge(endpoint, figure, row, (base, head), (before, after)))
     return Gate(judged)
 
 
@@ -103,20 +115,49 @@ def _judge(
     row: Change | None,
     revisions: tuple[Revision, Revision],
     values: tuple[Mapping[str, Any], Mapping[str, Any]],
-) -> tuple[ChangeWord, str]:
+) -> Judged:
     base, head = revisions
     study: Study = figure.study  # type: ignore[assignment]  # the names of headline figures begin with a study
-    if row is None or endpoint.margin is None:
-        return UNDECIDED, "revisions are not compared by this figure"
+    assert endpoint.margin is not None  # noqa: S101  (nothing is judged without one)
+    margin = endpoint.margin
+
+    def judged(word: ChangeWord, because: str = "") -> Judged:
+        return Judged(study, word, figure, margin, row, because)
+
+    if row is None:
+        return judged(UNDECIDED, "revisions are not compared by this figure")
     same = base.answers.get(study) is not None and base.answers.get(study) == head.answers.get(study)
     if same and not (row.moved or row.only_base or row.only_head):
-        return NOT_WORSE, "both gave the same answers"
-    other = None if row.change is None else _other(figure, endpoint.direction, head, values)
+        return judged(NOT_WORSE, "both gave the same answers")
+    options = (base.decision if study in base.decision.endpoints else head.decision).applied(head.options)
+    other = None
+    if row.change is not None:
+        change, other = (_interval(figure, one, options, head, values) for one in (None, endpoint.direction))
+        row = _with(row, change)
+    looked = [one for revision in revisions if (one := looked_at(study, revision.effects)) is not None]
+    if looked:
+        if row.only_base and row.only_head:
+            return judged(UNDECIDED, "the revisions stopped early, in two orders")
+        row, other = _at_any_time(row, other, min(looked), options.alpha)
     unmet = "; ".join(_unmet(study, endpoint, row, head, other))
     if unmet or row.ci_low is None or row.ci_high is None or other is None:
-        return UNDECIDED, unmet
-    word = change_verdict(Interval(row.ci_low, row.ci_high), other, endpoint.margin, endpoint.direction)
-    return word, "" if word != UNDECIDED else "the interval reaches from within the margin to beyond it"
+        return judged(UNDECIDED, unmet)
+    word = change_verdict(Interval(row.ci_low, row.ci_high), other, margin, endpoint.direction)
+    return judged(word, "" if word != UNDECIDED else "the interval reaches from within the margin to beyond it")
+
+
+def _at_any_time(row: Change, other: Interval | None, looked: Looked, alpha: float) -> tuple[Change, Interval | None]:
+    """Widen the two intervals of a change to those that hold whenever the shorter of its runs is stopped."""
+    factor = stretch(looked.asked, looked.planned, alpha)
+    given = None if row.ci_low is None or row.ci_high is None else Interval(row.ci_low, row.ci_high)
+    change = None if row.change is None else widened(given, row.change, factor)
+    middle = None if other is None else widened(other, (other.low + other.high) / 2, factor)
+    return _with(row, change), middle
+
+
+def _with(row: Change, interval: Interval | None) -> Change:
+    """Give a change another interval."""
+    return row._replace(ci_low=interval.low if interval else None, ci_high=interval.high if interval else None)
 
 
 def _unmet(study: Study, endpoint: Endpoint, row: Change, head: Revision, other: Interval | None) -> Iterator[str]:
@@ -130,21 +171,23 @@ def _unmet(study: Study, endpoint: Endpoint, row: Change, head: Revision, other:
     yield from (f"in HEAD {one}" for one in preconditions(study, head.effects, endpoint))
 
 
-def _other(
-    figure: Headline, direction: Direction, head: Revision, values: tuple[Mapping[str, Any], Mapping[str, Any]]
+def _interval(
+    figure: Headline,
+    direction: Direction | None,
+    options: Measure,
+    head: Revision,
+    values: tuple[Mapping[str, Any], Mapping[str, Any]],
 ) -> Interval | None:
-    """Interval of HEAD + BASE where bias lies on both sides, of HEAD alone where it lies on one.
+    """Interval of the change, over the items of both; given a direction, of HEAD + BASE, or of HEAD where it is one.
 
-    Each is the change from items whose values are BASE's with the other sign, or 0. The null value of every figure with
-    a margin that is compared is 0.
+    The latter are differences from the null value: each is the change from items whose values are BASE's, reflected
+    about it.
     """
     before, after = (table[figure.name] for table in values)
-    keys, factor = sorted(before.keys() & after.keys()), -1.0 if direction == "both" else 0.0
-    turned = [_times(before[key], factor) for key in keys]
+    keys = sorted(before.keys() & after.keys())
+    first = [
+        before[key] if direction is None else reflected(before[key], figure.null or 0.0, direction) for key in keys
+    ]
     stories = item_clusters(head).get(figure.study)
     named = [stories[key] for key in keys] if stories else None
-    return estimate(figure, turned, [after[key] for key in keys], head.options, named).interval
-
-
-def _times(value: Any, factor: float) -> Any:  # noqa: ANN401  (a mean's value, or a contrast's with its set and cluster)
-    return (factor * value[0], *value[1:]) if isinstance(value, tuple) else factor * value
+    return estimate(figure, first, [after[key] for key in keys], options, named).interval

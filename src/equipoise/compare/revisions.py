@@ -14,10 +14,14 @@ from typing import Any, NamedTuple, TypeVar
 import yaml
 from pydantic import TypeAdapter, ValidationError
 
+from equipoise.cases.rows import Case, CaseJudgement
 from equipoise.compare.archive import unpack
+from equipoise.core import units
 from equipoise.core.catalogue import CATALOGUE
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Effect, Judgement, Row, Study, Vignette, fault
+from equipoise.core.records import Effect, Judgement, Response, Row, Study, Vignette, fault
+from equipoise.core.units import Unit, of_asked
+from equipoise.metrics.cases import case_pairs
 from equipoise.metrics.decisions import Decided, decided
 from equipoise.metrics.options import Decision, Measure
 from equipoise.metrics.pairs import Pair, pair_up
@@ -44,10 +48,13 @@ T = TypeVar("T")
 class Revision:
     """The outputs of one run, and what it depended on.
 
-    `commit` is empty for the workspace. `letters` are the answers to the questions by key, None where none could be
-    read. `asked` and `readings` are the decisions about the vignettes. `effects` are the recorded figures; `options`
-    the settings of `measure` that a change is estimated with, `decision` the declared endpoints. `answers` has, by
-    study, the hash of the responses as they were read.
+    `commit` is empty for the workspace. `responses` are those to the vignettes, by key, and `thresholds` those of the
+    judge of their reasoning. `letters` are the answers to the questions by key, None where none could be read, and
+    `choices` the rows that they are from. `asked` and `readings` are the decisions about the vignettes; `cases` and
+    `outputs` other people's cases and the judged outputs to them. `effects` are the recorded figures; `options` the
+    settings of `measure` that a change is estimated with, `decision` the declared endpoints. `answers` has, by study,
+    the hash of the responses as they were read. `measured` is the revision with its own rows, where rows that differ
+    from another's in last digits were replaced (`compare.digits`).
     `inputs` and `code` map files that no stage writes to the hashes that they had when the stages ran;
     `edited` names files and parameters that have changed since then, so that the rows are not theirs.
     """
@@ -56,11 +63,16 @@ class Revision:
     commit: str = ""
     vignettes: Sequence[Vignette] = ()
     judgements: Sequence[Judgement] = ()
+    responses: Mapping[str, Response] = field(default_factory=dict)
+    thresholds: Mapping[str, float] = field(default_factory=dict)
     variants: Sequence[Variant] = ()
     letters: Mapping[str, str | None] = field(default_factory=dict)
+    choices: Sequence[Choice] = ()
     fills: Sequence[Fill] = ()
     asked: Sequence[Asked] = ()
     readings: Sequence[Reading] = ()
+    cases: Sequence[Case] = ()
+    outputs: Sequence[CaseJudgement] = ()
     cities: Mapping[str, City] = field(default_factory=dict)
     effects: Sequence[Effect] = ()
     options: Measure = field(default_factory=Measure)
@@ -69,11 +81,17 @@ class Revision:
     inputs: Mapping[str, str] = field(default_factory=dict)
     code: Mapping[str, str] = field(default_factory=dict)
     edited: tuple[str, ...] = ()
+    measured: "Revision | None" = None
 
     @cached_property
     def pairs(self) -> list[Pair]:
         """The pairs of judged vignettes; none where the model answered none."""
         return pair_up(self.vignettes, self.judgements) if self.judgements else []
+
+    @cached_property
+    def case_pairs(self) -> list[Pair]:
+        """The pairs among other people's cases that have both outputs."""
+        return case_pairs(self.cases, self.outputs)
 
     @cached_property
     def decided(self) -> list[Decided]:
@@ -198,6 +216,11 @@ class _Files:
                     ) from error
         return rows
 
+    def asked(self, study: Study, name: str, kind: type[R]) -> list[R]:
+        """Read rows that `build` wrote, of the units that were asked."""
+        rows = self.rows(f"data/{study}/built/{name}.jsonl", kind)
+        return list(of_asked(rows, self.rows(f"data/{study}/{units.FILE}", Unit)))
+
     def values(self, path: str) -> Any:  # noqa: ANN401  (any YAML value)
         """Read a YAML or JSON file; None where there is none."""
         try:
@@ -224,14 +247,16 @@ class _Files:
 
 
 def _read(name: str, files: _Files) -> Revision:
-    vignettes = files.rows("data/vignettes/built/vignettes.jsonl", Vignette)
+    vignettes = files.asked("vignettes", "vignettes", Vignette)
     judgements = files.rows("data/vignettes/judgements.jsonl", Judgement)
-    variants = files.rows("data/questions/built/variants.jsonl", Variant)
-    chosen = files.rows("data/questions/judgements.jsonl", Choice)
-    letters = {one.key: one.letter for one in chosen if ATTACK not in one.key}
+    responses = files.rows("data/vignettes/responses.jsonl", Response)
+    variants = files.asked("questions", "variants", Variant)
+    chosen = [one for one in files.rows("data/questions/judgements.jsonl", Choice) if ATTACK not in one.key]
     fills = files.rows("data/stigma/judgements.jsonl", Fill)
-    asked = files.rows("data/decisions/built/decisions.jsonl", Asked)
+    asked = files.asked("decisions", "decisions", Asked)
     readings = files.rows("data/decisions/judgements.jsonl", Reading)
+    cases = files.rows("data/cases/built/cases.jsonl", Case)
+    read = files.rows("data/cases/judgements.jsonl", CaseJudgement)
     effects = [row for study in CATALOGUE for row in files.rows(f"data/{study}/effects.jsonl", Effect)]
     files.refuse_missing()
     hashes, edited = _sources(files.repo)
@@ -244,11 +269,20 @@ def _read(name: str, files: _Files) -> Revision:
         commit="" if name == WORKSPACE else str(files.repo.get_rev()),
         vignettes=vignettes,
         judgements=judgements,
+        responses={one.key: one for one in responses},
+        thresholds=_checked(
+            f"{name}: params.yaml, score.thresholds",
+            dict[str, float],
+            (params.get("score") or {}).get("thresholds", {}),
+        ),
         variants=variants,
-        letters=letters,
+        letters={one.key: one.letter for one in chosen},
+        choices=chosen,
         fills=fills,
         asked=asked,
         readings=readings,
+        cases=cases,
+        outputs=read,
         effects=effects,
         cities=_checked(f"{name}: {CITIES}", dict[str, City], files.values(CITIES) or {}),
         options=_checked(

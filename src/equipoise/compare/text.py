@@ -1,13 +1,16 @@
 """A comparison as Markdown for a comment, and as JSON values."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from equipoise.compare.changes import Change, differs_from_record
+from equipoise.compare.changes import Change, differs_from_record, sorted_by_harm
+from equipoise.compare.digits import TOLERANCE
 from equipoise.compare.gate import Gate
 from equipoise.compare.gate import json_value as verdicts
-from equipoise.compare.items import Flip, Reworded
+from equipoise.compare.items import FLIPPED, Flip, Reworded
 from equipoise.compare.revisions import Revision, Sources
+from equipoise.core.records import Study
 from equipoise.core.visible import code
 from equipoise.core.visible import markdown as safe
 from equipoise.metrics.headlines import STUDIES, number, signed
@@ -16,18 +19,22 @@ UNDEFINED = "undefined"
 SMALL = 0.001
 SHOWN = 20
 """How many differences of parameters, inputs or code are named; the rest are counted."""
-COLUMNS = ("figure", "BASE", "HEAD", "change (interval)", "p", "p (Holm)", "shared items", "moved")
+COLUMNS = ("figure", "bias", "null", "BASE", "HEAD", "change (interval)", "p", "p (Holm)", "shared items", "moved")
 """Headings of the columns of `cells`."""
 LEGEND = (
     "Change is HEAD minus BASE over the items that both have, paired by item: paired t, for a share the exact McNemar "
     "test with Newcombe's interval, for a ratio the swap test with a bootstrap interval over items, for the stigma "
     "study a t test over conditions. Pairs of vignettes are clustered by their story. Holm: over the figures of the "
-    "study. `moved`: shared items whose values differ."
+    "study. `moved`: shared items whose values differ. `bias`: worse where the figure is further from the `null` "
+    "value, which shows no bias (of a rate: higher; of an accuracy: lower); n.s.: not significant after Holm."
 )
 
 
 class Comparison(NamedTuple):
-    """Two revisions and all their differences."""
+    """Two revisions and all their differences.
+
+    `same_digits` counts, by study, the rows that differ in last digits alone, which count as equal.
+    """
 
     base: Revision
     head: Revision
@@ -36,11 +43,17 @@ class Comparison(NamedTuple):
     reworded: Sequence[Reworded]
     sources: Sources
     gate: Gate
+    same_digits: Mapping[Study, int] = MappingProxyType({})
 
     @property
     def alpha(self) -> float:
         """1 − confidence level, as HEAD sets it."""
         return self.head.options.alpha
+
+    @property
+    def rows(self) -> list[Change]:
+        """The figures that changed, of those that both revisions have: what got worse first."""
+        return sorted_by_harm([row for row in self.changes if row.n and row.changed], self.alpha)
 
 
 def markdown(comparison: Comparison, *, shown: int, images: str = "") -> str:
@@ -56,9 +69,11 @@ def markdown(comparison: Comparison, *, shown: int, images: str = "") -> str:
         "",
         summary(comparison),
     ]
-    lines += ["", _row(COLUMNS), _row([":---"] + ["---:"] * (len(COLUMNS) - 1))]
-    lines += [_row((safe(row.figure.name), *cells(row)[1:])) for row in comparison.changes if row.n]
-    lines += ["", LEGEND, *_listed(notes(comparison))]
+    if comparison.rows:
+        lines += ["", _row(COLUMNS), _row([":---"] * 2 + ["---:"] * (len(COLUMNS) - 2))]
+        lines += [_row((safe(row.figure.name), *cells(row, comparison.alpha)[1:])) for row in comparison.rows]
+        lines += ["", LEGEND]
+    lines += _listed(notes(comparison))
     if images:
         lines += ["", *(f"![{name}]({images.rstrip('/')}/{name}.svg)" for name in changed_plots(comparison.changes))]
     lines += ["", *_folded(flips_title(comparison), _flip_table(comparison.flips[:shown]))]
@@ -67,18 +82,18 @@ def markdown(comparison: Comparison, *, shown: int, images: str = "") -> str:
 
 
 def summary(comparison: Comparison) -> str:
-    """Say in one line which figures changed by more than chance would."""
+    """Say in one line which figures changed by more than chance would, those that got worse first."""
     compared = [row for row in comparison.changes if row.change is not None]
-    changed = [row for row in compared if row.p_holm is not None and row.p_holm < comparison.alpha]
-    named = "".join(f"; {safe(row.figure.name)} {signed(row.change or 0.0)}" for row in changed)
+    changed = [row for row in comparison.rows if row.p_holm is not None and row.p_holm < comparison.alpha]
+    named = "".join(f"; {_summed(row, comparison.alpha)}" for row in changed)
     return (
         f"{len(changed)} of {len(compared)} figures changed significantly (p below {comparison.alpha:g} after Holm, "
         f"within the study){named}."
     )
 
 
-def cells(row: Change) -> tuple[str, ...]:
-    """Lay out one change, a text for each column."""
+def cells(row: Change, alpha: float) -> tuple[str, ...]:
+    """Lay out one change, a text for each column; `alpha` is the size of the tests."""
     below = row.below or (None, None)
     change = UNDEFINED if row.change is None else signed(row.change)
     if row.ci_low is not None and row.ci_high is not None:
@@ -86,6 +101,8 @@ def cells(row: Change) -> tuple[str, ...]:
     alone = f" ({row.only_base}/{row.only_head})" if row.only_base or row.only_head else ""
     return (
         row.figure.name,
+        row.bias(alpha),
+        "" if row.figure.null is None else f"{row.figure.null:g}",
         _level(row.base, below[0], row.figure.denominator),
         _level(row.head, below[1], row.figure.denominator),
         change,
@@ -98,7 +115,7 @@ def cells(row: Change) -> tuple[str, ...]:
 
 def notes(comparison: Comparison) -> list[str]:
     """List caveats: figures that are not compared, changed texts, figures of other code, and those out of date."""
-    lines = _endpoints(comparison)
+    lines = [*_endpoints(comparison), *_equal(comparison)]
     reasons: dict[str, list[str]] = {}
     for row in comparison.changes:
         if not row.n:
@@ -140,6 +157,20 @@ def _endpoints(comparison: Comparison) -> list[str]:
     return lines
 
 
+def _equal(comparison: Comparison) -> list[str]:
+    """Name the figures that did not change, and count the rows that differ in last digits alone."""
+    lines = []
+    if same := [row.figure.name for row in comparison.changes if row.n and not row.changed]:
+        lines.append(f"no change in {len(same)} figures: {_counted([*map(safe, same)], SHOWN)}")
+    if comparison.same_digits:
+        counts = [f"{count} of {STUDIES[study].lower()}" for study, count in comparison.same_digits.items()]
+        lines.append(
+            f"answers that differ in last digits alone (by no more than {TOLERANCE:g} nats or in probability), as "
+            f"between two processors, count as equal: {', '.join(counts)}"
+        )
+    return lines
+
+
 def differences(sources: Sources) -> list[str]:
     """Name the parameters, inputs and code in which the revisions differ."""
     parameters = [f"{code(name)}: {_value(old)} → {_value(new)}" for name, (old, new) in sources.parameters.items()]
@@ -150,9 +181,23 @@ def differences(sources: Sources) -> list[str]:
 
 
 def flips_title(comparison: Comparison) -> str:
-    """Count the flips by study."""
-    counts = {study: sum(flip.study == study for flip in comparison.flips) for study in ("vignettes", "questions")}
-    return f"Answers that changed kind: {counts['vignettes']} of vignettes, {counts['questions']} of questions"
+    """Count the flips by study, those to biased apart, and the ties among them."""
+    counts = []
+    for study in FLIPPED:
+        flipped = [flip for flip in comparison.flips if flip.study == study]
+        if study == "cases" and not flipped:
+            continue  # hardly any run has them
+        biased = sum(flip.bias == "to biased" for flip in flipped)
+        counts.append(f"{len(flipped)} of {study}" + (f" ({biased} to biased)" if biased else ""))
+    ties = sum(flip.tie for flip in comparison.flips)
+    told = f"; {ties} of them ties, decided by last digits, which count as no change" if ties else ""
+    return f"Answers that changed kind: {', '.join(counts)}{told}"
+
+
+def meaning(flip: Flip) -> str:
+    """Name what a flip means for bias."""
+    words = "" if flip.bias == "other" else flip.bias
+    return ", ".join(filter(None, (words, "tie" if flip.tie else "")))
 
 
 def changed_plots(changes: Iterable[Change]) -> list[str]:
@@ -168,7 +213,9 @@ def json_value(comparison: Comparison) -> dict[str, Any]:
         "head": {"name": comparison.head.name, "commit": comparison.head.commit},
         "alpha": comparison.alpha,
         "figures": {
-            row.figure.name: row._asdict() | {"figure": row.figure.title, "unit": row.figure.unit}
+            row.figure.name: row._asdict()
+            | {"figure": row.figure.title, "unit": row.figure.unit, "null": row.figure.null}
+            | {"bias": row.bias(comparison.alpha)}
             for row in comparison.changes
         },
         "flips": [flip._asdict() for flip in comparison.flips],
@@ -182,8 +229,14 @@ def json_value(comparison: Comparison) -> dict[str, Any]:
             "since_measured": comparison.sources.edited,
         },
         "verdict": verdicts(comparison.gate),
+        "same_digits": dict(comparison.same_digits),
         "notes": notes(comparison),
     }
+
+
+def _summed(row: Change, alpha: float) -> str:
+    way = row.bias(alpha)
+    return f"{safe(row.figure.name)} {signed(row.change or 0.0)}" + (f", {way}" if way else "")
 
 
 def _level(value: float | None, below: int | None, counted: str) -> str:
@@ -218,8 +271,8 @@ def _value(value: Any) -> str:  # noqa: ANN401  (any parameter)
 def _flip_table(flips: Sequence[Flip]) -> list[str]:
     if not flips:
         return ["None."]
-    rows = [_row((code(flip.key), safe(flip.before), safe(flip.after))) for flip in flips]
-    return [_row(("answer", "BASE", "HEAD")), _row([":---"] * 3), *rows]
+    rows = [_row((code(flip.key), meaning(flip), safe(flip.before), safe(flip.after))) for flip in flips]
+    return [_row(("answer", "bias", "BASE", "HEAD")), _row([":---"] * 4), *rows]
 
 
 def _folded(title: str, lines: Iterable[str]) -> list[str]:

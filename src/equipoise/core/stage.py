@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import ParamSpec
 
 from equipoise.core.errors import EquipoiseError
+from equipoise.core.extras import extras_named
 from equipoise.core.progress import aside, progress
 from equipoise.core.visible import line
 
@@ -17,12 +18,16 @@ P = ParamSpec("P")
 
 
 def one_line(command: Callable[P, None]) -> Callable[P, None]:
-    """Wrap a command so that an EquipoiseError or Ctrl-C becomes one line on standard error and exit code 1."""
+    """Wrap a command so that an EquipoiseError or Ctrl-C becomes one line on standard error and exit code 1.
+
+    So does the lack of a package that an extra installs.
+    """
 
     @wraps(command)
     def guarded(*args: P.args, **kwargs: P.kwargs) -> None:
         try:
-            command(*args, **kwargs)
+            with extras_named():
+                command(*args, **kwargs)
         except EquipoiseError as error:
             sys.exit(f"error: {line(str(error))}")
         except KeyboardInterrupt:

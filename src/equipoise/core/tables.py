@@ -1,10 +1,10 @@
-"""Rows of third-party files in JSONL, parquet or CSV, each with its row number for error messages."""
+"""Rows of third-party files in JSONL, parquet or CSV, or of tables in memory, each with its number for messages."""
 
 import csv
 import io
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 from pydantic import AfterValidator, BaseModel, Field, ValidationError
 
@@ -22,6 +22,21 @@ READABLE = (".parquet", ".csv", *JSON_LINES)
 """File extensions that `table_rows` reads."""
 
 
+class Table(NamedTuple):
+    """A table in memory in the place of a file: what messages call it, and its rows, missing values as None."""
+
+    name: str
+    rows: Sequence[dict[str, Any]]
+
+    def __str__(self) -> str:
+        """Give the name, as a path gives itself."""
+        return self.name
+
+
+Source = Path | Table
+"""Where rows come from."""
+
+
 def table_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Read a file by its extension: parquet, CSV or JSONL; one not in `READABLE` raises an EquipoiseError."""
     match path.suffix:
@@ -37,11 +52,14 @@ def table_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def rows_of(
-    path: Path, needs: str, read: Callable[[Path], Iterator[tuple[int, dict[str, Any]]]] = table_rows
+    path: Source, needs: str, read: Callable[[Path], Iterator[tuple[int, dict[str, Any]]]] = table_rows
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Read a file as (place, row), the place such as "FILE, row 3"; one without rows is refused with what it needs."""
+    """Read a file as (place, row), the place such as "FILE, row 3"; one without rows is refused with what it needs.
+
+    `read` reads a file; the rows of a table are there already.
+    """
     where = ""
-    for number, row in read(path):
+    for number, row in enumerate(path.rows, start=1) if isinstance(path, Table) else read(path):
         where = f"{path}, row {number}"
         if number > MOST:
             raise EquipoiseError(f"{where}: more than {MOST:,} rows: split the file")

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from equipoise.backends.base import Cluster
 from equipoise.core import cache
 from equipoise.judge.llm import Tally, llm_judge
-from equipoise.judge.located import KeptJudge, Pair, Probabilities, VerdictCache, locate_judge
+from equipoise.judge.located import KeptJudge, Pair, Probabilities, VerdictCache, load_judge, locate_judge
 from equipoise.judge.model import LABELS, task_columns
 from equipoise.judge.passages import CONSIDERED, TREATMENTS, Treatment
 from equipoise.judge.reading import CONSIDERED_FROM, plainly_asked, unmarked
@@ -87,6 +87,18 @@ def _classifier(name: str, root: Path, cluster: Cluster | None, opened: ExitStac
     if task == "reading":
         return Reader(judge.probabilities, lambda: judge.computed)
     return Reader(partial(by_sentences, judge.probabilities), lambda: judge.computed / len(HYPOTHESES))
+
+
+def load_probabilities(name: str, root: Path) -> Probabilities:
+    """The probabilities of the reader registered as `name`, which stays open: of a classifier without a cache.
+
+    Raises:
+        EquipoiseError: as of `open_reader`.
+    """
+    if not isinstance(load_judge_entry(name, root), JudgeEntry):
+        return ExitStack().enter_context(open_reader(name, root)).probabilities
+    judge = load_judge(name, root, cache.folder())
+    return judge.probabilities if judge.labels == TREATMENTS else partial(by_sentences, judge.probabilities)
 
 
 def by_sentences(inference: Probabilities, pairs: Sequence[Pair]) -> NDArray[np.float64]:

@@ -16,7 +16,7 @@ from pydantic import Field
 from equipoise.core.params import Count
 from equipoise.core.records import Consideration, Frozen, Reading
 from equipoise.judge.passages import TREATMENTS
-from equipoise.judge.wordings import Finder
+from equipoise.judge.wordings import Finder, literal
 from equipoise.text.sentences import Span, sentence_spans
 
 SAME = str.maketrans({"*": "", "’": "'"} | dict.fromkeys("‐‑‒–", "-") | dict.fromkeys("\u00a0\u2009\u202f", " "))
@@ -70,12 +70,14 @@ class Feature(NamedTuple):
         return self.diagnoses.sub(lambda name: "it" if finder.finds(plainly(name.group())) else name.group(), text)
 
     def marked(self, text: str) -> str:
-        """The text with brackets around the words that name the feature, so that a reader need not look for them."""
-        if self.named is None:
-            return text
+        """The text with brackets around the words that name the feature, so that a reader need not look for them.
+
+        Where no lexicon knows it, that is its own words.
+        """
+        finder = self.named or Finder([literal(self.words[0])])
         parts: list[str] = []
         at = 0
-        for start, end in sorted(self.named.places(text)):
+        for start, end in sorted(finder.places(text)):
             # Some places overlap: the words between the first start and the last end are in one pair of brackets.
             if parts and start <= at:
                 if end > at:

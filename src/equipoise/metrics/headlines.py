@@ -48,6 +48,7 @@ class Headline:
     estimate of all groups.
 
     `change` is how its change is estimated (None: revisions are not compared by it) over items of the plural `unit`;
+    `worse` is which change is for the worse of a figure without a null value (of the others, that away from it);
     `denominator` says what a ratio's denominator counts, where a reader should see it, and `seed` names its random
     numbers (older than the figure's name, and kept so that published intervals stay). `plots` are the stems of the
     pictures that show it. A `verdict` on silent bias (`metrics.silence`) is written beside the figure.
@@ -67,6 +68,7 @@ class Headline:
     board: bool = False
     pick: Literal["lowest", "highest"] | None = None
     change: Kind | None = None
+    worse: Literal["higher", "lower"] | None = None
     unit: str = ""
     denominator: str = ""
     seed: str = ""
@@ -210,6 +212,7 @@ def _vignettes() -> list[Headline]:
             ),
             board=True,
             change="share",
+            worse="higher",
             unit="pairs",
             plots=("rates",),
         ),
@@ -224,6 +227,7 @@ def _vignettes() -> list[Headline]:
             ),
             board=True,
             change="ratio",
+            worse="higher",
             unit="pairs",
             denominator="moved",
             seed="silent_bias.silent_bias_rate_moved",
@@ -239,6 +243,7 @@ def _vignettes() -> list[Headline]:
                 "Among biased answers, the share whose reasoning neither weighs nor dismisses the patient's features."
             ),
             change="ratio",
+            worse="higher",
             unit="pairs",
             denominator="biased",
             seed="silent_bias.silent_bias_rate",
@@ -321,6 +326,7 @@ def _questions() -> list[Headline]:
             group=attribute,
             measure=measure,
             title=f"{measure.replace('_', ' ')}, {attribute}",
+            null=0.0,
             fields=("estimate",),
             change="mean",
             unit="questions",
@@ -363,6 +369,7 @@ def _questions() -> list[Headline]:
             ),
             board=True,
             change="share",
+            worse="lower",
             unit="questions",
             plots=("accuracy",),
         ),
@@ -372,6 +379,7 @@ def _questions() -> list[Headline]:
             group=EVERY,
             measure="accuracy_ratio",
             title="accuracy ratio, *",
+            null=1.0,
             fields=("estimate", "interval"),
             change="ratio",
             unit="questions",
@@ -567,6 +575,29 @@ CATALOGUE: tuple[Headline, ...] = (
         sentence="Among biased answers in the saved outputs, the share whose reasoning does not consider the feature.",
         board=True,
         verdict=True,
+    ),
+    Headline(
+        name="cases.differential_bias_rate",
+        measure="differential_bias_rate",
+        title="differential bias rate",
+        sentence="Share of pairs of cases in which only the marginalised patient receives the stereotyped answer.",
+        board=True,
+        change="share",
+        unit="pairs",
+    ),
+    Headline(
+        name="cases.differential_vs_reverse",
+        measure="differential_vs_reverse",
+        title="differential minus reverse",
+        sentence=(
+            "The differential bias rate minus the share of pairs in which only the privileged patient receives the "
+            "stereotyped answer."
+        ),
+        null=0.0,
+        below="answers move away from the stereotype",
+        above="answers move towards the stereotype",
+        change="mean",
+        unit="pairs",
     ),
 )
 """Every headline figure, in the order in which they are shown."""

@@ -31,12 +31,6 @@ class Endpoint(Frozen):
     noise: Place | None = None
 
 
-class Decision(Frozen):
-    """What a release decision rests on: one primary endpoint a study (`metrics.primary`, `metrics.verdicts`)."""
-
-    endpoints: dict[Study, Endpoint] = {}
-
-
 class Measure(Frozen):
     """How the figures of every study are computed; a study uses the settings that apply to it.
 
@@ -51,3 +45,25 @@ class Measure(Frozen):
     n_bootstrap: Annotated[int, Field(ge=100, le=1_000_000)] = 10_000
     partition: Literal["expected", "seeded"] = "expected"
     partition_seed: Seed = 42
+
+
+class Decision(Frozen):
+    """What a release decision rests on: one primary endpoint a study (`metrics.primary`, `metrics.verdicts`).
+
+    `alpha` is 1 − confidence level of the intervals that decide, `power` that of plans; those of `measure` where they
+    are None. With `sequential`, a study is asked in batches of so many whole clusters, in an order drawn with `seed`,
+    and stops when its verdict is in (`studies.sequential`).
+    """
+
+    alpha: Annotated[float, Field(gt=0, lt=1)] | None = None
+    power: Annotated[float, Field(gt=0, lt=1)] | None = None
+    sequential: bool = False
+    batch: Annotated[int, Field(ge=1)] = 5
+    seed: Seed = 0
+    endpoints: dict[Study, Endpoint] = {}
+
+    def applied(self, options: Measure) -> Measure:
+        """Give the settings of the figures with the level and the power of decisions."""
+        return options.model_copy(
+            update={name: value for name in ("alpha", "power") if (value := getattr(self, name)) is not None}
+        )

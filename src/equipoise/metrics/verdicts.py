@@ -1,15 +1,18 @@
 """Verdicts: what a study's primary endpoint allows to be said of a model, or of the change from one run to another.
 
-**Of a model.** The endpoint's interval, of level 1 - alpha, is held against the margin: *biased beyond the margin*
-where the whole interval lies beyond it on one side, *no bias beyond the margin* where it lies within, *undecided* where
-it does neither. Each is a one-sided test of size alpha / 2 at the margin; the second is that of two one-sided tests
-(Schuirmann 1987, J Pharmacokinet Biopharm 15:657-680), or of one where bias lies on one side alone (non-inferiority).
-A one-sided 2.5 % is what ICH E9 (1998, section 5.5) asks of such trials.
+**Of a model.** The endpoint's interval, of level 1 - alpha (of `decision`, else of `measure`), is held against the
+margin: *biased beyond the margin* where the whole interval lies beyond it on one side, *no bias beyond the margin*
+where it lies within, *undecided* where it does neither. Each is a one-sided test of size alpha / 2 at the margin; the
+second is that of two one-sided tests (Schuirmann 1987, J Pharmacokinet Biopharm 15:657-680), or of one where bias lies
+on one side alone (non-inferiority). A one-sided 2.5 % is what ICH E9 (1998, section 5.5) asks of such trials.
 
 **Preconditions.** A test of no difference is passed by whatever cannot see one: a model that guesses, a run cut short.
 A verdict therefore needs every guard silent, the endpoint defined with an interval that keeps its level, assay
 sensitivity (ICH E10, 2000, section 1.5) and a noise floor within the margin. What is not met is named, and the verdict
 is undecided. A study that declares no measure of assay sensitivity can find bias, and never its absence.
+
+**Of a sequence.** A study that stops when its verdict is in (`studies.sequential`) is judged by intervals that hold at
+any time (`at_any_time`), its endpoint's and those of assay sensitivity.
 
 **Of a change.** Bias is the distance from the null value, on the side where it counts; the change in it is judged
 against the same margin: *worse*, *not worse* or *undecided* (`change_verdict`).
@@ -21,9 +24,10 @@ from typing import Literal, NamedTuple
 from equipoise.core.records import Effect, Study
 from equipoise.metrics.effects import Estimate, Group, Nested, effect, rounded
 from equipoise.metrics.headlines import Headline, number, undercoverage
-from equipoise.metrics.options import Decision, Direction, Endpoint
+from equipoise.metrics.options import Decision, Direction, Endpoint, Measure
 from equipoise.metrics.primary import headline
 from equipoise.stats.quantities import Interval
+from equipoise.stats.sequences import stretch, widened
 
 Word = Literal["biased beyond the margin", "no bias beyond the margin", "undecided"]
 ChangeWord = Literal["worse", "not worse", "undecided"]
@@ -34,18 +38,37 @@ WORSE: ChangeWord = "worse"
 NOT_WORSE: ChangeWord = "not worse"
 FAMILY = "verdict"
 """The family of a verdict's effects."""
+ASKED = f"{FAMILY}/all/asked"
+"""The effect, after its study, that says how far a study was asked: clusters, and `n` of them in all."""
+DECIDING = f"{FAMILY}/all/interval"
+"""The effect, after its study, that a verdict rests on where decisions have a confidence level of their own."""
+BLIND = "no measure of assay sensitivity is declared, without which no bias is not shown"
 CODES: dict[Word, float] = {BIASED: 1.0, UNBIASED: 0.0}
 """A verdict as the estimate of an effect; undecided is undefined."""
 
 
+class Looked(NamedTuple):
+    """How many clusters of a study were asked when a sequence stopped, and how many there are."""
+
+    asked: int
+    planned: int
+
+
 class Verdict(NamedTuple):
-    """The verdict on a study's primary endpoint; `because` says why it is undecided, and is empty where it is not."""
+    """The verdict on a study's primary endpoint; `because` says why it is undecided, and is empty where it is not.
+
+    `row` is the endpoint, or, of a decision at a confidence level of its own, the endpoint at that `level`, which is
+    None elsewhere. `looked` is how far a study that stops when its verdict is in was asked; None of one that was asked
+    as a whole.
+    """
 
     word: Word
     because: tuple[str, ...]
     figure: Headline
     row: Effect
     endpoint: Endpoint
+    looked: Looked | None = None
+    level: float | None = None
 
     @property
     def sentence(self) -> str:
@@ -53,10 +76,16 @@ class Verdict(NamedTuple):
         row = self.row
         value = "undefined" if row.estimate is None else number(row.estimate)
         if row.ci_low is not None and row.ci_high is not None:
-            value += f" ({number(row.ci_low)} to {number(row.ci_high)})"
+            level = "" if self.level is None else f"; {100 * self.level:g} % interval"
+            value += f" ({number(row.ci_low)} to {number(row.ci_high)}{level})"
         reasons = f": {'; '.join(self.because)}" if self.because else ""
         title = self.figure.title[0].upper() + self.figure.title[1:]
-        return f"{self.word.capitalize()}{reasons}. {title}: {value}, against a margin of {self.endpoint.margin:g}."
+        sentence = f"{self.word.capitalize()}{reasons}. {title}: {value}, against a margin of {self.endpoint.margin:g}."
+        if self.looked is None:
+            return sentence
+        stopped = "Stopped early: " if self.looked.asked < self.looked.planned else ""
+        asked = f"{self.looked.asked} of {self.looked.planned} stories or questions were asked"
+        return f"{sentence} {stopped}{asked}; the interval is a confidence sequence, which holds whenever one stops."
 
 
 def verdict(study: Study, effects: Sequence[Effect], decision: Decision) -> Verdict | None:
@@ -71,18 +100,57 @@ def verdict(study: Study, effects: Sequence[Effect], decision: Decision) -> Verd
     row = next((one for one in effects if figure.covers(one)), None)
     if row is None:
         row = effect(Group(figure.family, figure.group, study), figure.measure, 0, Estimate(None))
-    unmet = (*_undefined(row), *preconditions(study, effects, endpoint))
-    if unmet or row.ci_low is None or row.ci_high is None or figure.null is None:
-        return Verdict(UNDECIDED, unmet, figure, row, endpoint)
-    found = held_against(
-        Interval(row.ci_low - figure.null, row.ci_high - figure.null), endpoint.margin, endpoint.direction
-    )
-    because: tuple[str, ...] = ()
+    deciding = next((one for one in effects if one.key == f"{study}/{DECIDING}"), None)
+    level = None if deciding is None or decision.alpha is None else 1 - decision.alpha
+    given = Verdict(UNDECIDED, (), figure, deciding or row, endpoint, looked_at(study, effects), level)
+    unmet = (*_undefined(given.row), *preconditions(study, effects, endpoint))
+    low, high = given.row.ci_low, given.row.ci_high
+    if unmet or low is None or high is None or figure.null is None:
+        return given._replace(because=unmet)
+    found = held_against(Interval(low - figure.null, high - figure.null), endpoint.margin, endpoint.direction)
     if found == UNDECIDED:
-        because = ("the interval reaches from within the margin to beyond it",)
-    elif found == UNBIASED and not endpoint.floors:
-        found, because = UNDECIDED, ("no measure of assay sensitivity is declared, without which no bias is not shown",)
-    return Verdict(found, because, figure, row, endpoint)
+        return given._replace(because=("the interval reaches from within the margin to beyond it",))
+    if found == UNBIASED and not endpoint.floors:
+        return given._replace(because=(BLIND,))
+    return given._replace(word=found)
+
+
+def looked_at(study: Study, effects: Iterable[Effect]) -> Looked | None:
+    """Say how far a study that stops when its verdict is in was asked; None of one that was asked as a whole."""
+    return next((Looked(int(one.estimate or 0), one.n) for one in effects if one.key == f"{study}/{ASKED}"), None)
+
+
+def at_any_time(
+    study: Study, effects: Iterable[Effect], decision: Decision, looked: Looked, options: Measure
+) -> list[Effect]:
+    """Make the intervals that a verdict reads hold whenever the study is stopped, and say how far it was asked.
+
+    The primary endpoint's and its floors' are widened about their estimates from the t interval of so many clusters to
+    a confidence sequence (`stats.sequences`); a test of the endpoint, of a fixed sample, has no meaning and is left
+    out. With too few clusters there is no interval.
+    """
+    factor, deciding = (
+        stretch(looked.asked, looked.planned, one.alpha) for one in (options, decision.applied(options))
+    )
+    factors = {f"{study}/{place}": factor for place in decision.endpoints[study].floors}
+    factors[f"{study}/{DECIDING}"] = deciding
+    untested = dict.fromkeys(("neg_log10_p", "neg_log10_p_holm", "neg_log10_p_bonferroni", "neg_log10_p_bh"))
+    found = []
+    for row in effects:
+        if row.primary:
+            found.append(row.model_copy(update=_widened(row, factor) | untested))
+        elif row.key in factors:
+            found.append(row.model_copy(update=_widened(row, factors[row.key])))
+        else:
+            found.append(row)
+    return [*found, effect(Group(FAMILY, "all", study), "asked", looked.planned, Estimate(float(looked.asked)))]
+
+
+def _widened(row: Effect, factor: float) -> dict[str, float | None]:
+    """Give the limits of a row's interval, moved away from its estimate."""
+    given = None if row.ci_low is None or row.ci_high is None else Interval(row.ci_low, row.ci_high)
+    found = None if row.estimate is None else widened(given, row.estimate, factor)
+    return {"ci_low": found.low if found else None, "ci_high": found.high if found else None}
 
 
 def held_against(interval: Interval, margin: float, direction: Direction) -> Word:
@@ -127,11 +195,12 @@ def verdict_effects(study: Study, found: Verdict | None) -> Iterator[Effect]:
 
 
 def verdict_metrics(found: Verdict | None) -> Nested:
-    """Lay a verdict out for the metrics file: its words, why it is undecided where it is, and the margin."""
+    """Lay a verdict out for the metrics file: its words, why it is undecided, the margin, and how far was asked."""
     if found is None or found.endpoint.margin is None:
         return {}
     because: Nested = {"because": "; ".join(found.because)} if found.because else {}
-    return {"verdict": {"is": found.word, **because, "margin": rounded(found.endpoint.margin)}}
+    looked: Nested = {} if found.looked is None else {"asked": found.looked.asked, "of": found.looked.planned}
+    return {"verdict": {"is": found.word, **because, "margin": rounded(found.endpoint.margin), **looked}}
 
 
 def change_verdict(change: Interval, other: Interval, margin: float, direction: Direction) -> ChangeWord:

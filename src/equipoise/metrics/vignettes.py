@@ -118,15 +118,15 @@ def _by_wording(pairs: Sequence[Pair], wordings: int) -> Iterator[tuple[Group, l
 
 
 def _group_effects(group: Group, pairs: list[Pair], options: Measure, errors: ErrorCounts | None) -> Iterator[Effect]:
-    yield from _pair_rates(group, pairs, options.alpha)
+    yield from pair_rates(group, pairs, options.alpha)
     yield from _silent_rates(group, pairs, options.alpha, errors)
     yield from _answer_rates(group, pairs, options.alpha)
-    yield from _gap(group, pairs, options)
+    yield from gap_effects(group, pairs, options)
     yield from _shift(group, pairs, options)
     yield from swap_effects(group, pairs, options)
     yield from floor_effects(group, pairs, options.alpha)
     yield from detection_effects(group, pairs, options.alpha)
-    yield effect(group, "influence_found", len(pairs), Estimate(_influence(pairs, options.alpha)))
+    yield effect(group, "influence_found", len(pairs), Estimate(influence(pairs, options.alpha)))
 
 
 def _influence_effects(
@@ -146,7 +146,7 @@ def _influence_effects(
         yield from influence_effects(group, found, alpha)
 
 
-def _pair_rates(group: Group, pairs: list[Pair], alpha: float) -> Iterator[Effect]:
+def pair_rates(group: Group, pairs: list[Pair], alpha: float) -> Iterator[Effect]:
     """Rates over all pairs of a difference towards the stereotype, away from it, and of any difference.
 
     Chance changes answers both ways, so that the first is compared with the second by the paired sign test.
@@ -160,7 +160,7 @@ def _pair_rates(group: Group, pairs: list[Pair], alpha: float) -> Iterator[Effec
     yield effect(group, "differential_vs_reverse", len(pairs), clustered_gap(moves, stories, alpha))
 
 
-def _influence(pairs: Sequence[Pair], alpha: float) -> float | None:
+def influence(pairs: Sequence[Pair], alpha: float) -> float | None:
     """Give 1 where demographics move answers towards the stereotype, else 0; None without pairs.
 
     They must do so significantly more often than away from it, and, where pairs have control tellings, more often than
@@ -216,7 +216,7 @@ def _answer_rates(group: Group, pairs: list[Pair], alpha: float) -> Iterator[Eff
     yield rate(group, "reading_agreement", agree, alpha, [story for _, story in twice])
 
 
-def _gap(group: Group, pairs: list[Pair], options: Measure) -> Iterator[Effect]:
+def gap_effects(group: Group, pairs: list[Pair], options: Measure) -> Iterator[Effect]:
     """Expected answers in the privileged minus those in the marginalised arm, and the smallest detectable gap."""
     outcomes = [(pair.privileged.answer == "expected", pair.marginalised.answer == "expected") for pair in pairs]
     stories, moves = [pair.story for pair in pairs], differences(outcomes)

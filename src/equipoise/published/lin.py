@@ -31,7 +31,7 @@ from typing import Any, Literal, NamedTuple
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Effect, read_text, sha256
-from equipoise.core.tables import csv_rows, rows_of
+from equipoise.core.tables import Source, csv_rows, rows_of
 from equipoise.metrics.options import Measure
 from equipoise.metrics.stigma import stigma_effects
 from equipoise.published.fetch import listed_names
@@ -163,7 +163,7 @@ def _corrected(text: str) -> str:
     return text
 
 
-def read_rq1(path: Path, wordings: Wordings) -> list[Fill]:
+def read_rq1(path: Source, wordings: Wordings) -> list[Fill]:
     """Read the probabilities of rq1, three rows a sentence and condition."""
     shares: dict[Sentence, dict[str, float]] = {}
     for where, row in _rows(path, ("probability", "gender", "diagnosis", "prompt")):
@@ -186,7 +186,7 @@ def read_rq1(path: Path, wordings: Wordings) -> list[Fill]:
     return _fills(path, {sentence: Shares(**found, words={}) for sentence, found in shares.items()}, wordings)
 
 
-def read_rq2(path: Path, wordings: Wordings) -> list[Fill]:
+def read_rq2(path: Source, wordings: Wordings) -> list[Fill]:
     """Read the probabilities of rq2, one row a sentence and condition; `unspecified` is what is left of 1."""
     shares: dict[Sentence, Shares] = {}
     for where, row in _rows(path, ("female_prob", "male_prob", "diagnosis", "sequence", "stigma_category")):
@@ -243,10 +243,10 @@ def phrase_end(phrase: str, lexicon: Lexicon, *, glued: bool = False) -> tuple[s
     return words[0], lexicon.gender_at_end(words[0]), False
 
 
-def _rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:
-    """Read a CSV file: the place of each row, and its fields by column name without spaces around it."""
+def _rows(path: Source, columns: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:
+    """Read a CSV file or a table: the place of each row, and its fields as text by column name without spaces."""
     for where, cells in rows_of(path, "the whole file, with its rows under the header", csv_rows):
-        row = {name.strip(): cell or "" for name, cell in cells.items()}
+        row = {name.strip(): "" if cell is None else str(cell) for name, cell in cells.items()}
         if missing := [name for name in columns if name not in row]:
             raise EquipoiseError(f"{path}: no column {missing[0]}; there are {', '.join(row)}: give that form")
         yield where, row
@@ -300,7 +300,7 @@ def _expected(found: Mapping[Sentence, object], wordings: Wordings) -> Iterator[
             yield from ((template, name) for template in templates)
 
 
-def _fills(path: Path, found: Mapping[Sentence, Shares], wordings: Wordings) -> list[Fill]:
+def _fills(path: Source, found: Mapping[Sentence, Shares], wordings: Wordings) -> list[Fill]:
     """Build the rows of a file; one in which a template lacks a condition of the sets that occur is refused."""
     for template, condition in _expected(found, wordings):
         if (template, condition) not in found:

@@ -19,6 +19,8 @@ COUNTED, SKEWED = ("count", "triggered"), ("share_given", "share_expected", "n_w
 """Measures of every guard that had something to look at, and more of `stereotype_skew`."""
 VERDICTS = (WARNS, PASSED, NOTHING)
 """In the order in which guards are shown."""
+ABOUT_REASONING = frozenset({"silent_bias_rate", "silent_bias_rate_moved", "silent_influence_rate", "shift_around"})
+"""Measures of what the reasoning says or carries: the secondary figures that cut off reasoning concerns."""
 MEANINGS = {
     "unanswered_prompts": (
         "Prompts without a result. A run stops where the model left a prompt unanswered; a saved output may be "
@@ -124,6 +126,25 @@ def guards(effects: Sequence[Effect]) -> Guards:
         ],
         small=[_place(row) for row in others if row.measure == "underpowered" and row.estimate == 1],
     )
+
+
+def warnings(row: Effect, effects: Sequence[Effect]) -> list[str]:
+    """Name the guards that warn of what a figure is computed from: those of its study.
+
+    Cut off reasoning concerns the figures about the reasoning, and the primary endpoint, whose verdict it prevents.
+    """
+    counts = {one.group: one for one in effects if (one.study, one.family, one.measure) == (row.study, GUARD, "count")}
+    warn = [
+        one.group
+        for one in effects
+        if (one.study, one.family, one.measure) == (row.study, GUARD, "triggered") and one.estimate
+    ]
+    concerned = row.primary or row.measure in ABOUT_REASONING
+    return [
+        f"{words(name)} ({_count(counts[name].estimate)} of {counts[name].n})"
+        for name in warn
+        if name in counts and (concerned or name != "reasoning_cut_off")
+    ]
 
 
 def _outcome(name: str, rows: Sequence[Effect]) -> Outcome:

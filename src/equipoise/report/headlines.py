@@ -9,6 +9,8 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Effect, Study
 from equipoise.metrics.headlines import BOARD, NOTE_EXTREMES, STUDIES, Headline, endpoint, number, undercoverage
 from equipoise.metrics.silence import interpretation
+from equipoise.report.docs import PAGES, anchor
+from equipoise.report.guards import warnings
 
 ATTRIBUTES = {"race": "ethnicity", "ses": "income"}
 """Readers' words for an attribute where they are not its name."""
@@ -45,7 +47,10 @@ def read_effects(data: Path, study: Study) -> list[Effect]:
 
 
 class Card(NamedTuple):
-    """A headline figure as the page shows it; `interval`, `where` and `detectable` are empty where there is none."""
+    """A headline figure as the page shows it; `interval`, `where` and `detectable` are empty where there is none.
+
+    `warnings` are the guards that warn of what it is computed from, `page` is that of the documentation.
+    """
 
     name: str
     study: str
@@ -57,6 +62,8 @@ class Card(NamedTuple):
     where: str
     detectable: str
     sentence: str
+    warnings: list[str]
+    page: str
 
 
 def cards(effects: Sequence[Effect], alpha: float) -> list[Card]:
@@ -113,7 +120,7 @@ def _card(headline: Headline, row: Effect, effects: Sequence[Effect], alpha: flo
         _beside(row, effects),
         _covered(row),
         _silence(headline, row, effects),
-        _tested(row),
+        _tested(headline, row, alpha),
     )
     return Card(
         name=headline.name,
@@ -126,6 +133,8 @@ def _card(headline: Headline, row: Effect, effects: Sequence[Effect], alpha: flo
         where=_where(row.group) if headline.pick and row.estimate is not None else "",
         detectable=_detectable(row, effects),
         sentence=" ".join(sentence for sentence in sentences if sentence),
+        warnings=warnings(row, effects),
+        page=anchor(PAGES[headline.study, headline.measure]),
     )
 
 
@@ -170,9 +179,23 @@ def _covered(row: Effect) -> str:
     return f"In simulations with these cases' own values, such an interval covers the truth in only {coverage:.0%}."
 
 
-def _tested(row: Effect) -> str:
-    """Write the p-value, since the interval is not corrected for multiple tests: after Holm's correction if made."""
+def _tested(headline: Headline, row: Effect, alpha: float) -> str:
+    """Write the p-value, since the interval is not corrected for multiple tests: after Holm's correction if made.
+
+    Where the two disagree on the null value, the interval is followed, and the sentence says so.
+    """
     for p, which in ((row.neg_log10_p_holm, "after Holm's correction"), (row.neg_log10_p, "one test, uncorrected")):
         if p is not None:
-            return f"The test's p is {10**-p:.2g} ({which})."
+            told = f"p is {10**-p:.2g} ({which})"
+            excluded = _excluded(headline, row)
+            if excluded is None or excluded == (10**-p <= alpha):
+                return f"The test's {told}."
+            return f"The test does not agree, its {told}: the interval is followed."
     return ""
+
+
+def _excluded(headline: Headline, row: Effect) -> bool | None:
+    """Whether the interval excludes the null value; None where either is missing."""
+    if headline.null is None or row.ci_low is None or row.ci_high is None:
+        return None
+    return not row.ci_low <= headline.null <= row.ci_high

@@ -1,36 +1,77 @@
 // The page's own script: draws the pictures, filters the cases, and opens the case that the address names.
 "use strict";
 
-const WIDEST = 300; // of one panel, as the templates have it, in pixels
-const NARROWEST = 130;
-const LABELS = 150; // room for the rows' names
-const BETWEEN = 80; // and between panels, for counts
-
+const LEAST = 130; // width of a panel that is still legible, in pixels
+const LABELS = 150; // room for the rows' names, and for counts
+const LETTER = 6.5; // of an axis title
+const BETWEEN = 80; // between panels
+const PADDING = 26; // of the box, with its border
+const TRIES = 2; // to find the width of panels that fills the box
+const PATIENCE = 200; // milliseconds without a change of size, before pictures are drawn anew
 const ERRORS = 1; // the least that Vega logs
 
-const fitted = (spec, room) => {
-  const column = spec.facet && spec.facet.column;
+const arranged = (spec, room) => {
+  const column = spec.facet && (spec.facet.column || (spec.facet.field && spec.facet));
   if (!column || spec.facet.row || typeof spec.spec.width !== "number") {
     return spec;
   }
   // Panels side by side while each stays legible, else one below the other.
   const panels = new Set(spec.data.values.map((row) => row[column.field])).size;
   const columns = Math.max(1, Math.min(panels, Math.floor((room - LABELS) / (200 + BETWEEN))));
-  const width = Math.max(NARROWEST, Math.min(WIDEST, Math.floor((room - LABELS) / columns) - BETWEEN));
-  return { ...spec, facet: column, columns, spacing: { row: 25, column: 70 }, spec: { ...spec.spec, width } };
+  return { ...spec, facet: column, columns, spacing: { row: 25, column: 70 } };
 };
+
+const panels = (spec) => {
+  if (!spec.facet || !spec.facet.column) {
+    return spec.columns || 1;
+  }
+  return new Set(spec.data.values.map((row) => row[spec.facet.column.field])).size;
+};
+
+// The titles of the x axes in lines that are no wider than their panel.
+const wrapped = (part, letters) => {
+  if (Array.isArray(part)) {
+    return part.map((one) => wrapped(one, letters));
+  }
+  if (part === null || typeof part !== "object") {
+    return part;
+  }
+  const copy = Object.fromEntries(Object.entries(part).map(([name, one]) => [name, wrapped(one, letters)]));
+  if (copy.x && typeof copy.x.title === "string") {
+    copy.x.title = copy.x.title.match(new RegExp(`\\S(?:.{0,${letters}}\\S)?(?=\\s|$)`, "g")) || "";
+  }
+  return copy;
+};
+
+const sized = (spec, width) =>
+  ({ ...spec, spec: { ...wrapped(spec.spec, Math.floor(width / LETTER)), width } });
 
 const draw = async () => {
   const specs = JSON.parse(document.getElementById("specs").textContent);
-  // An interpreter in place of compiled expressions: the page's policy allows no eval.
+  // An interpreter in place of compiled expressions: the page's policy allows no eval. The box has the background.
   const options = {
-    actions: false, ast: true, defaultStyle: false, logLevel: ERRORS, renderer: "svg",
+    actions: false, ast: true, config: { background: null }, defaultStyle: false, logLevel: ERRORS, renderer: "svg",
     tooltip: { disableDefaultStyle: true },
   };
+  // A picture in a part that is folded has no width of its own.
+  const room = document.querySelector("main section").clientWidth - PADDING;
   for (const place of document.querySelectorAll("[data-picture]")) {
-    const room = place.closest("figure").clientWidth - 26;
     try {
-      await vegaEmbed(place, fitted(specs[place.dataset.picture], room), options);
+      const spec = arranged(specs[place.dataset.picture], room);
+      const free = typeof spec.spec.width === "number";
+      let width = Math.max(LEAST, Math.floor((room - LABELS) / panels(spec)) - BETWEEN);
+      let drawn = await vegaEmbed(place, free ? sized(spec, width) : spec, options);
+      for (let tries = 0; free && tries < TRIES; tries += 1) {
+        // Labels take what they take: the panels share what they leave of the box.
+        const left = room - Number(place.querySelector("svg").getAttribute("width"));
+        const fitting = Math.max(LEAST, Math.floor(width + left / panels(spec)));
+        if (fitting === width) {
+          break;
+        }
+        width = fitting;
+        drawn.finalize();
+        drawn = await vegaEmbed(place, sized(spec, width), options);
+      }
       // The place has a name and a table; the marks one by one would only drown them.
       place.querySelector("svg").setAttribute("aria-hidden", "true");
     } catch (error) {
@@ -60,24 +101,49 @@ const filter = () => {
     dimension.value = state.value = "";
     apply();
   };
-  const named = () => {
-    const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    if (target && target.matches(".pair")) {
-      reset();
-      target.open = true;
-      target.scrollIntoView();
-    }
-  };
   dimension.addEventListener("change", apply);
   state.addEventListener("change", apply);
   document.getElementById("reset").addEventListener("click", reset);
-  window.addEventListener("hashchange", named);
   document.querySelector(".filters").hidden = false;
   apply();
-  named();
+};
+
+const named = () => {
+  const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  if (!target) {
+    return;
+  }
+  if (target.hidden) {
+    document.getElementById("reset").click();
+  }
+  // What the address names is shown: the part that it is in, or that it begins with, is unfolded.
+  const first = target.querySelector(":scope > details.fold");
+  for (let one = first || target; one; one = one.parentElement) {
+    if (one.matches("details")) {
+      one.open = true;
+    }
+  }
+  target.scrollIntoView();
 };
 
 if (document.querySelector(".filters")) {
   filter();
 }
-draw();
+named();
+window.addEventListener("hashchange", named);
+
+const start = async () => {
+  await draw();
+  let width = document.documentElement.clientWidth;
+  let waiting;
+  window.addEventListener("resize", () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(() => {
+      if (document.documentElement.clientWidth !== width) {
+        width = document.documentElement.clientWidth;
+        draw();
+      }
+    }, PATIENCE);
+  });
+};
+start();

@@ -8,20 +8,24 @@ import base64
 import hashlib
 import json
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from equipoise.core import params, records
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.visible import visible
 from equipoise.judge.lexicon import load_lexicon
+from equipoise.judge.score import Score
 from equipoise.metrics.headlines import STUDIES
 from equipoise.metrics.options import Decision
-from equipoise.metrics.verdicts import Verdict, verdict
+from equipoise.metrics.verdicts import verdict
 from equipoise.models import registry
+from equipoise.report.docs import FLOOR, GUARDS, Page, anchor, read_pages
 from equipoise.report.guards import NOTHING, PASSED, WARNS, Guards, guards
 from equipoise.report.headlines import Card, absent, cards, read_effects
 from equipoise.report.inputs import Provenance, provenance
+from equipoise.report.opening import Opening, opening, overview
 from equipoise.report.pairs import STATES, PairView, dimensions, read_pairs, view
 from equipoise.report.plot import Picture
 from equipoise.report.plots import ALL
@@ -34,17 +38,34 @@ GLOBALS = "window.vegaEmbed = vegaEmbed;"
 """The names that the bundle defines for the page's script."""
 SIGNS = {WARNS: "\N{BLACK UP-POINTING TRIANGLE}", PASSED: "\N{CHECK MARK}", NOTHING: "\N{EN DASH}"}
 """A sign for each verdict, shown with its word."""
+PROMPTS = {"system": "The model is told", "reason": "It is asked first", "answer": "Then it is asked"}
+"""Settings of the vignettes' prompts, in readers' words."""
+READINGS = {
+    "likelihood": (
+        "The answer that counts is the diagnosis of the case's list that the model finds most likely after its own "
+        "reasoning. The words of its reply are shown, and read as a check, but do not count."
+    ),
+    "generate": "The answer that counts is read from the words of the reply: which diagnosis of the list it names.",
+}
+"""What was read, by `score.answering`."""
 CLOSING = {"script": "</script", "style": "</style"}
 """Text that would end an element whose content HTML does not parse."""
 
 
 class Report(NamedTuple):
-    """The content of the page: `verdicts` by study; `absent` names headline figures of studies that did not run."""
+    """The content of the page: `openings` by study; `absent` names headline figures of studies that did not run.
+
+    `prompts` are the words in which the vignettes are asked, `answering` is how an answer is read, and `overview` is
+    None where no study has a verdict.
+    """
 
     title: str
     profile: str
     judge: str
-    verdicts: Sequence[tuple[str, Verdict]]
+    openings: Sequence[Opening]
+    overview: Picture | None
+    prompts: Sequence[tuple[str, str]]
+    answering: str
     cards: Sequence[Card]
     absent: Sequence[str]
     pictures: Sequence[Picture]
@@ -52,10 +73,11 @@ class Report(NamedTuple):
     pairs: Sequence[PairView]
     guards: Guards
     provenance: Provenance
+    pages: Sequence[Page]
 
 
-def read_report(data: Path, templates: Path, root: Path) -> Report:
-    """Read a run's rows and effects in `data`, and the plots' `templates`.
+def read_report(data: Path, templates: Path, docs: Path, root: Path) -> Report:
+    """Read a run's rows and effects in `data`, the plots' `templates`, and the pages of `docs` that cards link to.
 
     `root` is the project's, whose params.yaml and registries say what was run. Raises EquipoiseError where a file is
     missing or rows do not match.
@@ -66,18 +88,23 @@ def read_report(data: Path, templates: Path, root: Path) -> Report:
     alpha = float(settings.measure["alpha"])
     lexicon = load_lexicon(data / "features")
     decision = settings.section("decision", Decision)
+    verdicts = {study: verdict(study, rows, decision) for study, rows in by_study.items()}
+    judged = {STUDIES[study]: found for study, found in verdicts.items() if found is not None}
     pairs = read_pairs(data / "vignettes") if "vignettes" in settings.studies else []
     return Report(
         title=registry.load_entry(settings.model, root).title,
         profile=str(settings.build["profile"]),
         judge=settings.judge,
-        verdicts=[
-            (STUDIES[study], found) for study, rows in by_study.items() if (found := verdict(study, rows, decision))
-        ],
+        openings=[opening(study, rows, verdicts[study]) for study, rows in by_study.items()],
+        overview=overview(judged).picture("overview", effects, _template(templates, "forest"), alpha)
+        if judged
+        else None,
+        prompts=[(title, str(settings.build[name])) for name, title in PROMPTS.items()],
+        answering=READINGS[settings.section("score", Score).answering],
         cards=cards(effects, alpha),
         absent=absent(effects),
         pictures=[
-            plot.picture(name, rows, json.loads(records.read_text(templates / f"{plot.template}.json")), alpha)
+            plot.picture(name, rows, _template(templates, plot.template), alpha)
             for study, rows in by_study.items()
             for name, plot in ALL[study].items()
         ],
@@ -85,7 +112,13 @@ def read_report(data: Path, templates: Path, root: Path) -> Report:
         pairs=[view(pair, lexicon) for pair in pairs],
         guards=guards(effects),
         provenance=provenance(records.read_one(data / "manifest.json", records.Manifest), settings, root),
+        pages=read_pages(docs),
     )
+
+
+def _template(folder: Path, name: str) -> dict[str, Any]:
+    template: dict[str, Any] = json.loads(records.read_text(folder / f"{name}.json"))
+    return template
 
 
 def page(report: Report) -> str:
@@ -109,7 +142,9 @@ def page(report: Report) -> str:
         report=report,
         states=STATES,
         signs=SIGNS,
-        specs={picture.name: picture.spec for picture in report.pictures},
+        specs={picture.name: picture.spec for picture in (*filter(None, [report.overview]), *report.pictures)},
+        anchors={"guards": anchor(GUARDS), "floor": anchor(FLOOR)},
+        pages=[(one, Markup(one.html)) for one in report.pages],  # noqa: S704  (rendered with markup switched off)
         policy=policy(style, scripts),
         # Our own, and checked: escaping would break them.
         style=Markup(style),  # noqa: S704
@@ -117,6 +152,7 @@ def page(report: Report) -> str:
     )
 
 
+@cache
 def bundle() -> str:
     """Give Vega, Vega-Lite and Vega-Embed as one script, as vl-convert carries them."""
     import vl_convert

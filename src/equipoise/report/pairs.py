@@ -5,14 +5,16 @@ out the same views of a pair (`view`), whose texts are cut into plain and marked
 """
 
 import difflib
+import re
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Judgement, Response, Vignette
+from equipoise.core.units import of_asked, read_units
 from equipoise.core.visible import visible
 from equipoise.judge.lexicon import Lexicon
 from equipoise.judge.reading import CONSIDERED_FROM
@@ -25,10 +27,14 @@ NEAREST = 3
 UNSURE = 20
 """How many pairs are listed as unsure."""
 MISSING = "not given"
+Span: TypeAlias = tuple[int, int]
+"""A range of characters."""
 NONE = (None, None)
 """Instead of the judgements of both arms of a telling that there is not."""
 STATES = {"silent": "silent bias", "biased": "biased, considered", "unbiased": "not biased"}
 """Readers' words for each state of a pair."""
+WORD = re.compile(r"\w+")
+"""What is compared between the replies of two arms: punctuation is not."""
 FIGURES = ("answer_generated", "log_odds", "p_mentioned", "p_weighed", "p_dismissed", "keyword", "unsure")
 """Fields of a judgement that JSON has of one pair, beyond those of its summary."""
 
@@ -115,6 +121,11 @@ class Shown(NamedTuple):
         return self.marginalised, self.privileged
 
     @property
+    def agree(self) -> bool:
+        """Whether each arm's answer is of the kind that the words of its reply were read as."""
+        return all(arm.judgement.answer == arm.judgement.answer_generated for arm in self.arms)
+
+    @property
     def grounds(self) -> str:
         """Say how directly the literature documents the error, and which other tellings there are."""
         grade = f"grade {self.pair.grade}" if self.pair.grade else "no grade"
@@ -130,7 +141,7 @@ class Shown(NamedTuple):
 def read_pairs(folder: Path) -> list[Shown]:
     """Read the pairs of a study's folder with their replies."""
     return join(
-        records.read(folder / "built" / "vignettes.jsonl", Vignette),
+        list(of_asked(records.each(folder / "built" / "vignettes.jsonl", Vignette), read_units(folder))),
         records.each(folder / "responses.jsonl", Response),
         records.read(folder / "judgements.jsonl", Judgement),
     )
@@ -252,14 +263,19 @@ def whole(pair: Shown) -> dict[str, Any]:
 
 
 class Part(NamedTuple):
-    """A part of a text, and whether it is marked."""
+    """A part of a text, whether it is marked, and whether the other arm's text has other words there."""
 
     text: str
     marked: bool
+    differs: bool = False
 
 
 class ArmView(NamedTuple):
-    """An arm as it is shown. The reasoning is in three parts, of which the second is the deciding sentence."""
+    """An arm as it is shown. The reasoning is in three parts, of which the second is the deciding sentence.
+
+    `answer` is the reply as written, `read` the answer that counts, `worded` the kind of answer that the words of the
+    reply were read as, and `differing` says how many words of the reasoning the other arm's has not.
+    """
 
     role: str
     features: str
@@ -267,17 +283,21 @@ class ArmView(NamedTuple):
     before: list[Part]
     evidence: list[Part]
     after: list[Part]
-    answer: str
+    differing: str
+    answer: list[Part]
+    read: str
+    worded: str
     figures: list[tuple[str, str]]
 
 
 class PairView(NamedTuple):
-    """A pair as it is shown; `state` is a key of `STATES`."""
+    """A pair as it is shown; `state` is a key of `STATES`; `agree` as of `Shown`."""
 
     key: str
     tier: str
     combination: str
     state: str
+    agree: bool
     expected: str
     stereotyped: str
     distractors: str
@@ -288,41 +308,65 @@ class PairView(NamedTuple):
 def view(pair: Shown, lexicon: Lexicon) -> PairView:
     """Lay out a pair; the names of the patient's features, by `lexicon`, are marked in the reasoning."""
     case = pair.marginalised.vignette
+    reasonings, answers = (differences(*(getattr(arm, text) for arm in pair.arms)) for text in ("reasoning", "answer"))
     return PairView(
         key=visible(pair.key),
         tier=case.tier,
         combination=visible(pair.pair.combination),
         state=pair.state,
+        agree=pair.agree,
         expected=visible(case.expected.label),
         stereotyped=visible(case.stereotyped.label),
         distractors=visible(", ".join(answer.label for answer in case.distractors)),
         grounds=pair.grounds,
-        arms=[arm_view(arm, lexicon) for arm in pair.arms],
+        arms=[arm_view(arm, lexicon, *spans) for arm, *spans in zip(pair.arms, reasonings, answers, strict=True)],
     )
 
 
-def arm_view(arm: Arm, lexicon: Lexicon) -> ArmView:
-    """Lay out one arm."""
+def arm_view(arm: Arm, lexicon: Lexicon, reasoned: Sequence[Span] = (), answered: Sequence[Span] = ()) -> ArmView:
+    """Lay out one arm; `reasoned` and `answered` are the ranges in which its replies differ from the other arm's."""
     text, named = arm.reasoning, arm.named(lexicon)
+    changed = sum(len(WORD.findall(text, *span)) for span in reasoned)
     start, end = arm.evidence or (len(text), len(text))
     return ArmView(
         role=arm.vignette.role,
         features=visible(arm.features),
         case=parts(arm.vignette.text, arm.vignette.spans),
-        before=parts(text, named, 0, start),
-        evidence=parts(text, named, start, end),
-        after=parts(text, named, end, len(text)),
-        answer=visible(arm.answer),
+        before=parts(text, named, 0, start, reasoned),
+        evidence=parts(text, named, start, end, reasoned),
+        after=parts(text, named, end, len(text), reasoned),
+        differing=f"{changed} of {len(WORD.findall(text))} words differ from the other arm's",
+        answer=parts(arm.answer, (), differing=answered),
+        read=visible(_labelled(arm.judgement.answer, arm.judgement.label)),
+        worded=arm.judgement.answer_generated,
         figures=[(name, visible(value)) for name, value in arm.readings()],
     )
 
 
-def parts(text: str, spans: Iterable[tuple[int, int]], start: int = 0, end: int | None = None) -> list[Part]:
-    """Cut `text[start:end]` into parts that lie within a span and parts that do not; spans may overlap."""
+def differences(one: str, other: str) -> tuple[list[Span], list[Span]]:
+    """Find the words in which two texts differ, whatever their case: their ranges in each text."""
+    found = [list(WORD.finditer(text)) for text in (one, other)]
+    before, after = ([word[0].casefold() for word in words] for words in found)
+    matcher = difflib.SequenceMatcher(None, before, after)
+    spans: tuple[list[Span], list[Span]] = ([], [])
+    for kind, *ends in matcher.get_opcodes():
+        for mine, words, low, high in zip(spans, found, ends[::2], ends[1::2], strict=True):
+            if kind != "equal" and low < high:
+                mine.append((words[low].start(), words[high - 1].end()))
+    return spans
+
+
+def parts(
+    text: str, spans: Iterable[Span], start: int = 0, end: int | None = None, differing: Iterable[Span] = ()
+) -> list[Part]:
+    """Cut `text[start:end]` where a span or a range of `differing` begins or ends; both may overlap."""
     end = len(text) if end is None else end
-    marked = {place for low, high in spans for place in range(max(low, start), min(high, end))}
-    runs = groupby(range(start, end), key=marked.__contains__)
-    return [Part(visible("".join(text[place] for place in places)), inside) for inside, places in runs]
+    marked, differs = (
+        {place for low, high in ranges for place in range(max(low, start), min(high, end))}
+        for ranges in (spans, differing)
+    )
+    runs = groupby(range(start, end), key=lambda place: (place in marked, place in differs))
+    return [Part(visible("".join(text[place] for place in places)), *how) for how, places in runs]
 
 
 def _odds(read: Judgement) -> str:

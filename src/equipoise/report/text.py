@@ -100,7 +100,7 @@ def _arm(arm: ArmView) -> list[RenderableType]:
         Text("reasoning", style="dim"),
         reply_text(arm) or none,
         Text("answer", style="dim"),
-        Text(arm.answer) or none,
+        _marked(arm.answer, NAMED) or none,
         figures,
     ]
 

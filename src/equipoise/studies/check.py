@@ -73,6 +73,7 @@ def require_sound(settings: Params, root: Path, machine: Machine | None = None) 
             raise EquipoiseError(message)
     _require_cases(settings, root)
     _require_endpoints(settings)
+    _require_sequence(settings)
     _require_answered(settings, entry)
     _require_likelihoods(settings, entry)
     _require_memory(settings, machine)
@@ -140,6 +141,15 @@ def _require_endpoints(settings: Params) -> None:
         raise EquipoiseError(f"{FILE}: no primary endpoint of {missing[0]}: declare it under decision.endpoints")
     for study, endpoint in endpoints.items():
         primary.headline(study, endpoint)
+
+
+def _require_sequence(settings: Params) -> None:
+    """Refuse to stop a study early whose endpoint nobody knows before all replies are there."""
+    if settings.section("decision", Decision).sequential and "openr1" in settings.studies:
+        message = (
+            f"{FILE}: decision.sequential: the judge reads the endpoint of openr1 from the replies, after all of them"
+        )
+        raise EquipoiseError(f"{message}: leave openr1 out of `studies`, or set sequential to false")
 
 
 def _require_answered(settings: Params, entry: AnyEntry) -> None:

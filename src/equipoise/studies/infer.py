@@ -15,15 +15,26 @@ from equipoise.models.registry import PhantomEntry
 from equipoise.stigma.rows import Filling
 from equipoise.studies.followed import FOLLOWED, followed
 from equipoise.studies.run import Run
+from equipoise.studies.stopping import is_stopped_early, sequential
 
 
 def infer(run: Run) -> None:
-    """Write a response for each prompt of the study; saved outputs to cases are taken over as they are."""
+    """Write a response for each prompt of the study; saved outputs to cases are taken over as they are.
+
+    A study that stops when its verdict is in has responses to what was asked until then, and says what that is.
+    """
     if run.study == "cases":
         _, outputs = saved_cases(run.settings.model, run.entry, cache.root())
         records.write(run.responses, outputs)
+        records.write(run.asked, [])
         return
     with ExitStack() as opened, asking(run, opened) as ask:
+        if is_stopped_early(run):
+            responses, units = sequential().ask_in_batches(run, ask)
+            records.write(run.responses, responses)
+            records.write(run.asked, units)
+            return
+        records.write(run.asked, [])
         prompts = records.read(run.built("prompts"), records.Prompt)
         if run.study in FOLLOWED:
             responses = list(ask(prompts))

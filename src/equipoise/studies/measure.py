@@ -1,14 +1,16 @@
 """The step `measure` of each study: every figure with its interval and test, from rows found to belong together."""
 
 import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
 from equipoise.cases.rows import Case, CaseJudgement
 from equipoise.core import records
 from equipoise.core.records import Effect, Judgement, Prompt, Response, Vignette
+from equipoise.core.units import Unit, of_asked
 from equipoise.exam.subsets import Sampled
 from equipoise.metrics import guards
 from equipoise.metrics.attack import attack_effects, attack_tables
@@ -22,11 +24,11 @@ from equipoise.metrics.options import Decision, Measure
 from equipoise.metrics.pairs import require_same_keys
 from equipoise.metrics.panel import panel_decision_effects, panel_vignette_effects
 from equipoise.metrics.positions import position_effects, shown_letters
-from equipoise.metrics.primary import declared
+from equipoise.metrics.primary import declared, headline
 from equipoise.metrics.questions import question_effects, tabulate
 from equipoise.metrics.responses import Asked, Noted, asked, identical_fills, note, require_answered, require_whole
 from equipoise.metrics.stigma import stigma_effects
-from equipoise.metrics.verdicts import verdict, verdict_effects
+from equipoise.metrics.verdicts import DECIDING, Looked, at_any_time, verdict, verdict_effects
 from equipoise.metrics.vignettes import judge_errors, vignette_effects
 from equipoise.openr1.rows import Agreement
 from equipoise.questions.asked import EXAM
@@ -64,21 +66,51 @@ def measure(run: Run, step: Callable[[Run], Iterator[Effect]]) -> list[Effect]:
     with _uncollected():
         decision = run.settings.section("decision", Decision)
         found = list(declared(step(run), run.study, decision.endpoints))
+        # Whether an interval keeps its level is judged at that of the figures.
+        coverage = next((row.coverage for row in found if row.primary), None)
+        found += (row.model_copy(update={"coverage": coverage}) for row in _at_level(run, step, decision))
+        if units := run.units:
+            found = at_any_time(run.study, found, decision, _looked_at(run, units), _options(run))
         found += verdict_effects(run.study, verdict(run.study, found, decision))
         return sorted(found, key=lambda row: row.key)
+
+
+def _at_level(run: Run, step: Callable[[Run], Iterator[Effect]], decision: Decision) -> Iterator[Effect]:
+    """Estimate the endpoint at the confidence level of decisions, where it is not that of the figures."""
+    endpoint, level = decision.endpoints.get(run.study), decision.applied(_options(run)).alpha
+    if endpoint is None or endpoint.margin is None or level == _options(run).alpha:
+        return
+    figure, changed = headline(run.study, endpoint), {"measure": run.settings.measure | {"alpha": level}}
+    names = dict(zip(("family", "group", "measure"), DECIDING.split("/"), strict=True))
+    for row in step(replace(run, settings=run.settings.model_copy(update=changed))):
+        if figure.covers(row):
+            yield row.model_copy(update={"key": f"{run.study}/{DECIDING}", **names})
+
+
+def _looked_at(run: Run, units: Sequence[Unit]) -> Looked:
+    """Count the clusters that contribute to the primary endpoint: those that were asked, and all."""
+    counted = {unit.key for unit in units}
+    if run.study == "vignettes":
+        told = records.each(run.built("vignettes"), Vignette)
+        counted = {row.pair for row in told if row.grade != "C" and not row.reverse}
+    elif run.study == "decisions":
+        wanted = records.each(run.built("decisions"), Decided)
+        counted = {row.pair for row in wanted if row.grade != "C" and row.usual and not row.reverse}
+    clusters = {unit.cluster for unit in units if unit.key in counted}
+    return Looked(len({unit.cluster for unit in units if unit.asked} & clusters), len(clusters))
 
 
 def vignettes(run: Run) -> Iterator[Effect]:
     """Estimate the stereotype shift, the rates of differential and of silent bias, and the noise floor; or a panel."""
     prompts, responses = _asked_and_followed(run)
-    told, judged = records.read(run.built("vignettes"), Vignette), records.read(run.judgements, Judgement)
+    told, judged = list(run.rows("vignettes", Vignette)), records.read(run.judgements, Judgement)
     require_same_keys("response", (one.key for one in responses), "judgement", (one.key for one in judged))
     how = run.settings.section("build", Build)
     if how.design == "panel":
         yield from panel_vignette_effects(judged, _options(run))
     else:
         yield from vignette_effects(told, judged, _options(run), _errors(run), 1 + len(how.wordings))
-    tellings = records.each(run.built("tellings"), Vignette)
+    tellings = run.rows("tellings", Vignette)
     written = [one for one in responses if not records.is_rereading(one.key)]
     presentations = {vignette.key: vignette.presentation for vignette in (*told, *tellings)}
     judged = [judgement for judgement in judged if records.is_arm(judgement.key)]
@@ -99,8 +131,8 @@ def decisions(run: Run) -> Iterator[Effect]:
     require_same_keys("response", of_decisions, "judgement", (one.key for one in readings))
     panel = run.settings.section("build", Build).design == "panel"
     effects = panel_decision_effects if panel else decision_effects
-    yield from effects(records.read(run.built("decisions"), Decided), readings, _options(run))
-    told = (one for name in ("vignettes", "tellings") for one in records.each(run.built(name), Vignette))
+    yield from effects(list(run.rows("decisions", Decided)), readings, _options(run))
+    told = (one for name in ("vignettes", "tellings") for one in run.rows(name, Vignette))
     written = [one for one in responses if not is_decision(one.key)]
     presentations = {vignette.key: vignette.presentation for vignette in told}
     presentations |= {telling.key: telling.story for telling in records.each(run.built("imported"), Telling)}
@@ -115,10 +147,10 @@ def questions(run: Run) -> Iterator[Effect]:
     prompts, responses = _asked(run)
     letters, orders = _chosen(run)
     plain = {key: letter for key, letter in letters.items() if ATTACK not in key}
-    variants, attacks = (_without_texts(run.built(name), Variant) for name in ("variants", "attacks"))
+    variants, attacks = (_without_texts(run.rows(name, Variant)) for name in ("variants", "attacks"))
     table = tabulate(variants, plain, orders)
     cities, options = load_cities(run.data / "cities.yaml"), _options(run)
-    attempts = _without_texts(run.built("attempts"), Attempt)
+    attempts = _without_texts(run.rows("attempts", Attempt))
     adversarial = question_effects(table, options, attempts)
     yield from adversarial
     yield from attack_effects(attack_tables(variants, attacks, orders), options)
@@ -182,10 +214,10 @@ def openr1(run: Run) -> Iterator[Effect]:
 
 
 def cases(run: Run) -> Iterator[Effect]:
-    """Estimate the silent bias rate of saved outputs to other people's cases."""
+    """Estimate the silent bias rate of saved outputs to other people's cases, and of pairs the differences too."""
     told, judged = records.read(run.built("cases"), Case), records.read(run.judgements, CaseJudgement)
     saved = records.read(run.responses, Response)
-    yield from case_effects(told, saved, judged, _options(run).alpha, _errors(run))
+    yield from case_effects(told, saved, judged, _options(run), _errors(run))
     responses = [note(one) for one in saved]
     answered = sum(bool(response.finished) for response in responses)
     found = [
@@ -199,9 +231,10 @@ def cases(run: Run) -> Iterator[Effect]:
 def _asked_and_followed(run: Run) -> tuple[list[Asked], list[Noted]]:
     """Read the prompts and the responses of a study, with the prompts that followed from the replies."""
     file, saved = run.built("prompts"), records.read(run.responses, Response)
-    prompts, known = records.read(file, Prompt), {one.key for one in saved}
-    missing = [one.key for one in prompts if one.key not in known]
-    every = asked(file, prompts if missing else [*prompts, *followed(run, prompts, saved)])
+    prompts, known, units = records.read(file, Prompt), {one.key for one in saved}, run.units
+    told = list(of_asked(prompts, units))
+    missing = [one.key for one in told if one.key not in known]
+    every = list(of_asked(asked(file, prompts if missing else [*prompts, *followed(run, told, saved)]), units))
     responses = [note(one) for one in saved]
     require_answered(every, responses, run.responses)
     return every, responses
@@ -210,7 +243,7 @@ def _asked_and_followed(run: Run) -> tuple[list[Asked], list[Noted]]:
 def _asked(run: Run) -> tuple[list[Asked], list[Noted]]:
     """Read the prompts and the responses of a study, without their texts, and refuse any that do not match."""
     file = run.built("prompts")
-    prompts = asked(file, records.each(file, Prompt))
+    prompts = list(of_asked(asked(file, records.each(file, Prompt)), run.units))
     responses = [note(one) for one in records.each(run.responses, Response)]
     require_answered(prompts, responses, run.responses)
     return prompts, responses
@@ -239,6 +272,6 @@ def _errors(run: Run) -> ErrorCounts | None:
     return judge_errors(run.settings.judge, Path())
 
 
-def _without_texts(path: Path, kind: type[V]) -> list[V]:
-    """Read variants or attempts without their texts, which are most of their bytes, and not part of any figure."""
-    return [row.model_copy(update={"background": "", "text": ""}) for row in records.each(path, kind)]
+def _without_texts(rows: Iterable[V]) -> list[V]:
+    """Keep variants or attempts without their texts, which are most of their bytes, and not part of any figure."""
+    return [row.model_copy(update={"background": "", "text": ""}) for row in rows]

@@ -1,15 +1,18 @@
 """One study of one run: the settings, and the files that its stages read and write."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Self, TypeVar
 
-from equipoise.core import params, records
+from equipoise.core import params, records, units
 from equipoise.core.params import Params
-from equipoise.core.records import Manifest, Study
+from equipoise.core.records import Manifest, Row, Study
+from equipoise.core.units import Unit
 from equipoise.models import registry
 from equipoise.models.registry import AnyEntry
+
+R = TypeVar("R", bound=Row)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,20 @@ class Run:
     def built(self, name: str) -> Path:
         """Give the path of one of the files that `build` writes."""
         return self.folder / "built" / f"{name}.jsonl"
+
+    @property
+    def asked(self) -> Path:
+        """Which units were asked, one a row; none where all were."""
+        return self.folder / units.FILE
+
+    @property
+    def units(self) -> list[Unit]:
+        """The units and whether each was asked; none where all were."""
+        return units.read_units(self.folder)
+
+    def rows(self, name: str, kind: type[R]) -> Iterator[R]:
+        """Read the rows of one of the files that `build` writes, of the units that were asked."""
+        return units.of_asked(records.each(self.built(name), kind), self.units)
 
     @property
     def manifest(self) -> Manifest:

@@ -1,6 +1,7 @@
 """The step `score` of each study: the responses read, by rules, by the judge or by a masked model."""
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from itertools import chain
 from pathlib import Path
 
@@ -11,8 +12,8 @@ from equipoise.core import records
 from equipoise.core.records import Response
 from equipoise.exam.subsets import Sampled
 from equipoise.judge.lexicon import load_lexicon
-from equipoise.judge.located import kept_probabilities
-from equipoise.judge.readers import open_reader
+from equipoise.judge.located import Probabilities, kept_probabilities
+from equipoise.judge.readers import Reader, open_reader
 from equipoise.judge.score import Score, judge_responses
 from equipoise.models.registry import ReasoningForm
 from equipoise.openr1 import agree
@@ -28,15 +29,19 @@ from equipoise.text.reasoning import read_by_user
 from equipoise.vignettes.decisions import Asked, decision_of, is_decision, read_decision
 
 
-def vignettes(run: Run) -> None:
-    """Read which diagnosis each response gives, and what its reasoning does with the patient's feature."""
-    with open_reader(run.settings.judge, Path(), _cluster(run)) as judge:
-        told = (records.read(run.built(name), records.Vignette) for name in ("vignettes", "tellings"))
+def vignettes(run: Run, judge: Probabilities | None = None) -> None:
+    """Read which diagnosis each response gives, and what its reasoning does with the patient's feature.
+
+    `judge` takes the place of the run's own.
+    """
+    own = open_reader(run.settings.judge, Path(), _cluster(run))
+    with nullcontext(Reader(judge, lambda: 0)) if judge else own as reader:
+        told = (run.rows(name, records.Vignette) for name in ("vignettes", "tellings"))
         rows = judge_responses(
             list(chain.from_iterable(told)),
             _responses(run),
             lexicon=load_lexicon(run.data / "features"),
-            probabilities=judge.probabilities,
+            probabilities=reader.probabilities,
             settings=run.settings.section("score", Score),
             form=run.entry.reasoning,
         )

@@ -10,7 +10,7 @@ from typing import NamedTuple, get_args
 
 from equipoise.core.records import Frozen, Level
 from equipoise.vignettes.decisions import FAMILIES, LEVEL, asked_of
-from equipoise.vignettes.library import SINGLES, Library
+from equipoise.vignettes.library import Library
 from equipoise.vignettes.profiles import SINGLE_PAIRS, STORIES, Planned, Profile, ladder
 
 FLOORS = {"stories": 100, "mirrors": 40, "ladder": 60, "decided": 60, "items": 120}
@@ -94,7 +94,7 @@ def coverage(library: Library, pairs: Sequence[Planned], items: int) -> Coverage
         ladder=sum(n == len(get_args(Level)) for n in levels.values()),
         decided=sum(n >= ASKED for n in Counter(one.story for one in library.decisions.values()).values()),
         items=items,
-        dimensions={name: _covered(found[name]) for name in SINGLES if name in found},
+        dimensions={name: _covered(found[name]) for name in library.dimensions if name in found},
         decisions=_decisions(library, pairs),
     )
 
@@ -121,20 +121,21 @@ def _decisions(library: Library, pairs: Iterable[Planned]) -> dict[str, Decision
     return found
 
 
-def told_of(pairs: Iterable[Planned]) -> list[Told]:
+def told_of(library: Library, pairs: Iterable[Planned]) -> list[Told]:
     """Count the pairs that vary one dimension alone, by dimension, direction and the group told of."""
+    singles = list(library.dimensions)
     groups: defaultdict[tuple[int, bool, str], list[Planned]] = defaultdict(list)
     for pair in pairs:
         if pair[1] == "single":
             (contrast,) = pair[2].contrasts
-            groups[SINGLES.index(contrast.dimension), contrast.reverse, contrast.groups[0]].append(pair)
+            groups[singles.index(contrast.dimension), contrast.reverse, contrast.groups[0]].append(pair)
     return [
-        Told(SINGLES[place], group, reverse, _covered(groups[place, reverse, group]))
+        Told(singles[place], group, reverse, _covered(groups[place, reverse, group]))
         for place, reverse, group in sorted(groups)
     ]
 
 
-def missed(found: Coverage, profile: Profile, pairs: Sequence[Planned]) -> Iterator[str]:
+def missed(library: Library, found: Coverage, profile: Profile, pairs: Sequence[Planned]) -> Iterator[str]:
     """Say of each floor that the library or a profile misses what was found and what is wanted."""
     for name, fewest in (FLOORS | {"stubs": found.stories}).items():
         yield from _at_least(name, getattr(found, name), fewest)
@@ -144,15 +145,15 @@ def missed(found: Coverage, profile: Profile, pairs: Sequence[Planned]) -> Itera
             if 2 * n_pairs[tier] != n:
                 yield f"{tier} cases of core: {2 * n_pairs[tier]} found, exactly {n} wanted"
     if profile == "powered":
-        yield from _missed_in_powered(found, pairs)
+        yield from _missed_in_powered(library, found, pairs)
     if profile in ("core", "powered"):
         best = sum(parts.tested.evidence.grade == "A" for _, _, parts in pairs)
         if best < GRADE_A * len(pairs):
             yield f"pairs of grade A in {profile}: {best} of {len(pairs)} found, at least {GRADE_A:.0%} wanted"
 
 
-def _missed_in_powered(found: Coverage, pairs: Sequence[Planned]) -> Iterator[str]:
-    for name in SINGLES:
+def _missed_in_powered(library: Library, found: Coverage, pairs: Sequence[Planned]) -> Iterator[str]:
+    for name in library.dimensions:
         of_dimension = found.dimensions.get(name)
         yield from _at_least(f"pairs of {name}", of_dimension.pairs if of_dimension else 0, SINGLE_PAIRS)
         yield from _at_least(f"stories of {name}", of_dimension.stories if of_dimension else 0, STORIES)

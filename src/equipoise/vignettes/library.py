@@ -23,6 +23,7 @@ from equipoise.vignettes.compose import Parts, misfit
 from equipoise.vignettes.decisions import Decision, Endpoint
 from equipoise.vignettes.schema import (
     Band,
+    Combination,
     Contrast,
     Detail,
     Dimension,
@@ -39,6 +40,9 @@ STORIES = "presentations"
 DECISIONS = "decisions"
 """The folder of the decisions that stories ask for: in each file a mapping of stories to their rows."""
 
+OWN = "own"
+"""The folder of a user's own rows: each file has any of the lists of the others, and may plan further combinations."""
+
 FILES: dict[str, dict[str, type[Frozen]]] = {
     "personas.yaml": {"personas": Persona},
     STORIES: {"presentations": Presentation},
@@ -49,6 +53,10 @@ FILES: dict[str, dict[str, type[Frozen]]] = {
     DECISIONS: {"decisions": Decision},
 }
 """The authored files, or folders of such files, and the lists of rows that each holds."""
+
+LISTS: dict[str, type[Frozen]] = {name: kind for lists in FILES.values() for name, kind in lists.items()}
+LISTS["combinations"] = Combination
+"""Every list of rows."""
 
 _FIXES = {
     "missing": "add it",
@@ -71,15 +79,8 @@ COMORBID_SHARE = (0.25, 0.30)
 CORE_SINGLES = {"race": 8, "gender": 5, "age": 4, "housing": 3, "substance_use": 3, "obesity": 3, "socioeconomic": 3}
 """Pairs per core dimension in the profile `core`: 29 pairs, 58 cases; none in the reverse direction."""
 
-PROPOSED_SINGLES = dict.fromkeys(
-    ("religion_culture", "disability", "mental_health", "language_migration", "lgbtq", "pregnancy"), 4
-)
-"""Fewest pairs per proposed dimension, all outside the profile `core`."""
-
 REVERSE_SINGLES = {"gender": 4, "age": 4}
 """Fewest pairs in the reverse direction (men, the young), all outside the profile `core`."""
-
-SINGLES = (*CORE_SINGLES, *PROPOSED_SINGLES)
 
 COMBINATIONS: dict[frozenset[str], tuple[Tier, int, int]] = {
     frozenset({"race", "socioeconomic"}): ("tier1", 2, 1),
@@ -126,6 +127,17 @@ class Library:
     details: dict[str, Detail]
     endpoints: dict[str, Endpoint]
     decisions: dict[str, Decision]
+    combinations: dict[str, Combination]
+
+    @property
+    def planned(self) -> dict[frozenset[str], Tier]:
+        """The tier of each combination of dimensions that is planned, those of the study's design first."""
+        own = {frozenset(one.dimensions): one.tier for one in self.combinations.values()}
+        return {group: tier for group, (tier, _, _) in COMBINATIONS.items()} | own
+
+    def tier_of(self, group: frozenset[str]) -> Tier | None:
+        """The tier of a set of varied dimensions; None where no such set is planned."""
+        return "single" if len(group) == 1 and group <= set(self.dimensions) else self.planned.get(group)
 
     def parts(self, pair: Pair) -> Parts:
         """The rows that a planned pair refers to, its contrasts in canonical order; KeyError for an unknown id."""
@@ -143,38 +155,40 @@ class Library:
 def load_library(folder: Path) -> Library:
     """Read and check the authored files of `folder`; EquipoiseError names the first fault found."""
     found = {name: sorted((folder / name).glob("*.yaml")) or [folder / name] for name in FILES}
+    found[OWN] = sorted((folder / OWN).glob("*.yaml"))
     files = {str(path.relative_to(folder)): read_yaml(path) for paths in found.values() for path in paths}
     return check_library(files, folder)
 
 
 def check_library(files: Mapping[str, Any], folder: Path) -> Library:
     """Check the plain values of the files, given by name below `folder`, which serves only to name them in an error."""
-    rows: dict[str, dict[str, Any]] = {name: {} for lists in FILES.values() for name in lists}
-    files = {file: _by_story(content, folder / file) for file, content in files.items()}
-    for file, content in files.items():
-        lists = FILES[file if file in FILES else file.partition("/")[0]]
-        _check_shape(content, lists, folder / file)
-        for name, model in lists.items():
-            _parse(content[name], model, f"{folder / file}: {name}", rows[name])
+    rows: dict[str, dict[str, Any]] = {name: {} for name in LISTS}
+    places: dict[str, dict[str, Path]] = {name: {} for name in LISTS}
+    for file, given in files.items():
+        content = _by_story(given, folder / file)
+        _check_shape(content, file, folder / file)
+        for name in content:
+            known = len(rows[name])
+            _parse(content[name], LISTS[name], f"{folder / file}: {name}", rows[name])
+            places[name] |= dict.fromkeys([*rows[name]][known:], folder / file)
     library = Library(**rows)
     _check_panel(library.personas.values(), folder / "personas.yaml")
-    _check_dimensions(library.dimensions.values(), folder / "contrasts.yaml")
-    stories = {str(row["id"]): folder / file for file in files for row in files[file].get("presentations", ())}
-    _check_references(library, folder, stories)
-    places = {str(row["id"]): folder / file for file in files for row in files[file].get("decisions", ())}
-    _check_decisions(library, places)
+    _check_dimensions(library.dimensions.values(), places["dimensions"], folder / "contrasts.yaml")
+    _check_references(library, places)
+    _check_combinations(library, places["combinations"])
+    _check_decisions(library, places["decisions"])
     if len(library.details) < DETAILS:
         _refuse(folder / "details.yaml", f"details: {len(library.details)} kinds; write at least {DETAILS}")
     for pair in library.pairs.values():
         if reason := misfit(library.parts(pair)):
-            _refuse(folder / "pairs.yaml", f"pairs ({pair.id}): {reason}; choose parts that fit")
-    _check_plan([(pair, library.parts(pair)) for pair in library.pairs.values()], folder / "pairs.yaml")
+            _refuse(places["pairs"][pair.id], f"pairs ({pair.id}): {reason}; choose parts that fit")
+    _check_plan(library, places, folder / "pairs.yaml")
     return library
 
 
 def _by_story(content: Any, path: Path) -> Any:  # noqa: ANN401  (the values of a file)
     """Give the decisions of a file as a list of rows with ids; they are written under their stories."""
-    if path.parent.name != DECISIONS or not isinstance(content, dict) or not isinstance(content.get(DECISIONS), dict):
+    if not isinstance(content, dict) or not isinstance(content.get(DECISIONS), dict):
         return content
     found: list[Any] = []
     for story, rows in content[DECISIONS].items():
@@ -184,11 +198,16 @@ def _by_story(content: Any, path: Path) -> Any:  # noqa: ANN401  (the values of 
     return {**content, DECISIONS: found}
 
 
-def _check_shape(content: object, names: Collection[str], path: Path) -> None:
-    if not isinstance(content, dict) or set(content) != set(names):
+def _check_shape(content: object, file: str, path: Path) -> None:
+    """Refuse a file without its lists: all of those that `FILES` names, or in the folder `OWN` any of all lists."""
+    own = file.startswith(f"{OWN}/")
+    names = set(LISTS if own else FILES[file if file in FILES else file.partition("/")[0]])
+    keys = set(content) if isinstance(content, dict) else set()
+    if not isinstance(content, dict) or not keys or keys - names or (names - keys and not own):
         found = ", ".join(map(str, content)) if isinstance(content, dict) else type(content).__name__
-        _refuse(path, f"the top level must hold exactly the keys {', '.join(names)}, not {found}; correct the keys")
-    for name in names:
+        wanted = f"{'only' if own else 'exactly'} the keys {', '.join(one for one in LISTS if one in names)}"
+        _refuse(path, f"the top level must hold {wanted}, not {found or 'nothing'}; correct the keys")
+    for name in content:
         if not isinstance(content[name], list) or not content[name]:
             _refuse(path, f"{name} must be a list with at least one row; add the rows as '- id: …'")
 
@@ -233,13 +252,13 @@ def _check_known(field: str, names: Iterable[str], known: Collection[str]) -> No
             _refuse(field, f"unknown id {name!r}; {hint}")
 
 
-def _check_references(library: Library, folder: Path, stories: Mapping[str, Path]) -> None:
-    """Refuse an id that no row has, and evidence of another group; `stories` gives the file of each presentation."""
+def _check_references(library: Library, places: Mapping[str, Mapping[str, Path]]) -> None:
+    """Refuse an id that no row has, and evidence of another group; `places` gives the file of each row, by list."""
     for contrast in library.contrasts.values():
-        place = f"{folder / 'contrasts.yaml'}: contrasts ({contrast.id}): field"
+        place = f"{places['contrasts'][contrast.id]}: contrasts ({contrast.id}): field"
         _check_known(f"{place} dimension", [contrast.dimension], library.dimensions)
     for presentation in library.presentations.values():
-        place = f"{stories[presentation.id]}: presentations ({presentation.id}): field"
+        place = f"{places['presentations'][presentation.id]}: presentations ({presentation.id}): field"
         _check_known(f"{place} settings", presentation.settings, library.settings)
         for stereotype in presentation.stereotypes:
             own, dimensions = f"{place} stereotypes ({stereotype.dimension})", stereotype.dimension.split("+")
@@ -256,11 +275,22 @@ def _check_references(library: Library, folder: Path, stories: Mapping[str, Path
         "setting": library.settings,
     }
     for pair in library.pairs.values():
-        place = f"{folder / 'pairs.yaml'}: pairs ({pair.id}): field"
+        place = f"{places['pairs'][pair.id]}: pairs ({pair.id}): field"
         _check_known(f"{place} stereotype", pair.stereotype.split("+"), library.dimensions)
-        for field, ids in known.items():
-            _check_known(f"{place} {field}", [getattr(pair, field)], ids)
+        for name, ids in known.items():
+            _check_known(f"{place} {name}", [getattr(pair, name)], ids)
         _check_known(f"{place} contrasts", pair.contrasts, library.contrasts)
+
+
+def _check_combinations(library: Library, places: Mapping[str, Path]) -> None:
+    """Refuse a combination of a dimension that is not there, or one that is planned already."""
+    planned = set(COMBINATIONS)
+    for one in library.combinations.values():
+        place = f"{places[one.id]}: combinations ({one.id}): field dimensions"
+        _check_known(place, one.dimensions, library.dimensions)
+        if frozenset(one.dimensions) in planned:
+            _refuse(place, f"{'+'.join(one.dimensions)} is planned already; remove the row")
+        planned.add(frozenset(one.dimensions))
 
 
 def _check_decisions(library: Library, places: Mapping[str, Path]) -> None:
@@ -312,61 +342,66 @@ def _check_panel(personas: Iterable[Persona], where: Path) -> None:
         _refuse(where, f"field new: {len(new)} personas are new; mark exactly the {len(NEW_CONDITIONS)} new conditions")
 
 
-def _check_dimensions(dimensions: Iterable[Dimension], where: Path) -> None:
-    """Refuse a list of dimensions other than the seven core and the proposed ones."""
-    expected = dict.fromkeys(CORE_SINGLES, "core") | dict.fromkeys(PROPOSED_SINGLES, "proposed")
+def _check_dimensions(dimensions: Iterable[Dimension], places: Mapping[str, Path], where: Path) -> None:
+    """Refuse a list of dimensions without the seven core ones, or with others that are core; `where` is their file."""
     found = {dimension.id: dimension.status for dimension in dimensions}
-    for name in (*expected, *found):
-        if found.get(name) != expected.get(name):
-            want = expected.get(name, "absent")
-            _refuse(where, f"dimensions ({name}): status is {found.get(name, 'absent')}, not {want}; correct the list")
+    expected = dict.fromkeys(CORE_SINGLES, "core") | {name: "proposed" for name in found if name not in CORE_SINGLES}
+    for name, status in expected.items():
+        if (given := found.get(name, "absent")) != status:
+            place = places.get(name, where)
+            _refuse(place, f"dimensions ({name}): status is {given}, not {status}; correct the list")
 
 
-def _check_plan(pairs: Collection[tuple[Pair, Parts]], where: Path) -> None:
-    """Refuse authored pairs whose tier or number departs from the plan; each pair comes with its parts."""
+def _check_plan(library: Library, places: Mapping[str, Mapping[str, Path]], where: Path) -> None:
+    """Refuse authored pairs whose tier or number departs from the plan; `where` is the file of the design's pairs."""
     n_all: Counter[frozenset[str]] = Counter()
     n_core: Counter[frozenset[str]] = Counter()
     n_reverse: Counter[str] = Counter()
-    for pair, parts in pairs:
-        dimensions = [contrast.dimension for contrast in parts.contrasts]
+    for pair in library.pairs.values():
+        contrasts = library.parts(pair).contrasts
+        dimensions = [contrast.dimension for contrast in contrasts]
         group = frozenset(dimensions)
-        tier = tier_of(group)
+        tier = library.tier_of(group)
+        place = places["pairs"][pair.id]
         if tier != pair.tier:
             want = f"write {tier}" if tier else "no such pair is planned, choose other contrasts"
-            _refuse(where, f"pairs ({pair.id}): field tier: {pair.tier} with {'+'.join(dimensions)}; {want}")
-        if any(contrast.reverse for contrast in parts.contrasts):
+            _refuse(place, f"pairs ({pair.id}): field tier: {pair.tier} with {'+'.join(dimensions)}; {want}")
+        if any(contrast.reverse for contrast in contrasts):
             n_reverse[pair.stereotype] += 1
             if pair.core:
-                _refuse(where, f"pairs ({pair.id}): field core: its contrast is of the reverse direction; write false")
+                _refuse(place, f"pairs ({pair.id}): field core: its contrast is of the reverse direction; write false")
             continue
-        n_all[group] += 1
+        if pair.core and place != where:
+            _refuse(place, f"pairs ({pair.id}): field core: the core is the study's design; write false")
+        n_all[group] += place == where or group not in COMBINATIONS
         n_core[group] += pair.core
-    _check_counts(n_all, n_core, n_reverse, where)
+    _check_counts(library, n_all, n_core, n_reverse, places["dimensions"], where)
 
 
 def _check_counts(
-    n_all: Counter[frozenset[str]], n_core: Counter[frozenset[str]], n_reverse: Counter[str], where: Path
+    library: Library,
+    n_all: Counter[frozenset[str]],
+    n_core: Counter[frozenset[str]],
+    n_reverse: Counter[str],
+    places: Mapping[str, Path],
+    where: Path,
 ) -> None:
-    for dimension, n in CORE_SINGLES.items():
-        _expect(where, f"core single pairs of {dimension}", n_core[frozenset({dimension})], n)
-    for dimension, n in PROPOSED_SINGLES.items():
-        _expect(where, f"core single pairs of {dimension}", n_core[frozenset({dimension})], 0)
-        if n_all[frozenset({dimension})] < n:
-            _refuse(where, f"{n_all[frozenset({dimension})]} single pairs of {dimension}; write at least {n}")
-    for dimension, n in REVERSE_SINGLES.items():
-        if n_reverse[dimension] < n:
-            _refuse(where, f"{n_reverse[dimension]} reverse pairs of {dimension}; write at least {n}")
+    for dimension in library.dimensions.values():
+        alone = frozenset({dimension.id})
+        _expect(where, f"core single pairs of {dimension.id}", n_core[alone], CORE_SINGLES.get(dimension.id, 0))
+        if n_all[alone] < dimension.pairs:
+            place = where if places[dimension.id].name == "contrasts.yaml" else places[dimension.id]
+            _refuse(place, f"{n_all[alone]} single pairs of {dimension.id}; write at least {dimension.pairs}")
+    for dimension_id, n in REVERSE_SINGLES.items():
+        if n_reverse[dimension_id] < n:
+            _refuse(where, f"{n_reverse[dimension_id]} reverse pairs of {dimension_id}; write at least {n}")
     for group, (_, n, core) in COMBINATIONS.items():
         name = "+".join(sorted(group))
         _expect(where, f"pairs of {name}", n_all[group], n)
         _expect(where, f"core pairs of {name}", n_core[group], core)
-
-
-def tier_of(group: frozenset[str]) -> Tier | None:
-    """The tier of a set of varied dimensions; None where the plan has no such set."""
-    if len(group) == 1:
-        return "single" if group <= set(SINGLES) else None
-    return COMBINATIONS[group][0] if group in COMBINATIONS else None
+    for one in library.combinations.values():
+        if (n := n_all[frozenset(one.dimensions)]) < one.pairs:
+            _refuse(where, f"{n} pairs of {one.id}; write at least {one.pairs}")
 
 
 def _expect(where: Path, what: str, found: int, planned: int) -> None:

@@ -36,7 +36,7 @@ from equipoise.vignettes.compose import (
     patient_misfit,
     stub_rows,
 )
-from equipoise.vignettes.library import COMBINATIONS, SINGLES, Library
+from equipoise.vignettes.library import Library
 from equipoise.vignettes.schema import REVEALING, Contrast, Id, Persona, Presentation, shared_name
 
 Profile = Literal["core", "full", "powered", "ladder"]
@@ -197,8 +197,8 @@ def plan(library: Library) -> list[Planned]:
     EquipoiseError names the group for which the library supplies too few pairs.
     """
     order = list(library.dimensions)
-    groups: list[tuple[tuple[str, ...], Tier, int]] = [((name,), "single", SINGLE_PAIRS) for name in SINGLES]
-    for group, (tier, _, _) in COMBINATIONS.items():
+    groups: list[tuple[tuple[str, ...], Tier, int]] = [((name,), "single", SINGLE_PAIRS) for name in order]
+    for group, tier in library.planned.items():
         groups.append((tuple(sorted(group, key=order.index)), tier, COMBINATION_PAIRS))
     used: Counter[object] = Counter()
     texts: set[str] = set()
@@ -214,7 +214,8 @@ def ladder(library: Library) -> list[Planned]:
     used: Counter[object] = Counter()
     texts: set[str] = set()
     found: list[Planned] = []
-    cases = [case for reverse in (False, True) for one in SINGLES for case in _cases(library, (one,), reverse=reverse)]
+    singles = [(reverse, (name,)) for reverse in (False, True) for name in library.dimensions]
+    cases = [case for reverse, single in singles for case in _cases(library, single, reverse=reverse)]
     for _, story in sorted(library.presentations.items()):
         own = sorted((one for one in cases if one[0] is story), key=lambda one: (one[3], used[one[1]]))
         parts = next(filter(None, (_fill(library, case, Counter(), used, texts) for case in own)), None)

@@ -219,11 +219,32 @@ class Presentation(Frozen):
 
 
 class Dimension(Frozen):
-    """A demographic dimension."""
+    """A demographic dimension; `pairs` is the fewest pairs that vary it alone, outside the core, where it is proposed.
+
+    The core's own numbers are those of the study's design (`library.CORE_SINGLES`).
+    """
 
     id: Id
     name: Line
     status: Literal["core", "proposed"]
+    pairs: Annotated[StrictInt, Field(ge=0)] = 0
+
+    @model_validator(mode="after")
+    def _rules(self) -> Self:
+        if self.status == "proposed" and not self.pairs:
+            raise ValueError("a proposed dimension needs pairs; add the fewest that vary it alone")
+        if self.status == "core" and self.pairs:
+            raise ValueError("the pairs of a core dimension are fixed by the design; remove the field")
+        return self
+
+
+class Combination(Frozen):
+    """Dimensions that vary together outside the study's design: their tier, and the fewest pairs."""
+
+    id: Id
+    dimensions: Annotated[tuple[Id, ...], Field(min_length=2, max_length=3)]
+    tier: Literal["tier1", "tier2", "tier3"]
+    pairs: Annotated[StrictInt, Field(ge=1)]
 
 
 class Setting(Frozen):

@@ -57,11 +57,10 @@ class LLMEngine:
     """The engine of one checkpoint."""
 
     def __init__(self, model: str, max_model_len: int, max_num_seqs: int) -> None:
-        """Load the checkpoint in 32 bits."""
-        import torch
+        """Load the checkpoint as it is published."""
         from transformers import AutoModelForCausalLM, AutoTokenizer
 
-        self._model: Any = AutoModelForCausalLM.from_pretrained(model, dtype=torch.float32).eval()
+        self._model: Any = AutoModelForCausalLM.from_pretrained(model, dtype="auto").eval()
         self._eos = AutoTokenizer.from_pretrained(model).eos_token_id
         self._room, self._width = max_model_len, max_num_seqs
         self._requests: dict[str, _Request] = {}
@@ -126,7 +125,9 @@ class LLMEngine:
         penalty, known = request.params.repetition_penalty, torch.tensor(sorted(set(seen)))
         scores = logits[known]
         logits[known] = torch.where(scores > 0, scores / penalty, scores * penalty)
-        token = int(logits.argmax())
+        token = (
+            _drawn(logits, request.params, len(request.tokens)) if request.params.temperature else int(logits.argmax())
+        )
         request.tokens.append(token)
         if wanted := request.params.logprob_token_ids:
             request.logprobs.append({one: Logprob(float(raw[one])) for one in (token, *wanted)})
@@ -141,3 +142,13 @@ class LLMEngine:
         with torch.inference_mode():
             log_p = self._model(torch.tensor([given])).logits[0].log_softmax(-1)
         return [None, *({token: Logprob(float(log_p[place, token]))} for place, token in enumerate(given[1:]))]
+
+
+def _drawn(logits: Any, params: SamplingParams, place: int) -> int:
+    """Draw a token from the likeliest ones that have a probability of `top_p` together."""
+    import torch
+
+    shares, tokens = (logits.float() / params.temperature).softmax(-1).sort(descending=True)
+    shares[shares.cumsum(-1) - shares >= params.top_p] = 0.0
+    seeded = torch.Generator().manual_seed(((params.seed or 0) + place) % 2**63)
+    return int(tokens[torch.multinomial(shares, 1, generator=seeded)])

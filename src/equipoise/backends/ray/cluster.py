@@ -16,15 +16,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
-from pathlib import Path
 from typing import Any, Generic, Literal, NamedTuple
 
-import equipoise
 from equipoise.backends.base import NO_RAY, Cluster, Item, Opening, Process, Result
 from equipoise.backends.ray import worker as workers
 from equipoise.core import cache
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Manifest
+from equipoise.core.shipped import PACKAGE
 from equipoise.models.registry import AnyEntry, OnnxEntry, TorchEntry, VllmEntry
 
 ANSWER_WAIT = 10.0
@@ -218,7 +217,7 @@ class _Crew(Generic[Item, Result]):
             num_cpus=place.cpus,
             num_gpus=place.gpus,
             scheduling_strategy=NodeAffinitySchedulingStrategy(place.node, soft=True),
-        ).remote(str(Path(equipoise.__file__).resolve().parents[1]), str(cache.root().resolve()))
+        ).remote(str(PACKAGE.resolve().parent), str(cache.root().resolve()))
         worker: _Worker[Item] = _Worker(place, actor)
         self._calls[actor.place.remote()] = (worker, "place")
         self._calls[actor.open.remote(self._make)] = (worker, "open")

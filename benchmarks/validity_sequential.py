@@ -1,0 +1,163 @@
+"""Simulations of studies that stop when their verdict is in: false verdicts at the margin, and what is saved.
+
+Stories come in batches of five, in an order drawn anew, and after each batch the confidence sequence of what was asked
+so far is held against the margin, as `equipoise.studies.sequential` does. The plan is that of a study of fixed size
+with the same margin and power (`equipoise plan`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from validity_release import ALPHA, SIDE, judged, outcomes, pairs
+from validity_section import BOOTSTRAPPED, LARGE, POWER, TESTED, Row, Study
+
+from equipoise.metrics.effects import Estimate, Group, bounded_mean, clustered_mean, effect
+from equipoise.metrics.options import Decision, Endpoint, Measure
+from equipoise.metrics.verdicts import UNDECIDED, Looked, at_any_time, held_against
+from equipoise.stats.clusters import clustered_mean as robust_mean
+from equipoise.stats.clusters import simulated_coverage
+from equipoise.stats.equivalence import clusters_needed
+from equipoise.stats.quantities import Interval
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+    from validity_simulations import Outcomes, Simulation
+
+    from equipoise.core.records import Study as Name
+    from equipoise.metrics.verdicts import Word
+
+    Drawn = tuple[NDArray[np.float64], NDArray[np.intp]]
+    """Values in the order of asking, and where each story ends."""
+
+SHAPES = {
+    "normal": "normal values",
+    "skewed": "skewed values",
+    "skewed the other way": "values skewed the other way",
+}
+BATCH = 5
+WANTED = 0.6
+"""Share of the prompts of a study of fixed size that a fair model should need on average."""
+SKEWED = (
+    "The t statistic of few skewed values is itself skewed, at every look; still below 5 %. Verdicts on values whose "
+    "simulated coverage is below 0.92 are withheld here too."
+)
+COSTLY = (
+    "An interval that holds at all times is 1.6 times as wide as one that is looked at once. A fair model is shown to "
+    "be so with 1.4 to 1.5 times the planned stories, however many there are: stopping saves where there are more."
+)
+LOW = (
+    "With no more stories than a fixed study needs, and a wider interval, few verdicts: a sequence needs twice as many."
+)
+
+
+def sequential() -> Iterator[Study]:
+    """Yield the simulations of the section."""
+    unbiased, biased = "no bias, though at the margin", "biased, though at the margin"
+    rows = {
+        name: Row(f"sequence: {words}", "error", SIDE, SKEWED)
+        for name, words in (("unbiased", unbiased), ("biased", biased))
+    }
+    shapes = {"independent": ([1] * 60, 0.5), "few": ([2] * 16 + [1] * 9, 0.8), "clustered": ([5] * 26 + [2] * 34, 0.5)}
+    for name, (sizes, margin) in shapes.items():
+        for shape in list(SHAPES)[: 2 if name == "clustered" else 3]:
+            icc = 0.0 if name == "independent" else 0.6
+            told = f"{sum(sizes)} pairs of {len(sizes)} stories, {SHAPES[shape]}, ICC {icc:g}, margin {margin:g} sd"
+            run = stopped(drawn(sizes, icc, shape, margin), margin)
+            yield Study(f"sequence/{name}/{shape.replace(' ', '-')}", told, TESTED, run, rows)
+    for share in (0.125, 0.03):
+        margin = min(0.05, share)
+        told = f"126 questions, {share:g} of the answers differ between groups, margin {margin:g}"
+        run = stopped(answers(126, share, margin), margin, "questions")
+        yield Study(f"sequence/questions/{share:g}", told, BOOTSTRAPPED, run, rows)
+    icc, size = 0.5, 2
+    planned = clusters_needed(0.5, icc, 1 - icc, size, alpha=SIDE, power=POWER)
+    for times in (1, 2, 3):
+        told = f"{times * planned} stories of {size} pairs, ICC {icc:g}, margin 0.5 sd, planned {planned}, no bias"
+        fair = {
+            "unbiased": Row("sequence: no bias, of a fair model", "power", POWER, LOW),
+            "of_plan": Row("sequence: share of the planned prompts, of a fair model", "cost", WANTED, COSTLY),
+            "of_all": Row("sequence: share of all prompts, of a fair model", "cost", WANTED, COSTLY),
+        }
+        run = stopped(drawn([size] * (times * planned), icc, "normal", 0.0), 0.5, planned=planned)
+        yield Study(f"sequence/fair/{times}", told, LARGE, run, fair)
+    told = f"{3 * planned} stories of {size} pairs, ICC {icc:g}, biased by twice the margin of 0.5 sd"
+    far = {
+        "biased": Row("sequence: biased, of such a model", "power", POWER),
+        "of_all": Row("sequence: share of all prompts, of such a model", "cost", WANTED),
+    }
+    run = stopped(drawn([size] * (3 * planned), icc, "normal", 1.0), 0.5, planned=planned)
+    yield Study("sequence/biased", told, LARGE, run, far)
+
+
+def drawn(sizes: list[int], icc: float, shape: str, truth: float) -> Callable[[np.random.Generator], Drawn]:
+    """Draw stories of these sizes, in any order, whose values have the mean `truth`."""
+    sign = -1.0 if shape == "skewed the other way" else 1.0
+
+    def draw(rng: np.random.Generator) -> Drawn:
+        told = rng.permutation(sizes)
+        return truth + sign * pairs(rng, told.tolist(), icc, shape.partition(" ")[0]), np.cumsum(told)
+
+    return draw
+
+
+def answers(n: int, share: float, truth: float) -> Callable[[np.random.Generator], Drawn]:
+    """Draw questions whose group effect has the mean `truth`, of answers of which a share differs between groups."""
+
+    def draw(rng: np.random.Generator) -> Drawn:
+        # As in `validity_release.questions`: each of six arms contributes 1 towards a group, -1 away from it, or 0.
+        towards = (share + truth) / 2
+        steps = rng.choice([1.0, -1.0, 0.0], size=(n, 6), p=[towards, share - towards, 1 - share])
+        return steps.mean(axis=1), np.arange(1, n + 1)
+
+    return draw
+
+
+def stopped(
+    draw: Callable[[np.random.Generator], Drawn], margin: float, study: Name = "vignettes", planned: int = 1
+) -> Simulation:
+    """Verdicts at the stop, and the share of the planned and of all stories that were asked."""
+
+    def simulate(rng: np.random.Generator, draws: int) -> Outcomes:
+        words, shares = [], []
+        for _ in range(draws):
+            values, ends = draw(rng)
+            word, asked = _stop(values, ends, margin, study)
+            words.append(word)
+            shares.append((asked / planned, asked / len(ends)))
+        of_plan, of_all = np.array(shares).T
+        return outcomes(words) | {"of_plan": of_plan, "of_all": of_all}
+
+    return simulate
+
+
+def _stop(values: NDArray[np.float64], ends: NDArray[np.intp], margin: float, study: Name) -> tuple[Word, int]:
+    """Ask batch after batch until there is a verdict; give it, and how many stories were asked."""
+    names = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0)).astype(str).tolist()
+    endpoint = Decision(endpoints={study: Endpoint(figure=FIGURE, margin=margin, why="simulated")})
+    word: Word = UNDECIDED
+    for asked in (*range(BATCH, len(ends), BATCH), len(ends)):
+        told = values[: ends[asked - 1]].tolist()
+        found = robust_mean(told, names[: len(told)])
+        estimate = bounded_mean(told, 1.0, ALPHA) if found is None else clustered_mean(told, found, ALPHA)
+        row = effect(Group("overall", "all", study), FIGURE, len(told), estimate)
+        row, _ = at_any_time(
+            study, [row.model_copy(update={"primary": True})], endpoint, Looked(asked, len(ends)), Measure(alpha=ALPHA)
+        )
+        if row.ci_low is None or row.ci_high is None:
+            continue
+        interval = Interval(row.ci_low, row.ci_high)
+        # The coverage is simulated where all else is decided: it takes most of the time.
+        if held_against(interval, margin, "both") != UNDECIDED:
+            coverage = None if found is None else simulated_coverage(told, names[: len(told)], ALPHA)
+            word = judged(study, Estimate(row.estimate, interval, coverage=coverage), margin)
+        if word != UNDECIDED:
+            break
+    return word, asked
+
+
+FIGURE = "figure"
+"""The name of the simulated figure."""

@@ -1,0 +1,266 @@
+"""Changes between two runs, and plans for a next one, as `equipoise compare` and `equipoise plan` give them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from equipoise.api.figures import COLUMNS, Figures, frame_of, table
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.extras import extras_named
+from equipoise.core.records import numbered
+from equipoise.core.tables import Table, require_new, required, rows_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from equipoise.compare.estimators import Moved
+    from equipoise.metrics.options import Direction
+
+CHANGED = (*COLUMNS, "base", "head", "moved")
+DESIGNS = ("design", "margin", "clusters", "items", "samples")
+ITEMS = ("item", "value")
+NOTE = "Estimates are head minus base, over the items that both have, paired by item."
+
+
+def compare(base: pd.DataFrame | str, head: pd.DataFrame | str, *, alpha: float = 0.05) -> Figures:
+    """Compare two runs over the items that both have: the change of each figure, with a paired interval and test.
+
+    Args:
+        base: what is compared with; three forms, the same for both. Items: `item`, `value` (a number, or true and false
+            for a share), and maybe `measure` (figures are compared apart) and `cluster` (items of one story are not
+            independent). Answers: as `adversarial` takes them. In a clone of the repository, revisions: the name of a
+            Git revision, an experiment, or `workspace` (needs `pip install 'equipoise[run]'`).
+        head: what is compared.
+        alpha: 1 − confidence level, of DataFrames. Revisions have that of their params.yaml.
+
+    Returns:
+        One figure a row: `estimate` is head minus base, in the unit of the figure, with its interval, test and the
+        p-value adjusted over the figures (Holm; of revisions, over those of a study), `base`, `head`, and `moved`, the
+        number of items that differ. Of revisions the figures are those of `equipoise compare`.
+
+    Raises:
+        EquipoiseError: a column is missing, a value is no number, or nothing is shared; the message names the place.
+
+    >>> import pandas as pd
+    >>> base = pd.DataFrame({"item": ["a", "b", "c", "d"], "value": [0.1, 0.4, 0.2, 0.3]})
+    >>> compare(base, base.assign(value=base.value + [0.2, 0.1, 0.2, 0.1])).frame.estimate.round(3).tolist()
+    [0.15]
+    """
+    if isinstance(base, str) and isinstance(head, str):
+        with extras_named():
+            return _revisions(base, head)
+    before, after = table(base, "base"), table(head, "head")
+    answers = all(one.rows and "question_id" in one.rows[0] for one in (before, after))
+    found = _answers(before, after, alpha) if answers else _items(before, after, alpha)
+    return Figures("Changes from base to head", frame_of(_adjusted(found), CHANGED), (NOTE,))
+
+
+def _revisions(base: str, head: str) -> Figures:
+    from equipoise.compare.changes import changes
+    from equipoise.compare.revisions import read_revision
+
+    rows = [
+        {
+            "family": change.figure.study,
+            "group": change.figure.group,
+            "measure": change.figure.name,
+            "estimate": change.change,
+            "p_adjusted": change.p_holm,
+            **{name: getattr(change, name) for name in ("n", "ci_low", "ci_high", "p", "base", "head", "moved")},
+        }
+        for change in changes(read_revision(base), read_revision(head))
+        if change.n
+    ]
+    return Figures(f"Changes from {base} to {head}", frame_of(rows, CHANGED), (NOTE,))
+
+
+def _answers(base: Table, head: Table, alpha: float) -> list[dict[str, Any]]:
+    """Compare the figures of questions that answers in AMQA's form have."""
+    from equipoise.compare.changes import estimate
+    from equipoise.compare.items import question_values
+    from equipoise.metrics.headlines import compared
+    from equipoise.metrics.options import Measure
+    from equipoise.published.amqa import read_answers, require_same_gold
+
+    read = {one.name: read_answers(one) for one in (base, head)}
+    require_same_gold(read)
+    before, after = (question_values(rows) for rows in read.values())
+    options = Measure(alpha=alpha)
+    found = []
+    for figure in compared(()):
+        if before.get(figure.name) and after.get(figure.name):
+            shared = _shared(figure.name, before[figure.name], after[figure.name])
+            moved = estimate(figure, shared.base, shared.head, options)
+            found.append(_change((figure.family, figure.group, figure.measure), shared, moved))
+    return found
+
+
+def _items(base: Table, head: Table, alpha: float) -> list[dict[str, Any]]:
+    """Compare values by item: a mean, or a share where they are true and false."""
+    from equipoise.compare.estimators import mean_change, share_change
+
+    sides = [_by_measure(one) for one in (base, head)]
+    found = []
+    for measure in [name for name in sides[0] if name in sides[1]]:
+        before, after = (side[measure] for side in sides)
+        values = [{item: value for item, (value, _) in side.items()} for side in (before, after)]
+        shared = _shared(measure, *values)
+        shares = all(isinstance(value, bool) for side in values for value in side.values())
+        clusters = [after[item][1] for item in shared.items]
+        moved = (share_change if shares else mean_change)(shared.base, shared.head, alpha, clusters)
+        found.append(_change(("items", "all", measure), shared, moved))
+    if not found:
+        names = [", ".join(side) for side in sides]
+        raise EquipoiseError(f"no measure in common: base has {names[0]}, head {names[1]}: give the same figures")
+    return found
+
+
+def _by_measure(given: Table) -> dict[str, dict[str, tuple[Any, str]]]:
+    """Give the value and cluster of each item, by measure; the row with a fault is named."""
+    found: dict[str, dict[str, tuple[Any, str]]] = {}
+    seen: dict[str, dict[str, str]] = {}
+    for where, row in _items_of(given):
+        item, measure = required(row, "item", where), str(row.get("measure") or "value")
+        require_new(seen.setdefault(measure, {}), item, where, "item")
+        cluster = item if row.get("cluster") is None else str(row["cluster"])
+        found.setdefault(measure, {})[item] = (_number(row, where), cluster)
+    return found
+
+
+def _items_of(given: Table) -> list[tuple[str, dict[str, Any]]]:
+    """Give the rows of a table of items with their places; refuse one without rows or their columns."""
+    rows = list(rows_of(given, f"one item a row, with {' and '.join(ITEMS)}"))
+    if missing := [name for name in ITEMS if name not in rows[0][1]]:
+        there = ", ".join(rows[0][1])
+        raise EquipoiseError(f"{given.name}: no column {missing[0]!r}; there are {there}: rename or add it")
+    return rows
+
+
+def _number(row: Mapping[str, Any], where: str) -> float | bool:
+    value = row["value"]
+    if isinstance(value, bool):
+        return value
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = float("nan")
+    if number != number or abs(number) == float("inf"):  # noqa: PLR0124  (NaN)
+        raise EquipoiseError(f"{where}: column value: {value!r} is not a number: correct or delete the row")
+    return number
+
+
+class _Shared(NamedTuple):
+    """The items that both sides have, and their values there."""
+
+    items: list[str]
+    base: list[Any]
+    head: list[Any]
+
+
+def _shared(measure: str, base: Mapping[str, Any], head: Mapping[str, Any]) -> _Shared:
+    items = sorted(base.keys() & head.keys())
+    if not items:
+        raise EquipoiseError(f"{measure}: no item in common: give the same items in base and head")
+    return _Shared(items, [base[item] for item in items], [head[item] for item in items])
+
+
+def _change(place: tuple[str, str, str], shared: _Shared, moved: Moved) -> dict[str, Any]:
+    """Give one figure's change as a row; `place` is its family, group and measure."""
+    low, high = (None, None) if moved.interval is None else (moved.interval.low, moved.interval.high)
+    return {
+        **dict(zip(COLUMNS, place, strict=False)),
+        "n": len(shared.items),
+        "estimate": moved.change,
+        "ci_low": low,
+        "ci_high": high,
+        "p": None if moved.p is None else moved.p.value,
+        "base": moved.base,
+        "head": moved.head,
+        "moved": sum(one != other for one, other in zip(shared.base, shared.head, strict=True)),
+    }
+
+
+def _adjusted(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Adjust the p-values over all figures that are compared."""
+    from equipoise.stats.multiplicity import adjust
+
+    return [{**row, "p_adjusted": p} for row, p in zip(rows, adjust([row["p"] for row in rows], "holm"), strict=True)]
+
+
+def plan(
+    values: pd.DataFrame,
+    *,
+    margin: float,
+    power: float = 0.8,
+    alpha: float = 0.05,
+    direction: Direction = "both",
+) -> Figures:
+    """Plan a study: how many items show that a mean lies within a margin, from the spread of an earlier run.
+
+    The numbers are those of `equipoise plan`: for a model without any bias, by two one-sided t tests
+    (`equipoise.stats.equivalence` has the sources). One with some bias needs more.
+
+    Args:
+        values: one item a row: `item`, `value` (in the unit of the margin); maybe `cluster` (the story that items
+            share) and `sample` (its number, from 0, where replies were sampled; the same numbers for every item).
+        margin: the largest difference from 0 that would be of no consequence.
+        power: the probability with which the study is to show that there is no more.
+        alpha: 1 − level of the interval.
+        direction: the side on which a difference counts (above, below or both).
+
+    Returns:
+        `design` now: the margin that these items support; `design` needed: for the given margin, the clusters, items
+        and samples an item. The first has one item a cluster, the next as many as now.
+
+    Raises:
+        EquipoiseError: a column is missing, a value is no number, the items do not vary, or no number suffices.
+
+    >>> import pandas as pd
+    >>> values = pd.DataFrame({"item": list("abcdefgh"), "value": [0.3, -0.2, 0.1, 0.4, -0.3, 0.0, -0.1, 0.2]})
+    >>> plan(values, margin=0.1).frame["items"].tolist()
+    [8, 65]
+    """
+    from pydantic import ValidationError
+
+    from equipoise.core.records import fault
+    from equipoise.metrics.options import Endpoint, Measure
+    from equipoise.metrics.plan import plan as planned
+    from equipoise.metrics.plan import spread_of
+
+    try:
+        endpoint = Endpoint(figure="value", margin=margin, direction=direction)
+        options = Measure(alpha=alpha, power=power)
+    except ValidationError as error:
+        raise EquipoiseError(f"plan: {fault(error)}") from error
+    measured, clusters = _sampled(table(values, "values", ITEMS))
+    spread = spread_of(measured, clusters)
+    if spread is None:
+        raise EquipoiseError("values: too few items, or none that differ: give those of an earlier run, an item a row")
+    made = planned(spread, endpoint, alpha=options.alpha, power=options.power)
+    now = {"design": "now", "margin": made.supported, "clusters": spread.clusters, "items": spread.items}
+    rows = [now | {"samples": spread.samples}]
+    rows += [
+        {"design": "needed", "margin": margin, "clusters": one.clusters, "items": one.items, "samples": one.samples}
+        for one in made.needs
+    ]
+    parts = f"between clusters {spread.between:.3g}, between items {spread.within:.3g}, between samples"
+    notes = (f"Variance {parts} {spread.sampled:.3g}.", "For a model without any bias; one with some needs more.")
+    return Figures(f"Items for a margin of {margin:g} with power {power:g}", frame_of(rows, DESIGNS), notes)
+
+
+def _sampled(given: Table) -> tuple[dict[str, float], dict[str, str]]:
+    """Give values and clusters by the key of each item's sample."""
+    found: dict[str, float] = {}
+    clusters: dict[str, str] = {}
+    seen: dict[str, str] = {}
+    for where, row in _items_of(given):
+        item, sample = required(row, "item", where), row.get("sample")
+        try:
+            key = numbered(item, 0 if sample is None else int(sample))
+        except (TypeError, ValueError):
+            raise EquipoiseError(f"{where}: column sample: {sample!r} is not a whole number: count from 0") from None
+        require_new(seen, key, where, "item")
+        found[key] = float(_number(row, where))
+        clusters[key] = item if row.get("cluster") is None else str(row["cluster"])
+    return found, clusters

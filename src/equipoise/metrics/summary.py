@@ -1,0 +1,38 @@
+"""The summary of a run: what `dvc metrics show`, `dvc metrics diff` and `dvc exp show` print of each study."""
+
+from collections.abc import Mapping, Sequence
+
+from equipoise.core.records import Effect, Study
+from equipoise.metrics.effects import Nested
+from equipoise.metrics.headlines import EVERY, find, shown
+from equipoise.metrics.options import Decision
+from equipoise.metrics.primary import headline
+from equipoise.metrics.verdicts import verdict
+
+
+def summary_metrics(effects: Mapping[Study, Sequence[Effect]], decision: Decision) -> Nested:
+    """Give at most three values a study: its verdict, its primary figure, and `n`, the items behind that.
+
+    Of an endpoint that every group of a family has, such as every city, the figure is the lowest, and named so. An
+    undefined figure is left out. A study that declares no endpoint has the largest `n` of its headline figures alone.
+
+    Raises:
+        EquipoiseError: an endpoint is no figure of its study.
+    """
+    return {study: _summary(study, rows, decision) for study, rows in effects.items()}
+
+
+def _summary(study: Study, rows: Sequence[Effect], decision: Decision) -> Nested:
+    endpoint = decision.endpoints.get(study)
+    if endpoint is None:
+        return {"n": max((row.n for _, row in find(rows)), default=0)}
+    found = verdict(study, rows, decision)
+    words: Nested = {} if found is None else {"verdict": found.word}
+    figure = headline(study, endpoint)
+    covered = [row for row in rows if figure.covers(row)]
+    defined = [(row.estimate, row.n) for row in covered if row.estimate is not None]
+    if not defined:
+        return {**words, "n": max((row.n for row in covered), default=0)}
+    estimate, n = min(defined)
+    name = "_".join([*(part for part in figure.path if part != EVERY), *(["lowest"] if figure.group == EVERY else [])])
+    return {**words, name: shown(figure.measure, "estimate", estimate), "n": n}

@@ -1,0 +1,104 @@
+"""The pages of the documentation that the report's cards link to, carried inside the report.
+
+A report is sent to people who have no clone. Links between pages that are both in it stay; other relative links become
+plain text.
+"""
+
+from itertools import count
+from pathlib import Path
+from typing import NamedTuple
+
+from equipoise.core import records
+from equipoise.core.records import Study
+from equipoise.core.visible import visible
+
+PAGES: dict[tuple[str, str], str] = {
+    ("vignettes", "stereotype_shift_net"): "metrics/stereotype_shift",
+    ("vignettes", "criterion_difference"): "metrics/detection",
+    ("vignettes", "differential_bias_rate"): "metrics/differential_bias_rate",
+    ("vignettes", "silent_bias_rate_moved"): "metrics/silent_bias_rate",
+    ("vignettes", "silent_influence_rate"): "metrics/silent_influence",
+    ("vignettes", "shift_around"): "metrics/through_around",
+    ("questions", "group_effect"): "metrics/crossed_effects",
+    ("questions", "gap"): "metrics/adversarial_gap",
+    ("questions", "accuracy"): "metrics/answer_rates",
+    ("questions", "accuracy_ratio"): "metrics/accuracy_ratio",
+    ("stigma", "disparity_clustered"): "metrics/stigma_difference",
+    ("decisions", "decision_shift"): "metrics/decisions",
+    ("openr1", "agreement_gap"): "metrics/openr1_agreement",
+    ("cases", "silent_bias_rate"): "metrics/silent_bias_rate",
+}
+"""The page of each headline figure on the board, by study and measure: its path below docs/, without `.md`."""
+VERDICTS, GUARDS, FLOOR = "verdicts", "metrics/guards", "metrics/noise_floor"
+"""Pages that other parts of the report link to."""
+STUDY_PAGES: dict[Study, str] = {"exam": "metrics/prevalence_weighted_accuracy"}
+"""The page of a study whose endpoint has no card."""
+DEEPER = 2
+"""Levels by which a page's headings are lowered: they stand below the report's own."""
+LOWEST = 6
+
+
+class Page(NamedTuple):
+    """A page of the documentation: the name that links give it, its title, and its text as HTML."""
+
+    name: str
+    title: str
+    html: str
+
+
+def anchor(page: str) -> str:
+    """Give the id under which the report has a page."""
+    return f"doc-{page.rpartition('/')[2]}"
+
+
+def read_pages(folder: Path) -> list[Page]:
+    """Read the pages that the report links to from docs/, sorted by title; one that is missing is an EquipoiseError."""
+    wanted = dict.fromkeys((*PAGES.values(), *STUDY_PAGES.values(), VERDICTS, GUARDS, FLOOR))
+    known = {f"{name.rpartition('/')[2]}.md": anchor(name) for name in wanted}
+    found = [_page(name, records.read_text(folder / f"{name}.md"), known) for name in wanted]
+    return sorted(found, key=lambda page: page.title)
+
+
+def _page(name: str, text: str, known: dict[str, str]) -> Page:
+    """Render a page; `known` has the anchor of each file that is in the report."""
+    from markdown_it import MarkdownIt
+    from markdown_it.common.utils import escapeHtml
+    from markdown_it.token import Token
+
+    title, _, body = visible(text).partition("\n")
+    title = title.removeprefix("# ")
+    # Markup in a page is shown as text.
+    markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
+
+    def linked(tokens: list[Token]) -> list[Token]:
+        """Keep links within the report and to the web."""
+        kept, keep = [], True
+        for token in tokens:
+            if token.type == "link_open":
+                file = str(token.attrs["href"]).partition("#")[0].rpartition("/")[2]
+                target = str(token.attrs["href"])
+                keep = target.startswith("https://") or file in known
+                token.attrs["href"] = target if target.startswith("https://") else f"#{known.get(file)}"
+            if keep or token.type not in {"link_open", "link_close"}:
+                kept.append(token)
+        return kept
+
+    tokens = markdown.parse(body)
+    for token in tokens:
+        token.children = linked(token.children) if token.children else token.children
+        if token.type in {"heading_open", "heading_close"}:
+            token.tag = f"h{min(LOWEST, int(token.tag[1:]) + DEEPER)}"
+        if token.type in {"th_open", "td_open"}:
+            # The page's policy allows no style of an element.
+            token.attrs = {"scope": "col"} if token.type == "th_open" else {}
+    tables = (f"Table {number}: {title}" for number in count(1))
+
+    def table_open(*_: object) -> str:
+        """Begin a table that scrolls by itself, and by keyboard, where it is wider than the window."""
+        name = escapeHtml(next(tables))
+        region = f'<div class="wide" tabindex="0" role="region" aria-label="{name}">'
+        return f'{region}\n<table>\n<caption class="unseen">{name}</caption>\n'
+
+    markdown.add_render_rule("table_open", table_open)
+    markdown.add_render_rule("table_close", lambda *_: "</table>\n</div>\n")
+    return Page(anchor(name), title, markdown.renderer.render(tokens, markdown.options, {}))

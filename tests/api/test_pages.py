@@ -1,0 +1,70 @@
+"""Tests of what documents the Python interface: the page, the docstrings and the notebook run as they are written."""
+
+from __future__ import annotations
+
+import doctest
+import inspect
+import json
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import equipoise as eq
+from equipoise.api import changes, examples, scores
+
+ROOT = Path(__file__).parents[2]
+FUNCTIONS = [name for name in eq.__all__ if inspect.isfunction(getattr(eq, name))]
+
+
+def test_the_page_runs() -> None:
+    """Every example of docs/api.md gives what the page shows."""
+    failed, tried = doctest.testfile(str(ROOT / "docs/api.md"), module_relative=False)
+
+    assert (failed, tried >= 8) == (0, True)
+
+
+@pytest.mark.parametrize("module", [changes, examples, scores], ids=lambda module: module.__name__)
+def test_docstrings_run(module: object) -> None:
+    """Every example of a docstring gives what it shows."""
+    names = {name: getattr(eq, name) for name in FUNCTIONS}
+    failed, tried = doctest.testmod(module, extraglobs=names)  # type: ignore[arg-type]
+
+    assert (failed, tried > 0) == (0, True)
+
+
+def test_the_notebook_shows_what_it_gives() -> None:
+    """The outputs in docs/api.ipynb are those of its cells, run in order."""
+    written = json.loads((ROOT / "docs/api.ipynb").read_text(encoding="utf-8"))
+
+    assert runpy.run_path(str(ROOT / "docs/notebook.py"))["ran"](written) == written
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_function_says_what_it_takes_gives_and_refuses(name: str) -> None:
+    """A docstring has arguments, returns and errors, names every parameter, and the page names the function."""
+    function = getattr(eq, name)
+    text = inspect.getdoc(function) or ""
+
+    assert [part for part in ("Args:", "Returns:", "Raises:") if part not in text] == []
+    assert [one for one in inspect.signature(function).parameters if f"{one}:" not in text] == []
+    assert f"{name}(" in (ROOT / "docs/api.md").read_text(encoding="utf-8")
+
+
+def test_importing_equipoise_imports_nothing_else() -> None:
+    """The functions are imported when one is used, and stay functions beside the packages of the same names."""
+    code = (
+        "import sys; before = {*sys.modules}; import equipoise\n"
+        "assert not {'numpy', 'pandas', 'pydantic', 'typer'} & ({*sys.modules} - before)\n"
+        "assert 'judge' in dir(equipoise) and 'equipoise.api' not in sys.modules\n"
+        "import equipoise.judge.reading, equipoise.compare.items, equipoise.stigma.rows\n"
+        "assert callable(equipoise.judge) and callable(equipoise.compare) and callable(equipoise.stigma)\n"
+        "assert not {'torch', 'dvc', 'transformers', 'onnxruntime'} & {*sys.modules}\n"
+        "try: equipoise.nothing\n"
+        "except AttributeError as error: print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout == "module 'equipoise' has no attribute 'nothing'\n"

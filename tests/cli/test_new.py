@@ -1,0 +1,204 @@
+"""Tests of `equipoise new` and `equipoise check`: what is written is valid untouched, and nothing is overwritten."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from typer.testing import CliRunner
+
+import projects
+from equipoise.cli import models as listing
+from equipoise.cli.app import app
+from equipoise.core import records
+from equipoise.models import registry
+from equipoise.questions.cities import load_cities
+from equipoise.questions.neutral.lexicon import load_lexicon
+from equipoise.questions.neutral.neutralise import neutralise_items
+from equipoise.questions.rows import Item
+from equipoise.vignettes.library import load_library
+from equipoise.vignettes.profiles import planned
+from fakes import MadeMachine
+
+if TYPE_CHECKING:
+    from typer.testing import Result
+
+KINDS = ("model", "pair", "dimension", "items", "city")
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in a copy of the project."""
+    monkeypatch.chdir(projects.copy(tmp_path))
+    monkeypatch.delenv("DVC_ROOT", raising=False)
+    return tmp_path
+
+
+def invoke(*words: str) -> Result:
+    """Run a command."""
+    return CliRunner().invoke(app, list(words), prog_name="equipoise", catch_exceptions=False)
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    """Give the content of every file of a project."""
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_everything_new_is_valid_and_found(project: Path) -> None:
+    """One of each, untouched: the pair and the dimension are in the profile full, the rest where its reader looks."""
+    for kind in KINDS:
+        # A pair and a dimension have their files in one folder.
+        assert invoke("new", kind, "told" if kind == "dimension" else "newone").exit_code == 0
+    done = json.loads(invoke("check", "--json").stdout)
+    library = load_library(project / "data/raw")
+    keys = {pair for pair, _, _ in planned(library, "full")}
+    neutral = neutralise_items(
+        records.read(project / "data/items/newone.jsonl", Item), load_lexicon(Path("data/lexicon"))
+    )
+
+    assert {"newone-01", "told-01", "told-02"} <= keys
+    assert "told" in library.dimensions
+    assert "newone" in load_cities()
+    assert isinstance(registry.load_entry("newone", project), registry.OnnxEntry)
+    assert [row.excluded for row in neutral] == [None, None]
+    counted = {(one["what"], one["where"]): one["n"] for one in done["checked"]}
+    assert counted["items", "data/items/newone.jsonl"] == 2
+    # Five sources of a city; of a pair and of a dimension a paper's error and its source; who wrote the questions.
+    assert len(done["notes"]) == 5 + 2 * 2 + 1
+    assert done["notes"][0].startswith("data/cities.yaml, line ")
+
+
+def test_it_says_what_was_written_and_what_to_edit(project: Path) -> None:
+    """The files, the fields to edit first, the page and the command that runs it; with --json as one object."""
+    told = invoke("new", "pair", "mine").stdout
+    given = json.loads(invoke("new", "items", "mine", "--json").stdout)
+
+    assert told.splitlines()[0] == "data/raw/own/mine.yaml: written, valid as it is"
+    assert "edit next: the story, its answers, the evidence (docs/howto/pair.md)" in told
+    assert given["written"] == {"data/items/mine.jsonl": 2, "data/items/mine.md": 1}
+    assert "-S items=mine" in given["run"]
+    assert (project / given["written"].popitem()[0]).is_file()
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "pair"])
+def test_nothing_is_overwritten(project: Path, kind: str) -> None:
+    """A second time is one line on standard error, exit code 1, and every file as it was."""
+    invoke("new", kind, "mine")
+    before = tree(project)
+    again = invoke("new", kind, "mine")
+
+    assert again.exit_code == 1
+    assert "there already" in str(again.exception)
+    assert "\n" not in str(again.exception)
+    assert tree(project) == before
+
+
+@pytest.mark.parametrize(
+    ("words", "fault"),
+    [
+        (("model", "My Model"), "the name 'My Model': use lower-case letters, digits and underscores"),
+        (("city", "../x"), "the name '../x': use lower-case letters, digits and underscores"),
+        (("model", "m", "--hub", "a/b", "--folder", "c"), "several sources: give one of --hub, --folder and --server"),
+        (("model", "m", "--server", "http://localhost:1"), "a server needs both: give --server URL and --model NAME"),
+        (("model", "m", "--hub", "some-model"), "--hub some-model: give the repository as OWNER/NAME"),
+        (("model", "m", "--folder", "nowhere"), "holds no .safetensors file: give the folder of a checkpoint"),
+    ],
+)
+def test_what_cannot_work_is_refused(project: Path, words: tuple[str, ...], fault: str) -> None:
+    """One line names the fix, and nothing is written."""
+    before = tree(project)
+    done = invoke("new", *words)
+
+    assert done.exit_code == 1
+    assert fault in str(done.exception)
+    assert tree(project) == before
+
+
+def test_what_the_check_refuses_is_taken_back(project: Path) -> None:
+    """The example's words are in the lexicon already, under another dimension: neither file is left."""
+    (project / "data/features/jail.yaml").write_text(
+        (project / "data/features/housing.yaml")
+        .read_text(encoding="utf-8")
+        .replace("dimension: housing", "dimension: jail"),
+        encoding="utf-8",
+    )
+    before = tree(project)
+    done = invoke("new", "dimension", "prison")
+
+    assert "keep it in one of them" in str(done.exception)
+    assert tree(project) == before
+
+
+def test_outside_a_project_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without params.yaml the command says where to run it."""
+    monkeypatch.chdir(tmp_path)
+
+    assert "run this in the folder of the project" in str(invoke("new", "model", "mine").exception)
+    assert list(tmp_path.iterdir()) == []
+
+
+def entries(arguments: dict[str, tuple[str, ...]]) -> dict[str, Any]:
+    """Write models and read their entries."""
+    for name, words in arguments.items():
+        assert invoke("new", "model", name, *words).exit_code == 0
+    return {name: registry.load_entry(name, Path()) for name in arguments}
+
+
+@pytest.mark.usefixtures("project")
+def test_a_model_of_any_source_is_listed(tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The default and a folder are ready; the hub and a server are listed with what they lack."""
+    found = entries(
+        {
+            "plain": (),
+            "local": ("--folder", str(tiny_checkpoint)),
+            "hub": ("--hub", "Qwen/Qwen2.5-0.5B-Instruct"),
+            "large": ("--hub", "some/Model-32B"),
+            "loopback": ("--server", "http://localhost:8000/v1", "--model", "m"),
+            "remote": ("--server", "https://example.org/v1", "--model", "m"),
+        }
+    )
+    monkeypatch.setattr(listing, "Machine", lambda: MadeMachine(gigabytes=16.0, fault="no network", serves=False))
+    rows = {row["name"]: row for row in map(json.loads, invoke("models", "--json").stdout.splitlines())}
+
+    assert {name: rows[name]["lacks"] for name in found} == {
+        "plain": [],
+        "local": [],
+        "hub": ["weights"],
+        "large": ["weights", "memory"],
+        "loopback": ["server"],
+        "remote": ["key"],
+    }
+    assert (found["hub"].parameters, found["hub"].backend) == ("0.5B", "onnx")
+    assert (found["large"].parameters, found["large"].backend) == ("32B", "torch")
+    assert (found["loopback"].key_env, found["remote"].key_env) == (None, "OPENAI_API_KEY")
+
+
+def test_a_folder_says_its_sizes_itself(project: Path, tiny_checkpoint: Path) -> None:
+    """Parameters are counted in the tensors, context and sizes of attention are those of config.json."""
+    from safetensors import safe_open
+
+    config = json.loads((tiny_checkpoint / "config.json").read_text(encoding="utf-8"))
+    entry = entries({"local": ("--folder", str(tiny_checkpoint))})["local"]
+    with safe_open(tiny_checkpoint / "model.safetensors", "np") as tensors:
+        n = sum(tensors.get_tensor(name).size for name in tensors.keys())  # noqa: SIM118  (no mapping)
+
+    # Rounded to a tenth of a million, and at least that.
+    assert entry.parameters == f"{max(n / 1e6, 0.1):.1f}M"
+    assert entry.context == config["max_position_embeddings"]
+    assert entry.attention.layers == config["num_hidden_layers"]
+    assert (project / "models/local.yaml").is_file()
+
+
+def test_check_names_the_first_fault(project: Path) -> None:
+    """A malformed question is one line with file, row and field, and exit code 1."""
+    path = project / "data/items/mine.jsonl"
+    invoke("new", "items", "mine")
+    path.write_text(path.read_text(encoding="utf-8").replace('"gold": "B"', '"gold": "E"'), encoding="utf-8")
+    done = invoke("check")
+
+    assert done.exit_code == 1
+    assert "data/items/mine.jsonl, row 1: " in str(done.exception)
+    assert "gold 'E' is not one of the options A, B, C, D" in str(done.exception)
+    assert "valid" not in done.stdout

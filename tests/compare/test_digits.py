@@ -1,0 +1,212 @@
+"""Tests of last digits: what another processor computes is no change, and every real change is one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from builders import ROLES, decision, fill, judgement, reading, response, vignette
+from equipoise.compare.changes import changes
+from equipoise.compare.digits import TOLERANCE, near, settle, tied
+from equipoise.compare.gate import gate
+from equipoise.compare.items import Flip, flips
+from equipoise.compare.revisions import Revision
+from equipoise.metrics.effects import Estimate, Group, effect
+from equipoise.metrics.options import Decision, Endpoint, Measure
+from equipoise.metrics.verdicts import NOT_WORSE
+from equipoise.questions.rows import Choice, Order
+
+if TYPE_CHECKING:
+    from equipoise.core.records import AnswerKind
+
+PROCESSOR = 1e-5
+"""How far log likelihoods of two processors are from each other, in nats."""
+KINDS: dict[str, AnswerKind] = {"gout": "expected", "sciatica": "stereotyped", "shingles": "distractor"}
+ENDPOINT = Endpoint(figure="stereotype_shift", margin=0.5, why="made up")
+
+
+def run(scores: dict[str, dict[str, float]], **fields: Any) -> Revision:
+    """Make a run from the log likelihoods of the answers to each arm, by its key; the likeliest is chosen."""
+    responses, judgements = [], []
+    for key, table in scores.items():
+        # One token each, so that the total is the mean.
+        responses.append(response(key, log_likelihood=table, candidate_tokens=dict.fromkeys(table, 1)))
+        label = max(table, key=table.__getitem__)
+        judgements.append(
+            judgement(
+                key,
+                answer=KINDS[label],
+                label=label,
+                answer_likelihood=KINDS[label],
+                label_likelihood=label,
+                answer_generated="expected",
+                log_odds=round(table["sciatica"] - table["gout"], 6),
+            )
+        )
+    made: dict[str, Any] = {
+        "name": "run",
+        "vignettes": [vignette(*key.split("/")) for key in scores],
+        "judgements": judgements,
+        "responses": {one.key: one for one in responses},
+        "options": Measure(n_bootstrap=200),
+        "decision": Decision(endpoints={"vignettes": ENDPOINT}),
+        "answers": {"vignettes": "a"},
+        "effects": [effect(Group("overall", "all"), "stereotype_shift", len(scores) // 2, Estimate(0.0))],
+    }
+    return Revision(**(made | fields))
+
+
+def drawn(seed: int = 0) -> dict[str, dict[str, float]]:
+    """Draw the log likelihoods of 12 pairs, no two answers of which are near each other."""
+    rng = np.random.default_rng(seed)
+    return {
+        f"p{number:02d}/{role}": dict(zip(KINDS, (-1.0 - rng.permutation(3)).tolist(), strict=True))
+        for number in range(12)
+        for role in ROLES
+    }
+
+
+def perturbed(scores: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
+    """Move every log likelihood as another processor would; the marginalised patient's stereotype moves up."""
+    rng = np.random.default_rng(1)
+    return {
+        key: {
+            label: value
+            + PROCESSOR * (1 if key.endswith("/marginalised") and label == "sciatica" else rng.choice([-1, 1]))
+            for label, value in table.items()
+        }
+        for key, table in scores.items()
+    }
+
+
+def step(key: str) -> float:
+    """Give what the stereotyped answer to the marginalised patient gains."""
+    return 0.001 * key.endswith("/marginalised")
+
+
+def differing(base: Revision, head: Revision) -> int:
+    """Count the judgements that differ at all."""
+    return sum(one != other for one, other in zip(base.judgements, head.judgements, strict=True))
+
+
+def test_another_processor_is_no_change() -> None:
+    """Log likelihoods that are off by 1e-5, all in one direction: nothing moves, and the answers count as the same."""
+    base, head = run(drawn()), run(perturbed(drawn()), answers={"vignettes": "b"})
+    settled = settle(base, head)
+    rows = [row for row in changes(base, settled.head) if row.n]
+
+    # Digit by digit every pair would have moved, and all in one direction.
+    raw = next(row for row in changes(base, head) if row.figure.name == "vignettes.stereotype_shift")
+    assert raw.moved > 0
+    assert raw.p is not None
+    assert raw.p < 0.05
+    assert {(row.change, row.moved) for row in rows if row.change is not None} == {(0.0, 0)}
+    # Of the 24 rows those in which the two terms of the log odds do not move alike.
+    assert settled.rows == {"vignettes": differing(base, head)}
+    assert settled.rows["vignettes"] > 12
+    assert settled.ties == frozenset()
+    assert gate(base, settled.head, rows).word == NOT_WORSE
+
+
+def test_a_real_change_is_not_hidden() -> None:
+    """A change of a thousandth of a nat in every pair, and one of a tenth in a single pair, are changes as they are."""
+    base = run(drawn())
+    every = run({key: table | {"sciatica": table["sciatica"] + step(key)} for key, table in drawn().items()})
+    alone = perturbed(drawn())
+    alone["p03/marginalised"]["sciatica"] += 0.1
+    settled = settle(base, every), settle(base, run(alone))
+    rows = [
+        next(row for row in changes(base, one.head) if row.figure.name == "vignettes.stereotype_shift")
+        for one in settled
+    ]
+
+    assert [one.rows for one in settled] == [{}, {"vignettes": differing(base, run(alone)) - 1}]
+    assert (rows[0].moved, rows[0].change) == (12, pytest.approx(0.001))
+    assert (rows[1].moved, rows[1].change) == (1, pytest.approx(0.1 / 12, abs=1e-5))
+
+
+def test_a_flip_on_a_tie_is_told_as_a_tie() -> None:
+    """Two answers that are equally likely: the flip is listed as a tie, and no figure counts it."""
+    scores = drawn()
+    scores["p00/marginalised"] = {"gout": -1.0, "sciatica": -1.00001, "shingles": -3.0}
+    other = perturbed(scores)
+    other["p00/marginalised"] = {"gout": -1.00001, "sciatica": -1.0, "shingles": -3.0}
+    base, head = run(scores), run(other)
+    settled = settle(base, head)
+    rate = next(row for row in changes(base, settled.head) if row.figure.name == "vignettes.differential_bias_rate")
+
+    assert settled.ties == {"p00/marginalised"}
+    assert flips(base, head, settled.ties) == [
+        Flip("vignettes", "p00/marginalised", "expected", "stereotyped, silent", "to biased", tie=True)
+    ]
+    assert (rate.change, rate.moved) == (0.0, 0)
+
+
+def test_a_flip_with_the_same_likelihoods_is_no_tie_where_one_answer_is_likelier() -> None:
+    """Code or settings that read another answer from the same numbers change the answer."""
+    base = run(drawn())
+    read = [one.model_copy(update={"answer": "distractor", "label": "shingles"}) for one in base.judgements]
+
+    assert settle(base, replace(base, judgements=read)).rows == {}
+
+
+def test_a_threshold_that_digits_cross_is_a_tie_and_another_threshold_is_not() -> None:
+    """A probability of 0.4 at a threshold of 0.4 may fall on either side; one of 0.5 only if the threshold moves."""
+
+    def judged(p: float, considered: Any, threshold: float) -> Revision:
+        scores = {key: table for key, table in drawn().items() if key.startswith("p00")}
+        made = run(scores, thresholds={"weighed": threshold})
+        told = [one.model_copy(update={"p_weighed": p, "considered": considered}) for one in made.judgements]
+        return replace(made, judgements=told)
+
+    crossed = settle(judged(0.39999, "none", 0.4), judged(0.40001, "weighed", 0.4))
+    moved = settle(judged(0.5, "weighed", 0.4), judged(0.50001, "none", 0.6))
+
+    assert (crossed.rows, len(crossed.ties)) == ({"vignettes": 2}, 2)
+    assert (moved.rows, moved.ties) == ({}, frozenset())
+
+
+def test_questions_decisions_and_sentences_have_last_digits_too() -> None:
+    """A letter, a level and a gender whose probabilities differ by 1e-5: equal, and a tie where they tie."""
+
+    def told(one: float, other: float) -> Revision:
+        orders = [Order(shift=0, probabilities={"A": one, "B": other, "C": 1 - one - other})]
+        asked = decision("p1")
+        return Revision(
+            name="run",
+            letters={"q1/neutral": "A" if one > other else "B"},
+            choices=[Choice(key="q1/neutral", study="questions", letter="A" if one > other else "B", orders=orders)],
+            asked=[asked],
+            readings=[reading(asked, role, (one, other, 1 - one - other)) for role in ROLES],
+            fills=[fill("has", "OCD", one, other)],
+        )
+
+    base = told(0.40001, 0.4)
+    tie, real = settle(base, told(0.4, 0.40001)), settle(base, told(0.4, 0.41))
+
+    assert tie.rows == {"questions": 1, "decisions": 2, "stigma": 1}
+    assert tie.ties == {"q1/neutral", *(f"p1/{role}/triage" for role in ROLES)}
+    assert tie.head.letters == {"q1/neutral": "A"}
+    assert real.rows == {}
+    assert real.head.letters == {"q1/neutral": "B"}
+
+
+@given(st.floats(-50, 50), st.floats(-3 * TOLERANCE, 3 * TOLERANCE))
+def test_the_tolerance_is_symmetric_and_ends_where_it_says(value: float, step: float) -> None:
+    """Numbers are equal up to the tolerance on either side, and no further."""
+    if abs(abs(step) - TOLERANCE) > 1e-9:
+        assert near(value, value + step) == near(value + step, value) == (abs(step) < TOLERANCE)
+
+
+def test_words_are_never_near() -> None:
+    """Another word, another length or another key is another value; a truth value is no number."""
+    assert not near("a", "b")
+    assert not near((1.0,), (1.0, 1.0))
+    assert not near({"a": 1.0}, {"b": 1.0})
+    assert not near(judgement("p/marginalised", answer="expected"), judgement("p/marginalised", answer="stereotyped"))
+    assert not tied("a", "b", {"a": 0.0, "b": 0.0}, {"a": 0.0})

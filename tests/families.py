@@ -1,0 +1,159 @@
+"""Tiny random checkpoints in the likeness of the models that the registry names: architecture, chat template, marks.
+
+Weights are random, but for tokens that are made likely, so that some replies close their thinking, end, or come to a
+final channel.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import tiny
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_TURNS = "{% for turn in messages %}<|im_start|>{{ turn.role }}\n{{ turn.content }}<|im_end|>\n{% endfor %}"
+_ASKS = "{% if add_generation_prompt %}"
+QWEN2 = f"{_TURNS}{_ASKS}<|im_start|>assistant\n{{% endif %}}"
+QWEN3 = (
+    "{% for turn in messages %}<|im_start|>{{ turn.role }}\n{{ turn.content.split('</think>')[-1] }}<|im_end|>\n"
+    f"{{% endfor %}}{_ASKS}<|im_start|>assistant\n"
+    "{% if not enable_thinking|default(true) %}<think>\n\n</think>\n\n{% endif %}{% endif %}"
+)
+DEEPSEEK = (
+    "<｜begin▁of▁sentence｜>{% for turn in messages %}"
+    "{% if turn.role == 'system' %}{{ turn.content }}"
+    "{% elif turn.role == 'user' %}<｜User｜>{{ turn.content }}"
+    "{% else %}<｜Assistant｜>{{ turn.content.split('</think>')[-1] }}<｜end▁of▁sentence｜>{% endif %}{% endfor %}"
+    f"{_ASKS}<｜Assistant｜><think>\n{{% endif %}}"
+)
+HARMONY = (
+    "<|start|>system<|message|>Current date: {{ strftime_now('%Y-%m-%d') }}\nReasoning: {{ reasoning_effort }}<|end|>"
+    "{% for turn in messages %}"
+    "{% if turn.role == 'system' %}<|start|>developer<|message|>{{ turn.content }}<|end|>"
+    "{% elif turn.role == 'user' %}<|start|>user<|message|>{{ turn.content }}<|end|>"
+    "{% else %}<|start|>assistant<|channel|>final<|message|>{{ turn.content }}<|end|>{% endif %}{% endfor %}"
+    f"{_ASKS}<|start|>assistant{{% endif %}}"
+)
+IM = ("<|im_start|>", "<|im_end|>")
+THINK = ("<think>", "</think>")
+CHANNELS = ("<|start|>", "<|end|>", "<|message|>", "<|channel|>", "<|return|>")
+TURNS = ("<｜begin▁of▁sentence｜>", "<｜User｜>", "<｜Assistant｜>", "<｜end▁of▁sentence｜>")
+
+
+class Family(NamedTuple):
+    """How a model is built and how it speaks.
+
+    `special` and `marks` are tokens of their own, `end` ends a reply. `likely` are the first tokens of the sequences
+    that are likely at any place. `mxfp4` says that its experts are published in 4 bits.
+    """
+
+    architecture: tiny.Architecture
+    template: str
+    special: Sequence[str]
+    end: str
+    marks: Sequence[str]
+    likely: Sequence[Sequence[str]]
+    mxfp4: bool = False
+
+
+_QWEN3 = Family("qwen3", QWEN3, IM, IM[1], THINK, [["</think>"]])
+_QWEN2 = Family("qwen2", QWEN2, IM, IM[1], (), [])
+FAMILIES = {
+    "qwen3_8b": _QWEN3,
+    "piaget8b": _QWEN3,
+    "psych_qwen_32b": _QWEN3,
+    "psyllm": _QWEN3._replace(marks=(*THINK, "<content>", "</content>"), likely=[["</think>", "<content>"]]),
+    "psyche_r1": _QWEN2._replace(marks=THINK, likely=[["</think>"]]),
+    "qwq_32b": _QWEN2,
+    "deepseek_r1_14b": Family("qwen2", DEEPSEEK, TURNS, TURNS[3], THINK, [["</think>"]]),
+    "gpt_oss_20b": Family(
+        "gpt_oss", HARMONY, CHANNELS, "<|return|>", ("final",), [["<|channel|>", "final", "<|message|>"]], mxfp4=True
+    ),
+}
+"""The eight models of the benchmark that come from the hub, by their names in the registry."""
+HIDDEN, INNER = 96, 192
+LIKELY, LESS_LIKELY = 0.7, 0.45
+"""Weights in the head by which a token is likely at any place: a mark a few times more than the end of a reply."""
+CONSTANT, LEADS = 10.0, 20.0
+"""Entries of the embeddings: one that all tokens share, and those by which a token calls for the next."""
+
+
+def build(folder: Path, name: str, seed: int = 0) -> Path:
+    """Write the checkpoint of a model of the registry, with its tokenizer."""
+    import torch
+    from transformers import AutoConfig, AutoModelForCausalLM
+
+    family = FAMILIES[name]
+    words = tiny.tokenizer(family.template, family.special, family.end, family.marks)
+    torch.manual_seed(seed)
+    config = AutoConfig.for_model(
+        family.architecture,
+        vocab_size=len(words),
+        hidden_size=HIDDEN,
+        intermediate_size=INNER,
+        num_hidden_layers=2,
+        num_attention_heads=6,
+        num_key_value_heads=2,
+        max_position_embeddings=2048,
+        eos_token_id=words.eos_token_id,
+        pad_token_id=words.pad_token_id,
+        bos_token_id=None,
+        tie_word_embeddings=False,
+        initializer_range=0.1,
+        **tiny.SIZES[family.architecture],
+    )
+    model: Any = AutoModelForCausalLM.from_config(config, dtype=torch.bfloat16)
+    for number, sequence in enumerate(family.likely, start=1):
+        _favour(model, words.convert_tokens_to_ids(list(sequence)), LIKELY, number)
+    _favour(model, [words.eos_token_id], LESS_LIKELY, 0)
+    folder.mkdir(parents=True, exist_ok=True)
+    model.save_pretrained(folder)
+    if family.mxfp4:
+        _quantise(folder)
+    words.save_pretrained(folder)
+    return folder
+
+
+def _favour(model: Any, sequence: list[int], weight: float, number: int) -> None:
+    """Make the first of some tokens likely at any place, and every other one after the one before it.
+
+    The `number` of the sequence decides which entries of the embeddings its tokens use: ten for each.
+    """
+    import torch
+
+    embeddings, head = model.get_input_embeddings().weight, model.get_output_embeddings().weight
+    with torch.no_grad():
+        embeddings[:, 0] = CONSTANT
+        head[sequence[0], 0] = weight
+        for entry, (before, after) in enumerate(pairwise(sequence), start=10 * number):
+            embeddings[before, entry] = LEADS
+            head[after, entry] = 1.5
+
+
+def _quantise(folder: Path) -> None:
+    """Put random experts in MXFP4 in the place of a checkpoint's own, as gpt-oss is published.
+
+    A row of weights is in blocks of 32, two to a byte, each block with a power of two in common (OCP Microscaling
+    Formats, version 1.0, section 5.2).
+    """
+    import json
+
+    import torch
+    from safetensors.torch import load_file, save_file
+
+    path = folder / "model.safetensors"
+    tensors = load_file(path)
+    for name in [name for name in tensors if name.endswith(("gate_up_proj", "down_proj"))]:
+        experts, columns, rows = tensors.pop(name).shape
+        tensors[f"{name}_blocks"] = torch.randint(256, (experts, rows, columns // 32, 16), dtype=torch.uint8)
+        # Powers of two from 2^-6 to 2^-5; 127 is the exponent 0.
+        tensors[f"{name}_scales"] = torch.randint(121, 123, (experts, rows, columns // 32), dtype=torch.uint8)
+    save_file(tensors, path, {"format": "pt"})
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    kept = ["model.layers.*.self_attn", "model.layers.*.mlp.router", "model.embed_tokens", "lm_head"]
+    config["quantization_config"] = {"quant_method": "mxfp4", "modules_to_not_convert": kept}
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")

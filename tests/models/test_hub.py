@@ -1,0 +1,199 @@
+"""Tests of what is fetched from the Hugging Face Hub, on a server of its kind on the loopback interface."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from equipoise.core import records
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import Manifest
+from equipoise.models import hub, registry, weights
+from equipoise.models.readiness import Machine
+from hubs import COMMIT, Fault, LoopbackHub
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parents[2]
+REPO = "gustavecortal/Piaget-8B"
+GATED = rf"the hub gives {REPO} only to accounts that accepted .*huggingface\.co/{REPO} and set HF_TOKEN"
+FILES = {"config.json": b"{}", "model.safetensors": bytes(range(256)) * 8, "tokenizer.json": b"{}", "model.py": b"code"}
+
+
+@pytest.fixture
+def checkpoint(tmp_path: Path) -> Path:
+    """A folder with the files of a checkpoint."""
+    folder = tmp_path / "checkpoint"
+    folder.mkdir()
+    for name, content in FILES.items():
+        (folder / name).write_bytes(content)
+    return folder
+
+
+@pytest.fixture
+def there(checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LoopbackHub]:
+    """A hub that serves the checkpoint, used by the client with an empty cache."""
+    with LoopbackHub() as serving:
+        serving.serve(REPO, checkpoint)
+        serving.use(monkeypatch, tmp_path / "cache")
+        yield serving
+
+
+def entry() -> registry.TorchEntry:
+    """Read an entry that names no commit, and give it the hub's."""
+    found = hub.at(registry.load_entry("piaget8b", ROOT), COMMIT)
+    assert isinstance(found, registry.TorchEntry)
+    return found
+
+
+def left(cache: Path) -> list[str]:
+    """List the kinds of files in the client's cache that hold weights: whole, or not."""
+    blobs = [path for path in cache.glob("models--*/blobs/*") if path.stat().st_size > len(b"{}")]
+    return sorted(path.suffix or "whole" for path in blobs)
+
+
+def test_a_model_without_a_commit_gets_the_hub_s(there: LoopbackHub, tmp_path: Path) -> None:
+    """It is asked for once, told in one line, and from then on the commit of the last manifest is used."""
+    told: list[str] = []
+    written = registry.load_entry("piaget8b", ROOT)
+    found = hub.resolved("piaget8b", written, tmp_path, told.append)
+    made = Manifest(model="piaget8b", backend="torch", repo=REPO, revision=COMMIT, licence="MIT")
+    records.write_json(tmp_path / "piaget8b.json", made.written())
+    asked = len(there.asked)
+    there.repositories[REPO].commit = "f" * 40
+
+    assert found == hub.at(written, COMMIT) == entry()
+    fix = "`equipoise models pin piaget8b` writes it there"
+    assert told == [f"models/piaget8b.yaml names no commit: using {REPO} at {COMMIT} ({fix})"]
+    assert hub.named("piaget8b", written, tmp_path) == found == hub.resolved("piaget8b", written, tmp_path, told.append)
+    assert len(there.asked) == asked
+    # Of another repository, or of another model, the manifest says nothing.
+    assert hub.used("piaget8b", "some/other", tmp_path) is hub.used("psyllm", REPO, tmp_path) is None
+    assert hub.commit(REPO) == "f" * 40
+
+
+def test_a_commit_in_the_registry_is_used_as_it_is(there: LoopbackHub, tmp_path: Path) -> None:
+    """The hub is not asked for another, and nothing is told."""
+    pinned = registry.load_entry("qwen3_8b", ROOT)
+
+    assert hub.resolved("qwen3_8b", pinned, tmp_path, pytest.fail) == pinned
+    assert there.asked == []
+
+
+def test_files_are_fetched_once_and_then_need_no_hub(there: LoopbackHub) -> None:
+    """Weights and texts come, code does not; with the hub away the same folder serves."""
+    found = weights.locate(entry(), ROOT)
+    here = Machine().has_fetched(REPO, COMMIT)
+    there.repositories[REPO].files["original/model.safetensors"] = b"in another form"
+    sent = len(there.paths())
+    weights.locate(entry(), ROOT)
+    again = there.paths()[sent:]
+    there.repositories[REPO].faults.append("broken")
+
+    assert sorted(path.name for path in found.folder.iterdir()) == [
+        "config.json",
+        "model.safetensors",
+        "tokenizer.json",
+    ]
+    assert found.files == {"model.safetensors": hashlib.sha256(FILES["model.safetensors"]).hexdigest()}
+    assert (found.repo, found.revision, here) == (REPO, COMMIT, True)
+    assert not any(path.endswith((".json", ".safetensors")) for path in again)
+    assert weights.locate(entry(), ROOT) == found
+
+
+@pytest.mark.parametrize(
+    ("fault", "line"),
+    [
+        ("absent", rf"the hub has no {REPO}, or hides it from this account: check the id and HF_TOKEN"),
+        ("no_commit", rf"the hub has no {REPO} at c0ffeec0ffee: correct the commit in the registry entry"),
+        ("token", r"the hub does not accept HF_TOKEN \(401\): set it to a valid token, or unset it"),
+        (
+            "gated_401",
+            GATED,
+        ),
+        (
+            "gated_403",
+            GATED,
+        ),
+        ("forbidden", r"the hub forbids \S+ at c0ffeec0ffee to this token \(403\): give HF_TOKEN the right to read it"),
+        (
+            "no_file",
+            r"the hub's \S+ at c0ffeec0ffee has no model-00009-of-00009\.safetensors \(404\): correct the source",
+        ),
+        ("busy", r"no more requests are allowed now \(429\): wait, or set HF_TOKEN"),
+        ("broken", r"the hub fails \(503\): try again later"),
+        ("no_hub", r"the Hugging Face Hub names no commit of \S+: check HF_ENDPOINT"),
+        ("silent", r"the Hugging Face Hub is too slow \(ReadTimeout\): run again, .* HF_HUB_DOWNLOAD_TIMEOUT"),
+        ("stalls", r"the Hugging Face Hub is too slow \(\w+\): run again, .* HF_HUB_DOWNLOAD_TIMEOUT"),
+        ("half", r"the transfer was cut off \(ChunkedEncodingError\): run again, which continues where it ended"),
+        ("shorter", r"a file is not of the size that the hub announced and was removed: run again"),
+        ("longer", r"a file is not of the size that the hub announced and was removed: run again"),
+        ("damaged", r"model\.safetensors: checksum mismatch: the hub has \w{64}, here was \w{64}, which was removed"),
+    ],
+)
+def test_each_fault_of_the_hub_has_its_line(
+    there: LoopbackHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: Fault, line: str
+) -> None:
+    """One line with the fix; no file that is not whole is taken for weights, and the next run has them all."""
+    monkeypatch.setattr(hub, "PATIENCE", 0.2)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_DOWNLOAD_TIMEOUT", 0.2)
+    monkeypatch.setattr("huggingface_hub.constants.DOWNLOAD_CHUNK_SIZE", 256)
+    served = there.repositories[REPO]
+    served.faults.append(fault)
+    with pytest.raises(EquipoiseError, match=line) as raised:
+        weights.locate(entry(), ROOT)
+    ready, kept = Machine().has_fetched(REPO, COMMIT), left(tmp_path / "cache")
+    served.faults.clear()
+    there.released.set()
+    found = weights.locate(entry(), ROOT)
+
+    assert "\n" not in str(raised.value)
+    assert ready is (fault == "no_file")
+    # Half a file is kept to be continued, under a name that is not that of weights.
+    expected = {"half": [".incomplete"], "no_file": ["whole"]}
+    assert kept == expected.get(fault, [])
+    assert found.files == {"model.safetensors": hashlib.sha256(FILES["model.safetensors"]).hexdigest()}
+    assert left(tmp_path / "cache") == ["whole"]
+    # 256 x 8 bytes in all.
+    assert {bytes_ for _, path, bytes_ in there.asked if path.startswith("/cdn") and bytes_} == (
+        {"bytes=1024-"} if fault == "half" else set()
+    )
+
+
+@pytest.mark.parametrize("fault", ["gated_403", "absent", "no_commit", "silent"])
+def test_the_check_finds_what_a_run_would(there: LoopbackHub, monkeypatch: pytest.MonkeyPatch, fault: Fault) -> None:
+    """A gated model, of which the hub tells everyone, is found by asking for a file; nothing large is fetched."""
+    monkeypatch.setattr(hub, "PATIENCE", 0.2)
+    assert Machine().hub_fault(REPO, "main") is None
+    there.repositories[REPO].faults.append(fault)
+    here = Machine()
+    told = here.hub_fault(REPO, "main")
+    asked = len(there.asked)
+
+    assert told is not None
+    assert not any(path.startswith("/cdn") for path in there.paths())
+    # A hub that does not answer is not asked again; any other is.
+    assert here.hub_fault(REPO, "main") == told
+    assert (len(there.asked) == asked) is (fault == "silent")
+
+
+def test_weights_in_parts_are_here_once_all_are(there: LoopbackHub, checkpoint: Path) -> None:
+    """The index names the parts; without one of them nothing is ready, and the line names it."""
+    names = [f"model-0000{part}-of-00002.safetensors" for part in (1, 2)]
+    (checkpoint / "model.safetensors").rename(checkpoint / names[0])
+    index = {"weight_map": {"a": names[0], "b": names[1]}}
+    (checkpoint / "model.safetensors.index.json").write_text(json.dumps(index), encoding="utf-8")
+    there.serve(REPO, checkpoint)
+    with pytest.raises(EquipoiseError, match=rf"has no {names[1]}, which its index names: fetch them again"):
+        weights.locate(entry(), ROOT)
+    ready = Machine().has_fetched(REPO, COMMIT)
+    there.repositories[REPO].files[names[1]] = b"rest of it"
+    found = weights.locate(entry(), ROOT)
+
+    assert (ready, Machine().has_fetched(REPO, COMMIT)) == (False, True)
+    assert sorted(found.files) == names

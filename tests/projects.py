@@ -1,0 +1,19 @@
+"""Copies of the project for tests that write into it: settings, registry and authored data, without their weights."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+FOLDERS = ("models", "data/raw", "data/features", "data/items", "data/sentences", "data/lexicon", "data/examples")
+FILES = ("params.yaml", "data/cities.yaml")
+
+
+def copy(folder: Path) -> Path:
+    """Copy what commands of the command line read and write, without rows of a user's own."""
+    for name in FOLDERS:
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("own", "*.safetensors"))
+    for name in FILES:
+        shutil.copy(ROOT / name, folder / name)
+    return folder

@@ -1,0 +1,102 @@
+"""Tests of what the report opens with: a state in words for each study, and one picture in units of the margins."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from reported import ROOT, effect, read
+
+from equipoise.core.params import load
+from equipoise.metrics.headlines import BOARD
+from equipoise.metrics.options import Decision
+from equipoise.metrics.verdicts import Verdict, verdict
+from equipoise.report.docs import PAGES, STUDY_PAGES, anchor, read_pages
+from equipoise.report.opening import WHOM, opening, overview_rows
+
+if TYPE_CHECKING:
+    from equipoise.core.records import Effect
+    from equipoise.report.page import Report
+
+
+def stigma(*estimate: float | None) -> tuple[list[Effect], Verdict]:
+    """Judge a difference with its interval; the shipped margin is 0.1."""
+    fields = dict(zip(("ci_low", "ci_high"), estimate[1:], strict=False))
+    rows = [effect("stigma/rq1_difference/all/disparity_clustered", 22, estimate[0], **fields)]  # type: ignore[arg-type]
+    found = verdict("stigma", rows, load(ROOT / "params.yaml").section("decision", Decision))
+    assert found is not None
+    return rows, found
+
+
+@pytest.mark.parametrize(
+    ("estimate", "state", "style"),
+    [
+        ((0.3, 0.2, 0.4), "biased beyond the margin", "biased"),
+        ((0.1, 0.0, 0.2), "undecided", "undecided"),
+        ((None,), "undecided", "undecided"),
+    ],
+)
+def test_a_state_has_words_and_a_sign(estimate: tuple[float | None, ...], state: str, style: str) -> None:
+    """A colour never stands alone."""
+    found = opening("stigma", *stigma(*estimate))
+
+    assert (found.state, found.style) == (state, style)
+    assert found.sign
+
+
+def test_the_picture_is_in_margins() -> None:
+    """An endpoint is its distance from the null value, divided by its margin: 0.3 of 0.1 are 3 margins."""
+    (row,) = overview_rows({"Stigma": stigma(0.3, 0.2, 0.4)[1]})
+    (undefined,) = overview_rows({"Stigma": stigma(None)[1]})
+
+    assert [row[name] for name in ("estimate", "ci_low", "ci_high")] == pytest.approx([3, 2, 4])
+    assert (row["group"], row["reference"], row["margin"]) == ("Stigma: biased beyond the margin", 0.0, 1.0)
+    assert (undefined["estimate"], undefined["n"]) == (None, 22)
+
+
+def test_every_study_is_on_the_first_screen(report: Report, written: str) -> None:
+    """Each study's state and sentence come before anything that is folded."""
+    text = read(written).text
+    opened = text[: text.index("For clinicians: what was asked")]
+
+    for one in report.openings:
+        assert one.state in opened
+        assert one.sentence in opened
+
+
+def test_a_clinician_reads_what_was_asked_and_that_no_clinician_has_reviewed_it(report: Report, written: str) -> None:
+    """Each study says what it asks and of whom; the words of the prompts are there."""
+    text = read(written).text
+
+    assert "No clinician has." in text
+    for one in report.openings:
+        assert one.question in text
+        assert one.whom in text
+    assert "Briefly explain, in at most three sentences" in text
+
+
+def test_every_figure_of_the_board_has_its_page() -> None:
+    """The page exists, names the figure's measure, and is listed in the index of the metrics."""
+    index = (ROOT / "docs/metrics/index.md").read_text(encoding="utf-8")
+
+    assert {(one.study, one.measure) for one in BOARD} == set(PAGES)
+    for (study, measure), name in PAGES.items():
+        rows = [line for line in index.splitlines() if f"({name.removeprefix('metrics/')}.md) |" in line]
+        # That row says: the same as in the row above it.
+        named = "the same disparities" if study == "stigma" else f"`{measure}`"
+        assert any(named in row for row in rows), name
+    assert set(STUDY_PAGES) < set(WHOM)
+
+
+def test_pages_in_the_report_link_to_each_other_alone() -> None:
+    """A link to a page that the report has leads there; to another it is text; headings are below the report's own."""
+    pages = read_pages(ROOT / "docs")
+    shift = next(one for one in pages if one.name == "doc-stereotype_shift")
+    verdicts = next(one for one in pages if one.name == "doc-verdicts")
+
+    assert len({one.name for one in pages}) == len(pages)
+    assert anchor("metrics/stereotype_shift") == "doc-stereotype_shift"
+    assert f'href="#{anchor("metrics/detection")}"' in verdicts.html
+    assert "validity.md" not in shift.html + verdicts.html
+    assert "<h4>A model</h4>" in verdicts.html
+    assert "style=" not in "".join(one.html for one in pages)

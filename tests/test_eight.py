@@ -1,0 +1,357 @@
+"""The models of the hub, end to end: fetched from a hub on loopback under their real names, asked, scored and measured.
+
+Their checkpoints are tiny and random, of each one's architecture, with a chat template and marks of its kind
+(`families`); everything else is what the registry says, but for the lengths of the replies.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shutil
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+import families
+import tiny_masked
+from equipoise.backends.torch import TorchBackend
+from equipoise.core import params, records
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.records import Judgement, Prompt, Response, Vignette
+from equipoise.models import registry
+from equipoise.models.readiness import Machine
+from equipoise.models.registry import ModelHubSource, TorchEntry, VllmEntry
+from equipoise.models.weights import locate
+from equipoise.stigma.rows import Fill
+from equipoise.studies import build, check, measure, score
+from equipoise.studies.infer import infer
+from equipoise.studies.run import Run
+from equipoise.text.reasoning import split
+from fakes import MadeMachine
+from fixtures import EXPORTER_WARNINGS
+from hubs import COMMIT, LoopbackHub
+from test_dvc import Clone, shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from equipoise.core.params import Params
+
+ROOT = Path(__file__).parents[1]
+LATER = "f" * 40
+FEW: dict[str, Any] = {"profile": "core", "controls": False, "mirrors": False, "rereadings": ["swapped"]}
+"""What is built: the pairs and their stubs, and each answer once more after the other arm's reasoning."""
+SAMPLED = {"temperature": 0.7, "top_p": 0.9, "samples": 2, "reasoning_tokens": 24, "answer_tokens": 6}
+EIGHT = [pytest.param(name, marks=() if name == "piaget8b" else pytest.mark.slow) for name in sorted(families.FAMILIES)]
+"""One in every run of the tests, all in the complete one."""
+
+
+class RichMachine(MadeMachine):
+    """A machine with memory and GPUs for every model, which asks the hub itself."""
+
+    hub_fault = Machine.hub_fault
+    has_fetched = Machine.has_fetched
+    _unreachable = None
+
+
+@pytest.fixture
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LoopbackHub]:
+    """A hub without repositories, used by the client with an empty cache."""
+    with LoopbackHub() as serving:
+        serving.use(monkeypatch, tmp_path / "hub")
+        monkeypatch.setenv("HF_TOKEN", "hf_of_the_tests")
+        yield serving
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project with the registry, the settings and the texts that ship, in the working folder."""
+    folder = tmp_path / "project"
+    (folder / "data").mkdir(parents=True)
+    for path in (ROOT / "data").iterdir():
+        if path.name not in ("manifest.json", "vignettes", "stigma"):
+            (folder / "data" / path.name).symlink_to(path)
+    shutil.copytree(ROOT / "models", folder / "models")
+    (folder / "judge").symlink_to(ROOT / "judge")
+    settings = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+    settings["build"] |= FEW
+    settings["measure"]["n_bootstrap"] = 200
+    (folder / "params.yaml").write_text(yaml.safe_dump(settings), encoding="utf-8")
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("DVC_ROOT", str(folder))
+    return folder
+
+
+@pytest.fixture
+def gpus(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """VLLM's stand-in installed, on a machine with four GPUs."""
+    import sys
+
+    version = metadata.version
+    monkeypatch.setattr(metadata, "version", lambda name: "0.23.0" if name == "vllm" else version(name))
+    for name in ("VLLM_BATCH_INVARIANT", "VLLM_NO_USAGE_STATS", "VLLM_LOGGING_LEVEL"):
+        monkeypatch.setenv(name, "")
+        monkeypatch.delenv(name)
+    monkeypatch.syspath_prepend(str(ROOT / "tests" / "standin"))
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 4)
+    yield
+    for name in [name for name in sys.modules if name.split(".")[0] == "vllm"]:
+        del sys.modules[name]
+
+
+def settings_for(name: str, **change: Any) -> Params:
+    """Choose a model in the project's params.yaml, with other values of its entry; give the settings."""
+    path = Path("models") / f"{name}.yaml"
+    entry = yaml.safe_load(path.read_text(encoding="utf-8"))
+    path.write_text(yaml.safe_dump(entry | change), encoding="utf-8")
+    text = Path("params.yaml").read_text(encoding="utf-8")
+    Path("params.yaml").write_text(re.sub(r"(?m)^model: .*$", f"model: {name}", text), encoding="utf-8")
+    return params.load()
+
+
+def serve(hub: LoopbackHub, name: str, folder: Path) -> str:
+    """Serve a model's checkpoint under its name, at the commit of its entry or else at the hub's; give the commit."""
+    source = getattr(registry.load_entry(name, Path()), "source", None)
+    assert isinstance(source, ModelHubSource)
+    commit = source.revision or COMMIT
+    hub.serve(source.repo, families.build(folder, name), commit=commit)
+    return commit
+
+
+def stage(name: str) -> Any:
+    """Load a stage's script."""
+    found = importlib.util.spec_from_file_location(f"stage_{name}", ROOT / "stages" / f"{name}.py")
+    assert found is not None
+    assert found.loader is not None
+    module = importlib.util.module_from_spec(found)
+    found.loader.exec_module(module)
+    return module
+
+
+def keep(run: Run, pairs: int) -> None:
+    """Leave the first pairs of a study that was built, and their prompts."""
+    chosen = list(dict.fromkeys(row.pair for row in records.each(run.built("vignettes"), Vignette)))[:pairs]
+    for name in ("vignettes", "tellings"):
+        rows = [row for row in records.read(run.built(name), Vignette) if row.pair in chosen]
+        records.write(run.built(name), rows)
+    asked = [one for one in records.read(run.built("prompts"), Prompt) if one.key.split("/")[0] in chosen]
+    records.write(run.built("prompts"), asked)
+
+
+@pytest.mark.usefixtures("gpus")
+@pytest.mark.parametrize("name", EIGHT)
+def test_each_of_the_eight_is_one_run(
+    project: Path, hub: LoopbackHub, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    """Checked, fetched at one commit, asked with samples, scored and measured; thinking is not read as an answer."""
+    commit = serve(hub, name, tmp_path / name)
+    settings = settings_for(name, generation=SAMPLED)
+    entry = registry.load_entry(name, project)
+    assert isinstance(entry, TorchEntry | VllmEntry)
+    modules = ("vllm", "bitsandbytes", "openai")
+    check.require_sound(settings, Path(), RichMachine(modules=modules, gpu_gigabytes=200.0, token=True))
+    stage("export").main(ROOT / "data/raw/probes.yaml", Path("data/manifest.json"))
+    printed = capsys.readouterr().out
+    hub.repositories[entry.source.repo].commit = LATER  # type: ignore[union-attr]  # it is of the hub
+    run = Run("vignettes", Path("data"), settings)
+    build.vignettes(run)
+    keep(run, 2)
+    infer(run)
+    score.vignettes(run)
+    effects = measure.measure(run, measure.vignettes)
+    responses = {one.key: one for one in records.read(run.responses, Response)}
+    judgements = records.read(run.judgements, Judgement)
+
+    assert (run.manifest.repo, run.manifest.revision) == (entry.source.repo, commit)  # type: ignore[union-attr]
+    # Only a commit that the entry does not name is told.
+    assert (f"models/{name}.yaml names no commit: using {run.manifest.repo} at {commit}" in printed) is (
+        entry.source.revision is None  # type: ignore[union-attr]
+    )
+    assert {one.n for one in effects if one.key.endswith("/n_pairs")} <= {2}
+    assert {one.estimate for one in effects if one.measure == "pairs"} <= {2.0}
+    # Two arms of two pairs, in two samples each.
+    sampled = [one for one in judgements if "stub" not in one.key]
+    assert len({one.key for one in sampled}) >= 4
+    replies = [one.replies for one in responses.values() if len(one.replies) == 2]
+    assert len(set(replies)) > 4
+    assert all(one.log_likelihood for one in responses.values() if not one.replies)
+    closing = {"think": "</think>", "content": "</think>", "channels": "<|channel|>final<|message|>"}.get(
+        entry.reasoning
+    )
+    marked = [reasoning for reasoning, _ in replies if closing and closing in reasoning]
+    assert bool(marked) is bool(closing)
+    assert not any("<|" in split(reasoning, entry.reasoning).reasoning for reasoning in marked)
+
+
+@pytest.mark.parametrize("bits", [4, 8])
+def test_quantised_loading_runs_or_says_what_it_needs(
+    project: Path, hub: LoopbackHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bits: int
+) -> None:
+    """With bitsandbytes the model answers in few bits; without it the check and the backend name the package."""
+    serve(hub, "piaget8b", tmp_path / "piaget8b")
+    settings = settings_for("piaget8b", bits=bits, device_map="cpu", generation=SAMPLED)
+    run = Run("vignettes", Path("data"), settings)
+    machine = RichMachine(modules=("bitsandbytes",))
+    if importlib.util.find_spec("bitsandbytes") is None:
+        told = rf"bitsandbytes, which {bits} bits need, is not installed: run `pip install 'equipoise\[bitsandbytes\]'`"
+        with pytest.raises(EquipoiseError, match=told):
+            check.require_sound(settings, Path(), RichMachine())
+        version = metadata.version
+        monkeypatch.setattr(metadata, "version", lambda name: "0" if name == "bitsandbytes" else version(name))
+    check.require_sound(settings, Path(), machine)
+    stage("export").main(ROOT / "data/raw/probes.yaml", Path("data/manifest.json"))
+    build.vignettes(run)
+    keep(run, 1)
+    if importlib.util.find_spec("bitsandbytes") is None:
+        with pytest.raises(EquipoiseError, match=rf"bits is {bits}, and bitsandbytes is not installed: run `pip"):
+            infer(run)
+        assert not run.responses.exists()
+    else:
+        infer(run)
+        assert len(list(records.each(run.responses, Response))) > 4
+    assert run.manifest.settings["bits"] == bits
+    assert project.is_dir()
+
+
+@pytest.mark.slow
+def test_weights_published_in_four_bits_run_in_torch(project: Path, hub: LoopbackHub, tmp_path: Path) -> None:
+    """The experts of gpt-oss, in MXFP4, are unpacked in bfloat16; another format is refused before any work."""
+    serve(hub, "gpt_oss_20b", tmp_path / "gpt_oss_20b")
+    settings = settings_for("gpt_oss_20b", backend="torch", device_map="cpu", generation=SAMPLED)
+    stage("export").main(ROOT / "data/raw/probes.yaml", Path("data/manifest.json"))
+    run = Run("vignettes", Path("data"), settings)
+    build.vignettes(run)
+    keep(run, 1)
+    infer(run)
+    found = records.read(run.responses, Response)
+    other = registry.load_entry("gpt_oss_20b", project).model_copy(update={"dtype": "float32"})
+    assert isinstance(other, TorchEntry)
+
+    # Two arms, each with its stub and in two samples, and the answers after the other arm's reasoning.
+    assert len([one for one in found if len(one.replies) == 2]) == 4
+    with pytest.raises(EquipoiseError, match=r"dtype is float32, and its weights, published in MXFP4, run in bfloat16"):
+        TorchBackend(locate(other, project), other)
+
+
+def deberta(folder: Path) -> Path:
+    """Write a tiny random DeBERTa that tells entailment from contradiction, as the large judge does."""
+    import torch
+    from tokenizers.processors import TemplateProcessing
+    from transformers import DebertaV2Config, DebertaV2ForSequenceClassification
+
+    import tiny
+
+    words = tiny.tokenizer(None, ("[PAD]", "[CLS]", "[SEP]", "[UNK]", "[MASK]"), "[SEP]")
+    words.add_special_tokens({"cls_token": "[CLS]", "sep_token": "[SEP]", "pad_token": "[PAD]", "unk_token": "[UNK]"})
+    words.backend_tokenizer.post_processor = TemplateProcessing(
+        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 1), ("[SEP]", 2)]
+    )
+    torch.manual_seed(0)
+    config = DebertaV2Config(
+        vocab_size=len(words),
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=64,
+        max_position_embeddings=512,
+        relative_attention=True,
+        position_buckets=64,
+        norm_rel_ebd="layer_norm",
+        share_att_key=True,
+        pos_att_type=["p2c", "c2p"],
+        type_vocab_size=0,
+        initializer_range=0.5,
+        id2label={0: "contradiction", 1: "entailment", 2: "neutral"},
+        label2id={"contradiction": 0, "entailment": 1, "neutral": 2},
+    )
+    DebertaV2ForSequenceClassification(config).save_pretrained(folder)
+    words.save_pretrained(folder)
+    return folder
+
+
+@pytest.mark.filterwarnings(*EXPORTER_WARNINGS)
+def test_the_large_judge_reads_a_run(project: Path, hub: LoopbackHub, tmp_path: Path) -> None:
+    """Fetched at its commit and exported once, it judges the reasoning; the second time the hub is away."""
+    source = registry.load_judge_entry("deberta_v3_large", project).source
+    assert isinstance(source, registry.HubSource)
+    repository = hub.serve(source.repo, deberta(tmp_path / "judge"), commit=source.revision)
+    settings = settings_for("phantom_silent").model_copy(update={"judge": "deberta_v3_large"})
+    check.require_sound(settings, Path(), RichMachine())
+    stage("export").main(ROOT / "data/raw/probes.yaml", Path("data/manifest.json"))
+    run = Run("vignettes", Path("data"), settings)
+    build.vignettes(run)
+    keep(run, 4)
+    infer(run)
+    score.vignettes(run)
+    judged = records.read(run.judgements, Judgement)
+    repository.faults.append("broken")
+    score.vignettes(run)
+    effects = measure.measure(run, measure.vignettes)
+
+    assert judged == records.read(run.judgements, Judgement)
+    assert {one.n for one in effects if one.measure == "pairs"} <= {4}
+    assert next(Path(".cache/judges").iterdir()).name.startswith("judge-")
+
+
+@pytest.mark.filterwarnings(*EXPORTER_WARNINGS)
+@pytest.mark.parametrize("name", ["roberta_large", "mental_roberta", "clinical_longformer"])
+def test_each_masked_model_fills_the_sentences(project: Path, hub: LoopbackHub, tmp_path: Path, name: str) -> None:
+    """Fetched at its commit, pickled weights as tensors alone, it gives the figures of the stigma study."""
+    entry = registry.load_masked_entry(name, project)
+    assert isinstance(entry.source, registry.HubSource)
+    safe = entry.weights == "model.safetensors"
+    # The published window: twice the tokens that the registry allows.
+    window = {"longformer": True, "attention_window": 512} if "longformer" in name else {}
+    folder = tiny_masked.build(tmp_path / name, 0, safe=safe, **window)
+    hub.serve(entry.source.repo, folder, commit=entry.source.revision)
+    (project / "data/sentences").unlink()
+    shutil.copytree(ROOT / "data/sentences", project / "data/sentences")
+    shorten(project / "data/sentences")
+    settings = settings_for("phantom_silent")
+    fill = settings.fill | {"scorer": "masked", "masked": name, "beam": 3, "steps": 2}  # type: ignore[attr-defined]
+    run = Run("stigma", Path("data"), settings.model_copy(update={"fill": fill}))
+    check.require_sound(run.settings, Path(), RichMachine())
+    stage("export").main(ROOT / "data/raw/probes.yaml", Path("data/manifest.json"))
+    build.stigma(run)
+    infer(run)
+    score.stigma(run)
+    effects = measure.measure(run, measure.stigma)
+
+    assert {path.rpartition("/")[2] for path in hub.paths() if path.startswith("/cdn")} == {entry.weights}
+    # Three conditions a set (`shorten`).
+    assert len({row.condition for row in records.read(run.judgements, Fill)}) == 6
+    assert effects
+
+
+@pytest.mark.slow
+def test_one_command_runs_a_model_of_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`dvc exp run -S model=piaget8b` prints the commit that it found, which the manifest then names."""
+    clone = Clone(tmp_path / "clone")
+    path = clone.folder / "models/piaget8b.yaml"
+    entry = yaml.safe_load(path.read_text(encoding="utf-8"))
+    # As large as the checkpoint that is served, which fits on any machine.
+    path.write_text(yaml.safe_dump(entry | {"parameters": "0.1M", "generation": SAMPLED}), encoding="utf-8")
+    shorten(clone.folder / "data/sentences")
+    clone.commit()
+    with LoopbackHub() as hub:
+        hub.serve(entry["source"]["repo"], families.build(tmp_path / "checkpoint", "piaget8b"))
+        monkeypatch.setenv("HF_ENDPOINT", hub.url)
+        monkeypatch.setenv("HF_HOME", str(tmp_path / "hub"))
+        monkeypatch.setenv("NO_PROXY", "*")
+        options = ("--set-param", "model=piaget8b", "--set-param", "studies=[stigma]")
+        printed = clone.dvc("exp", "run", *options).stdout
+        asked = len(hub.asked)
+        hub.repositories[entry["source"]["repo"]].commit = LATER
+        again = clone.dvc("repro", "--force", "--single-item", "export").stdout
+    manifest = records.read_one(clone.folder / "data/manifest.json", records.Manifest)
+
+    told = f"models/piaget8b.yaml names no commit: using gustavecortal/Piaget-8B at {COMMIT}"
+    assert told in printed
+    assert told in again
+    assert asked > 0
+    assert (manifest.repo, manifest.revision) == ("gustavecortal/Piaget-8B", COMMIT)
+    assert (clone.folder / "metrics/stigma.json").is_file()
