@@ -156,7 +156,8 @@ def test_the_words_that_name_the_feature_are_marked() -> None:
         "A [ Black man of faith ]; his [ race ].",
         "The race of the patient (Black) is used as evidence.",
     )
-    assert asked("A Black man.", BLACK)[0] == "A Black man."
+    # No lexicon knows this one: its own words are looked for.
+    assert asked("A Black man.", BLACK)[0] == "A [ Black ] man."
 
 
 @given(st.lists(st.integers(1, 12), min_size=1, max_size=20), st.integers(1, 30))
