@@ -8,6 +8,7 @@ import pytest
 import builders
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Answer, Judgement, Response, Vignette
+from equipoise.judge import reading
 from equipoise.judge.lexicon import Kind, Lexicon
 from equipoise.judge.score import Score, judge_responses
 
@@ -187,7 +188,7 @@ def test_few_responses_are_held_at_once(size: int) -> None:
         return found_in(pairs)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("equipoise.judge.reading.TOGETHER", size)
+        patch.setattr(reading, "TOGETHER", size)
         found = list(
             judge_responses(
                 made, given(), lexicon=LEXICON, probabilities=judged, settings=Score.model_validate(SETTINGS)

@@ -175,4 +175,4 @@ def test_the_suite_is_read_for_its_features() -> None:
     unknown = read_suite(suite, Lexicon({}), judge, READING)
 
     assert accuracy(suite, known)["overall"]["correct"] == 1
-    assert (unknown[0].mentioned, unknown[0].considered) == (True, "none")
+    assert (unknown[0].mentioned, unknown[0].considered) == (True, "weighed")
