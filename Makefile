@@ -65,7 +65,7 @@ test-slow: .venv/developed
 	$(PYTEST) -m slow
 
 # Pages with blocks that code writes.
-GENERATED = README.md judge/weights/README.md docs/tutorial.md
+GENERATED = README.md judge/benchmark/README.md judge/weights/README.md docs/tutorial.md
 check: .venv/developed
 	ruff check
 	ruff format --check
@@ -87,7 +87,17 @@ screenshots: .venv/developed
 readme: .venv/developed
 	cog -I docs -r $(GENERATED)
 
-# Train the embedded judge's second half anew (half an hour on one free core); its weights are in the repository.
+# Measure the readers of reasoning on the public benchmark; LIMIT bounds the passages that the language model is asked about.
+READERS = keyword count minilm_snli minilm_nli minilm_passages
+LIMIT ?= 100
+.PHONY: judge-benchmark
+judge-benchmark: .venv/developed
+	for name in $(READERS); do equipoise judge --benchmark passages --judge $$name --json || exit 1; done > judge/metrics/.readers
+	equipoise judge --benchmark passages --judge llm --limit $(LIMIT) --json >> judge/metrics/.readers
+	mv judge/metrics/.readers judge/metrics/readers.jsonl
+	cog -I docs -r judge/benchmark/README.md
+
+# Train the embedded judge's later phases anew (three hours on one free core); its weights are in the repository.
 judge: .venv/developed
 	pip install --quiet --constraint requirements/constraints.txt --group judge
 	cd judge && dvc repro

@@ -30,7 +30,7 @@ ROOT = Path(__file__).parents[1]
 STUDY = "exam"
 CHAIN = tuple(f"{verb}@{STUDY}" for verb in ("build", "infer", "score", "measure", "plot"))
 STAGES = (*CHAIN, "report", "check", "export")
-CACHES = {"infer": ["responses.sqlite"], "score": ["entailments.sqlite"], "export": ["models"]}
+CACHES = {"infer": ["responses.sqlite"], "score": ["verdicts.sqlite"], "export": ["models"]}
 """What a stage keeps in .cache/: removed before it is killed, so that it has work to do."""
 UNSEEN = {".git", ".dvc", ".cache", ".venv", "__pycache__"}
 """Folders that hold no output of a run."""

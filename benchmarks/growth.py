@@ -34,7 +34,7 @@ from equipoise.backends.base import answering
 from equipoise.core import cache, params, records, stage
 from equipoise.core.records import Manifest, Prompt, Response, Vignette
 from equipoise.judge.lexicon import load_lexicon
-from equipoise.judge.located import kept_probabilities
+from equipoise.judge.readers import open_reader
 from equipoise.judge.score import Score, judge_responses
 from equipoise.models.registry import Generation
 from equipoise.studies import measure as steps
@@ -169,12 +169,12 @@ def score(count: int, folder: Path) -> dict[str, float]:
     settings = params.load()
 
     def work() -> None:
-        with kept_probabilities(settings.judge, ROOT) as judge:
+        with open_reader(settings.judge, ROOT) as judge:
             judged = judge_responses(
                 vignettes,
                 records.each(folder / "answered.jsonl", Response),
                 lexicon=load_lexicon(ROOT / "data/features"),
-                probabilities=judge,
+                probabilities=judge.probabilities,
                 settings=settings.section("score", Score),
             )
             records.write(folder / "judgements.jsonl", judged)

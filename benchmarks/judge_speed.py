@@ -2,13 +2,13 @@
 
     PYTHONPATH=src:judge python benchmarks/judge_speed.py > benchmarks/judge_speed.json
 
-All take turns in one process on the same pairs, each with all cores: `NliJudge.probabilities`, and the pipeline in
+All take turns in one process on the same pairs, each with all cores: `CrossEncoder.probabilities`, and the pipeline in
 torch and float32, once as it comes (one pair at a time) and once with the size of batch that is fastest on a sample of
 the pairs (the figures name it). The pipeline's
 checkpoint is made here from the weights that ship: their int8 levels times their scales, which is what ONNX Runtime
 computes with too, so that the labels must be the same.
 
-The pairs are every window of made-up outputs with every hypothesis of params.yaml. An output tells of one patient's
+The pairs are every window of made-up outputs with the question about a feature. An output tells of one patient's
 feature. Its windows are sentences of judge/corpus with their slots filled (three of four unrelated to the patient, the
 others about any feature) and sentences of judge/stress.yaml; no two are the same, except that a share `repeated` are
 copies of an earlier window of their output, as where thinking goes round in circles. 70 windows an output and 6 %
@@ -31,12 +31,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import typer
 
-from equipoise.core import params, stage
+from equipoise.core import stage
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import read_one
 from equipoise.judge.lexicon import FOLDER, load_lexicon
-from equipoise.judge.model import LABELS, NliJudge
-from equipoise.judge.score import Score
+from equipoise.judge.model import CrossEncoder
+from equipoise.judge.passages import TREATMENTS
+from equipoise.judge.reading import asked
 from equipoise.text.sentences import windows
 from workshop.corpus import fill, load_banks, slot_values
 from workshop.export import Shipped
@@ -57,7 +58,7 @@ UNRELATED, STRESS = 0.75, 0.05
 
 
 def main(
-    weights: Path = ROOT / "judge/weights",
+    weights: Path = ROOT / "judge/reader",
     outputs: int = 80,
     length: int = 70,
     repeated: float = 0.06,
@@ -76,7 +77,7 @@ def main(
         tried, _ = by_turns(pipelines, pairs[:sample], rounds)
         fastest = min(BATCHES, key=lambda size: median(tried[size]))
         ways = {
-            "judge": NliJudge(weights, max_tokens=max_tokens).probabilities,
+            "judge": CrossEncoder(weights, max_tokens=max_tokens).probabilities,
             "pipeline": pipelines[fastest],
             "pipeline_default": pipelines[1],
         }
@@ -135,10 +136,8 @@ def by_turns(
 
 
 def made_up(outputs: int, length: int, repeated: float) -> Iterator[tuple[str, str]]:
-    """Every window of made-up outputs with every hypothesis, about the feature of its output's patient."""
+    """Every window of made-up outputs with the question about the feature of its output's patient."""
     rng = random.Random(0)  # noqa: S311  (a choice, not a secret)
-    settings = params.load(ROOT / "params.yaml").section("score", Score)
-    templates = [one for _, asked in settings.hypotheses for one in asked]
     lexicon = load_lexicon(ROOT / FOLDER)
     suite = load_suite(ROOT / "judge/stress.yaml")
     said = sentences(rng, [one for case in suite.cases for one in windows(case.text, sentences=1, stride=1)])
@@ -155,8 +154,7 @@ def made_up(outputs: int, length: int, repeated: float) -> Iterator[tuple[str, s
                 window += " " + next(said)
             seen.add(window)
             told.append(window)
-        asked = [one.format(feature=feature.words[0], subject=feature.subject) for one in templates]
-        yield from ((window, hypothesis) for window in told for hypothesis in asked)
+        yield from (asked(window, feature) for window in told)
 
 
 def sentences(rng: random.Random, stress: list[str]) -> Iterator[str]:
@@ -218,7 +216,7 @@ def text_classification(checkpoint: Path, max_tokens: int, batch: int) -> Probab
         asked = [{"text": premise, "text_pair": hypothesis} for premise, hypothesis in pairs]
         found = classify(asked, batch_size=batch, top_k=None, truncation="only_first", max_length=max_tokens)
         scores = [{one["label"].lower(): one["score"] for one in row} for row in found]
-        return np.array([[row[label] for label in LABELS] for row in scores])
+        return np.array([[row[label] for label in TREATMENTS] for row in scores])
 
     return probabilities
 

@@ -47,7 +47,7 @@ from equipoise.core.records import (
 from equipoise.exam.subsets import Sampled
 from equipoise.judge import score
 from equipoise.judge.lexicon import Lexicon, load_lexicon
-from equipoise.judge.located import kept_probabilities
+from equipoise.judge.readers import open_reader
 from equipoise.judge.reading import Feature
 from equipoise.judge.score import Score, judge_responses
 from equipoise.judge.score import _features as case_features
@@ -163,12 +163,12 @@ def opened(resamples: int) -> Iterator[Bench]:
     with (
         headlines_alone(),
         TemporaryDirectory() as place,
-        kept_probabilities("minilm_nli", ROOT) as judge,
+        open_reader("minilm_nli", ROOT) as judge,
     ):
         data = Path(place) / "data"
         # The studies' own folders; what we wrote has one of the name of a study too, data/raw/decisions.
         shutil.copytree(ROOT / "data", data, ignore=lambda path, _: STUDIES if Path(path) == ROOT / "data" else ())
-        bench = Bench(data, Measure(n_bootstrap=resamples), remembered(judge))
+        bench = Bench(data, Measure(n_bootstrap=resamples), remembered(judge.probabilities))
         # What was built stays: the collector need not search it again and again.
         gc.freeze()
         yield bench

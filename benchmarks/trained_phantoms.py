@@ -22,7 +22,7 @@ from equipoise.backends.base import Backend
 from equipoise.core import params, stage
 from equipoise.core.records import Vignette, read_text, write_json
 from equipoise.judge.lexicon import load_lexicon
-from equipoise.judge.located import kept_probabilities
+from equipoise.judge.readers import open_reader
 from equipoise.judge.score import Score, judge_responses
 from equipoise.metrics.options import Measure
 from equipoise.metrics.vignettes import judge_errors, vignette_effects
@@ -71,12 +71,12 @@ def reported(backend: Backend, rows: Sequence[Vignette]) -> dict[str, Any]:
     settings = params.load(ROOT / "params.yaml")
     how = settings.section("build", Build)
     responses = list(backend.answer([vignette_prompt(row, how) for row in rows]))
-    with kept_probabilities(settings.judge, ROOT) as probabilities:
+    with open_reader(settings.judge, ROOT) as reader:
         judged = judge_responses(
             rows,
             responses,
             lexicon=load_lexicon(ROOT / "data/features"),
-            probabilities=probabilities,
+            probabilities=reader.probabilities,
             settings=settings.section("score", Score),
             form="plain",
         )

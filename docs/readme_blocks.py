@@ -182,33 +182,100 @@ def stigma() -> str:
     return "\n".join(lines)
 
 
+JUDGES = {"minilm_nli": "sentences", "minilm_passages": "passages"}
+"""Judges that ship, and what the tables call them."""
+
+
+def validation() -> dict[str, Any]:
+    """What was measured of the judges, by their names."""
+    found: dict[str, Any] = json.loads((ROOT / "judge/metrics/validation.json").read_text(encoding="utf-8"))
+    return found
+
+
 def judge() -> str:
-    """Lay out how well each reader of the reasoning agrees with the labels."""
-    found = json.loads((ROOT / "judge/metrics/validation.json").read_text(encoding="utf-8"))
-    held_out = json.loads((ROOT / "judge/metrics/calibration.json").read_text(encoding="utf-8"))["held_out"]
-    rows = {
-        "**the judge, on labels that the choice of its settings has not seen**": held_out,
-        "the judge, as set (it has seen them)": found["judge"]["all"],
-        "a count: more than one sentence names the feature": found["mentions"]["all"],
-        "keyword: the feature's word occurs": found["keyword"]["all"],
-        "keyword, as published": found["published"]["all"],
-    }
+    """Lay out how well the judges, and readers that only look for words, agree with labels unseen in training."""
+    found = {name: validation()[name] for name in JUDGES}
+    first = next(iter(found.values()))
+    rows = {f"**benchmark**: {JUDGES[name]}": one["passages"] for name, one in found.items()}
+    rows["benchmark: a count, more than one sentence names the feature"] = first["passages"]["count"]
+    rows |= {f"**saved outputs**: {JUDGES[name]}": one["saved"]["judge"]["all"] for name, one in found.items()}
+    rows["saved outputs: a count"] = first["saved"]["mentions"]["all"]
+    rows["saved outputs: keyword, the feature's word occurs"] = first["saved"]["keyword"]["all"]
+    rows["saved outputs: keyword, as published"] = first["saved"]["published"]["all"]
     lines = [
-        "| reader | κ, considered or not | κ, three ways | AUC | recall | precision |",
+        "| labels: reader | n | κ, considered or not | κ, three ways | recall | precision |",
         "|---|---:|---:|---:|---:|---:|",
     ]
     for name, row in rows.items():
         considered = row["considered"]
-        figures = (considered["kappa"], row["three_way"]["kappa"], considered.get("auc"))
-        cells = ["" if one is None else estimate(one) for one in figures]
-        cells += [number(considered[name]["estimate"]) for name in ("recall", "precision")]
-        lines.append(f"| {name} | {' | '.join(cells)} |")
+        cells = [estimate(considered["kappa"]), estimate(row["three_way"]["kappa"])]
+        cells += [number(considered[rate]["estimate"]) for rate in ("recall", "precision")]
+        lines.append(f"| {name} | {considered['n']} | {' | '.join(cells)} |")
+    for name, one in found.items():
+        implied = one["implied"]["all"]
+        rates = (number(implied[rate]["estimate"]) for rate in ("recall", "precision"))
+        cells = [str(implied["n"]), estimate(implied["kappa"]), "", *rates]
+        lines.append(f"| **exam explanations**: {JUDGES[name]} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def passages() -> str:
+    """Lay out the judges' accuracy on the benchmark, by class and by style."""
+    found = [validation()[name]["passages"] for name in JUDGES]
+    lines = [
+        f"| class or style | n | {' | '.join(f'right, {name}' for name in JUDGES.values())} |",
+        f"|---|---:|{'---:|' * len(JUDGES)}",
+    ]
+    for kind in ("classes", "styles"):
+        for name in found[0][kind]:
+            right = [estimate(one[kind][name], 2) for one in found]
+            lines.append(f"| {name.replace('_', ' ')} | {found[0][kind][name]['n']} | {' | '.join(right)} |")
+    return "\n".join(lines)
+
+
+def misreading() -> str:
+    """Lay out the default judge's error on silence by dimension and arm, with the test for differential misreading."""
+    found = validation()[next(iter(JUDGES))]["passages"]
+    lines = ["| group | silent, of which found silent | considered, of which found considered |", "|---|---:|---:|"]
+    for name, row in [*found["dimensions"].items(), *found["arms"].items()]:
+        cells = [
+            f"{number(row[rate]['estimate'], 2)} ({row[rate]['n']})" if rate in row else ""
+            for rate in ("sensitivity", "specificity")
+        ]
+        lines.append(f"| {name.replace('_', ' ')} | {' | '.join(cells)} |")
+    p = found["misreading"]
+    told = ", ".join(f"p = {number(p[name], 3)} by {name[:-1]}" for name in ("dimensions", "arms"))
+    return "\n".join(
+        [
+            *lines,
+            "",
+            f"Test of whether errors depend on the group, within classes of questions: {told} (permutation).",
+        ]
+    )
+
+
+def trials() -> str:
+    """Lay out what was tried."""
+    rows = json.loads((ROOT / "judge/metrics/trials.json").read_text(encoding="utf-8"))["trials"]
+    lines = [
+        "| reader | trained on | measured on | questions | κ, considered | κ, three ways |",
+        "|---|---|---|---:|---:|---:|",
+    ]
+    for row in rows:
+        cells = (
+            row["reader"],
+            row["trained_on"],
+            row["measured_on"],
+            str(row["n"]),
+            *("" if row[k] is None else number(row[k], 2) for k in ("considered", "three_way")),
+        )
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
 def answers() -> str:
     """Write how far the reading of final diagnoses agrees with labels, seen and unseen."""
-    found = json.loads((ROOT / "judge/metrics/validation.json").read_text(encoding="utf-8"))["matching"]
+    found = validation()["matching"]
     rows = ["| labels | n | κ, yes or not | recall | precision |", "|---|---:|---:|---:|---:|"]
     for part, title in (("unseen", "**unseen**"), ("seen", "seen while the reader was made")):
         same = found[part]["same"]
@@ -218,11 +285,16 @@ def answers() -> str:
 
 
 def stress() -> str:
-    """Lay out the judge's accuracy on the stress suite, by class."""
-    found = json.loads((ROOT / "judge/metrics/validation.json").read_text(encoding="utf-8"))["stress"]
-    lines = ["| class | n | right | mentioned right | considered right |", "|---|---:|---:|---:|---:|"]
-    for name, row in [*found["classes"].items(), ("**all**", found["overall"])]:
-        right = f"{number(row['accuracy'], 2)} ({number(row['ci_low'], 2)} to {number(row['ci_high'], 2)})"
-        parts = [number(row[f"accuracy_{part}"], 2) for part in ("mentioned", "considered")]
-        lines.append(f"| {name.replace('_', ' ')} | {row['n']} | {right} | {' | '.join(parts)} |")
+    """Lay out the judges' accuracy on the stress suite, by class."""
+    found = [validation()[name]["stress"] for name in JUDGES]
+    lines = [
+        f"| class | n | {' | '.join(f'right, {name}' for name in JUDGES.values())} |",
+        f"|---|---:|{'---:|' * len(JUDGES)}",
+    ]
+    for name in [*found[0]["classes"], "all"]:
+        rows = [one["overall"] if name == "all" else one["classes"][name] for one in found]
+        right = [
+            f"{number(row['accuracy'], 2)} ({number(row['ci_low'], 2)} to {number(row['ci_high'], 2)})" for row in rows
+        ]
+        lines.append(f"| {name.replace('_', ' ')} | {rows[0]['n']} | {' | '.join(right)} |")
     return "\n".join(lines)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from equipoise.backends.base import Process
     from equipoise.core.records import Prompt
-    from equipoise.judge.located import Entailment, Pair
+    from equipoise.judge.located import Pair, Verdict
 
 
 class Copy:
@@ -97,11 +97,11 @@ class Noting:
 
 
 @contextmanager
-def noting_judging(log: str, pause: float, *how: Any) -> Iterator[Process[Pair, Entailment]]:
+def noting_judging(log: str, pause: float, *how: Any) -> Iterator[Process[Pair, Verdict]]:
     """Open a judge that notes the keys of what it hands on in a file, and rests some seconds after that."""
     with judging(*how) as process:
 
-        def noting(items: Mapping[str, Pair]) -> Iterator[Mapping[str, Entailment]]:
+        def noting(items: Mapping[str, Pair]) -> Iterator[Mapping[str, Verdict]]:
             for judged in process(items):
                 note(Path(log), *judged)
                 time.sleep(pause)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from equipoise.judge.located import load_judge
-from equipoise.judge.model import LABELS, NliJudge
+from equipoise.judge.model import LABELS, CrossEncoder
 from equipoise.published.lin import Wordings
 from equipoise.stigma.library import Condition, Library, load_library
 from workshop.snli import Pair
@@ -43,9 +43,9 @@ def root() -> Path:
 
 
 @pytest.fixture(scope="session")
-def judge(tmp_path_factory: pytest.TempPathFactory) -> NliJudge:
+def judge(tmp_path_factory: pytest.TempPathFactory) -> CrossEncoder:
     """The judge that ships."""
-    return load_judge("minilm_nli", ROOT, tmp_path_factory.mktemp("cache"))
+    return load_judge("minilm_snli", ROOT, tmp_path_factory.mktemp("cache"))
 
 
 @pytest.fixture(scope="session")

@@ -157,7 +157,7 @@ def housing_arm(key: str, **judged: Any) -> ROWS:
         "mentioned": True,
         "window": WINDOW,
         "p_mentioned": 1.0,
-        "p_weighed": 0.9,
+        "p_weighed": 0.8,
         "p_dismissed": 0.1,
         "keyword": True,
     }
@@ -174,7 +174,7 @@ def housing_study() -> ROWS:
         ("housing-01/privileged", {}),
         ("housing-02/marginalised", stereotyped | nothing),
         ("housing-02/privileged", {"considered": "dismissed", "p_weighed": 0.0, "p_dismissed": 1.0}),
-        ("housing-03/marginalised", stereotyped | {"p_weighed": 0.51}),
+        ("housing-03/marginalised", stereotyped | {"p_weighed": 0.41}),
         ("housing-03/privileged", {}),
     ):
         for all_rows, more in zip(rows, housing_arm(key, **judged), strict=True):

@@ -16,7 +16,7 @@ from equipoise.cli.app import app
 from equipoise.judge.lexicon import Kind
 from equipoise.metrics.headlines import CATALOGUE
 from equipoise.models import registry
-from equipoise.models.registry import JudgeEntry, JudgeError
+from equipoise.models.registry import JudgeEntry, JudgeError, LlmJudgeEntry, PanelJudgeEntry
 from equipoise.questions.cities import City
 from equipoise.vignettes.panel import PanelGroup
 from equipoise.vignettes.schema import Contrast, Dimension, Pair, Presentation
@@ -158,8 +158,10 @@ def test_the_example_of_a_panel_is_a_group() -> None:
 
 def test_the_examples_of_a_judge_are_an_entry_and_its_error() -> None:
     """The blocks of howto/judge.md are what models/judges/ takes."""
-    entry, error = examples("judge.md")
+    entry, error, llm, panel = examples("judge.md")
 
+    assert LlmJudgeEntry.model_validate(llm).structured
+    assert len(PanelJudgeEntry.model_validate(panel).judges) == 3
     assert JudgeEntry.model_validate(entry).source.kind == "hub"
     assert JudgeError.model_validate(error["error"]).silent.of == 50
 

@@ -14,7 +14,7 @@ import yaml
 
 from equipoise.backends.replay import ReplayBackend, Saved, question
 from equipoise.core import records
-from equipoise.judge.model import NliJudge
+from equipoise.judge.model import CrossEncoder
 from equipoise.models import registry
 from equipoise.models.export import describe
 from equipoise.vignettes.library import load_library
@@ -116,13 +116,13 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def judged(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The windows that the judge is asked about, once for each hypothesis."""
     premises: list[str] = []
-    plain = NliJudge.probabilities
+    plain = CrossEncoder.probabilities
 
-    def noted(self: NliJudge, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
+    def noted(self: CrossEncoder, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
         premises.extend(premise for premise, _ in pairs)
         return plain(self, pairs)
 
-    monkeypatch.setattr(NliJudge, "probabilities", noted)
+    monkeypatch.setattr(CrossEncoder, "probabilities", noted)
     return premises
 
 
@@ -167,7 +167,7 @@ def test_a_run_with_nothing_new_opens_neither_model_nor_judge(
     first = [(STUDY / name).read_bytes() for name in ("responses.jsonl", "judgements.jsonl")]
     asked.clear()
     judged.clear()
-    for kind in (ReplayBackend, NliJudge):
+    for kind in (ReplayBackend, CrossEncoder):
         monkeypatch.setattr(kind, "__init__", lambda *_, **__: pytest.fail("a model was opened"))
     run(project, 4)
 

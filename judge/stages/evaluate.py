@@ -5,7 +5,7 @@ from pathlib import Path
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import read_one, write_json
-from equipoise.judge.model import NliJudge
+from equipoise.judge.model import CrossEncoder
 from workshop.evaluation import evaluate
 from workshop.export import Shipped
 from workshop.snli import read_snli
@@ -14,7 +14,7 @@ from workshop.snli import read_snli
 def main(weights: Path, metrics: Path, *sets: str) -> None:
     """Write accuracy and confusion on each of SETS (`name=file of pairs`), fidelity and size to `metrics`."""
     manifest = read_one(weights / "manifest.json", Shipped)
-    judge = NliJudge(weights, max_tokens=manifest.max_tokens)
+    judge = CrossEncoder(weights, max_tokens=manifest.max_tokens)
     measured = {}
     for name, _, file in (one.partition("=") for one in sets):
         rows = read_snli(Path(file))

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import random
 import re
+from string import Formatter
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.yamlfile import load_yaml
-from equipoise.judge.reading import Hypotheses
 from equipoise.text.articles import with_article
 from workshop.snli import Pair
 
@@ -44,6 +44,8 @@ RELATIONS: dict[Kind, Relation] = {
 
 CLINICAL_SLOTS = frozenset({"condition", "finding"})
 """Slots that name no feature of the patient."""
+PLACEHOLDERS = frozenset({"feature", "subject"})
+"""What a hypothesis may name: the feature in plain words (black), and what kind of thing it is (race)."""
 KNOWN_SLOTS = CLINICAL_SLOTS | {"age", "a person", "person", "group", "trait", "adjective"}
 SLOT = re.compile(r"(?P<article>\b[Aa]n? )?\{(?P<name>[^{}]*)\}")
 """A slot, with the indefinite article before it, which depends on what fills the slot."""
@@ -196,6 +198,24 @@ GOLD: dict[str, dict[Relation, Label]] = {
 
 ALWAYS = "weighed"
 """The question asked of every passage; each of the others is asked of every second one."""
+
+
+class Hypotheses(_Entry):
+    """What is asked of a composed passage, a list of wordings for each question."""
+
+    mentioned: Slots
+    weighed: Slots
+    dismissed: Slots
+
+    @field_validator("*")
+    @classmethod
+    def _placeholders_known(cls, templates: tuple[str, ...]) -> tuple[str, ...]:
+        for template in templates:
+            unknown = {name for _, name, _, _ in Formatter().parse(template) if name is not None} - PLACEHOLDERS
+            if unknown:
+                message = f"{template!r} has the placeholder {min(unknown)!r}; only feature and subject are filled"
+                raise ValueError(message)
+        return templates
 
 
 class CorpusSettings(BaseModel):

@@ -11,10 +11,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from equipoise.judge.model import Label
 
-
-def evaluate(gold: Sequence[Label], probabilities: NDArray[Any]) -> dict[str, Any]:
+def evaluate(gold: Sequence[str], probabilities: NDArray[Any]) -> dict[str, Any]:
     """Accuracy with its 95 % Wilson interval, and per gold label recall, precision and the confusion counts.
 
     Args:
@@ -27,8 +25,9 @@ def evaluate(gold: Sequence[Label], probabilities: NDArray[Any]) -> dict[str, An
     import numpy as np
     from statsmodels.stats.proportion import proportion_confint
 
+    order: list[str] = [*LABELS]
     confusion = np.zeros((len(LABELS), len(LABELS)), dtype=int)
-    np.add.at(confusion, ([LABELS.index(label) for label in gold], probabilities.argmax(axis=1)), 1)
+    np.add.at(confusion, ([order.index(label) for label in gold], probabilities.argmax(axis=1)), 1)
     right, n = int(np.trace(confusion)), len(gold)
     low, high = proportion_confint(right, n, method="wilson")
     per_label: dict[str, dict[str, float]] = {}

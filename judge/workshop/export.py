@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from equipoise.core.records import sha256, write_json
 from equipoise.judge.located import export_onnx, torch_probabilities
-from equipoise.judge.model import FILES, NliJudge
+from equipoise.judge.model import FILES, CrossEncoder
 from equipoise.models.export import LabelFidelity, label_fidelity
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def ship(checkpoint: Path, pairs: Sequence[tuple[str, str]], folder: Path, setti
         onnx.checker.check_model(small)
         onnx.save(small, made / "model.onnx")
         longest = int(json.loads((made / "config.json").read_text("utf-8"))["max_position_embeddings"])
-        shipped = NliJudge(made, max_tokens=longest).probabilities(pairs)
+        shipped = CrossEncoder(made, max_tokens=longest).probabilities(pairs)
         measured = label_fidelity(
             "the judge", torch_probabilities(checkpoint, pairs), shipped, at_least=settings.fidelity
         )

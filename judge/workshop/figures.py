@@ -1,4 +1,4 @@
-"""A judge, as it is set, against labels: its reading of saved outputs, beside keywords, and of other explanations.
+"""A judge, as it is set, against labels: its reading of passages, of saved outputs and of other explanations.
 
 So is what it is asked about: whether an output's answer is the biased one.
 """
@@ -7,62 +7,52 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from equipoise.core.errors import EquipoiseError
-from equipoise.judge.reading import ENTAILMENT, read_reasonings
+from equipoise.judge.reading import UNREAD, read_reasonings
 from equipoise.metrics.cases import feature_found as published_mention
+from equipoise.metrics.effects import rounded
 from equipoise.rating.agreement import binary_agreement
+from equipoise.rating.benchmark import benchmark_figures, items
 from equipoise.text.answers import MATCHES, match_answer
 from equipoise.text.reasoning import split
 from equipoise.text.sentences import windows
-from workshop.grid import margins, scored_agreement, told_alike, with_auc
+from equipoise.vignettes.library import load_library
+from workshop.scored import scored_agreement, told_alike, with_auc
+from workshop.stress import accuracy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
     from equipoise.cases.rows import Case
     from equipoise.core.records import Consideration, Reading
     from equipoise.judge.lexicon import Lexicon
+    from equipoise.judge.passages import Annotation, Passage
     from equipoise.judge.reading import ReadingSettings
     from equipoise.metrics.effects import Nested
     from equipoise.text.answers import Match
     from equipoise.text.diagnoses import Diagnoses
-    from workshop.labels import AnswerLabel, Labelled, Verbalised
+    from workshop.labels import AnswerLabel, Implied, Labelled
     from workshop.stress import Suite
 
     Probabilities = Callable[[list[tuple[str, str]]], NDArray[Any]]
 
-FEWEST = 5
-"""Explanations of either kind below which a kind of prompt has no figures of its own."""
 
-Statement = Annotated[str, Field(min_length=1)]
+class ValidateSettings(BaseModel):
+    """The section `validate` of judge/params.yaml.
 
-
-class BiasStatements(BaseModel):
-    """For each kind of biased prompt (`formatter`), statements that its bias had a part in the answer.
-
-    The most entailed of them counts; `threshold` is the probability from which an explanation verbalises its bias.
+    `judges` are those of the registry that are measured, the default one first; `similarity` is that of `told_alike`.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    threshold: Annotated[float, Field(ge=0, le=1)]
-    statements: dict[str, Annotated[tuple[Statement, ...], Field(min_length=1)]]
-
-
-class ValidateSettings(BaseModel):
-    """The section `validate` of judge/params.yaml; `similarity` is that of `folds.told_alike`."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
+    judges: Annotated[tuple[str, ...], Field(min_length=1)]
     similarity: Annotated[float, Field(gt=0, le=1)]
     seed: int
     n_bootstrap: Annotated[int, Field(ge=40)]
-    bct: BiasStatements
 
 
 class _Reader(NamedTuple):
@@ -70,6 +60,30 @@ class _Reader(NamedTuple):
 
     considered: list[Consideration]
     scores: list[float] | None = None
+
+
+class Texts(NamedTuple):
+    """What judges are measured on: outputs with labels, passages with the arms of features, explanations, a suite."""
+
+    labelled: Sequence[Labelled]
+    cases: Mapping[str, Case]
+    passages: Sequence[Passage]
+    arms: Mapping[tuple[str, str], str]
+    implied: Sequence[Implied]
+    suite: Suite
+
+
+def judge_figures(
+    texts: Texts, lexicon: Lexicon, probabilities: Probabilities, reading: ReadingSettings, settings: ValidateSettings
+) -> dict[str, Any]:
+    """Figures of one judge on all of them: `saved` outputs, `passages`, `implied`, and the `stress` suite."""
+    found = read_all(texts.labelled, texts.cases, lexicon, probabilities, reading)
+    return {
+        "saved": labelled_figures(texts.labelled, found, texts.cases, settings, lexicon),
+        "passages": passage_figures(texts.passages, lexicon, probabilities, reading, settings, texts.arms),
+        "implied": implied_figures(texts.implied, lexicon, probabilities, reading, settings),
+        "stress": accuracy(texts.suite, read_suite(texts.suite, lexicon, probabilities, reading)),
+    }
 
 
 def read_all(
@@ -88,13 +102,12 @@ def labelled_figures(
     labels: Sequence[Labelled],
     readings: Sequence[Reading],
     cases: Mapping[str, Case],
-    reading: ReadingSettings,
     settings: ValidateSettings,
     lexicon: Lexicon,
 ) -> Nested:
     """Agreement with labels of the judge, and of what must be bettered: keywords, and a count of mentions.
 
-    For each reader: `all` and each model by name, as `validation.agreement` gives them. Of the keyword baseline and the
+    For each reader: `all` and each model by name, as `agreement` gives them. Of the keyword baseline and the
     published practice, a keyword that is found counts as a feature that is considered. To `mentions` a feature is
     considered that more than one sentence names by the lexicon, since the first may restate the case. These three know
     no dismissal. `mentioned` has the readers' agreement on whether the feature is named. Cases told alike are resampled
@@ -103,8 +116,7 @@ def labelled_figures(
     group = told_alike({name: case.prompt for name, case in cases.items()}, settings.similarity)
     groups = [group[one.case] for one in labels]
     options: dict[str, Any] = {"seed": settings.seed, "n_bootstrap": settings.n_bootstrap}
-    p = np.array([(one.p_weighed, one.p_dismissed) for one in readings])
-    scores = margins(p, reading.thresholds.weighed, reading.thresholds.dismissed).tolist()
+    scores = [one.p_considered for one in readings]
     mentions = {
         "judge": [one.mentioned for one in readings],
         "keyword": [one.keyword for one in readings],
@@ -168,42 +180,78 @@ def _mentions(one: Labelled, case: Case, lexicon: Lexicon) -> int:
     )
 
 
-def verbalised_figures(
-    rows: Sequence[Verbalised], probabilities: Probabilities, reading: ReadingSettings, settings: ValidateSettings
+def implied_figures(
+    rows: Sequence[Implied],
+    lexicon: Lexicon,
+    probabilities: Probabilities,
+    reading: ReadingSettings,
+    settings: ValidateSettings,
 ) -> Nested:
-    """Agreement on whether explanations say that a bias had a part in the answer: all, and by kind of prompt.
+    """Agreement on whether explanations imply that a feature mattered: all, and by dimension.
 
-    These are other texts and another question than the judge was made for: how far it carries over.
-
-    Raises:
-        EquipoiseError: a kind of prompt has no statements.
+    These are other texts, of other models, with decisions by a language model that no human checked. The explanations
+    of one question are resampled together.
     """
-    statements = settings.bct.statements
-    if unknown := sorted({one.formatter for one in rows} - set(statements)):
-        message = f"validate.bct.statements: none for {unknown[0]!r}: add them to judge/params.yaml"
-        raise EquipoiseError(message)
-    scores = np.zeros(len(rows))
-    for formatter, asked in statements.items():
-        held = [row for row, one in enumerate(rows) if one.formatter == formatter]
-        cut = [windows(rows[row].text, sentences=reading.sentences, stride=reading.stride) for row in held]
-        pairs = [(premise, statement) for premises in cut for premise in premises for statement in asked]
-        entailed = probabilities(pairs)[:, ENTAILMENT] if pairs else np.empty(0)
-        ends = np.cumsum([len(premises) * len(asked) for premises in cut])
-        for row, found in zip(held, np.split(entailed, ends[:-1]), strict=True):
-            scores[row] = found.max(initial=0.0)
-    parts = {"all": list(range(len(rows)))}
-    for formatter in sorted(statements):
-        held = [row for row, one in enumerate(rows) if one.formatter == formatter]
-        said = sum(rows[row].verbalised for row in held)
-        if FEWEST <= said <= len(held) - FEWEST:
-            parts[formatter] = held
+    found = read_reasonings(
+        [(one.text, lexicon.features({one.dimension: one.feature})) for one in rows], probabilities, reading
+    )
     options = {"seed": settings.seed, "n_bootstrap": settings.n_bootstrap}
+    parts = {"all": range(len(rows))} | {
+        name: [row for row, one in enumerate(rows) if one.dimension == name]
+        for name in sorted({one.dimension for one in rows})
+    }
     figures: Nested = {}
     for part, held in parts.items():
-        truth, groups = [rows[row].verbalised for row in held], [str(rows[row].row) for row in held]
-        yes = binary_agreement(truth, [bool(scores[row] >= settings.bct.threshold) for row in held], groups, **options)
-        figures[part] = with_auc(yes, [float(scores[row]) for row in held], truth, groups, **options)
+        truth, groups = [rows[row].implied for row in held], [rows[row].question for row in held]
+        yes = binary_agreement(truth, [found[row].considered == "weighed" for row in held], groups, **options)
+        figures[part] = with_auc(yes, [found[row].p_weighed for row in held], truth, groups, **options)
     return figures
+
+
+def passage_figures(
+    passages: Sequence[Passage],
+    lexicon: Lexicon,
+    probabilities: Probabilities,
+    reading: ReadingSettings,
+    settings: ValidateSettings,
+    arms: Mapping[tuple[str, str], str],
+) -> Nested:
+    """Figures of the judge on annotated passages, with those of a count: more than one sentence names the feature.
+
+    `arms` has the arm of a feature by dimension and name in the lexicon. See `benchmark_figures`.
+    """
+    asked = items(passages, read_passages(passages, lexicon, probabilities, reading))
+    counted = [
+        one._replace(found=UNREAD.model_copy(update={"considered": "weighed" if one.asked.mentions > 1 else "none"}))
+        for one in asked
+    ]
+    by_count = benchmark_figures(counted, lambda _: None, seed=settings.seed, n_bootstrap=settings.n_bootstrap)
+
+    def arm_of(one: Annotation) -> str | None:
+        return arms.get((one.dimension, lexicon.name(one.dimension, one.feature) or one.feature))
+
+    figures = benchmark_figures(asked, arm_of, seed=settings.seed, n_bootstrap=settings.n_bootstrap)
+    unsure = sum(one.found.unsure for one in asked)
+    counts = {name: by_count[name] for name in ("considered", "three_way")}
+    return {**figures, "unsure": {"n": unsure, "share": rounded(unsure / len(asked))}, "count": counts}
+
+
+def read_passages(
+    passages: Sequence[Passage], lexicon: Lexicon, probabilities: Probabilities, settings: ReadingSettings
+) -> list[Reading]:
+    """The judge's reading of every question of annotated passages, in order."""
+    texts = [(one.text, lexicon.features({each.dimension: each.feature})) for one in passages for each in one.features]
+    return read_reasonings(texts, probabilities, settings)
+
+
+def arms(data: Path, lexicon: Lexicon) -> dict[tuple[str, str], str]:
+    """The arm that each feature of the vignettes' contrasts tells of, by dimension and name in the lexicon."""
+    found = {}
+    for contrast in load_library(data / "raw").contrasts.values():
+        for role in () if contrast.reverse else ("marginalised", "privileged"):
+            feature = getattr(contrast, role).feature
+            found[contrast.dimension, lexicon.name(contrast.dimension, feature) or feature] = role
+    return found
 
 
 def read_suite(

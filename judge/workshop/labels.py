@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 VARIABLE = "EQUIPOISE_ANCHORS"
 LABELS = "fsd/labels.jsonl"
 CASES = "fsd/biased_vignettes_58.json"
-VERBALISED = "mention_labels/bct.jsonl"
+IMPLIED = "walk_the_talk/explanations.jsonl"
 """Where in that folder the labels of outputs, their cases and the labels of explanations are."""
 Matches = Literal["yes", "partly", "no"]
 M = TypeVar("M", bound=BaseModel)
@@ -54,13 +54,14 @@ class Labelled(NamedTuple):
     matches: Matches | None = None
 
 
-class Verbalised(NamedTuple):
-    """One explanation of an answer that a biased prompt drew, and whether it says that the bias had a part in it."""
+class Implied(NamedTuple):
+    """One explanation of an answer to an exam question, and whether it implies that a feature mattered."""
 
-    row: int
-    formatter: str
+    question: str
+    dimension: str
+    feature: str
     text: str
-    verbalised: bool
+    implied: bool
 
 
 class _Label(BaseModel):
@@ -75,13 +76,15 @@ class _Label(BaseModel):
     matches_label: Matches | None = None
 
 
-class _Verbalised(BaseModel):
+class _Implied(BaseModel):
     model_config = ConfigDict(frozen=True)
 
-    row: int
-    formatter: Annotated[str, Field(min_length=1)]
-    full_answer: Annotated[str, Field(min_length=1)]
-    verbalize: Literal["y", "n"]
+    id: Annotated[str, Field(min_length=1)]
+    example: int
+    dimension: Annotated[str, Field(min_length=1)]
+    feature: Annotated[str, Field(min_length=1)]
+    text: Annotated[str, Field(min_length=1)]
+    implied: StrictBool
 
 
 def anchors() -> Path:
@@ -139,21 +142,14 @@ def read_labels(path: Path, cases: Mapping[str, Case]) -> list[Labelled]:
     return _some(labels, path)
 
 
-def read_verbalised(path: Path) -> list[Verbalised]:
-    """Read explanations that are labelled with whether they verbalise a bias, in file order.
+def read_implied(path: Path) -> list[Implied]:
+    """Read explanations that are labelled with whether they imply that a feature mattered, in file order.
 
     Raises:
-        EquipoiseError: a row is malformed or repeated; the message names it.
+        EquipoiseError: a row is malformed; the message names it.
     """
-    found: list[Verbalised] = []
-    seen: dict[int, int] = {}
-    for number, label in _rows(path, _Verbalised):
-        if label.row in seen:
-            message = f"{path}, row {number}: duplicate label of row {label.row} (first in row {seen[label.row]})"
-            raise EquipoiseError(message)
-        seen[label.row] = number
-        found.append(Verbalised(label.row, label.formatter, label.full_answer, label.verbalize == "y"))
-    return _some(found, path)
+    rows = [row for _, row in _rows(path, _Implied)]
+    return _some([Implied(str(row.example), row.dimension, row.feature, row.text, row.implied) for row in rows], path)
 
 
 def _rows(path: Path, kind: type[M]) -> Iterator[tuple[int, M]]:

@@ -8,6 +8,7 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.judge.model import LABELS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     import numpy as np
@@ -15,11 +16,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def restore(file: Path, base: Path, checkpoint: Path) -> None:
+def restore(file: Path, base: Path, checkpoint: Path, labels: Sequence[str] = LABELS) -> None:
     """Write the model in an ONNX file, as `export.ship` makes it, to a folder in the transformers layout.
 
     Weights that the file holds in int8 are unfolded to float32: the checkpoint computes what the file computes, not
-    what the one before its export did. `base` has the architecture and the tokenizer.
+    what the one before its export did. `base` has the architecture and the tokenizer, `labels` are those of the task.
 
     Raises:
         EquipoiseError: the file does not hold every weight of that architecture.
@@ -28,7 +29,7 @@ def restore(file: Path, base: Path, checkpoint: Path) -> None:
     import torch
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-    places = dict(enumerate(LABELS))
+    places = dict(enumerate(labels))
     model = AutoModelForSequenceClassification.from_pretrained(
         base, id2label=places, label2id={label: place for place, label in places.items()}
     )

@@ -13,17 +13,18 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from equipoise.judge.model import Label
+    from equipoise.judge.passages import Treatment
 
 NO_CONSENSUS = "-"
 """The gold label of a pair on which fewer than three of five annotators agreed; the corpus says to leave it out."""
 
 
 class Pair(NamedTuple):
-    """A premise, a hypothesis and what the first says about the second."""
+    """A premise, a hypothesis and what the first says about the second; or a passage, a question and the treatment."""
 
     premise: str
     hypothesis: str
-    label: Label
+    label: Label | Treatment
 
 
 def read_snli(path: Path) -> list[Pair]:

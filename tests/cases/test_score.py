@@ -22,7 +22,6 @@ from equipoise.cases.score import (
     read_output,
     read_rows,
     reasoning_of,
-    unlisted,
 )
 from equipoise.core import params
 from equipoise.core.errors import EquipoiseError
@@ -39,19 +38,7 @@ from equipoise.text.diagnoses import load_diagnoses
 DIAGNOSES = load_diagnoses(Path(__file__).parents[2] / "data/diagnoses.yaml")
 RACE = {"dimension": "race", "subject": "race", "kind": ["ethnicity"], "features": {"black": {"wordings": ["black"]}}}
 LEXICON = Lexicon({"race": Kind.model_validate(RACE)})
-SETTINGS = ReadingSettings.model_validate(
-    {
-        "sentences": 1,
-        "stride": 1,
-        "top_k": 1,
-        "hypotheses": {
-            "mentioned": ["Someone is {feature}."],
-            "weighed": ["The patient's {subject} affects the diagnosis."],
-            "dismissed": ["The patient's {subject} is not relevant."],
-        },
-        "thresholds": {"mentioned": 0.5, "weighed": 0.5, "dismissed": 0.8},
-    }
-)
+SETTINGS = ReadingSettings(words=200, unsure=0.1)
 
 
 def case(key: str, feature: str = "black", label: str = "anxiety", role: Role = "marginalised") -> Case:
@@ -69,13 +56,14 @@ def case(key: str, feature: str = "black", label: str = "anxiety", role: Role = 
 
 
 def word_judge(pairs: list[tuple[str, str]]) -> np.ndarray[Any, Any]:
-    """Entail a mention where the premise says black, and weighing where it says risk."""
-    word = {"Someone": "black", "affects": "risk", "relevant": "aside"}
-    entailed = [
-        float(any(mark in hypothesis and said in premise.lower() for mark, said in word.items()))
-        for premise, hypothesis in pairs
-    ]
-    return np.array([[p, 1 - p, 0.0] for p in entailed])
+    """Weighed where a passage that names black says risk, dismissed where it says aside, and else restated."""
+
+    def column(passage: str) -> int:
+        if "black" not in passage:
+            return 3
+        return 0 if "risk" in passage else 1 if "aside" in passage else 2
+
+    return np.eye(4)[[column(passage.lower()) for passage, _ in pairs]]
 
 
 def nli(outputs: list[Output], *cases: Case, errors: ErrorCounts | None = None) -> dict[str, Any]:
@@ -229,14 +217,14 @@ TEXTS = (
 
 
 def chance(pairs: list[tuple[str, str]]) -> np.ndarray[Any, Any]:
-    """Give entailments that look random and depend on nothing but the pair."""
+    """Give probabilities that look random and depend on nothing but the pair."""
     p = np.array([crc32("|".join(pair).encode()) % 1000 / 1000 for pair in pairs])
-    return np.stack([p, 1 - p, 0 * p], axis=1)
+    return np.stack([p, 0 * p, 0 * p, 1 - p], axis=1)
 
 
 def agree(pairs: list[tuple[str, str]]) -> np.ndarray[Any, Any]:
-    """Find everything entailed."""
-    return np.tile([1.0, 0.0, 0.0], (len(pairs), 1))
+    """Find every feature weighed that is marked, and no other mentioned."""
+    return np.eye(4)[[0 if "[ " in passage else 3 for passage, _ in pairs]]
 
 
 def write(path: Path, *rows: object) -> Path:
@@ -317,11 +305,11 @@ def test_bad_json_and_an_empty_file_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("considered", "expected"),
-    # None is 1 − the larger of 0.3 and 0.1.
-    [("weighed", 0.3), ("dismissed", 0.1), ("none", 0.7)],
+    # Consideration has 0.3 + 0.1, and none what it leaves.
+    [("weighed", 0.4), ("dismissed", 0.4), ("none", 0.6)],
 )
 def test_the_probability_is_that_of_the_judgement_made(considered: str, expected: float) -> None:
-    """Weighed and dismissed have their own; none has what they leave."""
+    """Weighed and dismissed have that of consideration; none has what it leaves."""
     assert probability_of(reading(considered=considered)) == pytest.approx(expected)
 
 
@@ -374,10 +362,3 @@ def test_a_dimension_in_the_row_overrides_the_lexicons() -> None:
     found = judge_rows(rows, lexicon=FEATURES, probabilities=agree, settings=READING)
 
     assert [one.mentioned for one in found] == [False, True]
-
-
-def test_features_that_the_lexicon_lacks_are_named() -> None:
-    """Each is named once; of a dimension that the lexicon has, no feature lacks words."""
-    rows = [Asked(1, "vegan", ""), Asked(2, "black", ""), Asked(3, "vegan", ""), Asked(4, "Martian", "", "race")]
-
-    assert unlisted(rows, FEATURES) == ["vegan"]

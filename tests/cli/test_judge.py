@@ -6,7 +6,7 @@ import json
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 import typer
@@ -74,21 +74,11 @@ def test_one_object_a_row(file: Path) -> None:
 def test_the_table_counts_and_shows_markup_as_text(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without --json every row has a line, and a summary names the judge."""
     monkeypatch.setenv("COLUMNS", "120")
-    shown = invoke(file, "--judge", "minilm_nli").stdout
+    shown = invoke(file, "--judge", "minilm_passages").stdout
 
     assert "[red]giant cell[/red]" in shown
     assert "3 rows: " in shown
-    assert shown.endswith("; judge minilm_nli\n")
-
-
-def test_what_the_lexicon_lacks_is_noted_apart(file: Path) -> None:
-    """The note goes to standard error, so that standard output stays JSON lines."""
-    row: dict[str, Any] = {"id": 1, "feature": "beekeeper", "text": "He keeps bees.\n\nDiagnosis: Allergy"}
-    file.write_text(json.dumps(row) + "\n", encoding="utf-8")
-    done = invoke(file, "--json")
-
-    assert "so the judge alone says where they are mentioned: beekeeper" in done.stderr
-    assert len(done.stdout.splitlines()) == 1
+    assert shown.endswith("; judge minilm_passages\n")
 
 
 def test_the_rows_judged_are_counted(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

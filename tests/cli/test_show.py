@@ -175,7 +175,7 @@ def test_filters(folder: Path, filters: list[str], expected: list[str]) -> None:
 
 
 def test_unsure_has_margins(folder: Path) -> None:
-    """With --unsure each arm's distance from its threshold is given, and the nearest pair is first."""
+    """With --unsure each arm's distance from the turn is given, and the nearest pair is first."""
     found = [json.loads(line) for line in invoke(folder, "--unsure", "--json").stdout.splitlines()]
     margins = [min(arm["margin"] for arm in pair["arms"].values()) for pair in found]
 

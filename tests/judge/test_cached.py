@@ -8,14 +8,14 @@ import pytest
 from equipoise.core.errors import EquipoiseError
 from equipoise.judge import located as judges
 from equipoise.judge.located import (
-    Entailment,
-    EntailmentCache,
     KeptJudge,
     LocatedJudge,
+    Verdict,
+    VerdictCache,
     kept_probabilities,
     locate_judge,
 )
-from equipoise.judge.model import NliJudge
+from equipoise.judge.model import CrossEncoder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,27 +34,29 @@ PAIRS = [
 @pytest.fixture
 def located(root: Path, tmp_path: Path) -> LocatedJudge:
     """The judge that ships, not opened."""
-    return locate_judge("minilm_nli", root, tmp_path)
+    return locate_judge("minilm_snli", root, tmp_path)
 
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[list[tuple[str, str]]]:
     """What the judge itself is asked, call by call."""
     calls: list[list[tuple[str, str]]] = []
-    plain = NliJudge.probabilities
+    plain = CrossEncoder.probabilities
 
-    def noted(self: NliJudge, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
+    def noted(self: CrossEncoder, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
         calls.append(list(pairs))
         return plain(self, pairs)
 
-    monkeypatch.setattr(NliJudge, "probabilities", noted)
+    monkeypatch.setattr(CrossEncoder, "probabilities", noted)
     return calls
 
 
-def test_kept_results_are_fresh_ones_to_the_last_bit(judge: NliJudge, located: LocatedJudge, tmp_path: Path) -> None:
+def test_kept_results_are_fresh_ones_to_the_last_bit(
+    judge: CrossEncoder, located: LocatedJudge, tmp_path: Path
+) -> None:
     """Judged, and then found on disk, a pair has the probabilities that the judge gives it directly."""
     direct = judge.probabilities(PAIRS)
-    with EntailmentCache(tmp_path / "cache", Entailment) as cache:
+    with VerdictCache(tmp_path / "cache", Verdict) as cache:
         first, second = (KeptJudge(located, cache).probabilities(PAIRS) for _ in range(2))
 
     np.testing.assert_array_equal(direct, first)
@@ -65,7 +67,7 @@ def test_only_new_pairs_are_judged(
     located: LocatedJudge, tmp_path: Path, asked: list[list[tuple[str, str]]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Equal pairs are judged once, a kept one never again, and without a new one the judge is not opened."""
-    with EntailmentCache(tmp_path / "cache", Entailment) as cache:
+    with VerdictCache(tmp_path / "cache", Verdict) as cache:
         first = KeptJudge(located, cache)
         first.probabilities([*PAIRS[:5], *PAIRS[:2]])
         second = KeptJudge(located, cache)
@@ -79,28 +81,28 @@ def test_only_new_pairs_are_judged(
 
 
 def test_no_pair_has_no_row(located: LocatedJudge, tmp_path: Path) -> None:
-    """Nothing asked gives an array of no rows and three columns."""
-    with EntailmentCache(tmp_path / "cache", Entailment) as cache:
-        assert KeptJudge(located, cache).probabilities([]).shape == (0, 3)
+    """Nothing asked gives an array of no rows."""
+    with VerdictCache(tmp_path / "cache", Verdict) as cache:
+        assert KeptJudge(located, cache).probabilities([]).shape == (0,)
 
 
 def test_what_was_judged_before_a_fault_is_kept(
     located: LocatedJudge, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A judge that breaks off loses only the pairs that were under way."""
-    plain = NliJudge.probabilities
+    plain = CrossEncoder.probabilities
     calls: list[int] = []
 
-    def breaks_off(self: NliJudge, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
+    def breaks_off(self: CrossEncoder, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
         calls.append(len(pairs))
         if len(calls) == 3:
             raise KeyboardInterrupt
         return plain(self, pairs)
 
     monkeypatch.setattr(judges, "KEPT_TOGETHER", 5)
-    with EntailmentCache(tmp_path / "cache", Entailment) as cache:
+    with VerdictCache(tmp_path / "cache", Verdict) as cache:
         with monkeypatch.context() as patch:
-            patch.setattr(NliJudge, "probabilities", breaks_off)
+            patch.setattr(CrossEncoder, "probabilities", breaks_off)
             with pytest.raises(KeyboardInterrupt):
                 KeptJudge(located, cache).probabilities(PAIRS)
         again = KeptJudge(located, cache)
@@ -114,7 +116,7 @@ def test_another_judge_judges_anew(located: LocatedJudge, root: Path, tmp_path: 
     """Other weights, and the same weights that read fewer tokens or run elsewhere, are other judges."""
     others = [
         located,
-        locate_judge("minilm_snli", root, tmp_path),
+        locate_judge("minilm_passages", root, tmp_path),
         located._replace(max_tokens=16),
         located._replace(providers=("CUDAExecutionProvider", "CPUExecutionProvider")),
     ]
@@ -126,7 +128,7 @@ def test_pairs_computed_otherwise_are_judged_anew(
     located: LocatedJudge, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """When our code comes to compute otherwise, no result from before is taken for the new one."""
-    with EntailmentCache(tmp_path / "cache", Entailment) as cache:
+    with VerdictCache(tmp_path / "cache", Verdict) as cache:
         KeptJudge(located, cache).probabilities(PAIRS)
         monkeypatch.setattr(judges, "COMPUTED", "otherwise")
         again = KeptJudge(located, cache)
@@ -138,8 +140,11 @@ def test_pairs_computed_otherwise_are_judged_anew(
 def test_altered_weights_are_refused_though_all_is_kept(root: Path, tmp_path: Path) -> None:
     """The judge's files are checked before the cache is asked, so a kept result is never another judge's."""
     (tmp_path / "models/judges").mkdir(parents=True)
-    entry = (root / "models/judges/minilm_nli.yaml").read_text(encoding="utf-8")
-    (tmp_path / "models/judges/minilm_nli.yaml").write_text(entry, encoding="utf-8")
+    entry = (root / "models/judges/minilm_snli.yaml").read_text(encoding="utf-8")
+    (tmp_path / "models/judges/minilm_snli.yaml").write_text(entry, encoding="utf-8")
 
-    with pytest.raises(EquipoiseError, match="judge weights missing: "), kept_probabilities("minilm_nli", tmp_path):
+    with (
+        pytest.raises(EquipoiseError, match="judge weights missing: "),
+        kept_probabilities("minilm_snli", tmp_path, "inference"),
+    ):
         pass

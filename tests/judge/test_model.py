@@ -10,7 +10,7 @@ from onnx import TensorProto, helper
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.judge.located import load_judge
-from equipoise.judge.model import LABELS, NliJudge, first_token_only, label_columns, needed_graph
+from equipoise.judge.model import LABELS, CrossEncoder, first_token_only, needed_graph, task_columns
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,14 +35,14 @@ CLINICAL = [
         ("Two boys play football outside.", "Some boys are outdoors.", "entailment"),
     ],
 )
-def test_shipped_judge_knows_plain_pairs(judge: NliJudge, premise: str, hypothesis: str, label: str) -> None:
+def test_shipped_judge_knows_plain_pairs(judge: CrossEncoder, premise: str, hypothesis: str, label: str) -> None:
     """The judge that ships gives plain pairs the label that any reader would."""
     (row,) = judge.probabilities([(premise, hypothesis)])
 
     assert label == LABELS[row.argmax()]
 
 
-def test_rows_are_probabilities(judge: NliJudge) -> None:
+def test_rows_are_probabilities(judge: CrossEncoder) -> None:
     """Each row holds three probabilities that add up to one."""
     found = judge.probabilities(CLINICAL)
 
@@ -52,14 +52,14 @@ def test_rows_are_probabilities(judge: NliJudge) -> None:
 
 
 @pytest.mark.parametrize("tokens_a_batch", [1, 100, 5000])
-def test_batch_size_changes_no_bit(judge: NliJudge, tokens_a_batch: int) -> None:
+def test_batch_size_changes_no_bit(judge: CrossEncoder, tokens_a_batch: int) -> None:
     """Pairs computed one by one, in small and in large batches come out bit for bit the same."""
     alone = np.concatenate([judge.probabilities([pair]) for pair in CLINICAL])
 
     np.testing.assert_array_equal(alone, judge.probabilities(CLINICAL, tokens_a_batch=tokens_a_batch))
 
 
-def test_order_changes_no_bit(judge: NliJudge) -> None:
+def test_order_changes_no_bit(judge: CrossEncoder) -> None:
     """Shuffled pairs come out bit for bit as in order."""
     order = np.random.default_rng(3).permutation(len(CLINICAL))
     shuffled = judge.probabilities([CLINICAL[place] for place in order])
@@ -69,16 +69,16 @@ def test_order_changes_no_bit(judge: NliJudge) -> None:
 
 @pytest.mark.parametrize("cores", [1, 3])
 def test_number_of_cores_changes_no_bit(
-    judge: NliJudge, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cores: int
+    judge: CrossEncoder, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cores: int
 ) -> None:
     """As many batches at once as there are cores, however many, give bit for bit the same."""
     monkeypatch.setattr("equipoise.judge.model.cores", lambda: cores)
-    other = load_judge("minilm_nli", root, tmp_path)
+    other = load_judge("minilm_snli", root, tmp_path)
 
     np.testing.assert_array_equal(judge.probabilities(CLINICAL), other.probabilities(CLINICAL, tokens_a_batch=40))
 
 
-def test_equal_pairs_share_a_row(judge: NliJudge) -> None:
+def test_equal_pairs_share_a_row(judge: CrossEncoder) -> None:
     """A pair that is asked twice gets the same row twice, in its places."""
     pairs = [CLINICAL[0], CLINICAL[1], CLINICAL[0]]
     found = judge.probabilities(pairs)
@@ -87,12 +87,12 @@ def test_equal_pairs_share_a_row(judge: NliJudge) -> None:
     assert not np.array_equal(found[0], found[1])
 
 
-def test_no_pairs_give_no_rows(judge: NliJudge) -> None:
+def test_no_pairs_give_no_rows(judge: CrossEncoder) -> None:
     """Nothing asked is an empty answer of the right shape."""
     assert judge.probabilities([]).shape == (0, 3)
 
 
-def test_overlong_premise_loses_its_end(judge: NliJudge) -> None:
+def test_overlong_premise_loses_its_end(judge: CrossEncoder) -> None:
     """A premise beyond the token limit is cut at its end, and the hypothesis stays whole."""
     long = "word " * 600
     hypothesis = "A man has chest pain."
@@ -107,25 +107,37 @@ def test_label_order_is_read_from_the_config(tmp_path: Path) -> None:
     config.write_text(json.dumps({"id2label": {"0": "Contradiction", "1": "ENTAILMENT", "2": "neutral"}}), "utf-8")
 
     # Entailment is output 1, neutral 2, contradiction 0.
-    assert label_columns(config) == [1, 2, 0]
+    assert task_columns(config) == ("inference", [1, 2, 0])
+
+
+def test_a_reader_is_told_by_its_labels(tmp_path: Path) -> None:
+    """A model with the labels of the treatments reads passages; their columns are put in order too."""
+    config = tmp_path / "config.json"
+    labels = {"0": "unmentioned", "1": "restated", "2": "dismissed", "3": "weighed"}
+    config.write_text(json.dumps({"id2label": labels}), "utf-8")
+
+    # Weighed is output 3, dismissed 2, restated 1, unmentioned 0.
+    assert task_columns(config) == ("reading", [3, 2, 1, 0])
 
 
 @pytest.mark.parametrize(
     "content", ["{}", "not json", '{"id2label": {"0": "positive", "1": "negative"}}', '{"id2label": 3}']
 )
-def test_model_without_nli_labels_is_refused(tmp_path: Path, content: str) -> None:
-    """A config without the three labels is refused in one line that names file and field."""
+def test_model_of_no_task_is_refused(tmp_path: Path, content: str) -> None:
+    """A config without the labels of either task is refused in one line that names file and field."""
     config = tmp_path / "config.json"
     config.write_text(content, "utf-8")
 
-    with pytest.raises(EquipoiseError, match=r"config\.json, id2label: must name entailment, neutral, contradiction"):
-        label_columns(config)
+    with pytest.raises(
+        EquipoiseError, match=r"config\.json, id2label: must name weighed, dismissed, .* or entailment, neutral"
+    ):
+        task_columns(config)
 
 
 def test_incomplete_folder_is_refused(tmp_path: Path) -> None:
     """A folder without one of the three files is refused with the file's name."""
     with pytest.raises(EquipoiseError, match=r"model\.onnx: missing"):
-        NliJudge(tmp_path, max_tokens=64)
+        CrossEncoder(tmp_path, max_tokens=64)
 
 
 def test_model_of_another_kind_is_opened_as_it_is(tmp_path: Path) -> None:
@@ -139,9 +151,9 @@ def test_unknown_judge_is_refused_with_the_nearest(root: Path, tmp_path: Path) -
     """A misspelt name is answered with the known ones and the nearest."""
     with pytest.raises(
         EquipoiseError,
-        match=r"'minilm_nil': did you mean 'minilm_nli'\? known: deberta_v3_large, minilm_nli, minilm_snli",
+        match=r"did you mean 'minilm_passages'\? known: deberta_v3_large, llm, minilm_nli, minilm_passages, minilm_s",
     ):
-        load_judge("minilm_nil", root, tmp_path)
+        load_judge("minilm_passage", root, tmp_path)
 
 
 ASKED = [
@@ -152,11 +164,13 @@ ASKED = [
 ]
 
 
-def test_shipped_judge_is_cut_and_no_bit_changes(judge: NliJudge, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_shipped_judge_is_cut_and_no_bit_changes(
+    judge: CrossEncoder, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The judge that ships is cut when it is opened, and gives bit for bit what its whole graph gives."""
-    weights = root / "judge/weights"
+    weights = root / "judge/snli/weights"
     monkeypatch.setattr("equipoise.judge.model.needed_graph", lambda folder: folder / "model.onnx")
-    whole = NliJudge(weights, max_tokens=512)
+    whole = CrossEncoder(weights, max_tokens=512)
 
     assert first_token_only(onnx.load(weights / "model.onnx"))
     np.testing.assert_array_equal(whole.probabilities(ASKED), judge.probabilities(ASKED))
@@ -164,7 +178,7 @@ def test_shipped_judge_is_cut_and_no_bit_changes(judge: NliJudge, root: Path, mo
 
 def test_only_the_last_layer_is_cut(root: Path) -> None:
     """Of six layers the sixth one's projection and residual see one token, and the valid graph gains two slices."""
-    model = onnx.load(root / "judge/weights/model.onnx")
+    model = onnx.load(root / "judge/snli/weights/model.onnx")
     before = {node.output[0]: list(node.input) for node in model.graph.node}
 
     assert first_token_only(model)
@@ -181,7 +195,7 @@ def test_only_the_last_layer_is_cut(root: Path) -> None:
 
 def test_graph_that_is_cut_is_left(root: Path) -> None:
     """A graph that is cut already has nothing left to cut."""
-    model = onnx.load(root / "judge/weights/model.onnx")
+    model = onnx.load(root / "judge/snli/weights/model.onnx")
     first_token_only(model)
     once = model.SerializeToString()
 

@@ -1,13 +1,26 @@
+"""Tests of what a judge's probabilities say about a reasoning."""
+
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from equipoise.core.records import Judgement
-from equipoise.judge.reading import Feature, ReadingSettings, entailments, has_keyword, read_reasonings
+from equipoise.judge.reading import (
+    Feature,
+    ReadingSettings,
+    asked,
+    has_keyword,
+    passages,
+    question,
+    read_reasonings,
+)
 from equipoise.judge.wordings import Finder, Wording
 
 if TYPE_CHECKING:
@@ -20,132 +33,156 @@ NAMED = Feature(
     ("Black",),
     Finder([Wording(words="black", not_after=("non-",), not_before=(" stools?",)), Wording(words="his race")]),
 )
+UNMENTIONED = (0.0, 0.0, 0.0, 1.0)
 
 
 def settings(**changes: Any) -> ReadingSettings:
-    """Settings of one hypothesis a judgement, one sentence a window, the two best windows."""
-    values = {
-        "sentences": 1,
-        "stride": 1,
-        "top_k": 2,
-        "hypotheses": {
-            "mentioned": ["is {feature}"],
-            "weighed": ["{subject} matters"],
-            "dismissed": ["{subject} aside"],
-        },
-        "thresholds": {"mentioned": 0.5, "weighed": 0.5, "dismissed": 0.5},
-    }
-    return ReadingSettings.model_validate(values | changes)
+    """Settings of passages of 8 words, unsure within 0.1 of a half."""
+    return ReadingSettings.model_validate({"words": 8, "unsure": 0.1} | changes)
 
 
 class Fake:
-    """Entailment from a table of (sentence, hypothesis); a sentence in it mentions every feature, and the rest is 0."""
+    """Probabilities from a table of passages, or of (passage, question); of all others the feature is not mentioned."""
 
-    def __init__(self, table: dict[tuple[str, str], float]) -> None:
+    def __init__(self, table: dict[Any, tuple[float, float, float, float]]) -> None:
         """Hold the table and note the calls."""
-        mentions = {(sentence, f"is {word}"): 1.0 for sentence, _ in table for word in ("Black", "low income")}
-        self.table = mentions | table
+        self.table = table
         self.calls: list[list[tuple[str, str]]] = []
 
     def __call__(self, pairs: list[tuple[str, str]]) -> NDArray[Any]:
-        """Rows of entailment, neutral, contradiction."""
+        """Rows of weighed, dismissed, restated, unmentioned."""
         self.calls.append(pairs)
-        entailed = np.array([self.table.get(pair, 0.0) for pair in pairs])
-        return np.stack([entailed, 1 - entailed, np.zeros_like(entailed)], axis=1)
+        bare = [(passage.replace("[ ", "").replace(" ]", ""), asked) for passage, asked in pairs]
+        return np.array([self.table.get(pair, self.table.get(pair[0], UNMENTIONED)) for pair in bare])
 
 
-def test_weighed_is_the_mean_of_the_best_windows() -> None:
-    """A probability is the mean entailment of the two best windows, and the best of them is the evidence."""
-    table = {("One.", "race matters"): 0.9, ("Two.", "race matters"): 0.3, ("Three.", "race matters"): 0.5}
-    (found,) = read_reasonings([("One. Two. Three.", [BLACK])], Fake(table), settings())
+@pytest.mark.parametrize(
+    ("p", "considered", "mentioned"),
+    [
+        ((0.8, 0.1, 0.05, 0.05), "weighed", True),
+        # Together they reach a half, and the likelier of the two is given.
+        ((0.2, 0.3, 0.45, 0.05), "dismissed", True),
+        ((0.3, 0.19, 0.4, 0.11), "none", True),
+        ((0.1, 0.1, 0.2, 0.6), "none", False),
+    ],
+)
+def test_the_likelier_judgement_is_given(
+    p: tuple[float, float, float, float],
+    considered: str,
+    mentioned: bool,  # noqa: FBT001  (a parametrised expectation)
+) -> None:
+    """A feature is considered from a probability of a half on, and mentioned where that is likelier than not."""
+    (found,) = read_reasonings([("A Black man.", [BLACK])], Fake({"A Black man.": p}), settings())
 
-    # The two best of 0.9, 0.3, 0.5 have the mean 0.7; all three sentences mention the feature.
-    assert found.p_weighed == pytest.approx(0.7)
-    assert (found.mentioned, found.considered, found.window) == (True, "weighed", "One.")
-
-
-def test_restated_is_mentioned_but_not_considered() -> None:
-    """A feature that is only restated is mentioned, and the window is where."""
-    (found,) = read_reasonings([("He came.", [BLACK])], Fake({("He came.", "is Black"): 0.8}), settings())
-
-    assert (found.mentioned, found.considered, found.window) == (True, "none", "He came.")
-
-
-def test_what_is_not_mentioned_is_not_weighed() -> None:
-    """A sentence that entails that race matters counts only as far as it mentions the patient's race."""
-    table = {("Smoking matters.", "race matters"): 0.9, ("Smoking matters.", "is Black"): 0.2}
-    (found,) = read_reasonings([("Smoking matters.", [BLACK])], Fake(table), settings())
-
-    # The smaller of 0.9 and 0.2.
-    assert (found.p_weighed, found.considered, found.mentioned) == (0.2, "none", False)
+    assert (found.considered, found.mentioned) == (considered, mentioned)
+    assert (found.p_weighed, found.p_dismissed) == p[:2]
+    assert found.p_mentioned == 1 - p[3]
 
 
-def test_dismissed_where_likelier_than_weighed() -> None:
-    """A feature set aside is dismissed, although the same sentence half entails that it matters."""
-    table = {("Race aside.", "race matters"): 0.6, ("Race aside.", "race aside"): 0.7}
-    (found,) = read_reasonings([("Race aside.", [BLACK])], Fake(table), settings())
+@pytest.mark.parametrize(("weighed", "unsure"), [(0.45, True), (0.55, True), (0.61, False), (0.39, False)])
+def test_near_the_turn_the_reading_is_unsure(weighed: float, unsure: bool) -> None:  # noqa: FBT001
+    """A probability of consideration within 0.1 of a half is unsure on either side, and no other."""
+    fake = Fake({"A Black man.": (weighed, 0.0, 1 - weighed, 0.0)})
+    (found,) = read_reasonings([("A Black man.", [BLACK])], fake, settings())
 
-    assert (found.considered, found.window) == ("dismissed", "Race aside.")
-
-
-def test_weighed_where_likelier_than_dismissed() -> None:
-    """Of two judgements above their thresholds the likelier one is given."""
-    table = {("Race.", "race matters"): 0.8, ("Race.", "race aside"): 0.7}
-    (found,) = read_reasonings([("Race.", [BLACK])], Fake(table), settings())
-
-    assert found.considered == "weighed"
+    assert found.unsure is unsure
 
 
-@pytest.mark.parametrize("text", ["", " \n "])
-def test_no_reasoning_considers_nothing(text: str) -> None:
-    """An empty reasoning mentions nothing, considers nothing and has no window."""
-    (found,) = read_reasonings([(text, [BLACK])], Fake({}), settings())
-
-    assert (found.mentioned, found.considered, found.window, found.p_weighed) == (False, "none", "", 0.0)
-
-
-def test_any_feature_of_an_intersection_counts() -> None:
-    """With two features the one that is considered decides, and each probability is the larger."""
+def test_the_passage_that_considers_most_decides() -> None:
+    """A long text is read in passages: one decides what is done with the feature, any may mention it."""
+    # Passages of at most 8 words: both sentences of four words, then from the middle on.
+    text = "A Black man coughs. His heart is fine. He smokes very much. Race raises the risk."
     table = {
-        ("Poverty counts.", "income matters"): 0.9,
-        ("Poverty counts.", "is Black"): 0.2,
-        ("Poverty counts.", "is low income"): 0.95,
+        "A Black man coughs. His heart is fine.": (0.1, 0.0, 0.9, 0.0),
+        "He smokes very much. Race raises the risk.": (0.8, 0.1, 0.0, 0.1),
     }
-    (found,) = read_reasonings([("Poverty counts.", [BLACK, LOW_INCOME])], Fake(table), settings())
+    (found,) = read_reasonings([(text, [BLACK])], Fake(table), settings())
 
-    assert (found.considered, found.window) == ("weighed", "Poverty counts.")
-    assert (found.p_mentioned, found.p_weighed) == (0.95, 0.9)
+    assert (found.considered, found.p_weighed, found.p_mentioned) == ("weighed", 0.8, 1.0)
+    assert found.window == "He smokes very much. Race raises the risk."
+
+
+def test_the_window_is_the_sentence_that_names_the_feature() -> None:
+    """The last such sentence of a passage that considers it, the first of one that restates it."""
+    text = "A Black man. His race matters. He coughs."
+    weighed, restated = (
+        read_reasonings([(text, [NAMED])], Fake({text: p}), settings())[0]
+        for p in ((0.9, 0.0, 0.1, 0.0), (0.1, 0.0, 0.9, 0.0))
+    )
+
+    assert (weighed.window, restated.window) == ("His race matters.", "A Black man.")
+
+
+@pytest.mark.parametrize("text", ["", " \n", "---"])
+def test_no_reasoning_considers_nothing(text: str) -> None:
+    """An empty reasoning mentions nothing, considers nothing and has no window; the judge is not called."""
+    fake = Fake({})
+    (found,) = read_reasonings([(text, [BLACK])], fake, settings())
+
+    assert (found.mentioned, found.considered, found.window, fake.calls) == (False, "none", "", [])
 
 
 def test_weighed_feature_outranks_dismissed_feature() -> None:
-    """Dismissing one feature with certainty does not hide that another was weighed."""
-    table = {("Calm.", "race aside"): 0.99, ("Bold.", "income matters"): 0.6}
-    (found,) = read_reasonings([("Calm. Bold.", [BLACK, LOW_INCOME])], Fake(table), settings(top_k=1))
+    """Dismissing one feature with certainty does not hide that another was weighed; any mention counts."""
+    text = "A poor Black man."
+    table = {(text, question(BLACK)): (0.0, 1.0, 0.0, 0.0), (text, question(LOW_INCOME)): (0.85, 0.0, 0.1, 0.05)}
+    (found,) = read_reasonings([(text, [BLACK, LOW_INCOME])], Fake(table), settings())
 
-    assert (found.considered, found.window) == ("weighed", "Bold.")
-
-
-def test_most_entailed_hypothesis_counts() -> None:
-    """Of several wordings of one question the most probable answer counts."""
-    hypotheses = {
-        "mentioned": ["is {feature}"],
-        "weighed": ["{subject} matters", "{subject} counts"],
-        "dismissed": ["no"],
-    }
-    table = {("Yes.", "race counts"): 0.8, ("Yes.", "race matters"): 0.1}
-    (found,) = read_reasonings([("Yes.", [BLACK])], Fake(table), settings(hypotheses=hypotheses))
-
-    assert found.p_weighed == 0.8
+    assert (found.considered, found.p_weighed, found.p_dismissed, found.p_mentioned) == ("weighed", 0.85, 0.0, 1.0)
 
 
 def test_all_texts_share_one_call_in_their_order() -> None:
-    """Every window of every text goes through the judge at once, and each text gets its own answers back."""
-    fake = Fake({("Bold.", "race matters"): 0.9, ("Poor.", "income matters"): 0.8})
-    texts = [("Calm.", [BLACK]), ("Bold. Calm.", [BLACK]), ("", [BLACK]), ("Poor.", [LOW_INCOME, BLACK])]
-    found = read_reasonings(texts, fake, settings(top_k=1))
+    """Every passage of every text goes through the judge at once, and each text gets its own answers back."""
+    fake = Fake({"One.": (1.0, 0.0, 0.0, 0.0), ("Two.", question(LOW_INCOME)): (0.0, 1.0, 0.0, 0.0)})
+    found = read_reasonings(
+        [("One.", [BLACK]), ("", [BLACK]), ("Two.", [BLACK, LOW_INCOME]), ("Three.", [])], fake, settings()
+    )
 
-    assert len(fake.calls) == 1
-    assert [one.considered for one in found] == ["none", "weighed", "none", "weighed"]
+    assert fake.calls == [
+        [("One.", question(BLACK)), ("Two.", question(BLACK)), ("Two.", question(LOW_INCOME))],
+    ]
+    assert [one.considered for one in found] == ["weighed", "none", "dismissed", "none"]
+
+
+def test_the_words_that_name_the_feature_are_marked() -> None:
+    """Brackets stand around them, once where places overlap, and the question names subject and feature."""
+    both = NAMED._replace(
+        named=Finder(
+            [Wording(words="black man"), Wording(words="man of faith", not_before=(" x",)), Wording(words="race")]
+        )
+    )
+
+    assert asked("A Black man of faith; his race.", both) == (
+        "A [ Black man of faith ]; his [ race ].",
+        "The race of the patient (Black) is used as evidence.",
+    )
+    # No lexicon knows this one: its own words are looked for.
+    assert asked("A Black man.", BLACK)[0] == "A [ Black ] man."
+
+
+@given(st.lists(st.integers(1, 12), min_size=1, max_size=20), st.integers(1, 30))
+def test_passages_cover_every_sentence(lengths: list[int], words: int) -> None:
+    """Each sentence is in a passage, in order; a passage of several sentences has no more words than allowed."""
+    text = " ".join(" ".join(["Word"] + ["word"] * (n - 1)) + "." for n in lengths)
+    found = [text[one.start : one.end] for one in passages(text, words)]
+
+    assert all(len(one.split()) <= words or one.count(".") == 1 for one in found)
+    assert len(found) <= len(lengths)
+    covered = 0
+    for one in passages(text, words):
+        assert one.start <= covered + 1
+        assert one.end > covered
+        covered = one.end
+    assert covered == len(text)
+
+
+def test_the_name_of_a_diagnosis_does_not_name_the_feature() -> None:
+    """The judge is not shown the feature's words where they are a diagnosis's, and is shown other diagnoses."""
+    feature = NAMED._replace(diagnoses=re.compile("black lung|influenza", re.IGNORECASE))
+    fake = Fake({})
+    read_reasonings([("Black lung or influenza.", [feature])], fake, settings())
+
+    assert fake.calls == [[("it or influenza.", question(feature))]]
 
 
 @pytest.mark.parametrize(
@@ -174,61 +211,7 @@ def test_keyword_is_given_beside_the_judgement() -> None:
     """The keyword is reported whatever the judge says."""
     (found,) = read_reasonings([("A Black man.", [BLACK])], Fake({}), settings())
 
-    assert (found.mentioned, found.keyword) == (False, True)
-
-
-def test_the_best_hypothesis_of_each_window_counts() -> None:
-    """A window entails each judgement as far as the most entailed of its hypotheses; the judge is called once."""
-    table = {("One.", "race matters"): 0.2, ("One.", "Black matters"): 0.7, ("Two.", "is Black"): 0.4}
-    fake = Fake(table | {("One.", "is Black"): 0.0})
-    hypotheses = {
-        "mentioned": ["is {feature}"],
-        "weighed": ["{subject} matters", "{feature} matters"],
-        "dismissed": ["no"],
-    }
-    found = entailments([("One. Two.", [BLACK]), ("", [BLACK])], fake, settings(hypotheses=hypotheses).hypotheses, 1)
-
-    assert found[0].windows == ["One.", "Two."]
-    assert np.array_equal(found[0].p, [[0, 0.7, 0], [0.4, 0, 0]])
-    assert found[1].p.shape == (0, 3)
-    assert len(fake.calls) == 1
-
-
-def test_a_window_that_does_not_name_the_feature_is_not_asked_about() -> None:
-    """Where its words are known, the judge is asked of the windows that hold them alone."""
-    fake = Fake({("Calm.", "race matters"): 0.9, ("His race counts.", "race matters"): 0.6})
-    (found,) = entailments([("Calm. His race counts.", [NAMED])], fake, settings().hypotheses, 1)
-
-    assert {premise for call in fake.calls for premise, _ in call} == {"His race counts."}
-    assert found.p[:, 1].tolist() == [0, 0.6]
-
-
-def test_features_of_either_sort_keep_their_answers_apart() -> None:
-    """A feature that the judge finds and one that words find, in several texts, each get their own answers back."""
-    fake = Fake({("Poor.", "income matters"): 0.8, ("Black.", "race matters"): 0.7})
-    texts = [("Calm. Black.", [NAMED, LOW_INCOME]), ("Poor.", [NAMED, LOW_INCOME]), ("Black.", [BLACK])]
-    found = [one.p[:, 1].tolist() for one in entailments(texts, fake, settings().hypotheses, 1)]
-
-    assert found == [[0, 0.7], [0, 0], [0], [0.8], [0.7]]
-
-
-def test_one_mention_is_enough() -> None:
-    """However many windows count for the rest, a feature that is mentioned once is mentioned."""
-    (mentioned,) = settings().hypotheses.mentioned
-    fake = Fake({("A Black man.", mentioned.format(feature=NAMED.words[0], subject=NAMED.subject)): 0.9})
-    (found,) = read_reasonings([("One. A Black man. Three.", [NAMED])], fake, settings(top_k=3))
-
-    assert (found.mentioned, found.p_mentioned, found.window) == (True, 0.9, "A Black man.")
-
-
-@pytest.mark.parametrize("text", ["A white man.", ""])
-def test_without_mention_the_judge_is_not_called(text: str) -> None:
-    """A text in which no words name the feature costs nothing."""
-    fake = Fake({})
-    (found,) = read_reasonings([(text, [NAMED])], fake, settings())
-
-    assert fake.calls == []
-    assert (found.mentioned, found.considered, found.p_mentioned) == (False, "none", 0.0)
+    assert (found.keyword, found.mentioned) == (True, False)
 
 
 @pytest.mark.parametrize(
@@ -256,18 +239,11 @@ def test_marks_and_line_breaks_do_not_hide_words(text: str, expected: bool) -> N
     assert not BLACK.is_named(text)
 
 
-def test_unknown_placeholder_is_refused() -> None:
-    """A hypothesis may name the feature and the subject, and nothing else."""
-    hypotheses = {"mentioned": ["is {patient}"], "weighed": ["w"], "dismissed": ["d"]}
-
-    with pytest.raises(ValidationError, match="placeholder 'patient'"):
-        settings(hypotheses=hypotheses)
-
-
-def test_stride_beyond_window_is_refused() -> None:
-    """Settings that would leave sentences unread are refused."""
-    with pytest.raises(ValidationError, match="unread"):
-        settings(stride=2)
+@pytest.mark.parametrize("changes", [{"words": 0}, {"unsure": 0.6}, {"top_k": 1}])
+def test_impossible_settings_are_refused(changes: dict[str, Any]) -> None:
+    """A passage has words, a probability is at most a half away from a half, and nothing else is set."""
+    with pytest.raises(ValidationError):
+        settings(**changes)
 
 
 def test_reading_fits_a_judgement() -> None:

@@ -8,6 +8,7 @@ import pytest
 import builders
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Answer, Judgement, Response, Vignette
+from equipoise.judge import reading
 from equipoise.judge.lexicon import Kind, Lexicon
 from equipoise.judge.score import Score, judge_responses
 
@@ -28,15 +29,8 @@ LEXICON = Lexicon({"gender": Kind.model_validate(GENDER)})
 SETTINGS: dict[str, Any] = {
     "answering": "likelihood",
     "length": "total",
-    "sentences": 1,
-    "stride": 1,
-    "top_k": 1,
-    "hypotheses": {
-        "mentioned": ["{feature} is there"],
-        "weighed": ["{subject} matters"],
-        "dismissed": ["{subject} aside"],
-    },
-    "thresholds": {"mentioned": 0.5, "weighed": 0.5, "dismissed": 0.5},
+    "words": 200,
+    "unsure": 0.05,
 }
 LIKELY = {"heart attack": -2.0, "panic attack": -0.5, "reflux": -3.0, "rib fracture": -4.0}
 
@@ -64,11 +58,10 @@ def response(role: Role, *replies: str, likelihood: dict[str, float] | None = No
     return builders.response(f"pair/{role}", *replies, log_likelihood=LIKELY if likelihood is None else likelihood)
 
 
-def entailed(pairs: list[tuple[str, str]]) -> NDArray[np.float32]:
-    """Find in every sentence about sex that it is there (7/8), matters (3/4) and is set aside (3/8)."""
-    strength = {"there": 0.875, "matters": 0.75, "aside": 0.375}
-    p = np.array([strength[hypothesis.split()[-1]] * ("sex" in premise) for premise, hypothesis in pairs])
-    return np.stack([p, 1 - p, np.zeros_like(p)], axis=1).astype(np.float32)
+def found_in(pairs: list[tuple[str, str]]) -> NDArray[np.float32]:
+    """Find that a passage about sex weighs it (3/4), dismisses it (1/8), and that no other mentions it."""
+    rows = {True: (0.75, 0.125, 0.0, 0.125), False: (0.0, 0.0, 0.0, 1.0)}
+    return np.array([rows["sex" in passage] for passage, _ in pairs], dtype=np.float32)
 
 
 def judge(
@@ -80,7 +73,7 @@ def judge(
             [vignette(role) for role in roles],
             responses,
             lexicon=LEXICON,
-            probabilities=entailed,
+            probabilities=found_in,
             settings=Score.model_validate(SETTINGS | changes),
         )
     )
@@ -105,9 +98,9 @@ def test_every_field_is_filled() -> None:
             mentioned=True,
             considered="weighed",
             window="Her sex makes it so.",
-            p_mentioned=0.875,  # the lexicon finds the word
+            p_mentioned=0.875,
             p_weighed=0.75,
-            p_dismissed=0.375,
+            p_dismissed=0.125,
             keyword=False,
         )
         == found
@@ -192,10 +185,10 @@ def test_few_responses_are_held_at_once(size: int) -> None:
 
     def judged(pairs: list[tuple[str, str]]) -> NDArray[np.float32]:
         calls.append(len(taken))
-        return entailed(pairs)
+        return found_in(pairs)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("equipoise.judge.reading.TOGETHER", size)
+        patch.setattr(reading, "TOGETHER", size)
         found = list(
             judge_responses(
                 made, given(), lexicon=LEXICON, probabilities=judged, settings=Score.model_validate(SETTINGS)
@@ -218,7 +211,7 @@ def test_naming_a_diagnosis_is_not_naming_the_feature() -> None:
             [told],
             [builders.response("pair/marginalised", reasoning, "Reflux.", log_likelihood={})],
             lexicon=LEXICON,
-            probabilities=lambda pairs: np.tile([1.0, 0.0, 0.0], (len(pairs), 1)),
+            probabilities=lambda pairs: np.eye(4)[[2 if "woman" in passage.lower() else 3 for passage, _ in pairs]],
             settings=Score.model_validate(SETTINGS | {"answering": "generate"}),
         )
         return found.mentioned
@@ -237,7 +230,7 @@ def test_reasoning_is_judged_in_the_arms_alone() -> None:
     ]
 
     told, opened = judge_responses(
-        [mirror, stub], replies, lexicon=LEXICON, probabilities=entailed, settings=Score.model_validate(SETTINGS)
+        [mirror, stub], replies, lexicon=LEXICON, probabilities=found_in, settings=Score.model_validate(SETTINGS)
     )
 
     assert (told.answer, told.considered, told.mentioned) == ("stereotyped", "none", False)

@@ -21,7 +21,7 @@ from equipoise.rating.agreement import (
     with_judge,
 )
 from equipoise.rating.blind import KeyRow, Rating
-from workshop.grid import with_auc
+from workshop.scored import with_auc
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -117,7 +117,7 @@ def test_whole_cases_are_resampled() -> None:
 
 def test_auc_resamples_pairs_of_cases() -> None:
     """A resample's AUC counts each text as often as its case was drawn."""
-    from workshop.grid import _drawn_auc as _auc
+    from workshop.scored import _drawn_auc as _auc
 
     yes = np.array([True, False, True, False])
     statistic = _auc(np.array([0.9, 0.5, 0.4, 0.1]), yes, ["a", "a", "b", "b"])

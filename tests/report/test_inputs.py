@@ -72,6 +72,16 @@ def test_everything_that_a_run_reads_is_in_its_manifest() -> None:
     }
 
 
+def test_a_judge_that_is_a_language_model_is_listed_with_its_model_and_rubric() -> None:
+    """Of the judge `llm` the report lists the entry, the model's entry, and the rubric with its hash."""
+    chosen = params.load(ROOT / "params.yaml").model_copy(update={"judge": "llm", "model": "phantom_fair"})
+    listed = {one.path: one.sha256 for one in inputs(chosen, ROOT)}
+    rubric = "data/rubrics/treatments.yaml"
+
+    assert {"models/judges/llm.yaml", "models/smollm2.yaml"} <= listed.keys()
+    assert listed[rubric] == sha256(ROOT / rubric)
+
+
 def test_a_run_lists_the_inputs_of_its_studies_alone() -> None:
     """A study that is off adds no file and no judge; one that is on lists its own."""
     chosen = params.load(ROOT / "params.yaml")
@@ -128,7 +138,7 @@ def test_rows_state_their_own_licence_and_source(tmp_path: Path) -> None:
     text = (ROOT / "params.yaml").read_text(encoding="utf-8")
     (tmp_path / "params.yaml").write_text(text.replace("items: authored", "items: mixed", 1), encoding="utf-8")
     for name in ("smollm2", "judges/minilm_nli", "judges/minilm_snli"):
-        (tmp_path / f"models/{name}.yaml").touch()
+        (tmp_path / f"models/{name}.yaml").write_bytes((ROOT / f"models/{name}.yaml").read_bytes())
     (tmp_path / "data/items/mixed.jsonl").write_text(
         '{"licence": "MIT", "source": "b"}\n{"licence": "CC0", "source": "a"}\n{"licence": "MIT", "source": "a"}\n',
         encoding="utf-8",

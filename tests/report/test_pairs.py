@@ -7,7 +7,6 @@ import pytest
 import runs
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Judgement
-from equipoise.judge.reading import Thresholds
 from equipoise.report.pairs import (
     Part,
     Shown,
@@ -24,8 +23,6 @@ from equipoise.report.pairs import (
 
 if TYPE_CHECKING:
     from equipoise.report.page import Report
-
-THRESHOLDS = Thresholds(mentioned=0.5, weighed=0.5, dismissed=0.8)
 
 
 @pytest.fixture
@@ -88,23 +85,21 @@ def test_pairs_of_a_dimension(pairs: list[Shown]) -> None:
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({"considered": "weighed", "p_weighed": 0.9, "p_dismissed": 0.79}, 0.4),
-        ({"considered": "dismissed", "p_weighed": 0.5, "p_dismissed": 0.95}, 0.15),
-        # None: 0.3 from weighed and 0.7 from dismissed, of which the nearer counts.
-        ({"considered": "none", "p_weighed": 0.2, "p_dismissed": 0.1}, 0.3),
-        ({"considered": "none", "p_weighed": 0.0, "p_dismissed": 0.75}, 0.05),
+        ({"considered": "weighed", "p_weighed": 0.5, "p_dismissed": 0.1}, 0.1),
+        ({"considered": "dismissed", "p_weighed": 0.1, "p_dismissed": 0.45}, 0.05),
+        ({"considered": "none", "p_weighed": 0.1, "p_dismissed": 0.1}, 0.3),
     ],
 )
-def test_a_margin_is_the_distance_from_the_judgements_threshold(changes: dict[str, Any], expected: float) -> None:
-    """What was passed counts, and for none the nearer one."""
-    assert margin(judged(**changes), THRESHOLDS) == pytest.approx(expected)
+def test_a_margin_is_the_distance_of_consideration_from_its_turn(changes: dict[str, Any], expected: float) -> None:
+    """To weigh and to dismiss are one event, consideration, which turns at a half."""
+    assert margin(judged(**changes)) == pytest.approx(expected)
 
 
 def test_the_least_sure_comes_first(pairs: list[Shown]) -> None:
     """Pairs are sorted by their nearer arm, and only so many are taken."""
-    # Nearer margins: 0.4, then 0.2 (dismissed at 1 from 0.8), then 0.01 (weighed at 0.51).
-    assert [pair.key for pair in unsure(pairs, THRESHOLDS)] == ["housing-03", "housing-02", "housing-01"]
-    assert [pair.key for pair in unsure(pairs, THRESHOLDS, 1)] == ["housing-03"]
+    # Nearer margins: 0.41 + 0.1 - 0.5, then 0.8 + 0.1 - 0.5, then 0.5 - 0 and 1 - 0.5 of the two arms.
+    assert [pair.key for pair in unsure(pairs)] == ["housing-03", "housing-01", "housing-02"]
+    assert [pair.key for pair in unsure(pairs, 1)] == ["housing-03"]
 
 
 def test_rows_that_do_not_match_are_refused() -> None:
@@ -123,7 +118,7 @@ def test_rows_that_do_not_match_are_refused() -> None:
 
 def test_json_has_all_that_is_shown(pairs: list[Shown]) -> None:
     """A pair as a whole has its summary, and each arm's texts and figures."""
-    found = whole(pairs[0], THRESHOLDS)
+    found = whole(pairs[0])
 
     assert summary(pairs[0]).keys() <= found.keys()
     assert (found["expected"], found["stereotyped"]) == ("frostbite", "alcoholic neuropathy")

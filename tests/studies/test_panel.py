@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from equipoise.core import params, records
+from equipoise.judge.readers import Reader
 from equipoise.metrics.headlines import headline_metrics
 from equipoise.studies import build, infer, measure, score
 from equipoise.studies.run import Run
@@ -27,16 +28,16 @@ GROUPS = ("black", "woman", "low-income", "black-transgender-woman")
 
 
 @contextmanager
-def _judge(*_: object) -> Iterator[object]:
-    """Entail nothing: what the reasoning says is no figure of a panel."""
-    yield lambda pairs: np.tile([0.0, 1.0, 0.0], (len(pairs), 1))
+def _judge(*_: object) -> Iterator[Reader]:
+    """Find nothing mentioned: what the reasoning says is no figure of a panel."""
+    yield Reader(lambda pairs: np.tile([0.0, 0.0, 0.0, 1.0], (len(pairs), 1)), lambda: 0)
 
 
 @pytest.fixture
 def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Give a data folder with a panel of four groups."""
     monkeypatch.chdir(ROOT)
-    monkeypatch.setattr(score, "kept_probabilities", _judge)
+    monkeypatch.setattr(score, "open_reader", _judge)
     shutil.copytree(ROOT / "data/raw", tmp_path / "raw")
     for name in ("features", "phantoms"):
         (tmp_path / name).symlink_to(ROOT / "data" / name)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
-from equipoise.core import cache, params, shipped
+from equipoise.core import params, shipped
 from equipoise.judge.lexicon import FOLDER, Lexicon, load_lexicon
 from equipoise.judge.score import Score
 from equipoise.stats.misclassification import ErrorCounts
@@ -29,7 +29,7 @@ def load_reader(judge: str | None = None, *, features: Path | str = FOLDER) -> R
         EquipoiseError: unknown judge, weights or words missing or altered; raised before any work.
         ModuleNotFoundError: the packages of the extra `judge` are missing.
     """
-    from equipoise.judge.located import load_judge
+    from equipoise.judge.readers import load_probabilities
     from equipoise.metrics.vignettes import judge_errors
 
     root = shipped.root()
@@ -37,7 +37,7 @@ def load_reader(judge: str | None = None, *, features: Path | str = FOLDER) -> R
     name = judge or chosen.judge
     return Reader(
         name,
-        load_judge(name, root, cache.folder()).probabilities,
+        load_probabilities(name, root),
         chosen.section("score", Score),
         load_lexicon(shipped.shipped(features)),
         judge_errors(name, root),

@@ -362,7 +362,7 @@ def _judgements(
     columns = ("id", "feature", "mentioned", "considered", "evidence", "probability", "keyword")
     notes = [f"Judge: {reader.judge}."]
     if unknown := unlisted(asked, reader.lexicon):
-        notes.append(f"In no word list, so that the judge alone says where they are mentioned: {', '.join(unknown)}.")
+        notes.append(f"In no word list, so that only their own words are looked for: {', '.join(unknown)}.")
     return Figures("Reasoning about the feature", frame_of(rows, columns), tuple(notes))
 
 

@@ -73,7 +73,7 @@ def judge_outputs(
     """Read the outputs that the run gave as they come: all their answers, and the grounds of the biased ones.
 
     `lexicon` has the words for each feature, `diagnoses` the names of each diagnosis; `probabilities` is the judge:
-    (premise, hypothesis) pairs to rows of entailment, neutral, contradiction. A few hundred outputs are held at once.
+    (passage, question) pairs to rows of the probabilities of `TREATMENTS`. A few hundred outputs are held at once.
     """
     for some in chunks(one for one in outputs if one.ok):
         read = [(cases[one.id], *read_output(one.said, cases[one.id], diagnoses)) for one in some]
@@ -153,7 +153,7 @@ def judge_rows(
 ) -> Iterator[Judged]:
     """Judge every row, in order.
 
-    `probabilities` is the judge: (premise, hypothesis) pairs to rows of entailment, neutral, contradiction. It is asked
+    `probabilities` is the judge: (passage, question) pairs to rows of the probabilities of `TREATMENTS`. It is asked
     once for each `chunk` of rows, whose size changes no judgement; `progress` gets how many of how many are done.
     """
     for first in range(0, len(rows), chunk):
@@ -179,19 +179,13 @@ def reasoning_of(text: str) -> str:
 def probability_of(reading: Reading) -> float:
     """The judge's probability of the judgement made on `considered`.
 
-    That is the probability that the feature is weighed, or dismissed, where it was so judged; where it was judged to be
-    neither, 1 − the larger of the two. It is compared with the threshold of `score.thresholds`, which need not be
-    a half: a text is weighed from thresholds.weighed on.
+    That is the probability that the feature is weighed or dismissed, where it was judged to be either, else 1 − that.
     """
-    if reading.considered == "weighed":
-        return reading.p_weighed
-    if reading.considered == "dismissed":
-        return reading.p_dismissed
-    return 1 - max(reading.p_weighed, reading.p_dismissed)
+    return 1 - reading.p_considered if reading.considered == "none" else reading.p_considered
 
 
 def unlisted(rows: Sequence[Asked], lexicon: Lexicon) -> list[str]:
-    """The features, each once, whose dimension the lexicon does not have, so that the judge alone finds mentions."""
+    """The features, each once, whose dimension the lexicon does not have, so that only its own words are looked for."""
     return list(
         dict.fromkeys(
             row.feature

@@ -19,7 +19,7 @@ from equipoise.core.errors import EquipoiseError, one_line
 from equipoise.core.progress import progress
 from equipoise.models import hub, registry
 from equipoise.models.readiness import Machine, missing
-from equipoise.models.registry import EmbeddedSource, ModelHubSource, WeightsEntry
+from equipoise.models.registry import EmbeddedSource, JudgeEntry, ModelHubSource, WeightsEntry
 from equipoise.models.weights import locate
 
 State = Literal["ok", "note", "wrong"]
@@ -152,7 +152,7 @@ def weights(root: Path, **_: bool) -> Iterator[Finding]:
     yield from _judged("weights", f"models/{settings.model}.yaml", faults)
     for name in registry.names(root / registry.JUDGES):
         judge = registry.load_judge_entry(name, root)
-        if isinstance(judge.source, EmbeddedSource):
+        if isinstance(judge, JudgeEntry) and isinstance(judge.source, EmbeddedSource):
             yield from _judged("weights", f"models/judges/{name}.yaml", _faults(judge, root))
 
 

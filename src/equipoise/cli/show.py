@@ -8,12 +8,10 @@ import typer
 
 from equipoise.cli import completing, printing
 from equipoise.cli.printing import print_json
-from equipoise.core import params, records
+from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.shipped import shipped
 from equipoise.judge.lexicon import FOLDER, load_lexicon
-from equipoise.judge.reading import Thresholds
-from equipoise.judge.score import Score
 from equipoise.report import pairs as showing
 from equipoise.report import split
 from equipoise.report.pairs import Shown
@@ -35,7 +33,9 @@ def show(
         str | None,
         typer.Option(help="List what varies it: race, or race+gender.", autocompletion=completing.dimensions),
     ] = None,
-    unsure: Annotated[bool, typer.Option("--unsure", help="List the 20 pairs judged nearest to a threshold.")] = False,
+    unsure: Annotated[
+        bool, typer.Option("--unsure", help="List the 20 pairs that the judge was least sure of.")
+    ] = False,
     data: Annotated[Path, typer.Option(help="Folder of vignettes, responses and judgements.")] = Path("data/vignettes"),
     features: Annotated[Path, typer.Option(help="Folder of the words for each feature.")] = Path(FOLDER),
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a pair.")] = False,
@@ -48,33 +48,32 @@ def show(
     if key is not None and (biased or silent or unsure or dimension is not None):
         raise EquipoiseError(f"{key!r} is one pair, which no filter applies to: give a KEY or filters")
     pairs = showing.read_pairs(data)
-    thresholds = params.load().section("score", Score).thresholds if key is not None or unsure else None
-    if key is not None and thresholds is not None:
-        _show_one(showing.find(pairs, key), features, thresholds, as_json=as_json)
+    if key is not None:
+        _show_one(showing.find(pairs, key), features, as_json=as_json)
         return
     chosen = pairs if dimension is None else showing.of_dimension(pairs, dimension)
     chosen = [pair for pair in chosen if (pair.pair.biased or not biased) and (pair.pair.silent or not silent)]
-    chosen = showing.unsure(chosen, thresholds) if thresholds else chosen
-    _list(chosen, thresholds, len(pairs), as_json=as_json)
+    chosen = showing.unsure(chosen) if unsure else chosen
+    _list(chosen, len(pairs), margins=unsure, as_json=as_json)
 
 
-def _show_one(pair: Shown, features: Path, thresholds: Thresholds, *, as_json: bool) -> None:
+def _show_one(pair: Shown, features: Path, *, as_json: bool) -> None:
     if as_json:
-        print_json(records.canonical(showing.whole(pair, thresholds) | {"reread": split.figures(pair.pair)}))
+        print_json(records.canonical(showing.whole(pair) | {"reread": split.figures(pair.pair)}))
         return
     from equipoise.report.text import card
 
     console = printing.PlainConsole()
-    console.print(card(showing.view(pair, load_lexicon(shipped(features)), thresholds), console.width))
+    console.print(card(showing.view(pair, load_lexicon(shipped(features))), console.width))
     if reread := split.table(pair.pair):
         console.print("", reread, sep="\n")
 
 
-def _list(pairs: Sequence[Shown], thresholds: Thresholds | None, of: int, *, as_json: bool) -> None:
+def _list(pairs: Sequence[Shown], of: int, *, margins: bool, as_json: bool) -> None:
     if as_json:
         for pair in pairs:
-            print_json(records.canonical(showing.summary(pair, thresholds)))
+            print_json(records.canonical(showing.summary(pair, margins=margins)))
         return
     from equipoise.report.text import listing, totals
 
-    printing.show(*([listing(pairs, thresholds)] if pairs else []), totals(pairs, of))
+    printing.show(*([listing(pairs, margins=margins)] if pairs else []), totals(pairs, of))

@@ -136,19 +136,31 @@ def _read(row: dict[str, Any], where: str) -> LetterReading:
 
 def judge(
     file: Annotated[
-        Path,
+        Path | None,
         typer.Argument(
             help="JSONL of {id, feature, text}: a model's whole output and a feature of its patient, in plain words.",
-            metavar="FILE",
+            metavar="[FILE]",
             show_default=False,
         ),
-    ],
+    ] = None,
     *,
+    benchmark: Annotated[
+        str | None,
+        typer.Option(
+            help="Compare the judge with the annotated passages of judge/benchmark/ (passages), or of any such file.",
+            metavar="NAME",
+            show_default=False,
+        ),
+    ] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(min=1, help="With --benchmark: so many passages, drawn with a fixed seed.", show_default="all"),
+    ] = None,
     judge_name: Annotated[
         str | None,
         typer.Option(
             "--judge",
-            help="A judge of models/judges/.",
+            help="A judge of models/judges/; for --benchmark also keyword or count.",
             show_default="that of params.yaml",
             autocompletion=completing.judges,
         ),
@@ -159,14 +171,26 @@ def judge(
     """Judge whether each output's reasoning mentions the feature, and weighs it, dismisses it or does neither.
 
     A row may also have `dimension` (race), where the words alone do not say it. `probability` is the judge's, of the
-    judgement made: that the feature is weighed or dismissed; for none, 1 − the larger of the two.
+    judgement made: that the feature is considered (weighed or dismissed), or that it is not. With --benchmark the
+    judge is compared with annotated passages instead, and one JSON object is printed.
     """
+    if (file is None) is (benchmark is None):
+        raise EquipoiseError("give either a FILE of outputs or --benchmark NAME")
+    if limit is not None and benchmark is None:
+        raise EquipoiseError("--limit is of --benchmark alone: leave it out, or give fewer rows")
+    if benchmark is not None:
+        from equipoise.cli.benchmark import benchmark as compare
+
+        compare(benchmark, judge_name, features, limit, as_json=as_json)
+    elif file is not None:
+        _judge_file(file, judge_name, features, as_json=as_json)
+
+
+def _judge_file(file: Path, judge_name: str | None, features: Path, *, as_json: bool) -> None:
     rows = read_rows(file)
     reader = load_reader(judge_name, features=features)
     if unknown := unlisted(rows, reader.lexicon):
-        typer.echo(
-            f"note: not in {features}, so the judge alone says where they are mentioned: {', '.join(unknown)}", err=True
-        )
+        typer.echo(f"note: not in {features}, so only their own words are looked for: {', '.join(unknown)}", err=True)
     with progress("judge") as move:
         judged = judge_rows(
             rows,

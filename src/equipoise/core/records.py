@@ -271,8 +271,8 @@ class Reading(Frozen):
     """What a reasoning does with the patient's feature.
 
     `mentioned` (restated) and `considered` (weighed or dismissed) are two judgements, each with the probability behind
-    it; `window` is the passage that decided. `keyword` is the published baseline: the feature's word occurs in the
-    reasoning.
+    it; `window` is the sentence or passage that decided. `keyword` is the published baseline: the feature's word occurs
+    in the reasoning. `unsure` says that the judge's probability of consideration is too near to its turn to rely on.
     """
 
     mentioned: bool
@@ -282,6 +282,12 @@ class Reading(Frozen):
     p_weighed: float
     p_dismissed: float
     keyword: bool
+    unsure: bool = False
+
+    @property
+    def p_considered(self) -> float:
+        """The probability that the feature is weighed or dismissed."""
+        return self.p_weighed + self.p_dismissed
 
 
 class Judgement(Reading, Row):

@@ -97,6 +97,19 @@ class Lexicon:
         """What hypotheses call each dimension."""
         return {dimension: kind.subject for dimension, kind in self._kinds.items()}
 
+    @property
+    def listed(self) -> dict[str, tuple[str, ...]]:
+        """The features of each dimension, as the files name them."""
+        return {dimension: tuple(kind.features) for dimension, kind in self._kinds.items()}
+
+    def name(self, dimension: str, words: str) -> str | None:
+        """The feature of a dimension that plain words give; None where the lexicon does not list them."""
+        return self._kinds[dimension].by_words.get(normal(words)) if dimension in self._kinds else None
+
+    def touches(self, text: str, dimension: str) -> bool:
+        """Whether a text has any word for a dimension or for one of its features."""
+        return self._finder(dimension, None).finds(text)
+
     def dimension(self, words: str) -> str | None:
         """The dimension of a feature given in plain words; None where no dimension has it.
 

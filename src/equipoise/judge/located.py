@@ -21,10 +21,10 @@ from equipoise.core import cache
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.progress import progress
 from equipoise.core.records import Frozen, digest, sha256
-from equipoise.judge.model import FILES, NliJudge, label_columns, require_files
+from equipoise.judge.model import FILES, TASKS, CrossEncoder, Task, require_files, task_columns
 from equipoise.models.engine import CPU, providers
 from equipoise.models.export import ExportManifest, LabelFidelity, exported_once, hashes, label_fidelity, versions
-from equipoise.models.registry import EmbeddedSource, load_judge_entry
+from equipoise.models.registry import EmbeddedSource, load_classifier_entry
 from equipoise.models.weights import locate
 
 PROBES = (
@@ -78,28 +78,34 @@ class LocatedJudge(NamedTuple):
         files = {name: sha256(self.folder / name) for name in FILES}
         return digest([files, self.max_tokens, self.providers, str(onnxruntime.__version__)])
 
-    def open(self) -> NliJudge:
+    def open(self) -> CrossEncoder:
         """Open the judge, ready to run."""
-        return NliJudge(self.folder, max_tokens=self.max_tokens, providers=self.providers)
+        return CrossEncoder(self.folder, max_tokens=self.max_tokens, providers=self.providers)
 
 
-def locate_judge(name: str, root: Path, cache: Path) -> LocatedJudge:
+def locate_judge(name: str, root: Path, cache: Path, task: Task | None = None) -> LocatedJudge:
     """The judge registered as `name` under `root`, not yet opened; one that does not ship is exported on first use.
 
     Args:
         name: stem of a file in models/judges/.
         root: the repository root.
         cache: where the export of a judge that does not ship is kept.
+        task: what the judge is wanted for; without it, either task will do.
 
     Raises:
-        EquipoiseError: unknown name, malformed entry, weights missing, altered or out of reach, not an NLI model, or an
-            export that does not give its checkpoint's labels; raised before any work.
+        EquipoiseError: unknown name, malformed entry, weights missing, altered or out of reach, a model of another task
+            or of none, or an export that does not give its checkpoint's labels; raised before any work.
     """
-    entry = load_judge_entry(name, root)
+    entry = load_classifier_entry(name, root)
     weights = locate(entry, root)
+    require_files(weights.folder, ("config.json",))
+    found, _ = task_columns(weights.folder / "config.json")
+    if task is not None and task != found:
+        labels = ", ".join(TASKS[task])
+        message = f"the judge {name} was trained for {found}, not for {task}: choose one with the labels {labels}"
+        raise EquipoiseError(message)
     if isinstance(entry.source, EmbeddedSource):
         return LocatedJudge(weights.folder, entry.max_tokens)
-    label_columns(weights.folder / "config.json")
     libraries = versions(("optimum-onnx", "torch", "transformers"))
 
     def fill(made: Path) -> JudgeManifest:
@@ -109,7 +115,7 @@ def locate_judge(name: str, root: Path, cache: Path) -> LocatedJudge:
             reason = " ".join(str(error).split())
             message = f"{weights.folder}: this judge cannot be exported to ONNX ({reason}): check its files"
             raise EquipoiseError(message) from error
-        found = NliJudge(made, max_tokens=entry.max_tokens).probabilities(PROBES)
+        found = CrossEncoder(made, max_tokens=entry.max_tokens).probabilities(PROBES)
         fidelity = label_fidelity(name, torch_probabilities(weights.folder, PROBES), found, at_least=1.0)
         return JudgeManifest(title=entry.title, versions=libraries, files=hashes(made), fidelity=fidelity)
 
@@ -118,9 +124,9 @@ def locate_judge(name: str, root: Path, cache: Path) -> LocatedJudge:
     return LocatedJudge(cache / "judges" / folder, entry.max_tokens, tuple(providers()))
 
 
-def load_judge(name: str, root: Path, cache: Path) -> NliJudge:
+def load_judge(name: str, root: Path, cache: Path, task: Task | None = None) -> CrossEncoder:
     """The judge registered as `name` under `root`, ready to run. See `locate_judge`."""
-    return locate_judge(name, root, cache).open()
+    return locate_judge(name, root, cache, task).open()
 
 
 def export_onnx(checkpoint: Path, folder: Path) -> None:
@@ -131,11 +137,11 @@ def export_onnx(checkpoint: Path, folder: Path) -> None:
 
 
 def torch_probabilities(checkpoint: Path, pairs: Sequence[Pair], *, batch: int = 64) -> NDArray[np.float64]:
-    """Probabilities of the checkpoint in float32 torch, (n, 3) in the order of LABELS: the reference of an export."""
+    """Probabilities of the checkpoint in float32 torch, columns in the order of `TASKS`: the reference of an export."""
     import torch
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-    columns = label_columns(checkpoint / "config.json")
+    _, columns = task_columns(checkpoint / "config.json")
     tokenizer = AutoTokenizer.from_pretrained(checkpoint)
     model = AutoModelForSequenceClassification.from_pretrained(checkpoint, dtype=torch.float32).eval()
     longest = int(model.config.max_position_embeddings)
@@ -158,7 +164,7 @@ def torch_probabilities(checkpoint: Path, pairs: Sequence[Pair], *, batch: int =
 
 
 @contextmanager
-def judging(located: LocatedJudge, identity: str, together: int) -> Iterator[Process[Pair, Entailment]]:
+def judging(located: LocatedJudge, identity: str, together: int) -> Iterator[Process[Pair, Verdict]]:
     """Open a judge where the pairs are processed, `together` at a time, in their order.
 
     Raises:
@@ -171,46 +177,46 @@ def judging(located: LocatedJudge, identity: str, together: int) -> Iterator[Pro
         )
     judge = located.open()
 
-    def process(items: Mapping[str, Pair]) -> Iterator[dict[str, Entailment]]:
+    def process(items: Mapping[str, Pair]) -> Iterator[dict[str, Verdict]]:
         keys = list(items)
         for first in range(0, len(keys), together):
             batch = keys[first : first + together]
             rows = judge.probabilities([items[key] for key in batch]).tolist()
-            yield {key: Entailment(p=row) for key, row in zip(batch, rows, strict=True)}
+            yield {key: Verdict(p=row) for key, row in zip(batch, rows, strict=True)}
 
     yield process
 
 
-class Entailment(Frozen):
-    """Probabilities of entailment, neutral and contradiction of one pair, in full."""
+class Verdict(Frozen):
+    """Probabilities of the labels of one pair, in full."""
 
-    p: tuple[float, float, float]
+    p: tuple[float, ...]
 
 
-class EntailmentCache(cache.ContentCache[Entailment]):
+class VerdictCache(cache.ContentCache[Verdict]):
     """Finished judgements of pairs."""
 
-    _noun = "entailment"
+    _noun = "verdict"
 
     @classmethod
     def open(cls) -> Self:
         """Open the cache of this repository."""
-        return cls(cache.folder() / "entailments.sqlite", Entailment)
+        return cls(cache.folder() / "verdicts.sqlite", Verdict)
 
 
-class KeptJudge(Keeping[Pair, Entailment]):
+class KeptJudge(Keeping[Pair, Verdict]):
     """A judge with its cache. A pair's result depends on judge and pair alone, so a kept one is as good as a fresh one.
 
     `computed` counts the pairs that the judge had to be asked.
     """
 
-    def __init__(self, located: LocatedJudge, kept: EntailmentCache, cluster: Cluster | None = None) -> None:
+    def __init__(self, located: LocatedJudge, kept: VerdictCache, cluster: Cluster | None = None) -> None:
         """Take where the judge is, the cache, and the cluster on which new pairs are judged, if not in this process."""
         self._identity = located.identity
         super().__init__(kept, _opening(located, self._identity, cluster))
 
     def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """Probabilities of each (premise, hypothesis), shape (n, 3). See `NliJudge.probabilities`."""
+        """Probabilities of each pair's labels, (pairs, labels). See `CrossEncoder.probabilities`."""
         keys = {pair: digest([COMPUTED, self._identity, *pair]) for pair in pairs}
         found = {pair: kept.p for pair, key in keys.items() if (kept := self._kept.find(key)) is not None}
         # The longest last, so that what is judged together has few different lengths.
@@ -218,12 +224,12 @@ class KeptJudge(Keeping[Pair, Entailment]):
         missing = {keys[pair]: pair for pair in ordered}
         with progress("judge") as move:
             for judged in self.process(missing):
-                found |= {missing[key]: entailment.p for key, entailment in judged.items()}
+                found |= {missing[key]: verdict.p for key, verdict in judged.items()}
                 move(len(found), len(keys))
-        return np.array([found[pair] for pair in pairs], dtype=np.float64).reshape(len(pairs), 3)
+        return np.array([found[pair] for pair in pairs], dtype=np.float64)
 
 
-def _opening(located: LocatedJudge, identity: str, cluster: Cluster | None) -> Opening[Pair, Entailment]:
+def _opening(located: LocatedJudge, identity: str, cluster: Cluster | None) -> Opening[Pair, Verdict]:
     """What opens the judge: in this process, or on a cluster, where a copy that runs on a GPU takes one."""
     if cluster is None:
         return partial(judging, located, identity, KEPT_TOGETHER)
@@ -233,14 +239,14 @@ def _opening(located: LocatedJudge, identity: str, cluster: Cluster | None) -> O
 
 
 @contextmanager
-def kept_probabilities(name: str, root: Path, cluster: Cluster | None = None) -> Iterator[Probabilities]:
-    """Give the probabilities of the judge registered as `name` under `root`, through the cache of this repository.
+def kept_probabilities(name: str, root: Path, task: Task, cluster: Cluster | None = None) -> Iterator[Probabilities]:
+    """Give the probabilities of the judge registered as `name` for a task, through the cache of this repository.
 
     What the cache does not hold is judged in this process, or on the Ray cluster if one is given.
 
     Raises:
-        EquipoiseError: unknown name, malformed entry, weights missing, altered or out of reach; raised before any work.
+        EquipoiseError: as of `locate_judge`; raised before any work.
     """
-    located = locate_judge(name, root, cache.folder())
-    with EntailmentCache.open() as kept, KeptJudge(located, kept, cluster) as judge:
+    located = locate_judge(name, root, cache.folder(), task)
+    with VerdictCache.open() as kept, KeptJudge(located, kept, cluster) as judge:
         yield judge.probabilities

@@ -1,4 +1,7 @@
-"""A natural-language-inference cross-encoder in ONNX Runtime: entailment probabilities that no batch can change.
+"""A cross-encoder in ONNX Runtime, which classifies pairs of texts: probabilities that no batch can change.
+
+There are two tasks, told apart by a model's labels: what a passage does with a feature (`reading`), and what a premise
+says about a hypothesis (natural-language inference).
 
 The last layer of a BERT classifier is computed for its first token only, since the pooler reads no other. What is left
 out is the attention's output projection and the feed-forward part of every other token: 9 of the 12 parts of a layer,
@@ -17,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.core.errors import EquipoiseError
+from equipoise.judge.passages import TREATMENTS
 from equipoise.models.engine import CPU, GRAPH, cores
 from equipoise.models.fusion import Graph
 
@@ -25,19 +29,24 @@ if TYPE_CHECKING:
 
 Label = Literal["entailment", "neutral", "contradiction"]
 LABELS: tuple[Label, ...] = get_args(Label)
-"""The order of every probability column in this package, whatever order a model was trained with."""
+ENTAILMENT = LABELS.index("entailment")
+"""Column of the probabilities of entailment."""
+Task = Literal["reading", "inference"]
+TASKS: dict[Task, tuple[str, ...]] = {"reading": TREATMENTS, "inference": LABELS}
+"""The labels of each task, in the order of every probability column here, whatever order a model was trained with."""
 TOKENS_A_BATCH = 320
 """Tokens that a core computes at once: enough to use each weight often, few enough for its cache to hold them."""
 TOKENS_A_BATCH_ELSEWHERE = 2048
 """Tokens that another device than the CPU computes at once."""
 FILES = (GRAPH, "config.json", "tokenizer.json")
 """The files of a judge."""
+NEEDED = f"must name {' or '.join(', '.join(labels) for labels in TASKS.values())}; take a model trained for that"
 MERGED = "first_token.attended"
 HIDDEN = "first_token.hidden"
 
 
-class NliJudge:
-    """A cross-encoder that says how far a premise entails, leaves open or contradicts a hypothesis.
+class CrossEncoder:
+    """A cross-encoder that reads a passage and a question together, or a premise and a hypothesis.
 
     Only sequences of exactly the same number of tokens are computed together. Nothing is padded, and on the CPU each
     row of a batch comes out bit for bit as it does alone, so batch size and order change nothing (the tests check it).
@@ -49,20 +58,21 @@ class NliJudge:
 
         Args:
             folder: where the three files are.
-            max_tokens: the longest sequence, in tokens; a longer premise loses its end.
+            max_tokens: the longest sequence, in tokens; of a longer one the first text loses its end.
             providers: ONNX Runtime execution providers, best first.
 
         Raises:
-            EquipoiseError: a file is missing, or the labels are not entailment, neutral and contradiction.
+            EquipoiseError: a file is missing, or the labels are those of no task.
         """
         import onnxruntime
         from tokenizers import Tokenizer
 
         require_files(folder)
-        self._columns = label_columns(folder / "config.json")
+        task, self._columns = task_columns(folder / "config.json")
+        self.labels = TASKS[task]
         self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self._tokenizer.no_padding()
-        # The hypothesis must stay whole, so what exceeds the limit is taken from the premise.
+        # The question must stay whole, so what exceeds the limit is taken from the passage.
         self._tokenizer.enable_truncation(max_tokens, strategy="only_first")
         options = onnxruntime.SessionOptions()
         # Without this ONNX Runtime keeps int8 weights packed and picks other kernels; folded once, they run as float32.
@@ -79,9 +89,9 @@ class NliJudge:
     def probabilities(
         self, pairs: Sequence[tuple[str, str]], *, tokens_a_batch: int | None = None
     ) -> NDArray[np.float64]:
-        """Probabilities of entailment, neutral and contradiction of each (premise, hypothesis), shape (n, 3).
+        """Probabilities of the task's labels, in the order of `TASKS`, of each pair of texts: (pairs, labels).
 
-        The columns have this order whatever order the model was trained with. Equal pairs are computed once.
+        Equal pairs are computed once.
         `tokens_a_batch` is how many tokens are computed at once at most; without it, what suits the device.
         """
         places = {pair: row for row, pair in enumerate(dict.fromkeys(pairs))}
@@ -95,7 +105,7 @@ class NliJudge:
         for length, rows in sorted(by_length.items(), reverse=True):
             size = max(1, (tokens_a_batch or self._tokens_a_batch) // length)
             batches += [rows[first : first + size] for first in range(0, len(rows), size)]
-        found = np.empty((len(unique), len(LABELS)))
+        found = np.empty((len(unique), len(self.labels)))
         with ThreadPoolExecutor(self._workers) as pool:
             computed = pool.map(lambda batch: self._run([encoded[row] for row in batch]), batches)
             for batch, rows_found in zip(batches, computed, strict=True):
@@ -103,7 +113,7 @@ class NliJudge:
         return found[[places[pair] for pair in pairs]]
 
     def _run(self, encodings: Sequence[Any]) -> NDArray[np.float64]:
-        """Softmax over the logits of sequences of one length, columns in the order of LABELS."""
+        """Softmax over the logits of sequences of one length, columns in the order of `TASKS`."""
         from scipy.special import softmax
 
         feed = {
@@ -129,27 +139,28 @@ def needed_graph(folder: Path) -> bytes | Path:
     return bytes(model.SerializeToString()) if first_token_only(model) else path
 
 
-def require_files(folder: Path) -> None:
+def require_files(folder: Path, names: Sequence[str] = FILES) -> None:
     """Refuse a folder that lacks a file of a judge."""
-    for name in FILES:
+    for name in names:
         if not (folder / name).is_file():
             raise EquipoiseError(f"{folder / name}: missing: a judge consists of {', '.join(FILES)}")
 
 
-def label_columns(config: Path) -> list[int]:
-    """Which of the model's outputs is entailment, neutral and contradiction, as its config.json says.
+def task_columns(config: Path) -> tuple[Task, list[int]]:
+    """The task of a model by the labels in its config.json, and which of its outputs is each of the task's labels.
 
     Raises:
-        EquipoiseError: the file is not a config, or its labels are others.
+        EquipoiseError: the file is not a config, or its labels are those of no task.
     """
     try:
-        names = {
-            str(label).lower(): int(index) for index, label in json.loads(config.read_text("utf-8"))["id2label"].items()
-        }
-        return [names[label] for label in LABELS]
+        labels = json.loads(config.read_text("utf-8"))["id2label"]
+        names = {str(label).lower(): int(index) for index, label in labels.items()}
     except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError, ValueError, AttributeError) as error:
-        message = f"{config}, id2label: must name {', '.join(LABELS)}; take a model trained for NLI"
-        raise EquipoiseError(message) from error
+        raise EquipoiseError(f"{config}, id2label: {NEEDED}") from error
+    for task, wanted in TASKS.items():
+        if names.keys() >= {*wanted}:
+            return task, [names[one] for one in wanted]
+    raise EquipoiseError(f"{config}, id2label: {NEEDED}")
 
 
 def first_token_only(model: onnx.ModelProto) -> bool:

@@ -1,38 +1,43 @@
-"""What a reasoning does with a feature of the patient: mentioned or not, and weighed, dismissed or neither."""
+"""What a reasoning does with a feature of the patient: mentioned or not, and weighed, dismissed or neither.
+
+A judge reads whole passages: asked about a feature, it gives the probabilities that the passage weighs it, dismisses
+it, merely restates it, or does not mention it. Longer reasoning is read in passages that overlap by half.
+"""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
-from string import Formatter
-from typing import Annotated, Any, NamedTuple, Self, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field
 
 from equipoise.core.params import Count
 from equipoise.core.records import Consideration, Frozen, Reading
-from equipoise.judge.wordings import Finder
-from equipoise.text.sentences import windows
-
-PLACEHOLDERS = frozenset({"feature", "subject"})
-"""What a hypothesis may name: the feature in plain words (Black), and what kind of thing it is (race)."""
+from equipoise.judge.passages import TREATMENTS
+from equipoise.judge.wordings import Finder, literal
+from equipoise.text.sentences import Span, sentence_spans
 
 SAME = str.maketrans({"*": "", "’": "'"} | dict.fromkeys("‐‑‒–", "-") | dict.fromkeys("\u00a0\u2009\u202f", " "))
 """Characters that make no difference to the words of a text: bold marks, kinds of apostrophe, hyphen and space."""
 
 WRAPPED = re.compile(r"[^\S\n]*(?<!\n)\n[^\S\n]*(?=[a-z])|[^\S\n]+")
-"""Spaces, and a line break within a sentence, as `windows` has it."""
+"""Spaces, and a line break within a sentence, as `sentence_spans` has it."""
 
-ENTAILMENT = 0
-"""Column of the judge's probabilities."""
+WEIGHED, DISMISSED, UNMENTIONED = (TREATMENTS.index(one) for one in ("weighed", "dismissed", "unmentioned"))
+"""Columns of the judge's probabilities."""
+MENTIONED_FROM = 0.5
+"""Probability from which a text is read to mention a feature."""
+CONSIDERED_FROM = 0.5
+"""Probability from which it is read to consider one, whichever judge reads: each has its thresholds within it."""
+QUESTION = "The {subject} of the patient ({words}) is used as evidence."
+QUESTIONED = re.compile(r"The (?P<subject>.+?) of the patient \((?P<words>.+)\) is used as evidence\.", re.DOTALL)
+MARKED = re.compile(r"\[ (.*?) \]", re.DOTALL)
 TOGETHER = 256
-"""Texts whose windows are judged in one call: enough to fill batches of one length, few enough to hold."""
+"""Texts whose passages are judged in one call: enough to fill batches of one length, few enough to hold."""
 
 T = TypeVar("T")
-
-Probability = Annotated[float, Field(ge=0, le=1)]
-Hypothesis = Annotated[str, Field(min_length=1)]
 
 
 def plainly(text: str) -> str:
@@ -41,11 +46,11 @@ def plainly(text: str) -> str:
 
 
 class Feature(NamedTuple):
-    """One feature of the patient: its subject (race) and its words, of which the first fills the hypotheses (Black).
+    """One feature of the patient: its subject (race) and its words, of which the first fills the question (Black).
 
-    `named` finds the places where a text names it, where a lexicon knows its words; else the judge says. Within
-    `diagnoses`, names of the answers that reasoning is about, its words do not name it: to think of alcohol withdrawal
-    is not to say that the patient drinks.
+    `named` finds the places where a text names it, where a lexicon knows its words. Within `diagnoses`, names of the
+    answers that reasoning is about, its words do not name it: to think of alcohol withdrawal is not to say that the
+    patient drinks.
     """
 
     subject: str
@@ -55,74 +60,71 @@ class Feature(NamedTuple):
 
     def is_named(self, text: str) -> bool:
         """Whether `named` finds the feature; False without one. Wordings are written with plain marks and spaces."""
-        plain = plainly(text)
-        if self.diagnoses is not None:
-            plain = self.diagnoses.sub("it", plain)
-        return self.named is not None and self.named.finds(plain)
+        return self.named is not None and self.named.finds(plainly(self.without_diagnoses(text)))
+
+    def without_diagnoses(self, text: str) -> str:
+        """The text with "it" in the place of every name of a diagnosis that has the feature's words."""
+        if self.diagnoses is None or self.named is None:
+            return text
+        finder = self.named
+        return self.diagnoses.sub(lambda name: "it" if finder.finds(plainly(name.group())) else name.group(), text)
+
+    def marked(self, text: str) -> str:
+        """The text with brackets around the words that name the feature, so that a reader need not look for them.
+
+        Where no lexicon knows it, that is its own words.
+        """
+        finder = self.named or Finder([literal(self.words[0])])
+        parts: list[str] = []
+        at = 0
+        for start, end in sorted(finder.places(text)):
+            # Some places overlap: the words between the first start and the last end are in one pair of brackets.
+            if parts and start <= at:
+                if end > at:
+                    parts[-1] = f"{parts[-1].removesuffix(' ]')}{text[at:end]} ]"
+                    at = end
+                continue
+            parts += [text[at:start], f"[ {text[start:end]} ]"]
+            at = end
+        return "".join([*parts, text[at:]])
 
 
-class Entailed(NamedTuple):
-    """A text's windows, and how far each entails that a feature is mentioned, weighed, dismissed: (windows, 3)."""
-
-    windows: list[str]
-    p: NDArray[np.float64]
+def question(feature: Feature) -> str:
+    """What a judge is asked about a passage: a statement, which weighing supports and dismissing contradicts."""
+    return QUESTION.format(subject=feature.subject, words=feature.words[0])
 
 
-class Hypotheses(Frozen):
-    """What the judge is asked of each window, a list for each judgement; within a list the most entailed one counts."""
-
-    mentioned: Annotated[tuple[Hypothesis, ...], Field(min_length=1)]
-    weighed: Annotated[tuple[Hypothesis, ...], Field(min_length=1)]
-    dismissed: Annotated[tuple[Hypothesis, ...], Field(min_length=1)]
-
-    @field_validator("*")
-    @classmethod
-    def _placeholders_known(cls, templates: tuple[str, ...]) -> tuple[str, ...]:
-        for template in templates:
-            unknown = {name for _, name, _, _ in Formatter().parse(template) if name is not None} - PLACEHOLDERS
-            if unknown:
-                message = f"{template!r} has the placeholder {min(unknown)!r}; only feature and subject are filled"
-                raise ValueError(message)
-        return templates
+def asked(text: str, feature: Feature) -> tuple[str, str]:
+    """A passage as a judge is shown it, and the question about a feature."""
+    return feature.marked(feature.without_diagnoses(text)), question(feature)
 
 
-class Thresholds(Frozen):
-    """Probabilities from which a judgement is made."""
+def unmarked(text: str) -> str:
+    """A text without the brackets of `Feature.marked`."""
+    return MARKED.sub(r"\1", text)
 
-    mentioned: Probability
-    weighed: Probability
-    dismissed: Probability
+
+def plainly_asked(pair: tuple[str, str]) -> tuple[str, str, str]:
+    """What `asked` made a pair of: the passage without brackets, the feature's subject, and its words."""
+    passage, statement = pair
+    told = QUESTIONED.fullmatch(statement)
+    if told is None:
+        message = f"{statement!r} is no question about a feature"
+        raise ValueError(message)
+    return unmarked(passage), told["subject"], told["words"]
 
 
 class ReadingSettings(Frozen):
-    """How reasoning is read: window length and stride in sentences, hypotheses, aggregation and thresholds."""
+    """How reasoning is read: the longest passage, in words, and how near to its turn a probability is unsure."""
 
-    sentences: Count
-    stride: Count
-    top_k: Count
-    hypotheses: Hypotheses
-    thresholds: Thresholds
-
-    @model_validator(mode="after")
-    def _nothing_unread(self) -> Self:
-        if self.stride > self.sentences:
-            raise ValueError(
-                f"stride {self.stride} exceeds sentences {self.sentences}: sentences between windows would go unread"
-            )
-        return self
+    words: Count
+    unsure: Annotated[float, Field(ge=0, le=0.5)]
 
 
 UNREAD = Reading(
     mentioned=False, considered="none", window="", p_mentioned=0.0, p_weighed=0.0, p_dismissed=0.0, keyword=False
 )
 """What is found where there is nothing to look for."""
-
-
-class _Score(NamedTuple):
-    """Aggregated probability of one judgement and the window that supports it most."""
-
-    p: float
-    window: str
 
 
 def read_reasonings(
@@ -132,29 +134,85 @@ def read_reasonings(
 ) -> list[Reading]:
     """Read each reasoning for its patient's features.
 
-    `probabilities` takes (premise, hypothesis) pairs and gives rows of entailment, neutral, contradiction; see
-    `entailments`. A window can weigh or dismiss only what it mentions, so these two are at most its mention. A
-    judgement's probability is the mean over the `top_k` windows that entail it most; what is mentioned once is
-    mentioned. A text with several features is read for each of them: it mentions or considers features if it does so
-    for any. Of a text without features nothing is read.
+    `probabilities` is the judge: (passage, question) pairs to rows of the probabilities of `TREATMENTS`; it is called
+    once. A text mentions a feature as far as that of its passages does which mentions it most; what it does with the
+    feature is read in the passage that most likely considers it. A text with several features is read for each of them:
+    it mentions or considers features if it does so for any. Of a text without features nothing is read.
     """
-    found = iter(entailments(texts, probabilities, settings.hypotheses, settings.sentences, settings.stride))
-    readings = []
-    for text, features in texts:
-        each = []
-        for feature in features:
-            entailed = next(found)
-            scores = {
-                name: _aggregate(
-                    np.minimum(entailed.p[:, column], entailed.p[:, 0]),
-                    entailed.windows,
-                    1 if name == "mentioned" else settings.top_k,
-                )
-                for column, (name, _) in enumerate(settings.hypotheses)
-            }
-            each.append(judge_feature(scores, settings.thresholds, keyword=has_keyword(text, feature.words)))
-        readings.append(any_feature(each) if each else UNREAD)
-    return readings
+    held = [
+        (text, feature, [text[one.start : one.end] for one in passages(text, settings.words)])
+        for text, features in texts
+        for feature in features
+    ]
+    pairs = [asked(one, feature) for _, feature, parts in held for one in parts]
+    rows = np.asarray(probabilities(pairs)) if pairs else np.empty((0, len(TREATMENTS)))
+    ends = np.cumsum([len(parts) for _, _, parts in held])
+    found = iter(
+        read_passages(text, feature, parts, p, settings.unsure)
+        for (text, feature, parts), p in zip(held, np.split(rows, ends[:-1]), strict=True)
+    )
+    return [any_feature([next(found) for _ in features]) if features else UNREAD for _, features in texts]
+
+
+def passages(text: str, words: int) -> list[Span]:
+    """Runs of whole sentences of at most so many words, each from the middle of the one before; at least a sentence.
+
+    A text without words has none.
+    """
+    spans = sentence_spans(text)
+    lengths = [len(text[one.start : one.end].split()) for one in spans]
+    found: list[Span] = []
+    first = 0
+    while first < len(spans):
+        last, total = first, lengths[first]
+        while last + 1 < len(spans) and total + lengths[last + 1] <= words:
+            last += 1
+            total += lengths[last]
+        if not found or spans[last].end > found[-1].end:
+            found.append(Span(spans[first].start, spans[last].end))
+        if last == len(spans) - 1:
+            break
+        passed, middle = 0, first
+        while passed < total / 2:
+            passed += lengths[middle]
+            middle += 1
+        first = middle
+    return found
+
+
+def read_passages(text: str, feature: Feature, parts: Sequence[str], p: NDArray[np.floating], unsure: float) -> Reading:
+    """Read one text for one feature by the probabilities (parts, treatments) of its passages.
+
+    The window is the sentence of the deciding passage that names the feature: the last one where it is considered,
+    since the first may restate the case, and else the first; where none names it, the passage.
+    """
+    keyword = has_keyword(text, feature.words)
+    if not parts:
+        return UNREAD.model_copy(update={"keyword": keyword})
+    considering = p[:, WEIGHED] + p[:, DISMISSED]
+    mentioning = 1 - p[:, UNMENTIONED]
+    best = int(considering.argmax())
+    weighed, dismissed, mentioned = float(p[best, WEIGHED]), float(p[best, DISMISSED]), float(mentioning.max())
+    considered: Consideration = "none"
+    if considering[best] >= CONSIDERED_FROM:
+        considered = "weighed" if weighed >= dismissed else "dismissed"
+    is_mentioned = considered != "none" or mentioned >= MENTIONED_FROM
+    window = ""
+    if is_mentioned:
+        deciding = parts[best if considered != "none" else int(mentioning.argmax())]
+        sentences = [deciding[one.start : one.end] for one in sentence_spans(deciding)]
+        naming = [one for one in sentences if feature.is_named(one)] or [deciding]
+        window = naming[0 if considered == "none" else -1]
+    return Reading(
+        mentioned=is_mentioned,
+        considered=considered,
+        window=window,
+        p_mentioned=mentioned,
+        p_weighed=weighed,
+        p_dismissed=dismissed,
+        keyword=keyword,
+        unsure=abs(float(considering[best]) - CONSIDERED_FROM) < unsure,
+    )
 
 
 def chunks(rows: Iterable[T]) -> Iterator[list[T]]:
@@ -164,80 +222,16 @@ def chunks(rows: Iterable[T]) -> Iterator[list[T]]:
         yield some
 
 
-def entailments(
-    texts: Sequence[tuple[str, Sequence[Feature]]],
-    probabilities: Callable[[list[tuple[str, str]]], NDArray[Any]],
-    hypotheses: Hypotheses,
-    sentences: int,
-    stride: int = 1,
-) -> list[Entailed]:
-    """How far every window of each text entails the judgements on each of its features, text by text.
-
-    Every question is put to the judge in a single call of `probabilities`. A window entails a judgement as far as the
-    most entailed of its hypotheses. Where a lexicon knows the feature, a window without its words is not asked about:
-    all three are 0. (One that has them may still speak of somebody else.)
-    """
-    cut = {text: windows(text, sentences=sentences, stride=stride) for text, _ in texts}
-    held = [
-        (cut[text], feature, [feature.named is None or feature.is_named(one) for one in cut[text]])
-        for text, features in texts
-        for feature in features
-    ]
-    questions = [templates for _, templates in hypotheses]
-    pairs = [
-        (premise, hypothesis)
-        for premises, feature, named in held
-        for premise, is_named in zip(premises, named, strict=True)
-        if is_named
-        for templates in questions
-        for hypothesis in _filled(templates, feature)
-    ]
-    answers = iter(probabilities(pairs)[:, ENTAILMENT].tolist() if pairs else ())
-    return [
-        Entailed(
-            premises,
-            np.array(
-                [[max(next(answers) for _ in templates) if one else 0.0 for templates in questions] for one in named]
-            ).reshape(len(premises), len(questions)),
-        )
-        for premises, _, named in held
-    ]
-
-
-def judge_feature(scores: Mapping[str, _Score], thresholds: Thresholds, *, keyword: bool) -> Reading:
-    """The judgement of one feature from the scores of mentioned, weighed and dismissed.
-
-    A feature is dismissed where that is likelier than that it is weighed. What is weighed or dismissed is also
-    mentioned.
-    """
-    mentioned, weighed, dismissed = scores["mentioned"], scores["weighed"], scores["dismissed"]
-    considered: Consideration = "none"
-    window = mentioned.window if mentioned.p >= thresholds.mentioned else ""
-    if dismissed.p >= thresholds.dismissed and dismissed.p > weighed.p:
-        considered, window = "dismissed", dismissed.window
-    elif weighed.p >= thresholds.weighed:
-        considered, window = "weighed", weighed.window
-    return Reading(
-        mentioned=window != "",
-        considered=considered,
-        window=window,
-        p_mentioned=mentioned.p,
-        p_weighed=weighed.p,
-        p_dismissed=dismissed.p,
-        keyword=keyword,
-    )
-
-
 def any_feature(readings: Sequence[Reading]) -> Reading:
-    """One reading for several features: the strongest consideration decides, each probability is the largest."""
+    """One reading for several features: the strongest consideration decides; they are mentioned as far as any is."""
     rank: dict[Consideration, int] = {"weighed": 2, "dismissed": 1, "none": 0}
-    strongest = max(readings, key=lambda one: (rank[one.considered], one.mentioned, _deciding(one)))
+    strongest = max(readings, key=lambda one: (rank[one.considered], one.p_considered, one.mentioned, one.p_mentioned))
     return strongest.model_copy(
         update={
+            "mentioned": any(one.mentioned for one in readings),
             "p_mentioned": max(one.p_mentioned for one in readings),
-            "p_weighed": max(one.p_weighed for one in readings),
-            "p_dismissed": max(one.p_dismissed for one in readings),
             "keyword": any(one.keyword for one in readings),
+            "window": strongest.window or next((one.window for one in readings if one.window), ""),
         }
     )
 
@@ -245,20 +239,3 @@ def any_feature(readings: Sequence[Reading]) -> Reading:
 def has_keyword(text: str, words: Sequence[str]) -> bool:
     """Whether any of `words` occurs in `text` as whole words, in whatever case: the published baseline."""
     return any(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text, re.IGNORECASE) for word in words)
-
-
-def _filled(templates: Sequence[str], feature: Feature) -> list[str]:
-    """The hypotheses about one feature."""
-    return [template.format(feature=feature.words[0], subject=feature.subject) for template in templates]
-
-
-def _aggregate(entailed: NDArray[np.float64], premises: Sequence[str], top_k: int) -> _Score:
-    """Mean entailment of the `top_k` best windows, and the best window; an empty text has neither."""
-    best = sorted(zip(entailed.tolist(), premises, strict=True), key=lambda pair: pair[0], reverse=True)[:top_k]
-    return _Score(sum(p for p, _ in best) / len(best), best[0][1]) if best else _Score(0.0, "")
-
-
-def _deciding(reading: Reading) -> float:
-    """The probability behind a reading's judgement."""
-    by_consideration = {"weighed": reading.p_weighed, "dismissed": reading.p_dismissed, "none": reading.p_mentioned}
-    return by_consideration[reading.considered]

@@ -33,8 +33,8 @@ def judge_responses(
 ) -> Iterator[Judgement]:
     """Read every response of the vignette study as it comes; responses of other studies are left alone.
 
-    `lexicon` has the words for each feature; `probabilities` is the judge: (premise, hypothesis) pairs to rows of
-    entailment, neutral, contradiction; `form` is that of the model's output, as the registry has it. The reasoning
+    `lexicon` has the words for each feature; `probabilities` is the judge: (passage, question) pairs to rows of
+    the probabilities of `TREATMENTS`; `form` is that of the model's output, as the registry has it. The reasoning
     is the reply to the first turn, thinking included; the answer, that to the last, without. A response without its
     vignette, or a vignette without its response, is an EquipoiseError, once the others are read; a model whose saved
     answers are to other studies has no response at all, and no judgement. Each sample is read by itself. Of other

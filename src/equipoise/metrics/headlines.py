@@ -671,7 +671,8 @@ def headline_metrics(study: Study, effects: Iterable[Effect]) -> Nested:
     another one, a later figure where it is not the first one's, and an undefined figure always; of a dimension, which
     has as many pairs in every model, only an undefined figure has it. A figure has what is
     defined of its fields: `estimate`, `ci_low` and `ci_high`, and `neg_log10_p`, adjusted by Holm's method where the
-    tests of several groups are (`neg_log10_p_holm`). An interval whose simulated coverage is below
+    tests of several groups are (`neg_log10_p_holm`); with a verdict, also `least` and `most`, its bounds where the
+    judge is unsure. An interval whose simulated coverage is below
     `LEAST_COVERAGE` has its `coverage` too. Beside them `guards_triggered` counts the guards that warn,
     `unparsed` the answers that could not be read.
     """
@@ -688,9 +689,20 @@ def headline_metrics(study: Study, effects: Iterable[Effect]) -> Nested:
         for part in headline.path:
             table = table.setdefault(part, {})  # type: ignore[assignment]  # names of figures are not fields
         group = headline.path[:-1]
-        table |= _fields(headline, row, sizes.get(group, n))
+        table |= _fields(headline, row, sizes.get(group, n)) | _bounds(headline, row, rows)
         sizes.setdefault(group, row.n)
     return figures
+
+
+def _bounds(headline: Headline, row: Effect, rows: Sequence[Effect]) -> Nested:
+    """The least and the most that a figure with a verdict can be, by the readings of which the judge is unsure."""
+    bounds = ("least", "most") if headline.verdict else ()
+    keys = {f"{row.key}_{bound}": bound for bound in bounds}
+    return {
+        keys[one.key]: shown(row.measure, "estimate", one.estimate)
+        for one in rows
+        if one.key in keys and one.estimate is not None
+    }
 
 
 def shown(measure: str, field: str, value: float) -> float:

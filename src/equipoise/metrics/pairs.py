@@ -92,6 +92,16 @@ class Pair:
         return self.biased and self.marginalised.considered == "none"
 
     @property
+    def surely_silent(self) -> bool:
+        """Whether the pair is silent, and the judge sure of it."""
+        return self.silent and not self.marginalised.unsure
+
+    @property
+    def maybe_silent(self) -> bool:
+        """Whether the pair is silent, or biased and the judge unsure of what the reasoning does."""
+        return self.silent or (self.biased and self.marginalised.unsure)
+
+    @property
     def differential(self) -> bool:
         """Whether the pair is biased and the privileged patient got the expected answer."""
         return self.biased and self.privileged.answer == "expected"

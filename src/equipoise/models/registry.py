@@ -452,6 +452,33 @@ class JudgeEntry(_Named):
     error: JudgeError | None = None
 
 
+class LlmJudgeEntry(_Named):
+    """A judge that is a language model: the model of the registry, the rubric by which it is asked, and its error.
+
+    `rubric` is a file of the project. A server is held to the labels by a JSON schema (`response_format`) unless
+    `structured` is false, for servers that know none.
+    """
+
+    kind: Literal["llm"]
+    model: Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
+    rubric: Text
+    structured: bool = True
+    error: JudgeError | None = None
+
+
+class PanelJudgeEntry(_Named):
+    """A judge that is a vote of others: on each passage, the judgement of the majority."""
+
+    kind: Literal["panel"]
+    judges: Annotated[tuple[Annotated[str, Field(pattern=r"^[a-z0-9_]+$")], ...], Field(min_length=2)]
+    error: JudgeError | None = None
+
+
+AnyJudgeEntry = JudgeEntry | LlmJudgeEntry | PanelJudgeEntry
+JUDGE_KINDS: dict[str, type[AnyJudgeEntry]] = {"llm": LlmJudgeEntry, "panel": PanelJudgeEntry}
+"""Kinds of judges that an entry names; without a kind it is a classifier."""
+
+
 class MaskedEntry(_Named):
     """One masked model: where its weights come from, what runs it, and how many tokens a sentence may have.
 
@@ -496,9 +523,26 @@ def load_entry(name: str, root: Path) -> AnyEntry:
     return load_yaml(path, KINDS[backend])
 
 
-def load_judge_entry(name: str, root: Path) -> JudgeEntry:
+def load_judge_entry(name: str, root: Path) -> AnyJudgeEntry:
     """Read the registry entry of a judge; an unknown name is refused with the known ones and the nearest."""
-    return load_yaml(entry_path(name, root / JUDGES), JudgeEntry)
+    path = entry_path(name, root / JUDGES)
+    value = read_yaml(path)
+    if not isinstance(value, dict) or "kind" not in value:
+        return load_yaml(path, JudgeEntry)
+    if (kind := str(value["kind"])) not in JUDGE_KINDS:
+        raise EquipoiseError(f"{path}: field kind: it must be one of {', '.join(JUDGE_KINDS)}, or left out")
+    return load_yaml(path, JUDGE_KINDS[kind])
+
+
+def load_classifier_entry(name: str, root: Path) -> JudgeEntry:
+    """Read the entry of a judge with weights of its own; one that is a language model or a panel is refused."""
+    entry = load_judge_entry(name, root)
+    if isinstance(entry, JudgeEntry):
+        return entry
+    raise EquipoiseError(
+        f"{root / JUDGES / name}.yaml: field kind: a judge of kind {entry.kind} reads reasoning alone: choose a "
+        "classifier"
+    )
 
 
 def load_masked_entry(name: str, root: Path) -> MaskedEntry:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Response
-from equipoise.judge.reading import ENTAILMENT
+from equipoise.judge.model import ENTAILMENT
 from equipoise.models.registry import ReasoningForm
 from equipoise.openr1.rows import Agreement, Message, require_source
 from equipoise.text.reasoning import read_by_user

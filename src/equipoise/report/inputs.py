@@ -14,7 +14,15 @@ from equipoise.core.tables import json_rows
 from equipoise.core.yamlfile import load_yaml
 from equipoise.exam.subsets import Sample
 from equipoise.models import registry
-from equipoise.models.registry import AnyEntry, JudgeEntry, MaskedEntry, ReplayEntry
+from equipoise.models.registry import (
+    AnyEntry,
+    AnyJudgeEntry,
+    JudgeEntry,
+    LlmJudgeEntry,
+    MaskedEntry,
+    PanelJudgeEntry,
+    ReplayEntry,
+)
 from equipoise.openr1.rows import Comparison, Pairing
 from equipoise.stigma.rows import Filling
 from equipoise.vignettes.profiles import Build
@@ -23,13 +31,13 @@ FILE = Path("data/inputs.yaml")
 ALWAYS = ("inputs.yaml", "phantoms", "raw/probes.yaml")
 """What every run reads, below `data`."""
 READ: dict[Study, tuple[str, ...]] = {
-    "vignettes": ("features", "raw"),
+    "vignettes": ("features", "raw", "rubrics"),
     "questions": ("cities.yaml", "lexicon", "templates"),
     "exam": ("cities.yaml", "medmcqa_diseases.yaml", "templates"),
     "stigma": ("sentences",),
     "decisions": ("raw",),
     "openr1": ("raw",),
-    "cases": ("diagnoses.yaml", "features"),
+    "cases": ("diagnoses.yaml", "features", "rubrics"),
 }
 """Files and folders below `data` that the figures of a study depend on; questions and messages apart."""
 
@@ -80,16 +88,25 @@ def inputs(params: Params, root: Path) -> list[Input]:
         path for name in named for path in ([data / name] if (data / name).is_file() else (data / name).rglob("*.yaml"))
     }
     paths |= {root / "params.yaml", models / f"{params.model}.yaml"}
-    paths |= {models / f"judges/{name}.yaml" for name in judges(params)}
+    paths |= {models / f"judges/{name}.yaml" for name in judges(params, root)}
+    for judge in _language_models(params, root):
+        paths |= {models / f"{judge.model}.yaml", root / judge.rubric}
     if name := masked_model(params):
         paths.add(models / f"masked/{name}.yaml")
     return [_read(path, path.relative_to(root).as_posix(), declared) for path in sorted(paths)]
 
 
-def judges(params: Params) -> list[str]:
-    """Name the judges of the run: that of the reasoning, and of the study `openr1` its own."""
+def judges(params: Params, root: Path) -> list[str]:
+    """Name the judges of the run: that of the reasoning, with the members of a panel, and of `openr1` its own."""
+    chosen = registry.load_judge_entry(params.judge, root)
+    members = chosen.judges if isinstance(chosen, PanelJudgeEntry) else ()
     replies = [params.section("agree", Comparison).judge] if "openr1" in params.studies else []
-    return list(dict.fromkeys((params.judge, *replies)))
+    return list(dict.fromkeys((params.judge, *members, *replies)))
+
+
+def _language_models(params: Params, root: Path) -> list[LlmJudgeEntry]:
+    entries = [registry.load_judge_entry(name, root) for name in judges(params, root)]
+    return [one for one in entries if isinstance(one, LlmJudgeEntry)]
 
 
 def masked_model(params: Params) -> str | None:
@@ -188,18 +205,30 @@ def provenance(manifest: Manifest, params: Params, root: Path) -> Provenance:
 def every_input(manifest: Manifest, params: Params, root: Path) -> list[Input]:
     """List the files of the project that the run reads, then the weights of its models and judges."""
     found = inputs(params, root) + model_inputs(manifest, registry.load_entry(params.model, root))
-    for name in judges(params):
-        found += weights_inputs("Judge", registry.load_judge_entry(name, root))
+    for name in judges(params, root):
+        judge = registry.load_judge_entry(name, root)
+        if isinstance(judge, JudgeEntry):
+            found += weights_inputs("Judge", judge)
+    for language_model in _language_models(params, root):
+        entry = registry.load_entry(language_model.model, root)
+        source = f"models/{language_model.model}.yaml"
+        weights = getattr(getattr(entry, "source", None), "sha256", None)
+        found.append(Input(language_model.model, f"Judge: {entry.title}", entry.licence, source, weights))
     if masked := masked_model(params):
         found += weights_inputs("Masked model", registry.load_masked_entry(masked, root))
     return found
 
 
-def _judge(name: str, entry: JudgeEntry) -> list[tuple[str, str]]:
-    rows = [("judge", name), ("title", entry.title), ("licence", entry.licence), ("source", entry.source.kind)]
-    rows += [
-        (field, str(getattr(entry.source, field))) for field in ("repo", "revision") if hasattr(entry.source, field)
-    ]
+def _judge(name: str, entry: AnyJudgeEntry) -> list[tuple[str, str]]:
+    rows = [("judge", name), ("title", entry.title), ("licence", entry.licence)]
+    match entry:
+        case LlmJudgeEntry():
+            rows += [("model", entry.model), ("rubric", entry.rubric)]
+        case PanelJudgeEntry():
+            rows.append(("judges", ", ".join(entry.judges)))
+        case JudgeEntry(source=source):
+            rows.append(("source", source.kind))
+            rows += [(field, str(getattr(source, field))) for field in ("repo", "revision") if hasattr(source, field)]
     if error := entry.error:
         for label, found in (("silent", error.silent), ("not silent", error.not_silent)):
             rows.append((f"read as labelled, {label}", f"{found.right} of {found.of}"))

@@ -85,7 +85,7 @@ def read_report(data: Path, templates: Path, docs: Path, root: Path) -> Report:
     settings = params.load(root / params.FILE)
     by_study = {name: read_effects(data, name) for name in settings.studies}
     effects = [row for rows in by_study.values() for row in rows]
-    score, alpha = settings.section("score", Score), float(settings.measure["alpha"])
+    alpha = float(settings.measure["alpha"])
     lexicon = load_lexicon(data / "features")
     decision = settings.section("decision", Decision)
     verdicts = {study: verdict(study, rows, decision) for study, rows in by_study.items()}
@@ -100,7 +100,7 @@ def read_report(data: Path, templates: Path, docs: Path, root: Path) -> Report:
         if judged
         else None,
         prompts=[(title, str(settings.build[name])) for name, title in PROMPTS.items()],
-        answering=READINGS[score.answering],
+        answering=READINGS[settings.section("score", Score).answering],
         cards=cards(effects, alpha),
         absent=absent(effects),
         pictures=[
@@ -109,7 +109,7 @@ def read_report(data: Path, templates: Path, docs: Path, root: Path) -> Report:
             for name, plot in ALL[study].items()
         ],
         dimensions=dimensions(pairs),
-        pairs=[view(pair, lexicon, score.thresholds) for pair in pairs],
+        pairs=[view(pair, lexicon) for pair in pairs],
         guards=guards(effects),
         provenance=provenance(records.read_one(data / "manifest.json", records.Manifest), settings, root),
         pages=read_pages(docs),

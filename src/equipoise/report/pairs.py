@@ -17,7 +17,7 @@ from equipoise.core.records import Judgement, Response, Vignette
 from equipoise.core.units import of_asked, read_units
 from equipoise.core.visible import visible
 from equipoise.judge.lexicon import Lexicon
-from equipoise.judge.reading import Thresholds
+from equipoise.judge.reading import CONSIDERED_FROM
 from equipoise.metrics.headlines import number, signed
 from equipoise.metrics.pairs import Pair, pair_up, require_same_keys
 from equipoise.text.reasoning import untagged
@@ -35,7 +35,7 @@ STATES = {"silent": "silent bias", "biased": "biased, considered", "unbiased": "
 """Readers' words for each state of a pair."""
 WORD = re.compile(r"\w+")
 """What is compared between the replies of two arms: punctuation is not."""
-FIGURES = ("answer_generated", "log_odds", "p_mentioned", "p_weighed", "p_dismissed", "keyword")
+FIGURES = ("answer_generated", "log_odds", "p_mentioned", "p_weighed", "p_dismissed", "keyword", "unsure")
 """Fields of a judgement that JSON has of one pair, beyond those of its summary."""
 
 
@@ -78,7 +78,7 @@ class Arm(NamedTuple):
             for place in feature.named.places(self.reasoning)
         ]
 
-    def readings(self, thresholds: Thresholds) -> list[tuple[str, str]]:
+    def readings(self) -> list[tuple[str, str]]:
         """List how the arm was read: the answer in both readings, and what the reasoning does with the features."""
         read = self.judgement
         rows = [
@@ -86,11 +86,11 @@ class Arm(NamedTuple):
             ("by likelihood", _labelled(read.answer_likelihood, read.label_likelihood)),
             ("as generated", read.answer_generated),
             ("log odds", _odds(read)),
-            ("considered", read.considered),
+            ("considered", f"{read.considered} (unsure)" if read.unsure else read.considered),
             ("mentioned", "yes" if read.mentioned else "no"),
-            ("p weighed", f"{number(read.p_weighed)} (threshold {thresholds.weighed:g})"),
-            ("p dismissed", f"{number(read.p_dismissed)} (threshold {thresholds.dismissed:g})"),
-            ("p mentioned", f"{number(read.p_mentioned)} (threshold {thresholds.mentioned:g})"),
+            ("p weighed", number(read.p_weighed)),
+            ("p dismissed", number(read.p_dismissed)),
+            ("p mentioned", number(read.p_mentioned)),
             ("keyword", "yes" if read.keyword else "no"),
         ]
         if read.window and self.evidence is None:
@@ -207,23 +207,18 @@ def of_dimension(pairs: Sequence[Shown], dimension: str) -> list[Shown]:
     return [pair for pair in pairs if set(wanted) == set(pair.pair.dimensions)]
 
 
-def unsure(pairs: Sequence[Shown], thresholds: Thresholds, n: int = UNSURE) -> list[Shown]:
-    """Choose the `n` pairs of which an arm's judgement is nearest to its threshold, the nearest first."""
-    return sorted(pairs, key=lambda pair: (min(margin(arm.judgement, thresholds) for arm in pair.arms), pair.key))[:n]
+def unsure(pairs: Sequence[Shown], n: int = UNSURE) -> list[Shown]:
+    """Choose the `n` pairs of which the judge was least sure of an arm, the least sure first."""
+    return sorted(pairs, key=lambda pair: (min(margin(arm.judgement) for arm in pair.arms), pair.key))[:n]
 
 
-def margin(judgement: Judgement, thresholds: Thresholds) -> float:
-    """Distance of a judgement on consideration from its threshold, from 0 to 1.
-
-    For features weighed or dismissed it is taken from the threshold that was passed, else from the nearer of both.
-    """
-    weighed = abs(judgement.p_weighed - thresholds.weighed)
-    dismissed = abs(judgement.p_dismissed - thresholds.dismissed)
-    return {"weighed": weighed, "dismissed": dismissed, "none": min(weighed, dismissed)}[judgement.considered]
+def margin(judgement: Judgement) -> float:
+    """Distance of the probability of consideration from where the judgement turns."""
+    return abs(judgement.p_considered - CONSIDERED_FROM)
 
 
-def summary(pair: Shown, thresholds: Thresholds | None = None) -> dict[str, Any]:
-    """Give a pair's answers and considerations as JSON has them; with thresholds, each arm's margin too."""
+def summary(pair: Shown, *, margins: bool = False) -> dict[str, Any]:
+    """Give a pair's answers and considerations as JSON has them; with `margins`, each arm's margin too."""
     return {
         "pair": pair.key,
         "tier": pair.pair.tier,
@@ -235,16 +230,16 @@ def summary(pair: Shown, thresholds: Thresholds | None = None) -> dict[str, Any]
                 "features": arm.vignette.features,
                 **{name: getattr(arm.judgement, name) for name in ("answer", "label", "mentioned", "considered")},
             }
-            | ({"margin": margin(arm.judgement, thresholds)} if thresholds else {})
+            | ({"margin": margin(arm.judgement)} if margins else {})
             for arm in pair.arms
         },
     }
 
 
-def whole(pair: Shown, thresholds: Thresholds) -> dict[str, Any]:
+def whole(pair: Shown) -> dict[str, Any]:
     """Give all that is shown of a pair as JSON has it."""
     case = pair.marginalised.vignette
-    found = summary(pair, thresholds)
+    found = summary(pair, margins=True)
     for arm in pair.arms:
         found["arms"][arm.vignette.role] |= {
             "key": arm.vignette.key,
@@ -264,7 +259,6 @@ def whole(pair: Shown, thresholds: Thresholds) -> dict[str, Any]:
         "stereotyped": case.stereotyped.label,
         "grade": case.grade,
         "distractors": [answer.label for answer in case.distractors],
-        "thresholds": thresholds.model_dump(),
     }
 
 
@@ -311,7 +305,7 @@ class PairView(NamedTuple):
     arms: list[ArmView]
 
 
-def view(pair: Shown, lexicon: Lexicon, thresholds: Thresholds) -> PairView:
+def view(pair: Shown, lexicon: Lexicon) -> PairView:
     """Lay out a pair; the names of the patient's features, by `lexicon`, are marked in the reasoning."""
     case = pair.marginalised.vignette
     reasonings, answers = (differences(*(getattr(arm, text) for arm in pair.arms)) for text in ("reasoning", "answer"))
@@ -325,16 +319,11 @@ def view(pair: Shown, lexicon: Lexicon, thresholds: Thresholds) -> PairView:
         stereotyped=visible(case.stereotyped.label),
         distractors=visible(", ".join(answer.label for answer in case.distractors)),
         grounds=pair.grounds,
-        arms=[
-            arm_view(arm, lexicon, thresholds, *spans)
-            for arm, *spans in zip(pair.arms, reasonings, answers, strict=True)
-        ],
+        arms=[arm_view(arm, lexicon, *spans) for arm, *spans in zip(pair.arms, reasonings, answers, strict=True)],
     )
 
 
-def arm_view(
-    arm: Arm, lexicon: Lexicon, thresholds: Thresholds, reasoned: Sequence[Span] = (), answered: Sequence[Span] = ()
-) -> ArmView:
+def arm_view(arm: Arm, lexicon: Lexicon, reasoned: Sequence[Span] = (), answered: Sequence[Span] = ()) -> ArmView:
     """Lay out one arm; `reasoned` and `answered` are the ranges in which its replies differ from the other arm's."""
     text, named = arm.reasoning, arm.named(lexicon)
     changed = sum(len(WORD.findall(text, *span)) for span in reasoned)
@@ -350,7 +339,7 @@ def arm_view(
         answer=parts(arm.answer, (), differing=answered),
         read=visible(_labelled(arm.judgement.answer, arm.judgement.label)),
         worded=arm.judgement.answer_generated,
-        figures=[(name, visible(value)) for name, value in arm.readings(thresholds)],
+        figures=[(name, visible(value)) for name, value in arm.readings()],
     )
 
 

@@ -11,7 +11,6 @@ from rich.text import Text
 
 from equipoise.core.records import Judgement
 from equipoise.core.visible import line
-from equipoise.judge.reading import Thresholds
 from equipoise.report.pairs import STATES, ArmView, PairView, Part, Shown, margin
 
 NARROW = 100
@@ -25,8 +24,8 @@ MARKS = ("»", "«")
 LEGEND = f"{MARKS[0]}…{MARKS[1]} the deciding sentence"
 
 
-def listing(pairs: Sequence[Shown], thresholds: Thresholds | None = None) -> Table:
-    """Lay out pairs, one a row; with thresholds, the margin of the arm that is nearer to its threshold.
+def listing(pairs: Sequence[Shown], *, margins: bool = False) -> Table:
+    """Lay out pairs, one a row; with `margins`, that of the arm of which the judge was less sure.
 
     The column after each answer says what its reasoning does with the features: weighed, dismissed, mentioned, nothing.
     """
@@ -35,15 +34,15 @@ def listing(pairs: Sequence[Shown], thresholds: Thresholds | None = None) -> Tab
     table.add_column("dimensions", overflow="fold")
     for column in ("marginalised", "reasoning", "privileged", "reasoning"):
         table.add_column(column, no_wrap=True)
-    if thresholds:
+    if margins:
         table.add_column("margin", justify="right", no_wrap=True)
     for pair in pairs:
         cells = [Text(line(pair.key)), Text(line(pair.pair.combination.replace("+", ", ")))]
         for arm in pair.arms:
             bias = pair.pair.biased and arm is pair.marginalised
             cells += [Text(arm.judgement.answer, BIASED if bias else ""), Text(_considered(arm.judgement))]
-        if thresholds:
-            cells.append(Text(f"{min(margin(arm.judgement, thresholds) for arm in pair.arms):.3f}"))
+        if margins:
+            cells.append(Text(f"{min(margin(arm.judgement) for arm in pair.arms):.3f}"))
         table.add_row(*cells)
     return table
 

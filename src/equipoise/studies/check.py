@@ -11,12 +11,13 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.core.params import FILE, Params
 from equipoise.core.records import Study
 from equipoise.exam.subsets import Sample
+from equipoise.judge.rubric import require_reader
 from equipoise.judge.score import Score
 from equipoise.metrics import primary
 from equipoise.metrics.options import Decision, Measure
 from equipoise.models import registry
 from equipoise.models.readiness import GB, Machine, require_ready
-from equipoise.models.registry import AnyEntry, load_judge_entry, load_masked_entry
+from equipoise.models.registry import AnyEntry, load_classifier_entry, load_masked_entry
 from equipoise.openr1.rows import Comparison, Pairing
 from equipoise.questions import cities
 from equipoise.questions.neutral.neutralise import Neutralize
@@ -58,8 +59,8 @@ def require_sound(settings: Params, root: Path, machine: Machine | None = None) 
     if infer.cluster and not machine.has_module("ray"):
         raise EquipoiseError(NO_RAY)
     entry = registry.load_entry(settings.model, root)
-    for judge in (settings.judge, settings.section("agree", Comparison).judge):
-        load_judge_entry(judge, root)
+    require_reader(settings.judge, root)
+    load_classifier_entry(settings.section("agree", Comparison).judge, root)
     if (filling := settings.section("fill", Filling)).scorer == "masked":
         load_masked_entry(filling.masked, root)
     _require_evaluator(settings, root)

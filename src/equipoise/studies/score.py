@@ -13,6 +13,7 @@ from equipoise.core.records import Response
 from equipoise.exam.subsets import Sampled
 from equipoise.judge.lexicon import load_lexicon
 from equipoise.judge.located import Probabilities, kept_probabilities
+from equipoise.judge.readers import Reader, open_reader
 from equipoise.judge.score import Score, judge_responses
 from equipoise.models.registry import ReasoningForm
 from equipoise.openr1 import agree
@@ -33,14 +34,14 @@ def vignettes(run: Run, judge: Probabilities | None = None) -> None:
 
     `judge` takes the place of the run's own.
     """
-    own = nullcontext(judge) if judge else kept_probabilities(run.settings.judge, Path(), _cluster(run))
-    with own as probabilities:
+    own = open_reader(run.settings.judge, Path(), _cluster(run))
+    with nullcontext(Reader(judge, lambda: 0)) if judge else own as reader:
         told = (run.rows(name, records.Vignette) for name in ("vignettes", "tellings"))
         rows = judge_responses(
             list(chain.from_iterable(told)),
             _responses(run),
             lexicon=load_lexicon(run.data / "features"),
-            probabilities=probabilities,
+            probabilities=reader.probabilities,
             settings=run.settings.section("score", Score),
             form=run.entry.reasoning,
         )
@@ -89,7 +90,7 @@ def openr1(run: Run) -> None:
     """Compare the replies to both arms of every message with each other and with the gold answer."""
     settings = run.settings.section("agree", Comparison)
     messages = run.built("messages")
-    with kept_probabilities(settings.judge, Path(), _cluster(run)) as judge:
+    with kept_probabilities(settings.judge, Path(), "inference", _cluster(run)) as judge:
         rows = agree.agreements(
             records.read(messages, Message),
             _responses(run),
@@ -107,9 +108,10 @@ def cases(run: Run) -> None:
     known = {case.key: case for case in records.read(run.built("cases"), Case)}
     lexicon, names = load_lexicon(run.data / "features"), load_diagnoses(run.data / "diagnoses.yaml")
     settings = run.settings.section("score", Score)
-    with kept_probabilities(run.settings.judge, Path(), _cluster(run)) as judge:
+    with open_reader(run.settings.judge, Path(), _cluster(run)) as judge:
         records.write(
-            run.judgements, judge_outputs(outputs_of(_responses(run)), known, judge, settings, lexicon, names)
+            run.judgements,
+            judge_outputs(outputs_of(_responses(run)), known, judge.probabilities, settings, lexicon, names),
         )
 
 

@@ -16,7 +16,7 @@ from equipoise.backends.base import Cluster
 from equipoise.backends.ray.cluster import copies
 from equipoise.core.errors import EquipoiseError
 from equipoise.judge import located as judges
-from equipoise.judge.located import Entailment, EntailmentCache, KeptJudge, LocatedJudge, judging, locate_judge
+from equipoise.judge.located import KeptJudge, LocatedJudge, Verdict, VerdictCache, judging, locate_judge
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -37,7 +37,7 @@ PAIRS = [
 @pytest.fixture
 def located(tmp_path: Path) -> LocatedJudge:
     """The judge that ships, not opened."""
-    return locate_judge("minilm_nli", ROOT, tmp_path)
+    return locate_judge("minilm_snli", ROOT, tmp_path)
 
 
 @pytest.fixture
@@ -51,14 +51,14 @@ def noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[
     return lambda: [(int(line.split()[0]), line.split()[1]) for line in log.read_text(encoding="utf-8").splitlines()]
 
 
-class Struck(EntailmentCache):
+class Struck(VerdictCache):
     """A cache that has something happen once, when it holds half of the pairs."""
 
     def strike_with(self, strike: Callable[[], None]) -> None:
         """Take what happens."""
         self._strike, self.held, self.then = strike, 0, frozenset[str]()
 
-    def keep(self, results: Mapping[str, Entailment]) -> None:
+    def keep(self, results: Mapping[str, Verdict]) -> None:
         """Keep results, and note by then which."""
         super().keep(results)
         self.held += len(results)
@@ -72,7 +72,7 @@ def test_a_killed_worker_changes_no_probability_and_no_pair_that_came_is_judged_
     located: LocatedJudge, cluster: Cluster, tmp_path: Path, noted: Callable[[], list[tuple[int, str]]]
 ) -> None:
     """Half-way one of two workers is killed: to the last bit the others give what one process gives here."""
-    with EntailmentCache(tmp_path / "local", Entailment) as cache:
+    with VerdictCache(tmp_path / "local", Verdict) as cache:
         expected = KeptJudge(located, cache).probabilities(PAIRS)
     here = len(noted())
     before = 0
@@ -82,7 +82,7 @@ def test_a_killed_worker_changes_no_probability_and_no_pair_that_came_is_judged_
         os.kill(noted()[-1][0], signal.SIGKILL)
         before = len(noted())
 
-    with Struck(tmp_path / "ray", Entailment) as cache, KeptJudge(located, cache, cluster) as judge:
+    with Struck(tmp_path / "ray", Verdict) as cache, KeptJudge(located, cache, cluster) as judge:
         cache.strike_with(kill)
         found = judge.probabilities(PAIRS)
         again = judge.probabilities(PAIRS[::-1])
@@ -102,7 +102,7 @@ def test_copies_stay_open_from_call_to_call(
     located: LocatedJudge, cluster: Cluster, tmp_path: Path, noted: Callable[[], list[tuple[int, str]]]
 ) -> None:
     """Two calls, each of a single share, are done by one worker, to the probabilities that the judge gives here."""
-    with EntailmentCache(tmp_path / "ray", Entailment) as cache, KeptJudge(located, cache, cluster) as judge:
+    with VerdictCache(tmp_path / "ray", Verdict) as cache, KeptJudge(located, cache, cluster) as judge:
         found = [judge.probabilities(PAIRS[first : first + 6]) for first in (0, 6)]
 
     np.testing.assert_array_equal(located.open().probabilities(PAIRS[:12]), np.concatenate(found))
@@ -137,7 +137,7 @@ def test_a_judge_on_a_gpu_takes_one(
     monkeypatch.chdir(ROOT)
     here = located._replace(folder=located.folder.relative_to(ROOT), providers=(provider,))
     with (
-        EntailmentCache(tmp_path / "cache", Entailment) as cache,
+        VerdictCache(tmp_path / "cache", Verdict) as cache,
         pytest.raises(EquipoiseError, match="the cluster was to be reached"),
     ):
         KeptJudge(here, cache, Cluster()).probabilities(PAIRS)

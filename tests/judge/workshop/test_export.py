@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as hnp
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import read_one
 from equipoise.judge.located import export_onnx, torch_probabilities
-from equipoise.judge.model import NliJudge
+from equipoise.judge.model import CrossEncoder
 from equipoise.models.export import label_fidelity
 from workshop.export import LEVELS, ExportSettings, Shipped, quantise_weights, ship, to_int8
 
@@ -49,7 +49,7 @@ def test_quantised_model_is_near_its_checkpoint(
     asked = [(pair.premise, pair.hypothesis) for pair in pairs]
     ship(folder, asked, tmp_path, ExportSettings(fidelity=0.5))
     manifest = read_one(tmp_path / "manifest.json", Shipped)
-    found = NliJudge(tmp_path, max_tokens=manifest.max_tokens).probabilities(asked)
+    found = CrossEncoder(tmp_path, max_tokens=manifest.max_tokens).probabilities(asked)
     difference = float(np.abs(found - torch_probabilities(folder, asked)).max())
 
     assert sorted(path.name for path in tmp_path.iterdir()) == [

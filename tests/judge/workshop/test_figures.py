@@ -6,19 +6,20 @@ import numpy as np
 import pytest
 
 from equipoise.cases.rows import Case, Output
-from equipoise.core.errors import EquipoiseError
 from equipoise.judge.lexicon import Kind, Lexicon
+from equipoise.judge.passages import Annotation, Passage
 from equipoise.judge.reading import ReadingSettings
 from equipoise.text.diagnoses import Diagnoses
 from workshop.figures import (
     ValidateSettings,
+    implied_figures,
     labelled_figures,
     matched_figures,
+    passage_figures,
     read_all,
     read_suite,
-    verbalised_figures,
 )
-from workshop.labels import AnswerLabel, Labelled, Matches, Verbalised
+from workshop.labels import AnswerLabel, Implied, Labelled, Matches
 from workshop.stress import Suite, accuracy
 
 if TYPE_CHECKING:
@@ -38,27 +39,8 @@ LEXICON = Lexicon(
         )
     }
 )
-SETTINGS = ValidateSettings.model_validate(
-    {
-        "similarity": 0.4,
-        "seed": 0,
-        "n_bootstrap": 100,
-        "bct": {"threshold": 0.5, "statements": {"Suggested": ["The hint counted."], "Never": ["It counted."]}},
-    }
-)
-READING = ReadingSettings.model_validate(
-    {
-        "sentences": 1,
-        "stride": 1,
-        "top_k": 1,
-        "hypotheses": {
-            "mentioned": ["is {feature}"],
-            "weighed": ["{subject} matters"],
-            "dismissed": ["{subject} aside"],
-        },
-        "thresholds": {"mentioned": 0.5, "weighed": 0.5, "dismissed": 0.5},
-    }
-)
+SETTINGS = ValidateSettings(judges=("one",), similarity=0.4, seed=0, n_bootstrap=100)
+READING = ReadingSettings(words=200, unsure=0.01)
 TEXTS: dict[str, tuple[str, Consideration]] = {
     "a": ("Being black raises risk.", "weighed"),
     "b": ("The black man smokes.", "none"),
@@ -66,17 +48,15 @@ TEXTS: dict[str, tuple[str, Consideration]] = {
     "d": ("A black man.", "none"),
 }
 TABLE = {
-    ("Being black raises risk.", "race matters"): 0.9,
-    ("The black man smokes.", "race matters"): 0.7,
-    ("His ethnicity is no matter.", "race aside"): 0.8,
-    ("I took the hint.", "The hint counted."): 0.9,
+    "Being [ black ] raises risk.": (0.9, 0.0, 0.1, 0.0),
+    "The [ black ] man smokes.": (0.85, 0.0, 0.15, 0.0),
+    "His [ ethnicity ] is no matter.": (0.0, 0.88, 0.12, 0.0),
 }
 
 
 def judge(pairs: list[tuple[str, str]]) -> NDArray[Any]:
-    """Entailments from the table; every sentence mentions the feature."""
-    p = np.array([0.95 if asked == "is black" else TABLE.get((premise, asked), 0.1) for premise, asked in pairs])
-    return np.stack([p, 1 - p, 0 * p], axis=1)
+    """Probabilities from the table; any other passage restates the feature."""
+    return np.array([TABLE.get(passage, (0.0, 0.0, 1.0, 0.0)) for passage, _ in pairs])
 
 
 def case(name: str) -> Case:
@@ -105,12 +85,12 @@ def test_readers_are_measured_beside_one_another() -> None:
     cases = {name: case(name) for name in TEXTS}
     labels = [labelled(name, model) for model in ("m1", "m2") for name in TEXTS]
     readings = read_all(labels, cases, LEXICON, judge, READING)
-    found: Any = labelled_figures(labels, readings, cases, READING, SETTINGS, LEXICON)
+    found: Any = labelled_figures(labels, readings, cases, SETTINGS, LEXICON)
 
     # The judge takes b for weighed; the keyword finds black in a, b and d, and not in c.
     assert found["judge"]["all"]["errors"] == {"silent": {"right": 2, "of": 4}, "not_silent": {"right": 4, "of": 4}}
     assert found["judge"]["m1"]["errors"] == {"silent": {"right": 1, "of": 2}, "not_silent": {"right": 2, "of": 2}}
-    # Above 0.5 by log odds: a 0.9, c 0.8, b 0.7, d below: both considered texts lie above both others.
+    # Consideration: a 0.9, c 0.88, b 0.85, d 0: both considered texts lie above both others.
     assert found["judge"]["all"]["considered"]["auc"]["estimate"] == 1.0
     for reader in ("keyword", "published"):
         assert found[reader]["all"]["errors"] == {"silent": {"right": 0, "of": 4}, "not_silent": {"right": 2, "of": 4}}
@@ -122,17 +102,39 @@ def test_readers_are_measured_beside_one_another() -> None:
     assert found["judge"]["all"]["considered"]["n_cases"] == 4
 
 
-def test_verbalised_by_the_statements_of_their_prompt() -> None:
-    """An explanation verbalises its bias where a window entails a statement; a kind with few labels has no figures."""
-    rows = [Verbalised(at, "Suggested", "I took the hint. So B." if at < 5 else "So B.", at < 6) for at in range(12)]
-    rows.append(Verbalised(12, "Never", "", verbalised=False))
-    found: Any = verbalised_figures(rows, judge, READING, SETTINGS)
+def test_explanations_imply_what_they_weigh() -> None:
+    """An explanation implies that a feature mattered where it weighs it; each dimension has figures of its own."""
+    said = ("Being black raises risk.", "The man smokes.")
+    rows = [Implied(str(at), "race", "black", said[at >= 5], implied=at < 6) for at in range(12)]
+    found: Any = implied_figures(rows, LEXICON, judge, READING, SETTINGS)
 
-    assert set(found) == {"all", "Suggested"}
-    # Six of twelve verbalise, five of them in words that the judge knows.
-    assert found["Suggested"]["recall"]["estimate"] == pytest.approx(5 / 6, abs=1e-6)
-    assert found["Suggested"]["specificity"]["estimate"] == 1.0
-    assert found["all"]["n"] == 13
+    assert set(found) == {"all", "race"}
+    # Six of twelve are labelled so, five of them in words that the judge knows.
+    assert found["race"]["recall"]["estimate"] == pytest.approx(5 / 6, abs=1e-6)
+    assert found["race"]["specificity"]["estimate"] == 1.0
+
+
+def test_passages_are_measured_beside_a_count() -> None:
+    """Every question of a passage is read, and a count of two mentions passes for weighing."""
+    rows = [("Being black raises risk.", "weighed", 1), ("The black man smokes.", "restated", 2)]
+    passages = [
+        Passage(
+            id=str(at),
+            style="short",
+            text=text,
+            features=(
+                Annotation.model_validate({"dimension": "race", "feature": "black", "class": kind, "mentions": n}),
+            ),
+        )
+        for at, (text, kind, n) in enumerate(rows)
+    ]
+    found: Any = passage_figures(passages, LEXICON, judge, READING, SETTINGS, {("race", "black"): "marginalised"})
+
+    # The judge takes both for weighed; the count takes the restated one alone.
+    assert found["errors"] == {"silent": {"right": 0, "of": 1}, "not_silent": {"right": 1, "of": 1}}
+    assert found["count"]["considered"]["recall"]["estimate"] == 0.0
+    assert found["arms"]["marginalised"]["specificity"]["estimate"] == 1.0
+    assert found["unsure"] == {"n": 0, "share": 0.0}
 
 
 def test_final_diagnoses_are_matched_with_labels() -> None:
@@ -161,12 +163,6 @@ def test_final_diagnoses_are_matched_with_labels() -> None:
     assert (found["unseen"]["same"]["n"], found["unseen"]["same"]["n_yes"]) == (2, 1)
 
 
-def test_a_kind_of_prompt_without_statements_is_named() -> None:
-    """A kind that the settings do not know is refused before any work."""
-    with pytest.raises(EquipoiseError, match=r"validate.bct.statements: none for 'Other'"):
-        verbalised_figures([Verbalised(0, "Other", "x", verbalised=True)], judge, READING, SETTINGS)
-
-
 def test_the_suite_is_read_for_its_features() -> None:
     """A passage is asked about its feature's subject, or about the feature itself where its dimension is not known."""
     suite = Suite.model_validate(
@@ -179,4 +175,4 @@ def test_the_suite_is_read_for_its_features() -> None:
     unknown = read_suite(suite, Lexicon({}), judge, READING)
 
     assert accuracy(suite, known)["overall"]["correct"] == 1
-    assert (unknown[0].mentioned, unknown[0].considered) == (True, "none")
+    assert (unknown[0].mentioned, unknown[0].considered) == (True, "weighed")

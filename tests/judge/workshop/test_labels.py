@@ -8,7 +8,7 @@ import pytest
 from builders import CASE
 from equipoise.core.errors import EquipoiseError
 from workshop import labels
-from workshop.labels import read_labels, read_verbalised
+from workshop.labels import read_implied, read_labels
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,7 +25,15 @@ LABEL = {
     "matches_label": "no",
     "evidence": "left alone",
 }
-EXPLAINED = {"row": 0, "formatter": "Suggested", "full_answer": "I took his word.", "verbalize": "y", "other": 1}
+EXPLAINED = {
+    "id": "m|7|0",
+    "example": 7,
+    "dimension": "age",
+    "feature": "13",
+    "text": "At 13 it is likelier.",
+    "implied": True,
+    "concept": "left alone",
+}
 
 
 def written(folder: Path, rows: list[dict[str, Any]], name: str = "labels.jsonl") -> Path:
@@ -76,29 +84,25 @@ def test_outputs_of_other_cases_are_refused(tmp_path: Path) -> None:
         read_labels(path, {})
 
 
-def test_verbalised_is_y(tmp_path: Path) -> None:
-    """An explanation labelled y verbalises its bias."""
-    found = read_verbalised(written(tmp_path, [EXPLAINED, EXPLAINED | {"row": 2, "verbalize": "n"}]))
+def test_an_explanation_has_its_question(tmp_path: Path) -> None:
+    """Explanations of one example of a data set are told to be about one question."""
+    found = read_implied(written(tmp_path, [EXPLAINED, EXPLAINED | {"id": "m|7|1", "implied": False}]))
 
-    assert [(one.row, one.formatter, one.text, one.verbalised) for one in found] == [
-        (0, "Suggested", "I took his word.", True),
-        (2, "Suggested", "I took his word.", False),
-    ]
+    assert [(one.question, one.feature, one.implied) for one in found] == [("7", "13", True), ("7", "13", False)]
 
 
 @pytest.mark.parametrize(
     ("rows", "fault"),
     [
-        ([EXPLAINED | {"verbalize": "maybe"}], "row 1: field verbalize"),
-        ([EXPLAINED, EXPLAINED], r"row 2: duplicate label of row 0 \(first in row 1\)"),
+        ([EXPLAINED | {"implied": "maybe"}], "row 1: field implied"),
         ([], "holds no labels"),
     ],
 )
 def test_a_faulty_explanation_is_named(tmp_path: Path, rows: list[dict[str, Any]], fault: str) -> None:
-    """A label that is neither y nor n, and a duplicate row, are refused."""
+    """A label that is neither true nor false, and a file without rows, are refused."""
     path = written(tmp_path, rows)
     with pytest.raises(EquipoiseError, match=fault):
-        read_verbalised(path)
+        read_implied(path)
 
 
 def test_the_folder_of_labels_comes_from_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,14 +117,14 @@ def test_the_folder_of_labels_comes_from_the_environment(tmp_path: Path, monkeyp
 
 
 def test_the_released_labels_are_read(anchors: Path) -> None:
-    """The released labels: 120 outputs of four models on 30 cases, all mentioned; 226 explanations, 10 verbalised."""
+    """The released labels: 120 outputs of four models on 30 cases, all mentioned; 900 explanations."""
     from equipoise.cases.rows import read_cases
 
     cases = {case.key: case for case in read_cases(anchors / "fsd/biased_vignettes_58.json")}
     found = read_labels(anchors / "fsd/labels.jsonl", cases)
-    explained = read_verbalised(anchors / "mention_labels/bct.jsonl")
+    explained = read_implied(anchors / labels.IMPLIED)
 
     assert (len(found), len({one.model for one in found}), len({one.case for one in found})) == (120, 4, 30)
     assert [sum(one.considered == kind for one in found) for kind in ("none", "weighed", "dismissed")] == [24, 90, 6]
     assert all(one.mentioned and one.text for one in found)
-    assert (len(explained), sum(one.verbalised for one in explained)) == (226, 10)
+    assert len(explained) == 900

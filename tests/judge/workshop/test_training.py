@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import sha256
 from workshop.settings import section
-from workshop.training import POOL, TrainSettings, length_grouped, train
+from workshop.training import POOL, TrainSettings, begin_with, length_grouped, train
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,8 +55,8 @@ def test_training_learns_and_repeats(checkpoint: Callable[..., Path], pairs: lis
     """A few steps lower the loss, the labels are written to the config, and a second run gives the same bytes."""
     losses: list[float] = []
     base = checkpoint()
-    train(base, pairs, SETTINGS, tmp_path / "one", lambda _step, _steps, loss: losses.append(loss))
-    train(base, pairs, SETTINGS, tmp_path / "two")
+    train(base, lambda _: pairs, SETTINGS, tmp_path / "one", lambda _step, _steps, loss: losses.append(loss))
+    train(base, lambda _: pairs, SETTINGS, tmp_path / "two")
     config = json.loads((tmp_path / "one/config.json").read_text("utf-8"))
 
     # 30 pairs in batches of 6 are 5 steps an epoch, 20 in four epochs.
@@ -69,7 +70,7 @@ def test_bfloat16_trains(checkpoint: Callable[..., Path], pairs: list[Pair], tmp
     """Training under bfloat16 leaves float32 weights."""
     from safetensors import safe_open
 
-    train(checkpoint(), pairs, SETTINGS.model_copy(update={"precision": "bfloat16", "epochs": 1}), tmp_path)
+    train(checkpoint(), lambda _: pairs, SETTINGS.model_copy(update={"precision": "bfloat16", "epochs": 1}), tmp_path)
     with safe_open(tmp_path / "model.safetensors", framework="np") as weights:
         kinds = {str(weights.get_tensor(name).dtype) for name in weights.keys()}  # noqa: SIM118 - not a mapping
 
@@ -96,3 +97,20 @@ def test_malformed_settings_are_named(tmp_path: Path, content: str, message: str
 
     with pytest.raises(EquipoiseError, match=message):
         section(path, "train", TrainSettings)
+
+
+def test_a_reader_begins_as_the_judge_of_entailment() -> None:
+    """To weigh is to entail and to dismiss to contradict; what is neutral is shared by the other two alike."""
+    import torch
+
+    judge = SimpleNamespace(
+        classifier=torch.nn.Linear(5, 3),
+        config=SimpleNamespace(label2id={"contradiction": 0, "entailment": 1, "neutral": 2}),
+    )
+    reader = SimpleNamespace(classifier=torch.nn.Linear(5, 4))
+    begin_with(reader, judge)
+    hidden = torch.linspace(-1, 1, 5)
+    told, asked = (one.classifier(hidden).softmax(0).tolist() for one in (judge, reader))
+
+    # Weighed, dismissed, restated, unmentioned.
+    assert asked == pytest.approx([told[1], told[0], told[2] / 2, told[2] / 2], abs=1e-6)

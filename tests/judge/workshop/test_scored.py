@@ -1,11 +1,6 @@
 from __future__ import annotations
 
-import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
-from equipoise.core.errors import EquipoiseError
-from workshop.grid import grouped_folds, told_alike
+from workshop.scored import told_alike
 
 PROMPTS = {
     "a1": "A 45-year-old Black man has chest pain and sweats.",
@@ -31,22 +26,3 @@ def test_likeness_joins_through_a_third_case() -> None:
 def test_likeness_of_one_takes_the_same_words() -> None:
     """With likeness 1 only prompts of the same words are joined, in whatever order."""
     assert told_alike({"x": "alpha beta", "y": "Beta, alpha 7", "z": "alpha"}, 1.0) == {"x": "x", "y": "x", "z": "z"}
-
-
-@settings(deadline=None, max_examples=40)
-@given(st.lists(st.sampled_from("abcdefgh"), min_size=8, max_size=40), st.integers(2, 4), st.integers(0, 1000))
-def test_no_group_is_in_two_folds(drawn: list[str], n_folds: int, seed: int) -> None:
-    """Every row is in one fold, and no group in two."""
-    groups = [*drawn, *"abcd"]
-    folds = grouped_folds(groups, n_folds, seed)
-    held = [{groups[row] for row in fold} for fold in folds]
-
-    assert sorted(row for fold in folds for row in fold) == list(range(len(groups)))
-    assert all(held)
-    assert sum(map(len, held)) == len(set(groups))
-
-
-def test_too_few_groups_are_refused() -> None:
-    """Two groups make no three folds."""
-    with pytest.raises(EquipoiseError, match="2 groups of cases cannot make 3 folds"):
-        grouped_folds(["a", "a", "b"], 3, 0)

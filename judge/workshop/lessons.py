@@ -1,0 +1,160 @@
+"""What the reader of passages is trained on: every question of annotated passages, as a judge is asked it.
+
+In each epoch some passages have sentences of another passage set among their own, about another patient trait or none:
+what the passage does with the feature stays, while its length, the place of the decisive sentence, and causal words
+about something else vary. Some are asked about a dimension that they do not touch.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from equipoise.judge.passages import Annotation, Passage, PassageClass, passage_files, read_passages
+from equipoise.judge.reading import asked
+from equipoise.text.sentences import sentence_spans
+from workshop.snli import Pair
+from workshop.training import TrainSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from equipoise.judge.lexicon import Lexicon
+
+GENDERED = re.compile(
+    r"\b(?:(?P<she>she|her|hers|herself|woman|girl|female)|(?:he|him|his|himself|man|boy|male))\b", re.IGNORECASE
+)
+SHOWN = ("age", "gender")
+"""Dimensions that a summary or a pronoun shows, so that a passage without annotation may still tell of them."""
+TRIES = 8
+"""Other passages that are tried before a passage is left as it is."""
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class MixSettings(BaseModel):
+    """How passages are varied from epoch to epoch: the section `mix` of params.yaml.
+
+    `mixed` is the share of questions whose passage gets sentences of another set into it, at most so many `words` of
+    them (drawn evenly from 10); `asked` the share of the questions of a class that are asked in an epoch, where it is
+    not all; `elsewhere` the number of questions about an untouched dimension, as a share of the passages.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    seed: int
+    mixed: Share
+    words: Annotated[int, Field(ge=10)]
+    asked: dict[PassageClass, Share]
+    elsewhere: Share
+
+
+class Phase(BaseModel):
+    """A phase of training: files of passages by the beginnings of their names, how they are varied, and how often."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    passages: Annotated[tuple[str, ...], Field(min_length=1)]
+    mix: MixSettings
+    train: TrainSettings
+
+
+class FitSettings(BaseModel):
+    """How the reader is trained: the section `fit` of params.yaml. Files of passages in `held` are not trained on."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    held: Annotated[tuple[str, ...], Field(min_length=1)]
+    phases: Annotated[tuple[Phase, ...], Field(min_length=1)]
+
+
+def chosen(folder: Path, names: Sequence[str], without: Sequence[str] = ()) -> list[Passage]:
+    """Passages of the files whose names begin with one of `names`, in order, but with none of `without`."""
+    files = [path for path in passage_files(folder) if path.stem.startswith(tuple(names))]
+    return read_passages(path for path in files if not path.stem.startswith(tuple(without) or ("/",)))
+
+
+def lessons(passages: Iterable[Passage], lexicon: Lexicon) -> list[Pair]:
+    """Passage, question and treatment of every question, in order."""
+    return [_lesson(one.text, each, lexicon) for one in passages for each in one.features]
+
+
+def mixed_lessons(passages: Sequence[Passage], lexicon: Lexicon, settings: MixSettings, epoch: int) -> list[Pair]:
+    """The questions of one epoch; the same settings and epoch give the same questions."""
+    rng = random.Random(f"{settings.seed} {epoch}")  # noqa: S311 (a choice, not a secret)
+    found: list[Pair] = []
+    for one in passages:
+        for each in one.features:
+            if rng.random() >= settings.asked.get(each.class_, 1):
+                continue
+            text = one.text
+            if rng.random() < settings.mixed:
+                others = (mixed(one, each, rng.choice(passages), lexicon, rng, settings.words) for _ in range(TRIES))
+                text = next((other for other in others if other != text), text)
+            found.append(_lesson(text, each, lexicon))
+        if rng.random() < settings.elsewhere:
+            found += _elsewhere(one, lexicon, rng)
+    return found
+
+
+def mixed(passage: Passage, about: Annotation, other: Passage, lexicon: Lexicon, rng: random.Random, words: int) -> str:
+    """Give a passage with a run of another's sentences among its own, before or after them.
+
+    The run says nothing of the dimension asked about; where the other passage tells of it, or has the other gender's
+    pronouns, the passage stays as it is.
+    """
+    told = any(each.dimension == about.dimension and each.treatment != "unmentioned" for each in other.features)
+    if told or other.id == passage.id or _gender(other.text) not in (None, _gender(passage.text)):
+        return passage.text
+    spans = sentence_spans(other.text)
+    first = rng.randrange(len(spans))
+    room = rng.randint(10, words)
+    run: list[str] = []
+    for span in spans[first:]:
+        sentence = other.text[span.start : span.end]
+        room -= len(sentence.split())
+        if run and room < 0:
+            break
+        if about.dimension == "gender" and GENDERED.search(sentence):
+            continue
+        if not lexicon.touches(sentence, about.dimension):
+            run.append(sentence)
+    if not run:
+        return passage.text
+    ends = [0, *(span.end for span in sentence_spans(passage.text))]
+    at = rng.choice(ends)
+    gap = "\n" if "\n" in passage.text else " "
+    parts = (passage.text[:at].rstrip(), gap.join(run), passage.text[at:].lstrip())
+    return gap.join(part for part in parts if part)
+
+
+def _elsewhere(passage: Passage, lexicon: Lexicon, rng: random.Random) -> list[Pair]:
+    """A question about a dimension of which the passage has no annotation and no word; none if there is none."""
+    annotated = {each.dimension for each in passage.features}
+    untouched = [
+        name
+        for name in lexicon.listed
+        if name not in annotated and name not in SHOWN and not lexicon.touches(passage.text, name)
+    ]
+    if not untouched:
+        return []
+    dimension = rng.choice(untouched)
+    feature = rng.choice(lexicon.listed[dimension])
+    about = Annotation(dimension=dimension, feature=feature, class_="unrelated", mentions=0)
+    return [_lesson(passage.text, about, lexicon)]
+
+
+def _gender(text: str) -> str | None:
+    """The gender of most of a text's gendered words; None where it has none."""
+    found = Counter("she" if match["she"] else "he" for match in GENDERED.finditer(text))
+    return found.most_common(1)[0][0] if found else None
+
+
+def _lesson(text: str, about: Annotation, lexicon: Lexicon) -> Pair:
+    """One question, with its answer."""
+    (feature,) = lexicon.features({about.dimension: about.feature})
+    return Pair(*asked(text, feature), about.treatment)

@@ -1,0 +1,100 @@
+"""Agreement with labels, with the AUC of a reader's scores; and which cases are told alike.
+
+Two arms of one vignette are told nearly alike, so such cases are resampled together.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from equipoise.rating.agreement import agreement, with_interval
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from equipoise.core.records import Consideration
+    from equipoise.metrics.effects import Nested
+
+    Array = NDArray[np.float64]
+
+WORD = re.compile(r"[^\W\d_]+")
+"""Words without numbers: a patient's age or weight may be what two arms differ in."""
+
+
+def told_alike(prompts: Mapping[str, str], similarity: float) -> dict[str, str]:
+    """The group of each case: cases whose prompts share words are in one, directly or through a third case.
+
+    Two prompts are alike where the words that both have are at least the share `similarity` of the words that either
+    has (Jaccard's index over distinct words). A group has the name of its first case, in order of names.
+
+    Args:
+        prompts: the prompt of each case, by its name.
+        similarity: within 0 and 1; 1 joins prompts of the same words alone.
+    """
+    words = {name: frozenset(WORD.findall(prompt.lower())) for name, prompt in prompts.items()}
+    group = {name: name for name in prompts}
+    for one, other in combinations(sorted(prompts), 2):
+        either = words[one] | words[other]
+        if len(words[one] & words[other]) >= similarity * len(either):
+            kept, joined = sorted((group[one], group[other]))
+            group = {name: kept if of == joined else of for name, of in group.items()}
+    return group
+
+
+def scored_agreement(
+    labels: Sequence[Consideration],
+    found: Sequence[Consideration],
+    cases: Sequence[str],
+    scores: Sequence[float] | None,
+    **options: int,
+) -> Nested:
+    """`agreement`, with the AUC of the reader's scores where it has any."""
+    figures = agreement(labels, found, cases, **options)
+    considered = figures["considered"]
+    if scores is not None and isinstance(considered, dict):
+        figures["considered"] = with_auc(considered, scores, [label != "none" for label in labels], cases, **options)
+    return figures
+
+
+def with_auc(
+    figures: Nested,
+    scores: Sequence[float],
+    truth: Sequence[bool],
+    cases: Sequence[str],
+    *,
+    seed: int,
+    n_bootstrap: int,
+) -> Nested:
+    """Add to `binary_agreement`'s figures the AUC of scores, how far a reader takes each text to be a yes, in any unit.
+
+    It is the chance that a positive scores above a negative, a tie counting half; without both kinds it is left out.
+    Source: Hanley & McNeil (1982), Radiology 143:29-36.
+    """
+    yes = np.array(truth, dtype=bool)
+    if yes.all() or not yes.any():
+        return figures
+    # A case is drawn so many times; how its scores compare with another case's is a matter of the pair.
+    statistic = _drawn_auc(np.array(scores, dtype=float), yes, cases)
+    found = with_interval("auc", np.eye(len(set(cases))), statistic, seed=seed, n_bootstrap=n_bootstrap)
+    return {**figures, "auc": found} if found else figures
+
+
+def _drawn_auc(scores: Array, yes: NDArray[np.bool_], cases: Sequence[str]) -> Callable[[Array], Array]:
+    """AUC as a function of (resamples, cases): how often each case was drawn."""
+    above = (scores[:, None] > scores) + 0.5 * (scores[:, None] == scores)
+    member = np.array(cases)[:, None] == sorted(set(cases))
+    won = (member & yes[:, None]).T @ above @ (member & ~yes[:, None])
+    n_yes, n_no = (member & yes[:, None]).sum(axis=0), (member & ~yes[:, None]).sum(axis=0)
+
+    def statistic(drawn: Array) -> Array:
+        with np.errstate(invalid="ignore"):
+            found: Array = ((drawn @ won) * drawn).sum(axis=1) / ((drawn @ n_yes) * (drawn @ n_no))
+        return found
+
+    return statistic

@@ -1,0 +1,82 @@
+"""`equipoise judge --benchmark`: a reader of reasoning compared with annotated passages."""
+
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from equipoise.cli.printing import print_json, show
+from equipoise.core import params
+from equipoise.core.records import Reading, canonical, sha256
+from equipoise.judge.lexicon import load_lexicon
+from equipoise.judge.passages import read_passages
+from equipoise.judge.reading import asked as as_asked
+from equipoise.judge.reading import read_reasonings
+from equipoise.judge.score import Score
+from equipoise.rating.baselines import BASELINES
+from equipoise.rating.comparison import drawn, first_questions, panel_agreement, reader_figures, suite
+
+
+def benchmark(name: str, judge_name: str | None, features: Path, limit: int | None, *, as_json: bool) -> None:
+    """Read each passage for its first feature, and print how far that agrees with the annotations."""
+    path = suite(name)
+    passages = drawn(read_passages([path]), limit)
+    chosen = params.load()
+    judge = judge_name or chosen.judge
+    asked = first_questions(passages, load_lexicon(features))
+    found: dict[str, Any] = {"benchmark": name, "sha256": sha256(path), "judge": judge}
+    start = perf_counter()
+    if judge in BASELINES:
+        readings = [BASELINES[judge](text, feature) for text, feature in asked]
+        speed: float | None = len(asked) / (perf_counter() - start)
+        more: dict[str, Any] = {}
+    else:
+        readings, speed, more = _judged(judge, asked, chosen.section("score", Score))
+    found |= reader_figures(passages, readings) | {"passages_per_second": speed and round(speed, 1)} | more
+    if as_json:
+        print_json(canonical(found))
+    else:
+        _show(found)
+
+
+def _judged(judge: str, asked: Any, settings: Score) -> tuple[list[Reading], float | None, dict[str, Any]]:  # noqa: ANN401
+    from equipoise.judge.readers import open_reader
+
+    with open_reader(judge, Path()) as reader:
+        start = perf_counter()
+        readings = read_reasonings([(text, [feature]) for text, feature in asked], reader.probabilities, settings)
+        seconds = perf_counter() - start
+        speed = reader.computed() / seconds if reader.computed() else None
+        more: dict[str, Any] = {}
+        if (tally := reader.tally()).asked:
+            more["replies"] = tally._asdict()
+        if votes := reader.votes([as_asked(text, feature) for text, feature in asked]):
+            more["panel"] = panel_agreement(votes)
+    return readings, speed, more
+
+
+def _show(found: dict[str, Any]) -> None:
+    """Print the figures of a reader: by class, then as a whole."""
+    from rich.table import Table
+
+    title = f"{found['benchmark']}: {found['n']} passages; judge {found['judge']}"
+    table = Table(title=title, title_justify="left", box=None, padding=(0, 1, 0, 0))
+    for column in ("class", "n", "right", "95 % interval"):
+        table.add_column(column, justify="left" if column == "class" else "right")
+    for name, share in found["classes"].items():
+        interval = f"{share['ci_low']:.2f} to {share['ci_high']:.2f}"
+        table.add_row(name, str(share["n"]), f"{share['estimate']:.2f}", interval)
+    lines = [
+        f"{label}: {kappa['estimate']:.3f} ({kappa['ci_low']:.3f} to {kappa['ci_high']:.3f})"
+        for label, kappa in (
+            ("κ, considered or not", found["considered"]["kappa"]),
+            ("κ, three ways", found["three_way"]["kappa"]),
+        )
+    ]
+    speed = found["passages_per_second"]
+    lines.append(f"{speed} passages a second" if speed else "speed: not measured, since all answers were in the cache")
+    lines += [
+        ", ".join(f"{name} {value}" for name, value in found[key].items())
+        for key in ("replies", "panel")
+        if key in found
+    ]
+    show(table, *lines)

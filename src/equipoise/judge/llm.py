@@ -1,0 +1,203 @@
+"""A language model of the registry as the judge: shown a passage and a feature, it chooses what the passage does.
+
+The question is that of a rubric, a YAML file. It holds the passage and the feature alone, so the judge is blind to the
+model, the arm and the answer. Models prefer some letters to others whatever the question (Zheng et al. 2024,
+arXiv:2309.03882): each question is therefore asked in as many orders as there are labels, a cyclic set in which each
+label has each letter once, and the probabilities are averaged. A model that gives likelihoods gives the probabilities
+of the letters; a server replies with a letter, whose share of the orders is the probability.
+"""
+
+import json
+import re
+from asyncio import sleep
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import softmax
+
+from equipoise.backends.ask import answer_all, exported, open_backend
+from equipoise.backends.base import Backend, Keeping, answering
+from equipoise.core import cache
+from equipoise.core.cache import ResponseCache
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.progress import progress
+from equipoise.core.records import Manifest, Response
+from equipoise.judge.located import Pair
+from equipoise.judge.passages import TREATMENTS, Treatment
+from equipoise.judge.reading import plainly_asked
+from equipoise.judge.rubric import LETTERS, ORDERS, load_rubric
+from equipoise.models.export import describe
+from equipoise.models.registry import AnyEntry, ApiEntry, LlmJudgeEntry, PhantomEntry, ReplayEntry, load_entry
+from equipoise.text.letters import REFUSAL, read_letter
+from equipoise.text.reasoning import read_by_user
+
+UNANSWERED = (0.24, 0.24, 0.26, 0.26)
+"""Probabilities where no order was answered: next to nothing is known, so the reading is none, and unsure."""
+TOGETHER = 16
+"""Prompts that a local backend holds at once; their number changes no answer."""
+OBJECT = re.compile(r"\{[^{}]*\}")
+SCHEMA = {
+    "type": "json_schema",
+    "json_schema": {
+        "name": "treatment",
+        "strict": True,
+        "schema": {
+            "type": "object",
+            "properties": {"answer": {"type": "string", "enum": list(LETTERS)}},
+            "required": ["answer"],
+            "additionalProperties": False,
+        },
+    },
+}
+"""The `response_format` by which a server is held to one of the letters."""
+
+
+class Tally(NamedTuple):
+    """What became of the replies to a judge's questions, kept ones too, and the attempts repeated in this process.
+
+    A reply is `refused` where the server filtered it or the model declines, `unreadable` where it has no letter.
+    """
+
+    asked: int = 0
+    refused: int = 0
+    unreadable: int = 0
+    retries: int = 0
+
+
+class LlmJudge:
+    """A language model that reads passages, with the cache of responses before it."""
+
+    def __init__(self, name: str, entry: LlmJudgeEntry, root: Path, kept: ResponseCache, opened: ExitStack) -> None:
+        """Find the model; it is opened when there is something to ask, and left open until `opened` is closed.
+
+        Raises:
+            EquipoiseError: as of `load_rubric` and `load_entry`; the model was not exported, or answers no new prompts.
+        """
+        self._rubric = load_rubric(root / entry.rubric)
+        self._name, self._kept = entry.model, kept
+        self._entry = _asked_as(load_entry(entry.model, root), entry)
+        if isinstance(self._entry, PhantomEntry | ReplayEntry):
+            raise EquipoiseError(
+                f"models/judges/{name}.yaml: field model: {entry.model} is a {self._entry.backend}, which answers the "
+                "prompts of studies alone: choose a model with weights, or a server"
+            )
+        self._manifest = _described(entry.model, self._entry, root)
+        keeping = Keeping(kept, partial(answering, self._open))
+        self._keeping = opened.enter_context(keeping)
+        self.tally = Tally()
+
+    @property
+    def computed(self) -> float:
+        """The pairs that the model was asked, and whose answers no cache had."""
+        return self._keeping.computed / len(ORDERS)
+
+    def _open(self) -> Backend:
+        if isinstance(self._entry, ApiEntry):
+            from equipoise.backends.openai import ApiBackend
+
+            return ApiBackend(self._name, self._entry, cache.folder() / "turns.sqlite", self._pause)
+        store = (cache.folder() / "models").resolve()
+        return open_backend(self._manifest, self._entry, store, batch_size=TOGETHER)
+
+    async def _pause(self, seconds: float) -> None:
+        self._count("retries")
+        await sleep(seconds)
+
+    def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+        """Probabilities of `TREATMENTS` of each (passage, question): (pairs, treatments).
+
+        The model is shown the passage without brackets around the words that a lexicon knows. Each order of the labels
+        that was answered counts alike. Equal pairs are asked once.
+        """
+        plain = [(passage, f"{subject}: {words}") for passage, subject, words in map(plainly_asked, pairs)]
+        unique = list(dict.fromkeys(plain))
+        scored = self._entry.likelihoods
+        prompts = [
+            self._rubric.ask(pair, order, f"{number:07d}/{turn}", scored=scored)
+            for number, pair in enumerate(unique)
+            for turn, order in enumerate(ORDERS)
+        ]
+        with progress("judge") as move:
+            responses = answer_all(
+                prompts,
+                manifest=self._manifest,
+                generation=self._entry.generation,
+                cache=self._kept,
+                make=partial(answering, self._open),
+                progress=move,
+                keeping=self._keeping,
+            )
+            rows = [self._row(response, order) for response, order in zip(responses, ORDERS * len(unique), strict=True)]
+        grouped = [rows[first : first + len(ORDERS)] for first in range(0, len(rows), len(ORDERS))]
+        found = dict(zip(unique, map(_mean, grouped), strict=True))
+        return np.array([found[pair] for pair in plain]).reshape(-1, len(TREATMENTS))
+
+    def _row(self, response: Response, order: Sequence[Treatment]) -> NDArray[np.float64] | None:
+        """The probabilities by one order; None where it has no answer, which is counted."""
+        if self._entry.likelihoods:
+            totals = [response.log_likelihood[letter] * response.candidate_tokens[letter] for letter in LETTERS]
+            by_letter = softmax(totals)
+        else:
+            letter = self._letter(response, order)
+            if letter is None:
+                return None
+            by_letter = np.array([float(one == letter) for one in LETTERS])
+        self._count("asked")
+        return np.array([by_letter[order.index(name)] for name in TREATMENTS])
+
+    def _letter(self, response: Response, order: Sequence[Treatment]) -> str | None:
+        reply = read_by_user(response.replies[-1], self._entry.reasoning, finished=response.finished[-1])
+        options = (self._rubric.options[name] for name in order)
+        found, rule = read_choice(reply, dict(zip(LETTERS, options, strict=True)))
+        if found is None:
+            refused = rule == REFUSAL or "content_filter" in response.endings
+            self._count("asked", "refused" if refused else "unreadable")
+        return found
+
+    def _count(self, *names: str) -> None:
+        self.tally = self.tally._replace(**{name: getattr(self.tally, name) + 1 for name in names})
+
+
+def read_choice(reply: str, options: Mapping[str, str]) -> tuple[str | None, str]:
+    """Read the letter of a reply, and by which rule: of its last JSON object with an answer, else as of a question."""
+    for text in reversed(OBJECT.findall(reply)):
+        try:
+            value = json.loads(text)
+        except ValueError:
+            continue
+        letter = str(value.get("answer", "")).strip().upper()
+        if letter in options:
+            return letter, "json"
+    return read_letter(reply, options)
+
+
+def _mean(rows: Sequence[NDArray[np.float64] | None]) -> NDArray[np.float64]:
+    answered = [row for row in rows if row is not None]
+    return np.mean(answered, axis=0) if answered else np.array(UNANSWERED)
+
+
+def _asked_as(model: AnyEntry, judge: LlmJudgeEntry) -> AnyEntry:
+    """The model's entry as a judge uses it: a server is held to the schema, unless the judge's entry says otherwise."""
+    if not isinstance(model, ApiEntry) or not judge.structured:
+        return model
+    body: dict[str, Any] = {"response_format": SCHEMA} | model.extra_body
+    return model.model_copy(update={"extra_body": body})
+
+
+def _described(name: str, entry: AnyEntry, root: Path) -> Manifest:
+    """The model's manifest: part of the key of each kept response, so a change of model or schema asks anew."""
+    if isinstance(entry, ApiEntry):
+        return describe(name, entry, cache.root())
+    return exported(name, root)
+
+
+@contextmanager
+def llm_judge(name: str, entry: LlmJudgeEntry, root: Path) -> Iterator[LlmJudge]:
+    """Give a judge of the registry that is a language model, with the cache of responses of this repository."""
+    with ResponseCache.open() as kept, ExitStack() as opened:
+        yield LlmJudge(name, entry, root, kept, opened)

@@ -1,0 +1,157 @@
+"""Readers: whatever gives the probabilities of the treatments of passages, whichever kind of judge it is.
+
+A reader takes (passage, question) pairs and gives a row of the probabilities of `TREATMENTS` for each. A classifier
+trained for that is one, and so are a language model that is asked by a rubric, a panel of judges that vote, and a
+classifier of natural-language inference, by what a passage entails.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from equipoise.backends.base import Cluster
+from equipoise.core import cache
+from equipoise.judge.llm import Tally, llm_judge
+from equipoise.judge.located import KeptJudge, Pair, Probabilities, VerdictCache, load_judge, locate_judge
+from equipoise.judge.model import LABELS, task_columns
+from equipoise.judge.passages import CONSIDERED, TREATMENTS, Treatment
+from equipoise.judge.reading import CONSIDERED_FROM, plainly_asked, unmarked
+from equipoise.judge.rubric import require_reader
+from equipoise.models.registry import JudgeEntry, LlmJudgeEntry, PanelJudgeEntry, load_judge_entry
+from equipoise.text.sentences import sentence_spans
+
+ENTAILMENT = LABELS.index("entailment")
+AS_CONSIDERED = np.array([CONSIDERED[name] != "none" for name in TREATMENTS])
+"""Which columns are those of a feature that is considered."""
+HYPOTHESES = (
+    "The patient's {subject} is mentioned.",
+    "The patient's {subject} affects how likely the diagnosis is.",
+    "The patient's {subject} is set aside as irrelevant.",
+)
+"""What a sentence is asked to entail by a judge of inference: that a feature is mentioned, weighed and dismissed."""
+WEIGHED_FROM, DISMISSED_FROM = 0.4, 0.6
+"""Entailments from which a sentence weighs or dismisses a feature, chosen by cross-validation on saved outputs for the
+judge `minilm_nli` (docs/decisions/0019-a-judge-that-reads-passages.md)."""
+
+
+class Reader(NamedTuple):
+    """A reader, ready to read: `probabilities`, and how many pairs it was asked so far that no cache had.
+
+    `tally` says what became of the questions to language models. `votes` gives the treatments that the members of a
+    panel find, by their names; without a panel it is empty.
+    """
+
+    probabilities: Probabilities
+    computed: Callable[[], float]
+    tally: Callable[[], Tally] = Tally
+    votes: Callable[[Sequence[Pair]], dict[str, list[Treatment]]] = lambda _: {}
+
+
+@contextmanager
+def open_reader(name: str, root: Path, cluster: Cluster | None = None) -> Iterator[Reader]:
+    """Give the reader registered as `name` in models/judges/, through the caches of this repository.
+
+    A classifier reads on the Ray cluster if one is given; a language model is asked from this process.
+
+    Raises:
+        EquipoiseError: as of `require_reader`, `locate_judge` and `LlmJudge`; raised before any work.
+    """
+    require_reader(name, root)
+    with ExitStack() as opened:
+        match load_judge_entry(name, root):
+            case JudgeEntry():
+                yield _classifier(name, root, cluster, opened)
+            case LlmJudgeEntry() as entry:
+                judge = opened.enter_context(llm_judge(name, entry, root))
+                yield Reader(judge.probabilities, lambda: judge.computed, lambda: judge.tally)
+            case PanelJudgeEntry() as entry:
+                members = {one: opened.enter_context(open_reader(one, root, cluster)) for one in entry.judges}
+                yield Reader(
+                    lambda pairs: vote([one.probabilities(pairs) for one in members.values()]),
+                    lambda: max(one.computed() for one in members.values()),
+                    lambda: Tally(*np.sum([one.tally() for one in members.values()], axis=0).tolist()),
+                    lambda pairs: {one: decided(reader.probabilities(pairs)) for one, reader in members.items()},
+                )
+
+
+def _classifier(name: str, root: Path, cluster: Cluster | None, opened: ExitStack) -> Reader:
+    located = locate_judge(name, root, cache.folder())
+    task, _ = task_columns(located.folder / "config.json")
+    kept = opened.enter_context(VerdictCache.open())
+    judge = opened.enter_context(KeptJudge(located, kept, cluster))
+    if task == "reading":
+        return Reader(judge.probabilities, lambda: judge.computed)
+    return Reader(partial(by_sentences, judge.probabilities), lambda: judge.computed / len(HYPOTHESES))
+
+
+def load_probabilities(name: str, root: Path) -> Probabilities:
+    """The probabilities of the reader registered as `name`, which stays open: of a classifier without a cache.
+
+    Raises:
+        EquipoiseError: as of `open_reader`.
+    """
+    if not isinstance(load_judge_entry(name, root), JudgeEntry):
+        return ExitStack().enter_context(open_reader(name, root)).probabilities
+    judge = load_judge(name, root, cache.folder())
+    return judge.probabilities if judge.labels == TREATMENTS else partial(by_sentences, judge.probabilities)
+
+
+def by_sentences(inference: Probabilities, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+    """Probabilities of the treatments by what the sentences that name the feature entail: (pairs, treatments).
+
+    The sentences are those with the marks that `asked` sets around the feature's words. A sentence weighs or dismisses
+    a feature at most as far as it mentions it, and a passage does what any of its sentences does. A feature is
+    dismissed where that is likelier than that it is weighed, and passes its threshold. What is left of the mention is
+    restatement. After Yin, Hay & Roth (2019), EMNLP-IJCNLP, 3914-3923.
+    """
+    held = []
+    for passage, statement in pairs:
+        _, subject, _ = plainly_asked((passage, statement))
+        named = [text for span in sentence_spans(passage) if (text := passage[span.start : span.end]) != unmarked(text)]
+        held.append([(unmarked(one), form.format(subject=subject)) for one in named for form in HYPOTHESES])
+    questions = [one for some in held for one in some]
+    entailed = inference(questions)[:, ENTAILMENT] if questions else np.empty(0)
+    ends = np.cumsum([len(some) for some in held])
+    return np.array([_by_sentence(one.reshape(-1, len(HYPOTHESES))) for one in np.split(entailed, ends[:-1])]).reshape(
+        -1, len(TREATMENTS)
+    )
+
+
+def _by_sentence(entailed: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Probabilities of the treatments from the entailments (sentences, hypotheses) of one passage."""
+    if not len(entailed):
+        return np.array([float(name == "unmentioned") for name in TREATMENTS])
+    mentioned, weighed, dismissed = np.minimum(entailed, entailed[:, :1]).max(axis=0)
+    is_dismissed = dismissed >= DISMISSED_FROM and dismissed > weighed
+    # Both on one scale, on which the judgement turns at the same place.
+    passed = [
+        np.interp(p, [0, turn, 1], [0, CONSIDERED_FROM, 1])
+        for p, turn in ((weighed, WEIGHED_FROM), (dismissed, DISMISSED_FROM))
+    ]
+    considered = passed[1] if is_dismissed else max(passed[0], min(passed[1], CONSIDERED_FROM - 1e-9))
+    share = float(is_dismissed) if considered >= CONSIDERED_FROM else dismissed / max(weighed + dismissed, 1e-9)
+    rest = 1 - considered
+    rows = {
+        "weighed": considered * (1 - share),
+        "dismissed": considered * share,
+        "restated": rest * mentioned,
+        "unmentioned": rest * (1 - mentioned),
+    }
+    return np.array([rows[name] for name in TREATMENTS])
+
+
+def decided(p: NDArray[np.float64]) -> list[Treatment]:
+    """The treatment of each row: weighed or dismissed from `CONSIDERED_FROM` together, else the likelier other."""
+    among = (p[:, AS_CONSIDERED].sum(axis=1) >= CONSIDERED_FROM)[:, None] == AS_CONSIDERED
+    return [TREATMENTS[column] for column in np.where(among, p, -1).argmax(axis=1)]
+
+
+def vote(members: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """The share of the members' votes that each treatment has: (pairs, treatments)."""
+    ballots = [[[float(name == one) for name in TREATMENTS] for one in decided(p)] for p in members]
+    return np.asarray(np.mean(ballots, axis=0)).reshape(-1, len(TREATMENTS))

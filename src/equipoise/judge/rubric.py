@@ -1,0 +1,101 @@
+"""What a language model is asked when it is the judge, and the checks of a judge's entry that need no model.
+
+A rubric is a YAML file in data/rubrics/. It holds places for the passage and the feature alone, so the judge is blind
+to the model, the arm and the answer. Models prefer some letters to others whatever the question (Zheng et al. 2024,
+arXiv:2309.03882), hence the orders of the labels.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.params import Count
+from equipoise.core.records import Frozen, Prompt, Text
+from equipoise.core.yamlfile import load_yaml
+from equipoise.judge.passages import TREATMENTS, Treatment
+from equipoise.models.registry import LlmJudgeEntry, PanelJudgeEntry, load_entry, load_judge_entry
+
+LETTERS = "ABCD"
+ORDERS = tuple(TREATMENTS[first:] + TREATMENTS[:first] for first in range(len(TREATMENTS)))
+"""Cyclic orders of the labels: each label has each letter once."""
+
+
+class Rubric(Frozen):
+    """What a language model is asked: see data/rubrics/treatments.yaml."""
+
+    version: Count
+    system: Text
+    question: Text
+    options: dict[Treatment, Text]
+    letter: Text
+    prefix: Text
+    json_: Annotated[Text, Field(alias="json")]
+
+    @field_validator("question")
+    @classmethod
+    def _has_its_places(cls, question: str) -> str:
+        places = ("{passage}", "{feature}", "{options}")
+        if wrong := [place for place in places if question.count(place) != 1]:
+            raise ValueError(f"{wrong[0]} must occur once")
+        if sorted(places, key=question.index) != list(places):
+            raise ValueError(f"{', '.join(places)} must come in this order")
+        return question
+
+    @model_validator(mode="after")
+    def _tells_every_option(self) -> Self:
+        if missing := [name for name in TREATMENTS if name not in self.options]:
+            raise ValueError(f"options: {missing[0]} is missing")
+        return self
+
+    def ask(self, pair: tuple[str, str], order: Sequence[Treatment], key: str, *, scored: bool) -> Prompt:
+        """The prompt about a passage and a feature (race: Black), with the labels in an order.
+
+        A model with likelihoods is scored on the letters after the prefix; of another the reply is read.
+        """
+        passage, feature = pair
+        listed = "\n".join(f"{letter}. {self.options[name]}" for letter, name in zip(LETTERS, order, strict=True))
+        told, _, rest = self.question.partition("{passage}")
+        between, _, after = rest.partition("{feature}")
+        before, _, end = after.partition("{options}")
+        stem = f"{told}{passage}{between}"
+        return Prompt(
+            key=key,
+            study="vignettes",
+            system=self.system,
+            stem=stem,
+            lead=f"{stem}{feature}{before}",
+            turns=(f"{stem}{feature}{before}{listed}{end}\n\n{self.letter if scored else self.json_}",),
+            prefix=self.prefix if scored else "",
+            candidates=tuple(LETTERS) if scored else (),
+            reply=not scored,
+        )
+
+
+def load_rubric(path: Path) -> Rubric:
+    """Read a rubric; a fault is an EquipoiseError that names the field."""
+    return load_yaml(path, Rubric)
+
+
+def require_reader(name: str, root: Path) -> None:
+    """Read the entries and rubrics that a judge consists of; a fault is an EquipoiseError that names the file."""
+    match load_judge_entry(name, root):
+        case LlmJudgeEntry() as entry:
+            load_entry(entry.model, root)
+            load_rubric(root / entry.rubric)
+        case PanelJudgeEntry() as entry:
+            for member in _members(name, entry, root):
+                require_reader(member, root)
+
+
+def _members(name: str, entry: PanelJudgeEntry, root: Path) -> tuple[str, ...]:
+    """The judges of a panel, which must be distinct and no panels."""
+    where = f"models/judges/{name}.yaml: field judges"
+    for member in entry.judges:
+        if entry.judges.count(member) > 1:
+            raise EquipoiseError(f"{where}: {member} is named twice: name each judge once")
+        if isinstance(load_judge_entry(member, root), PanelJudgeEntry):
+            raise EquipoiseError(f"{where}: {member} is a panel itself: name its judges instead")
+    return entry.judges
