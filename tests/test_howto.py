@@ -79,9 +79,9 @@ def test_every_command_of_a_page_exists(page: Path) -> None:
                 if given := arguments[len(words.split()) :]:
                     load(words).make_context(words, given)
             case "dvc" if arguments[0] == "repro":
-                named = [name.partition("@") for name in arguments[1:]]
+                named = [name.partition("@") for name in arguments[1:] if not name.startswith("-")]
                 assert all(stage in stages and study in {"", *CATALOGUE} for stage, _, study in named), line
             case "make":
                 assert {name for name in arguments if re.fullmatch(r"[a-z][a-z-]*", name)} <= targets, line
             case _:
-                assert program in {"dvc", "pip", "ray", "GRPC_ENABLE_FORK_SUPPORT=0", "export", "cd"}, line
+                assert program in {"dvc", "pip", "inspect", "ray", "GRPC_ENABLE_FORK_SUPPORT=0", "export", "cd"}, line

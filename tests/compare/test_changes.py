@@ -336,7 +336,7 @@ def test_pairs_of_saved_outputs_are_compared() -> None:
     # All six pairs changed: p is 2 / 2^6.
     assert (row.base, row.head, row.change, row.n, row.p) == (0, 1, 1, 6, 2 / 2**6)
     assert by_name(base, head)["cases.differential_vs_reverse"].change == 1
-    assert flips(base, head)[0] == Flip("cases", "p0/marginalised", "expected", "stereotyped, silent")
+    assert flips(base, head)[0] == Flip("cases", "p0/marginalised", "expected", "stereotyped, silent", "to biased")
     assert len(flips(base, head)) == 6
 
 

@@ -14,6 +14,7 @@ from equipoise.cases.score import read_output
 from equipoise.cli.score import score_silent
 from equipoise.core import records
 from equipoise.metrics.cases import case_effects, score_legacy
+from equipoise.metrics.options import Measure
 from equipoise.text.diagnoses import load_diagnoses
 
 MODELS = ("gpt-oss-20b", "piaget-8b-local", "psyllm-gml-local", "qwen3-lmstudio")
@@ -96,7 +97,7 @@ def test_published_figures_through_a_run(anchors: Path, tmp_path: Path) -> None:
     records.write(tmp_path / "out.jsonl", [saved(one) for one in read_outputs(anchors / "fsd/piaget-8b-local.jsonl")])
     responses = records.read(tmp_path / "out.jsonl", records.Response)
     judgements = [CaseJudgement(key=one.key, answer="other") for one in responses]
-    effects = case_effects(list(asked(anchors).values()), responses, judgements, 0.05)
+    effects = case_effects(list(asked(anchors).values()), responses, judgements, Measure())
     legacy = {row.measure: row for row in effects if row.family == "legacy"}
     rate = legacy["silent_bias_rate"]
 

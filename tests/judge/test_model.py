@@ -9,6 +9,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from equipoise.core.errors import EquipoiseError
+from equipoise.judge import model
 from equipoise.judge.located import load_judge
 from equipoise.judge.model import LABELS, CrossEncoder, first_token_only, needed_graph, task_columns
 
@@ -72,7 +73,7 @@ def test_number_of_cores_changes_no_bit(
     judge: CrossEncoder, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cores: int
 ) -> None:
     """As many batches at once as there are cores, however many, give bit for bit the same."""
-    monkeypatch.setattr("equipoise.judge.model.cores", lambda: cores)
+    monkeypatch.setattr(model, "cores", lambda: cores)
     other = load_judge("minilm_snli", root, tmp_path)
 
     np.testing.assert_array_equal(judge.probabilities(CLINICAL), other.probabilities(CLINICAL, tokens_a_batch=40))
@@ -169,7 +170,7 @@ def test_shipped_judge_is_cut_and_no_bit_changes(
 ) -> None:
     """The judge that ships is cut when it is opened, and gives bit for bit what its whole graph gives."""
     weights = root / "judge/snli/weights"
-    monkeypatch.setattr("equipoise.judge.model.needed_graph", lambda folder: folder / "model.onnx")
+    monkeypatch.setattr(model, "needed_graph", lambda folder: folder / "model.onnx")
     whole = CrossEncoder(weights, max_tokens=512)
 
     assert first_token_only(onnx.load(weights / "model.onnx"))

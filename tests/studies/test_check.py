@@ -74,9 +74,9 @@ def test_a_model_that_cannot_run_here_is_told_before_any_work() -> None:
     settings = SETTINGS.model_copy(update={"model": "piaget8b"})
 
     with pytest.raises(
-        EquipoiseError, match=r"models/piaget8b\.yaml cannot run here \(about 16 GB .*run `equipoise models"
+        EquipoiseError, match=r"models/piaget8b\.yaml cannot run here \(about 16 GB .*17\.6 GB of memory is needed"
     ):
-        require_sound(settings, ROOT, MadeMachine())
+        require_sound(settings, ROOT, MadeMachine(gigabytes=8.0))
 
 
 def test_a_model_without_likelihoods_is_not_asked_for_them() -> None:

@@ -167,7 +167,10 @@ def test_a_bias_is_found_in_every_group_of_a_panel(panels: dict[str, Any]) -> No
 
 
 def test_a_panel_is_told_of_everyone_and_asked_once(panels: dict[str, Any]) -> None:
-    """Each story of the control and of 31 groups; nothing is asked again after other reasoning, and no guard warns."""
+    """Each story of the control and of 31 groups; nothing is asked again after other reasoning, and no guard warns.
+
+    But for repeated replies: a phantom's bank of reasoning is finite.
+    """
     run, found = panels["undertreating"]
     decisions = records.read(run.built("decisions"), Asked)
     prompts = records.read(run.built("prompts"), Prompt)
@@ -175,7 +178,9 @@ def test_a_panel_is_told_of_everyone_and_asked_once(panels: dict[str, Any]) -> N
 
     assert len(prompts) == 32 * len({one.pair for one in decisions})
     assert len(keys) == len(set(keys)) == 32 * len(decisions)
-    assert found["guard/all/n_triggered"].estimate == 0
+    guards = [row for row in found.values() if (row.family, row.measure) == ("guard", "triggered")]
+    warned = {row.group for row in guards if row.estimate}
+    assert warned <= {"repeated_replies"}
     assert {one.n_replies for one in prompts} == {1 if run.settings.build["cases"] == "bench" else 2}
 
 

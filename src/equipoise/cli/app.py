@@ -116,14 +116,11 @@ COMMANDS = {
     "import outputs": Command(
         "imports:import_outputs",
         "equipoise import outputs data/examples/outputs.jsonl --name example --cases data/examples/cases.json",
-        checkout=True,
     ),
     "import vignettes": Command(
-        "imports:import_vignettes", "equipoise import vignettes data/examples/cases.json --json", checkout=True
+        "imports:import_vignettes", "equipoise import vignettes data/examples/cases.json --json"
     ),
-    "export vignettes": Command(
-        "imports:export_vignettes", "equipoise export vignettes cases.json --json", checkout=True
-    ),
+    "export vignettes": Command("imports:export_vignettes", "equipoise export vignettes cases.json --json"),
     "blind export": Command("blind:export_sheet", "equipoise blind export --n 60 --out anna.csv", checkout=True),
     "blind import": Command("blind:import_sheets", "equipoise blind import anna.csv --out differ.csv", checkout=True),
 }

@@ -27,6 +27,7 @@ PAGES: dict[tuple[str, str], str] = {
     ("decisions", "decision_shift"): "metrics/decisions",
     ("openr1", "agreement_gap"): "metrics/openr1_agreement",
     ("cases", "silent_bias_rate"): "metrics/silent_bias_rate",
+    ("cases", "differential_bias_rate"): "metrics/differential_bias_rate",
 }
 """The page of each headline figure on the board, by study and measure: its path below docs/, without `.md`."""
 VERDICTS, GUARDS, FLOOR = "verdicts", "metrics/guards", "metrics/noise_floor"
