@@ -47,6 +47,7 @@ from equipoise.core.records import (
 from equipoise.exam.subsets import Sampled
 from equipoise.judge import score
 from equipoise.judge.lexicon import Lexicon, load_lexicon
+from equipoise.judge.passages import TREATMENTS
 from equipoise.judge.readers import open_reader
 from equipoise.judge.reading import Feature
 from equipoise.judge.score import Score, judge_responses
@@ -217,7 +218,7 @@ def remembered(judge: Callable[[list[tuple[str, str]]], Any]) -> Callable[[list[
         new = [pair for pair in dict.fromkeys(pairs) if pair not in known]
         if new:
             known.update(zip(new, judge(new), strict=True))
-        return np.array([known[pair] for pair in pairs]).reshape(len(pairs), 3)
+        return np.array([known[pair] for pair in pairs]).reshape(len(pairs), len(TREATMENTS))
 
     return probabilities
 
