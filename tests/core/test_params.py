@@ -100,7 +100,7 @@ def test_overriding_settings_loses_no_comment(tmp_path: Path) -> None:
     for overrides in (
         ["model=phantom_silent", "score.unsure=0.2", "decision.endpoints.vignettes.margin=0.4"],
         ["studies=[stigma,exam]", "build.wordings=[{reason: Why?, answer: What?}]", "build.endpoints=[triage]"],
-        ["build.rereadings=[swapped]", "pair.dimensions=[race]", "score.hypotheses.dismissed=[It is set aside.]"],
+        ["build.rereadings=[swapped]", "pair.dimensions=[race]", "score.words=200"],
     ):
         apply_overrides(path, overrides)
 
