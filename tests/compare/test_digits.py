@@ -155,20 +155,20 @@ def test_a_flip_with_the_same_likelihoods_is_no_tie_where_one_answer_is_likelier
     assert settle(base, replace(base, judgements=read)).rows == {}
 
 
-def test_a_threshold_that_digits_cross_is_a_tie_and_another_threshold_is_not() -> None:
-    """A probability of 0.4 at a threshold of 0.4 may fall on either side; one of 0.5 only if the threshold moves."""
+def test_a_half_that_digits_cross_is_a_tie_and_another_reading_of_the_same_digits_is_not() -> None:
+    """A probability of a half may fall on either side; one of 0.6 is read otherwise only by other code."""
 
-    def judged(p: float, considered: Any, threshold: float) -> Revision:
-        scores = {key: table for key, table in drawn().items() if key.startswith("p00")}
-        made = run(scores, thresholds={"weighed": threshold})
-        told = [one.model_copy(update={"p_weighed": p, "considered": considered}) for one in made.judgements]
+    def judged(p: float, considered: Any) -> Revision:
+        made = run({key: table for key, table in drawn().items() if key.startswith("p00")})
+        read = {"p_weighed": p, "p_dismissed": 0.0, "considered": considered}
+        told = [one.model_copy(update=read) for one in made.judgements]
         return replace(made, judgements=told)
 
-    crossed = settle(judged(0.39999, "none", 0.4), judged(0.40001, "weighed", 0.4))
-    moved = settle(judged(0.5, "weighed", 0.4), judged(0.50001, "none", 0.6))
+    crossed = settle(judged(0.49999, "none"), judged(0.50001, "weighed"))
+    read = settle(judged(0.6, "weighed"), judged(0.60001, "none"))
 
     assert (crossed.rows, len(crossed.ties)) == ({"vignettes": 2}, 2)
-    assert (moved.rows, moved.ties) == ({}, frozenset())
+    assert (read.rows, read.ties) == ({}, frozenset())
 
 
 def test_questions_decisions_and_sentences_have_last_digits_too() -> None:

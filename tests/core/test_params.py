@@ -98,9 +98,9 @@ def test_overriding_settings_loses_no_comment(tmp_path: Path) -> None:
     before = (ROOT / "params.yaml").read_text(encoding="utf-8")
     path.write_text(before, encoding="utf-8")
     for overrides in (
-        ["model=phantom_silent", "score.thresholds.weighed=0.3", "decision.endpoints.vignettes.margin=0.4"],
+        ["model=phantom_silent", "score.unsure=0.2", "decision.endpoints.vignettes.margin=0.4"],
         ["studies=[stigma,exam]", "build.wordings=[{reason: Why?, answer: What?}]", "build.endpoints=[triage]"],
-        ["build.rereadings=[swapped]", "pair.dimensions=[race]", "score.hypotheses.dismissed=[It is set aside.]"],
+        ["build.rereadings=[swapped]", "pair.dimensions=[race]", "score.words=200"],
     ):
         apply_overrides(path, overrides)
 

@@ -149,7 +149,7 @@ def phantom(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], list[Ef
             [*told, *tellings],
             backend.answer(prompts),
             lexicon=load_lexicon(data / "features"),
-            probabilities=lambda texts: np.tile([0.0, 1.0, 0.0], (len(texts), 1)),
+            probabilities=lambda texts: np.tile([0.0, 0.0, 1.0, 0.0], (len(texts), 1)),
             settings=settings.section("score", Score),
         )
         return vignette_effects(told, list(judgements), Measure(n_bootstrap=100))

@@ -9,10 +9,10 @@ The tolerance, 1e-4 in nats and in probabilities, is ten times that noise; a net
 It is a five-thousandth of the margin declared in nats, and a five-hundredth of those that are shares: a change that it
 hides in every single row is of no consequence, and one row that changes by more is compared with all its digits.
 
-Where two answers are equally likely, last digits decide which is chosen. Such a flip is a *tie*, and no change, only if
-under both revisions both answers are within the tolerance of the likeliest one; or, of the reading of a reasoning, if
-the judge's probability crosses its threshold by no more than the tolerance. Greedy decoding may turn on a tie too, and
-then writes other words: these rows differ in more than digits, and are compared as they are.
+Where two answers are equally likely, last digits decide which is chosen. Such a flip is a *tie*, and no change, only
+if under both revisions both answers are within the tolerance of the likeliest one; or, of the reading of a reasoning,
+if the judge's probability crosses a half, where its reading turns, by no more than the tolerance. Greedy decoding may
+turn on a tie too, and then writes other words: these rows differ in more than digits, and are compared as they are.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -21,6 +21,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from equipoise.compare.revisions import Revision
 from equipoise.core.records import Frozen, Judgement, Response, Row, Study
+from equipoise.judge.reading import CONSIDERED_FROM, MENTIONED_FROM
 from equipoise.questions.rows import Choice
 from equipoise.stigma.rows import Fill
 from equipoise.text.answers import log_likelihoods
@@ -126,8 +127,8 @@ def _judged(one: Judgement, other: Judgement, base: Revision, head: Revision) ->
     if not near(one, other, CONSIDERED) and not _answers_tied(one, other, base.responses, head.responses):
         return False
     return (one.mentioned, one.considered) == (other.mentioned, other.considered) or any(
-        (getattr(one, f"p_{name}") >= threshold) != (getattr(other, f"p_{name}") >= threshold)
-        for name, threshold in head.thresholds.items()
+        (getattr(one, name) >= turn) != (getattr(other, name) >= turn)
+        for name, turn in (("p_considered", CONSIDERED_FROM), ("p_mentioned", MENTIONED_FROM))
     )
 
 

@@ -48,13 +48,13 @@ T = TypeVar("T")
 class Revision:
     """The outputs of one run, and what it depended on.
 
-    `commit` is empty for the workspace. `responses` are those to the vignettes, by key, and `thresholds` those of the
-    judge of their reasoning. `letters` are the answers to the questions by key, None where none could be read, and
-    `choices` the rows that they are from. `asked` and `readings` are the decisions about the vignettes; `cases` and
-    `outputs` other people's cases and the judged outputs to them. `effects` are the recorded figures; `options` the
-    settings of `measure` that a change is estimated with, `decision` the declared endpoints. `answers` has, by study,
-    the hash of the responses as they were read. `measured` is the revision with its own rows, where rows that differ
-    from another's in last digits were replaced (`compare.digits`).
+    `commit` is empty for the workspace. `responses` are those to the vignettes, by key. `letters` are the answers to
+    the questions by key, None where none could be read, and `choices` the rows that they are from. `asked` and
+    `readings` are the decisions about the vignettes; `cases` and `outputs` other people's cases and the judged
+    outputs to them. `effects` are the recorded figures; `options` the settings of `measure` that a change is
+    estimated with, `decision` the declared endpoints. `answers` has, by study, the hash of the responses as they were
+    read. `measured` is the revision with its own rows, where rows that differ from another's in last digits were
+    replaced (`compare.digits`).
     `inputs` and `code` map files that no stage writes to the hashes that they had when the stages ran;
     `edited` names files and parameters that have changed since then, so that the rows are not theirs.
     """
@@ -64,7 +64,6 @@ class Revision:
     vignettes: Sequence[Vignette] = ()
     judgements: Sequence[Judgement] = ()
     responses: Mapping[str, Response] = field(default_factory=dict)
-    thresholds: Mapping[str, float] = field(default_factory=dict)
     variants: Sequence[Variant] = ()
     letters: Mapping[str, str | None] = field(default_factory=dict)
     choices: Sequence[Choice] = ()
@@ -270,11 +269,6 @@ def _read(name: str, files: _Files) -> Revision:
         vignettes=vignettes,
         judgements=judgements,
         responses={one.key: one for one in responses},
-        thresholds=_checked(
-            f"{name}: params.yaml, score.thresholds",
-            dict[str, float],
-            (params.get("score") or {}).get("thresholds", {}),
-        ),
         variants=variants,
         letters={one.key: one.letter for one in chosen},
         choices=chosen,
