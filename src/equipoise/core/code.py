@@ -29,10 +29,8 @@ def closure(script: Path, root: Path, homes: Mapping[str, Path] = HOMES) -> list
         found.add(path)
         if path.name == "__init__.py":
             found |= {file for file in _files(root, path.parent) if file.suffix not in {".py", ".pyc"}}
-        for name in _imported(_tree(root / path)):
-            parts = name.split(".")
-            parents = (".".join(parts[:length]) for length in range(1, len(parts) + 1))
-            waiting += [file for parent in parents if (file := module_file(parent, root, homes))]
+        named = {parent for name in _imports(root / path) for parent in _with_parents(name)}
+        waiting += [file for name in named if (file := module_file(name, root, homes))]
     return sorted(found)
 
 
@@ -47,7 +45,19 @@ def module_file(name: str, root: Path, homes: Mapping[str, Path] = HOMES) -> Pat
     if home is None:
         return None
     base = home / name.replace(".", "/")
-    return next((path for path in (base.with_suffix(".py"), base / "__init__.py") if (root / path).is_file()), None)
+    return next((path for path in (base.with_suffix(".py"), base / "__init__.py") if _is_file(root / path)), None)
+
+
+@cache
+def _is_file(path: Path) -> bool:
+    """Look once whether a file is there: most modules are named by many."""
+    return path.is_file()
+
+
+def _with_parents(name: str) -> list[str]:
+    """Give a module's name after those of its packages, which are imported with it."""
+    parts = name.split(".")
+    return [".".join(parts[:length]) for length in range(1, len(parts) + 1)]
 
 
 def _files(root: Path, folder: Path) -> list[Path]:
@@ -56,9 +66,9 @@ def _files(root: Path, folder: Path) -> list[Path]:
 
 
 @cache
-def _tree(path: Path) -> ast.Module:
-    """Parse a file."""
-    return ast.parse(records.read_text(path))
+def _imports(path: Path) -> frozenset[str]:
+    """Name every module that a file imports: once, since most files belong to several scripts."""
+    return frozenset(_imported(ast.parse(records.read_text(path))))
 
 
 def _imported(node: ast.AST) -> set[str]:
