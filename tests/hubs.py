@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import threading
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any, Literal, Self
+from http.server import BaseHTTPRequestHandler
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import unquote
+
+from loopback import Loopback
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,14 +52,14 @@ class Repository:
     faults: list[Fault] = field(default_factory=list)
 
 
-class LoopbackHub:
+class LoopbackHub(Loopback):
     """The hub. `asked` lists every request: its method, its path and its range, if any."""
 
     def __init__(self) -> None:
         """Begin without repositories."""
         self.repositories: dict[str, Repository] = {}
+        super().__init__()
         self.asked: list[tuple[str, str, str | None]] = []
-        self.released = threading.Event()
 
     def serve(self, repo: str, folder: Path, *faults: Fault, commit: str = COMMIT) -> Repository:
         """Serve the files of a folder as a repository."""
@@ -66,43 +67,10 @@ class LoopbackHub:
         self.repositories[repo] = Repository(files, commit, list(faults))
         return self.repositories[repo]
 
-    def __enter__(self) -> Self:
-        """Listen on a free port."""
-        outer = self
-
-        class Handler(BaseHTTPRequestHandler):
-            """One connection."""
-
-            protocol_version = "HTTP/1.1"
-
-            def do_HEAD(self) -> None:
-                """Answer without a body."""
-                outer.handle(self)
-
-            def do_GET(self) -> None:
-                """Answer."""
-                outer.handle(self)
-
-            def log_message(self, *_: object) -> None:
-                """Say nothing."""
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05})
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Let stalled requests go, and stop."""
-        self.released.set()
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
-
     @property
     def url(self) -> str:
         """The address, as HF_ENDPOINT has it."""
-        return f"http://127.0.0.1:{self._server.server_port}"
+        return self.address
 
     def use(self, monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
         """Let the client of this process use this hub and an empty cache, and not rest between its attempts."""

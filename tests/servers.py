@@ -8,7 +8,7 @@ import re
 import threading
 from collections import Counter, defaultdict
 from functools import partial
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from socketserver import StreamRequestHandler, ThreadingTCPServer
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -18,6 +18,7 @@ from equipoise.backends.openai import ApiBackend
 from equipoise.core.cache import ResponseCache
 from equipoise.models.export import describe
 from equipoise.models.registry import ApiEntry, Generation
+from loopback import Loopback
 
 if TYPE_CHECKING:
     import ssl
@@ -48,7 +49,7 @@ def echo(messages: list[dict[str, str]]) -> dict[str, Any]:
     return {"content": messages[-1]["content"].upper()}
 
 
-class FaultyServer:
+class FaultyServer(Loopback):
     """A server that meets the requests of a conversation with faults, one after the other, and then answers.
 
     `faults` names them by the last turn of a conversation. `requests` holds every request's body and headers,
@@ -72,41 +73,12 @@ class FaultyServer:
         self.most = 0
         self._open = 0
         self._lock = threading.Lock()
-        self.released = threading.Event()
-
-    def __enter__(self) -> Self:
-        """Listen on a free port."""
-        outer = self
-
-        class Handler(BaseHTTPRequestHandler):
-            """One connection."""
-
-            protocol_version = "HTTP/1.1"
-
-            def do_POST(self) -> None:
-                """Take one request."""
-                outer.handle(self)
-
-            def log_message(self, *_: object) -> None:
-                """Say nothing."""
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05})
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Let hanging requests go, and stop."""
-        self.released.set()
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
+        super().__init__()
 
     @property
     def url(self) -> str:
         """The address, as a registry entry has it."""
-        return f"http://127.0.0.1:{self._server.server_port}/v1"
+        return f"{self.address}/v1"
 
     def turns(self) -> list[str]:
         """The last turn of every request so far."""
