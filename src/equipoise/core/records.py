@@ -126,7 +126,7 @@ def number_of(key: str) -> int:
 class Frozen(BaseModel):
     """Values that cannot be changed; unknown fields are refused."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, defer_build=True)
 
 
 class Row(Frozen):

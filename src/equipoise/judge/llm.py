@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import softmax
 
 from equipoise.backends.ask import answer_all, exported, open_backend
 from equipoise.backends.base import Backend, Keeping, answering
@@ -139,6 +138,8 @@ class LlmJudge:
 
     def _row(self, response: Response, order: Sequence[Treatment]) -> NDArray[np.float64] | None:
         """The probabilities by one order; None where it has no answer, which is counted."""
+        from scipy.special import softmax
+
         if self._entry.likelihoods:
             totals = [response.log_likelihood[letter] * response.candidate_tokens[letter] for letter in LETTERS]
             by_letter = softmax(totals)
