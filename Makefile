@@ -16,7 +16,7 @@ export PYTHONDONTWRITEBYTECODE :=
 STUDY ?=
 MODEL ?=
 repro: .venv/installed
-	$(if $(MODEL),dvc exp run --set-param model=$(MODEL) $(STUDY:%=--set-param 'studies=[%]'),dvc repro $(STUDY:%=plot@%))
+	$(if $(MODEL),dvc exp run --set-param model=$(MODEL) $(STUDY:%=--set-param 'studies=[%]'),dvc repro $(STUDY:%=measure@%))
 	@equipoise results $(STUDY)
 	@echo "Figures: dvc metrics show, metrics/*.json. Plots: plots/*/*.svg, or dvc plots show. Cases: data/*/*.jsonl"
 

@@ -28,7 +28,7 @@ from equipoise.core.yamlfile import read_yaml
 
 ROOT = Path(__file__).parents[1]
 STUDY = "exam"
-CHAIN = tuple(f"{verb}@{STUDY}" for verb in ("build", "infer", "score", "measure", "plot"))
+CHAIN = tuple(f"{verb}@{STUDY}" for verb in ("build", "infer", "score", "measure"))
 STAGES = (*CHAIN, "report", "check", "export")
 CACHES = {"infer": ["responses.sqlite"], "score": ["verdicts.sqlite"], "export": ["models"]}
 """What a stage keeps in .cache/: removed before it is killed, so that it has work to do."""

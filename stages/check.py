@@ -1,13 +1,17 @@
-"""Refuse a setting, a model or a judge that cannot work, before any work is done; list the code of each stage."""
+"""Refuse a setting, a model or a judge that cannot work, before any work is done; list what other stages depend on."""
 
 from pathlib import Path
 
 from equipoise.core import code, params, records, stage
+from equipoise.core.catalogue import CATALOGUE
 from equipoise.studies import check, stopping
 
 
-def main(stages: Path, checked: Path, listings: Path) -> None:
-    """Read params.yaml, the registry and STAGES; write CHECKED, and in LISTINGS what code each other stage runs."""
+def main(stages: Path, checked: Path, listings: Path, sections: Path) -> None:
+    """Read params.yaml, the registry and STAGES; write CHECKED, and what the other stages depend on.
+
+    LISTINGS has a file for each of them, which lists its code; SECTIONS one for each study, the settings of its build.
+    """
     settings = params.load()
     check.require_sound(settings, Path())
     # The same for all sound settings, so that a changed setting reruns only the stages that read it.
@@ -15,6 +19,9 @@ def main(stages: Path, checked: Path, listings: Path) -> None:
     for script in sorted({*stages.glob("*.py")} - {stages / "check.py"}):
         more = stopping.depends_on(settings, Path()) if script.stem == "infer" else ""
         records.write_text(listings / f"{script.stem}.txt", code.listing(script, Path()) + more)
+    for study in settings.studies:
+        chosen = {name: getattr(settings, name) for name in CATALOGUE[study].sections}
+        records.write_json(sections / f"{study}.json", chosen)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ import tiny
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[1]
 SHORTENED = ("conditions", "templates")
-CHAIN = ("build", "infer", "score", "measure", "plot")
+CHAIN = ("build", "infer", "score", "measure")
 """The stages of each study."""
 
 

@@ -15,7 +15,7 @@ import yaml
 from equipoise.core import code, params
 from equipoise.core.catalogue import CATALOGUE
 from equipoise.report.plots import ALL
-from equipoise.studies import build, measure, score
+from equipoise.studies import build, facts, measure, score
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -185,6 +185,27 @@ def test_a_study_is_an_entry_and_a_function_of_each_step() -> None:
         assert public - {"measure"} == CATALOGUE.keys(), module.__name__
     assert ALL.keys() == CATALOGUE.keys()
     assert set(SETTINGS.studies) <= CATALOGUE.keys()
+
+
+def test_a_build_depends_on_the_settings_that_it_reads() -> None:
+    """The catalogue names the sections that each build reads, but `infer`, which changes no byte of what is built."""
+    read: dict[str, set[str]] = {study: set() for study in CATALOGUE}
+    for module in (build, facts):
+        for node in tree(source(module.__name__)).body:
+            if isinstance(node, ast.FunctionDef) and node.name.removeprefix("_") in read:
+                read[node.name.removeprefix("_")] |= set(sections(node)) - {"infer"}
+
+    assert read == {study: set(entry.sections) for study, entry in CATALOGUE.items()}
+
+
+def sections(function: ast.FunctionDef) -> Iterator[str]:
+    """Name what a function reads of `run.settings`: a typed section, or a value such as `items`."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "section":
+            yield ast.literal_eval(node.args[0])
+        elif isinstance(node, ast.Attribute) and ast.unparse(node.value) == "run.settings":
+            # The entry of the model is a dep of its own.
+            yield from {node.attr} - {"section", "model"}
 
 
 def source(name: str) -> str:

@@ -143,7 +143,7 @@ def new_city(name: Name, *, as_json: AsJson = False) -> None:
         raise EquipoiseError(f"{cities.FILE}: a city {name} is there already: edit it, or choose another name")
     block = _starter("city.yaml", name=name, title=name.replace("_", " ").title())
     _make({cities.FILE: text.rstrip("\n") + "\n" + block}, cities.load_cities, before=text)
-    run = "dvc repro plot@questions plot@exam"
+    run = "dvc repro measure@questions measure@exam"
     _tell({cities.FILE: 1}, f"every figure and source of {name}", run, "docs/howto/city.md", as_json=as_json)
 
 
