@@ -1,7 +1,7 @@
 """Put the run's figures, pictures, cases and provenance into one HTML file that opens without a network.
 
 Beside it lie the manifest of the run's inputs, with licence, source and sha256, for a program to read, and Vega for
-the page of `dvc plots`. The summary has what `dvc metrics` and `dvc exp show` print.
+the page of `dvc plots`. The summary, one file a study, has what `dvc metrics` and `dvc exp show` print.
 """
 
 from pathlib import Path
@@ -21,7 +21,8 @@ def main(data: Path, templates: Path, docs: Path, report: Path, inputs: Path, ve
     records.write_text(vega, bundle())
     settings = params.load()
     effects = {study: read_effects(data, study) for study in settings.studies}
-    records.write_json(summary, summary_metrics(effects, settings.section("decision", Decision)))
+    for study, values in summary_metrics(effects, settings.section("decision", Decision)).items():
+        records.write_json(summary / f"{study}.json", values)
 
 
 if __name__ == "__main__":

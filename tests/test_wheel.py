@@ -17,7 +17,7 @@ from equipoise.core.extras import EXTRAS, extras_named
 from equipoise.core.shipped import HOME, shipped
 
 ROOT = Path(__file__).parents[1]
-EXAMPLES = ROOT / "data/examples"
+EXAMPLES = "data/examples"
 ABSENT = [module for modules in EXTRAS.values() for module in modules]
 SCORES = {
     "cases": "",
@@ -33,10 +33,13 @@ SCORES = {
 REFUSED = {
     "score silent": (f"{EXAMPLES}/outputs.jsonl --cases {EXAMPLES}/cases.json", "run `pip install 'equipoise[judge]'`"),
     "judge": (f"{EXAMPLES}/reasoning.jsonl", "run `pip install 'equipoise[judge]'`"),
-    "compare": ("HEAD", "run `pip install 'equipoise[run]'` (equipoise compare works in a clone"),
-    "leaderboard": ("", "run `pip install 'equipoise[run]'` (equipoise leaderboard works in a clone"),
-    "results": ("", "(equipoise results works in a clone of the repository: none here)"),
-    "show": ("race-01", "(equipoise show works in a clone of the repository: none here)"),
+    "compare": (
+        "HEAD",
+        "equipoise compare works in a clone of the repository, and this folder is in none: dvc is",
+    ),
+    "leaderboard": ("", "this folder is in none: dvc is not installed: run `pip install 'equipoise[run]'`"),
+    "results": ("", "this folder is in none: params.yaml: no such file: check the path"),
+    "show": ("race-01", "this folder is in none: data/vignettes/built/vignettes.jsonl: no such file: check the path"),
 }
 """Commands that need an extra or a clone, with what they say."""
 RUN = """
@@ -91,7 +94,7 @@ def test_the_wheel_brings_what_it_reads(site: Path) -> None:
 
 
 def test_the_scores_need_no_extra_and_no_repository(site: Path, tmp_path: Path) -> None:
-    """In an empty folder every score of saved answers is computed."""
+    """In an empty folder every score of saved answers is computed, of the examples that the package brings along."""
     done = run(site, tmp_path, [f"{words} {arguments}" for words, arguments in SCORES.items()])
 
     assert [code for code, _ in done] == ["0"] * len(SCORES), done

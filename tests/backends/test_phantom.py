@@ -19,7 +19,7 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Prompt, Response
 from equipoise.metrics.pairs import pair_up
 from equipoise.metrics.swap import log_odds, split
-from equipoise.models.registry import FOLDER, PhantomEntry, load_entry, names
+from equipoise.models.registry import FOLDER, PhantomEntry, load_entry, names, require_dimensions
 from equipoise.text.answers import read_generated
 from equipoise.text.letters import read_letter
 from equipoise.text.sentences import windows
@@ -343,7 +343,6 @@ def test_a_prompt_without_a_fact_is_refused() -> None:
     ("line", "fault"),
     [
         ("ability: 1.5", "field ability: Input should be less than 1"),
-        ("shift: {colour: 1.0}", "field shift.colour.[key]: Input should be 'default', 'age'"),
         ("shift: {race: .nan}", "field shift.race: Input should be a finite number"),
         ("admits: {weighed: 0.8, dismissed: 0.4}", "field admits: Value error, weighed, restated and dismissed are"),
         ("position: {c: 1.0}", "field position.c.[key]: String should match pattern"),
@@ -361,6 +360,17 @@ def test_an_impossible_plant_is_refused(line: str, fault: str, tmp_path: Path) -
         load_entry("odd", tmp_path)
 
     assert str(caught.value).startswith(f"{tmp_path}/models/odd.yaml: {fault}")
+
+
+def test_bias_is_planted_by_any_dimension_of_the_vignettes_and_no_other() -> None:
+    """A dimension of the user's own counts like the others; a misspelt one is refused with the nearest."""
+    own = entry(shift={"prison": 2.0, "default": 0.5}, base_rates={"rase": 1.0})
+
+    assert own.shift_of(["prison", "race"]) == 2.5  # 2.0 of its own, 0.5 by default
+    require_dimensions("own", entry(shift={"prison": 2.0, "default": 0.5}), ["race", "prison"])
+    refused = r"^models/own.yaml: field base_rates: no dimension 'rase': did you mean 'race'\? known: race, prison, "
+    with pytest.raises(EquipoiseError, match=refused):
+        require_dimensions("own", own, ["race", "prison"])
 
 
 def test_every_shipped_phantom_can_be_read() -> None:

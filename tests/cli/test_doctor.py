@@ -157,6 +157,15 @@ def test_other_versions_than_those_tested_are_noted(project: Path) -> None:
     assert "(tested: 0.1): figures may differ in their last digits" in states[1][1]
 
 
+def test_two_builds_of_onnx_runtime_are_wrong() -> None:
+    """The extras run and judge have one each, and pip installs both where both are asked for."""
+    (found,) = doctor.builds(["onnxruntime", "onnxruntime-gpu"])
+
+    assert found.state == "wrong"
+    assert "run `pip uninstall onnxruntime onnxruntime-gpu`, then install the extra run, which has" in found.message
+    assert list(doctor.builds(["onnxruntime-gpu"])) == []
+
+
 def test_altered_weights_are_found(project: Path) -> None:
     """The weights of a judge that ships are compared with the registry."""
     for folder in ("models", "judge/weights"):

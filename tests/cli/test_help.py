@@ -155,6 +155,7 @@ def test_the_list_imports_no_command() -> None:
         "equipoise.core.errors",
         "equipoise.core.extras",
         "equipoise.core.progress",
+        "equipoise.core.shipped",
         "equipoise.core.stage",
         "equipoise.core.visible",
     }

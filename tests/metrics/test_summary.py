@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -13,6 +14,7 @@ from equipoise.metrics.effects import Estimate, Group, effect
 from equipoise.metrics.options import Decision, Endpoint
 from equipoise.metrics.primary import headline
 from equipoise.metrics.summary import summary_metrics
+from equipoise.metrics.verdicts import Word
 from equipoise.stats.quantities import Interval
 
 ROOT = Path(__file__).parents[2]
@@ -30,7 +32,12 @@ def test_a_study_has_its_verdict_its_figure_and_n() -> None:
     ]
 
     assert summary_metrics({"vignettes": rows}, Decision(endpoints={"vignettes": SHIFT})) == {
-        "vignettes": {"verdict": "biased beyond the margin", "stereotype_shift_net": 1.5, "n": 41}
+        "vignettes": {
+            "figure": "stereotype_shift_net",
+            "estimate": 1.5,
+            "n": 41,
+            "verdict": "biased beyond the margin",
+        }
     }
 
 
@@ -44,25 +51,29 @@ def test_of_cities_the_lowest_is_named_and_nothing_defined_is_left_out() -> None
     endpoints = {"exam": Endpoint(figure="*.accuracy"), "cases": Endpoint(figure="silent_bias_rate")}
     found = summary_metrics({"exam": cities, "cases": rate}, Decision.model_validate({"endpoints": endpoints}))
 
-    assert found == {"exam": {"accuracy_lowest": 0.4, "n": 10}, "cases": {"n": 0}}
+    assert found == {
+        "exam": {"figure": "accuracy_lowest", "estimate": 0.4, "n": 10},
+        "cases": {"figure": "silent_bias_rate", "n": 0},
+    }
     assert summary_metrics({"exam": cities}, Decision()) == {"exam": {"n": 30}}
 
 
-def test_the_default_studies_have_at_most_fifteen_values() -> None:
-    """A verdict where the endpoint has a margin, one figure, and n: DVC prints them in one row."""
+def test_a_row_of_any_study_fits_into_a_terminal() -> None:
+    """`dvc metrics show` puts four spaces between its five columns."""
     endpoints = SETTINGS.section("decision", Decision).endpoints
-    figures = {study: headline(study, endpoints[study]) for study in SETTINGS.studies}
-    sizes = [2 + (endpoints[study].margin is not None) for study in figures]
+    studies = [*CATALOGUE]
+    figures = [f"{headline(study, endpoints[study]).path[-1]}_lowest" for study in studies]
+    words = [*get_args(Word)]
+    columns = [[f"metrics/summary/{study}.json" for study in studies], ["estimate"], figures, ["10000"], words]
 
-    assert {*SETTINGS.studies} <= CATALOGUE.keys()
-    assert sum(sizes) <= 15
+    assert sum(max(map(len, column)) for column in columns) + 4 * (len(columns) - 1) <= 120
 
 
 def test_the_committed_summary_is_that_of_the_committed_figures() -> None:
     """Each study's verdict is that of its own metrics file."""
-    path = ROOT / "metrics/summary.json"
-    if not path.exists():
-        pytest.skip("no run has written it yet")
-    for study, values in json.loads(path.read_text(encoding="utf-8")).items():
-        own = json.loads((ROOT / f"metrics/{study}.json").read_text(encoding="utf-8"))
-        assert own.get("verdict", {}).get("is") == values.get("verdict"), study
+    paths = [*(ROOT / "metrics/summary").glob("*.json")]
+    if not paths:
+        pytest.skip("no run has written them yet")
+    for path in paths:
+        values, own = (json.loads(one.read_text(encoding="utf-8")) for one in (path, ROOT / "metrics" / path.name))
+        assert own.get("verdict", {}).get("is") == values.get("verdict"), path.stem

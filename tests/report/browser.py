@@ -82,26 +82,35 @@ class Tab:
         self.call(
             "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 700
         )
+        self._settle()
 
     def scheme(self, name: str) -> None:
         """Prefer `light` or `dark` colours."""
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": name}])
+        self._settle()
 
     def open(self, page: Path) -> None:
         """Load a page from its file and wait until its pictures are drawn."""
         self.call("Page.navigate", url=page.resolve().as_uri())
-        ready = "location.protocol === 'file:' && document.documentElement?.dataset.drawn === 'yes'"
-        for _ in range(WAITS):
-            if self.js(ready):
-                return
-            time.sleep(0.1)
-        message = f"the pictures were not drawn: {self.complaints}"
-        raise AssertionError(message)
+        self._wait("location.protocol === 'file:' && document.documentElement?.dataset.drawn === 'yes'")
 
     def picture(self, path: Path) -> None:
         """Take a screenshot of the window, in the format of the file's name."""
         found = self.call("Page.captureScreenshot", format=path.suffix[1:], quality=QUALITY)
         path.write_bytes(base64.b64decode(found["data"]))
+
+    def _settle(self) -> None:
+        """Wait until what was changed is on the screen, pictures that are drawn anew included."""
+        self.js("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(0))))")
+        self._wait("document.documentElement.dataset.drawn !== 'no'")
+
+    def _wait(self, condition: str) -> None:
+        for _ in range(WAITS):
+            if self.js(condition):
+                return
+            time.sleep(0.1)
+        message = f"the pictures were not drawn: {self.complaints}"
+        raise AssertionError(message)
 
     def _next(self) -> dict[str, Any]:
         while b"\0" not in self.rest:

@@ -128,6 +128,25 @@ def test_pictures_fill_their_box(tab: browser.Tab, page: Path, width: int) -> No
         tab.size(1200, 900)
 
 
+def test_a_change_of_width_moves_nothing_while_pictures_are_drawn_anew(tab: browser.Tab) -> None:
+    """At every change of the page each box has its picture, and no box is hidden; the last width is what is drawn."""
+    watched = (
+        "window.lacked = []; window.watcher = new MutationObserver(() => window.lacked.push("
+        "[...document.querySelectorAll('[data-picture]')].filter(one => !one.querySelector('svg')).length)); "
+        "window.watcher.observe(document.body, { childList: true, subtree: true }); 0"
+    )
+    tab.js(watched)
+    try:
+        tab.size(900, 900)
+        tab.size(390, 900)
+
+        assert tab.js("window.lacked.length") > 0
+        assert tab.js("Math.max(...window.lacked)") == 0
+    finally:
+        tab.js("window.watcher.disconnect(); 0")
+        tab.size(1200, 900)
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1200, 390])
 def test_axe_finds_no_violation(tab: browser.Tab, width: int, scheme: str) -> None:

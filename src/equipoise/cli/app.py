@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 from equipoise import __doc__ as about
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.extras import extras_named
+from equipoise.core.shipped import PIPELINE, shipped
 from equipoise.core.stage import one_line
 
 
@@ -35,8 +36,7 @@ class Command(NamedTuple):
         return " ".join(described.partition('"""')[0].partition("\n\n")[0].split())
 
 
-PIPELINE = "dvc.yaml"
-"""The file by which DVC knows a pipeline."""
+EXAMPLES = Path("data/examples")
 GROUPS = {
     "new": "Write a commented file to start from: a model, a pair, a dimension, questions or a city.",
     "score": "Score answers that were given before.",
@@ -68,7 +68,9 @@ COMMANDS = {
     "pack": Command("archive:pack", "equipoise pack", checkout=True),
     "anchors": Command("anchors:anchors", "equipoise anchors --fetch --json"),
     "judge": Command("texts:judge", "equipoise judge data/examples/reasoning.jsonl --json"),
-    "neutralize": Command("texts:neutralize", "equipoise neutralize data/items/authored.jsonl --json"),
+    "neutralize": Command(
+        "texts:neutralize", "equipoise neutralize data/examples/amqa_items.jsonl --field original_question"
+    ),
     "parse": Command("texts:parse", "equipoise parse data/examples/replies.jsonl --json"),
     "score amqa": Command(
         "score:score_amqa", "equipoise score amqa data/examples/amqa_answers.jsonl --allow-incomplete"
@@ -120,7 +122,7 @@ COMMANDS = {
     "import vignettes": Command(
         "imports:import_vignettes", "equipoise import vignettes data/examples/cases.json --json"
     ),
-    "export vignettes": Command("imports:export_vignettes", "equipoise export vignettes cases.json --json"),
+    "export vignettes": Command("imports:export_vignettes", "equipoise export vignettes cases.json", checkout=True),
     "blind export": Command("blind:export_sheet", "equipoise blind export --n 60 --out anna.csv", checkout=True),
     "blind import": Command("blind:import_sheets", "equipoise blind import anna.csv --out differ.csv", checkout=True),
 }
@@ -159,11 +161,11 @@ def _add(app: typer.Typer, words: str) -> Any:  # noqa: ANN401  (a decorator)
 def _function(words: str) -> Any:  # noqa: ANN401  (each command has its own parameters)
     module, _, name = COMMANDS[words].function.partition(":")
     function = getattr(import_module(f"equipoise.cli.{module}"), name)
-    return one_line(_in_checkout(words, function) if COMMANDS[words].checkout else function)
+    return one_line(_in_checkout(words, function) if COMMANDS[words].checkout else _with_examples(function))
 
 
 def _in_checkout(words: str, function: Callable[..., None]) -> Callable[..., None]:
-    """Add to an error that the command is for a checkout, where there is none around the working folder."""
+    """Say first that the command is for a checkout, where an error arises and none is around the working folder."""
 
     @wraps(function)
     def told(*args: object, **kwargs: object) -> None:
@@ -174,11 +176,29 @@ def _in_checkout(words: str, function: Callable[..., None]) -> Callable[..., Non
             here = Path.cwd()
             if any((folder / PIPELINE).is_file() for folder in (here, *here.parents)):
                 raise
-            raise EquipoiseError(
-                f"{error} (equipoise {words} works in a clone of the repository: none here)"
-            ) from error
+            message = f"equipoise {words} works in a clone of the repository, and this folder is in none: {error}"
+            raise EquipoiseError(message) from error
 
     return told
+
+
+def _with_examples(function: Callable[..., None]) -> Callable[..., None]:
+    """Let the example of every --help run anywhere: elsewhere than in a checkout, its files are the package's."""
+
+    def found(value: object) -> object:
+        match value:
+            case list():
+                return [found(one) for one in value]
+            case Path() if value.parent == EXAMPLES:
+                return shipped(value)
+            case _:
+                return value
+
+    @wraps(function)
+    def run(**kwargs: object) -> None:
+        function(**{name: found(value) for name, value in kwargs.items()})
+
+    return run
 
 
 def _epilog(words: str) -> str:

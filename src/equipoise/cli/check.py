@@ -78,6 +78,9 @@ def _registries() -> Iterator[Checked]:
 
 def _vignettes() -> Iterator[Checked]:
     library = load_library(DATA / "raw")
+    for name in registry.names(Path(registry.FOLDER)):
+        if isinstance(entry := registry.load_entry(name, Path()), registry.PhantomEntry):
+            registry.require_dimensions(name, entry, library.dimensions)
     rows = build(library, "full")
     yield Checked("stories", "data/raw", len(library.presentations))
     yield Checked("pairs", "data/raw", len(library.pairs))

@@ -6,7 +6,7 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
@@ -28,6 +28,7 @@ RUN = re.compile(r"""(;| and) extra == ["']run["']""")
 """How the metadata of a package mark what the pipeline needs."""
 TESTED = ((3, 11), (3, 13))
 """The oldest and the newest Python that the tests run on."""
+ONNX_BUILDS = ("onnxruntime", "onnxruntime-gpu")
 LEAST_DISK = 1.0
 """Free disk in GB below which a run may not finish."""
 IDLE = 600.0
@@ -96,6 +97,7 @@ def environment(root: Path, **_: bool) -> Iterator[Finding]:
     fix = "" if tested else f": tested are {low} to {high}: make the environment with one of these"
     yield Finding("environment", "ok" if tested else "note", f"{python}{fix}")
     yield from packages(root / CONSTRAINTS, metadata.requires("equipoise") or [])
+    yield from builds([name for name in ONNX_BUILDS if any(metadata.distributions(name=name))])
     machine = Machine()
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     memory = machine.memory()
@@ -135,6 +137,15 @@ def packages(constraints: Path, required: list[str]) -> Iterator[Finding]:
         yield Finding("environment", "note", message)
     else:
         yield Finding("environment", "ok", "packages as tested")
+
+
+def builds(installed: Sequence[str]) -> Iterator[Finding]:
+    """Refuse two builds of ONNX Runtime at once: the files of one replace those of the other."""
+    if len(installed) > 1:
+        fix = (
+            f"run `pip uninstall {' '.join(installed)}`, then install the extra run, which has all that judge has"
+        )
+        yield Finding("environment", "wrong", f"{' and '.join(installed)} are installed over each other: {fix}")
 
 
 def weights(root: Path, **_: bool) -> Iterator[Finding]:

@@ -30,6 +30,7 @@ from pydantic import (
 )
 
 from equipoise.core.errors import EquipoiseError
+from equipoise.core.shipped import PIPELINE
 
 DECIMALS = 6
 """Decimal places to which every float is rounded on writing."""
@@ -504,7 +505,8 @@ def require_size(path: Path) -> None:
 
 
 def _missing(path: Path) -> EquipoiseError:
-    return EquipoiseError(f"{path}: no such file: check the path; `dvc repro` restores the output of a stage")
+    restored = "; `dvc repro` restores the output of a stage" if Path(PIPELINE).is_file() else ""
+    return EquipoiseError(f"{path}: no such file: check the path{restored}")
 
 
 def _unread(path: Path, error: Exception) -> EquipoiseError:

@@ -11,10 +11,11 @@ from equipoise.metrics.verdicts import verdict
 
 
 def summary_metrics(effects: Mapping[Study, Sequence[Effect]], decision: Decision) -> Nested:
-    """Give at most three values a study: its verdict, its primary figure, and `n`, the items behind that.
+    """Give each study its primary figure by name, its estimate, `n`, the items behind that, and the verdict on it.
 
-    Of an endpoint that every group of a family has, such as every city, the figure is the lowest, and named so. An
-    undefined figure is left out. A study that declares no endpoint has the largest `n` of its headline figures alone.
+    All studies have the same keys, so that DVC's tables have a row for each study and few columns. Of an endpoint that
+    every group of a family has, such as every city, the figure is the lowest, and named so. An undefined estimate is
+    left out. A study that declares no endpoint has the largest `n` of its headline figures alone.
 
     Raises:
         EquipoiseError: an endpoint is no figure of its study.
@@ -27,12 +28,12 @@ def _summary(study: Study, rows: Sequence[Effect], decision: Decision) -> Nested
     if endpoint is None:
         return {"n": max((row.n for _, row in find(rows)), default=0)}
     found = verdict(study, rows, decision)
-    words: Nested = {} if found is None else {"verdict": found.word}
+    word: Nested = {} if found is None else {"verdict": found.word}
     figure = headline(study, endpoint)
     covered = [row for row in rows if figure.covers(row)]
     defined = [(row.estimate, row.n) for row in covered if row.estimate is not None]
-    if not defined:
-        return {**words, "n": max((row.n for row in covered), default=0)}
-    estimate, n = min(defined)
     name = "_".join([*(part for part in figure.path if part != EVERY), *(["lowest"] if figure.group == EVERY else [])])
-    return {**words, name: shown(figure.measure, "estimate", estimate), "n": n}
+    if not defined:
+        return {"figure": name, "n": max((row.n for row in covered), default=0), **word}
+    estimate, n = min(defined)
+    return {"figure": name, "estimate": shown(figure.measure, "estimate", estimate), "n": n, **word}

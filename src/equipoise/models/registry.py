@@ -24,23 +24,8 @@ Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Commit = Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")]
 Share = Annotated[float, Field(ge=0, le=1)]
 Nats = Annotated[float, Field(ge=-100, le=100)]
-ShiftedDimension = Literal[
-    "default",
-    "age",
-    "disability",
-    "gender",
-    "housing",
-    "language_migration",
-    "lgbtq",
-    "mental_health",
-    "obesity",
-    "pregnancy",
-    "race",
-    "religion_culture",
-    "socioeconomic",
-    "substance_use",
-]
-"""What a planted shift is about: a dimension of the vignettes, or any other."""
+DEFAULT = "default"
+"""What plants the same by every dimension that is not named."""
 Runtime = Literal["onnx", "torch"]
 ReasoningForm = Literal["auto", "think", "content", "channels", "plain"]
 UNITS = {"M": 10**6, "B": 10**9}
@@ -378,8 +363,8 @@ class PhantomEntry(ModelEntry):
     seed: Seed = 0
     ability: Annotated[float, Field(gt=0, lt=1)]
     spread: Nats = 2.0
-    shift: Annotated[dict[ShiftedDimension, Nats], Field(min_length=1)] = {"default": 0.0}
-    base_rates: Annotated[dict[ShiftedDimension, Nats], Field(min_length=1)] = {"default": 0.0}
+    shift: Annotated[dict[str, Nats], Field(min_length=1)] = {DEFAULT: 0.0}
+    base_rates: Annotated[dict[str, Nats], Field(min_length=1)] = {DEFAULT: 0.0}
     background: Nats = 0.0
     stereotyped: Nats = 0.0
     floor: Annotated[Nats, Field(ge=0)] = 0.0
@@ -408,8 +393,8 @@ class PhantomEntry(ModelEntry):
         return self.model_dump(mode="json", exclude={"title", "licence", "backend", "generation"})
 
 
-def _sum(planted: Mapping[Any, float], dimensions: Iterable[str]) -> float:
-    return sum(planted.get(name, planted.get("default", 0.0)) for name in dimensions)
+def _sum(planted: Mapping[str, float], dimensions: Iterable[str]) -> float:
+    return sum(planted.get(name, planted.get(DEFAULT, 0.0)) for name in dimensions)
 
 
 AnyEntry = OnnxEntry | TorchEntry | VllmEntry | ApiEntry | ReplayEntry | PhantomEntry
@@ -521,6 +506,18 @@ def load_entry(name: str, root: Path) -> AnyEntry:
     if backend not in KINDS:
         raise EquipoiseError(f"{path}: field backend: it must be one of {', '.join(KINDS)}")
     return load_yaml(path, KINDS[backend])
+
+
+def require_dimensions(name: str, entry: PhantomEntry, dimensions: Iterable[str]) -> None:
+    """Refuse a phantom, by its name, whose bias is planted by anything but a dimension of the vignettes."""
+    known = [*dimensions, DEFAULT]
+    for field in ("shift", "base_rates"):
+        for planted in getattr(entry, field):
+            if planted not in known:
+                near = difflib.get_close_matches(planted, known, n=1)
+                hint = f"did you mean {near[0]!r}? " if near else ""
+                message = f"{FOLDER}/{name}.yaml: field {field}: no dimension {planted!r}: {hint}"
+                raise EquipoiseError(f"{message}known: {', '.join(known)}")
 
 
 def load_judge_entry(name: str, root: Path) -> AnyJudgeEntry:

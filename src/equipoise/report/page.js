@@ -46,7 +46,11 @@ const wrapped = (part, letters) => {
 const sized = (spec, width) =>
   ({ ...spec, spec: { ...wrapped(spec.spec, Math.floor(width / LETTER)), width } });
 
+const views = new Map(); // the drawing that each place shows
+let latest = 0; // of the widths of the window: what is drawn for an earlier one is given up
+
 const draw = async () => {
+  const mine = latest;
   const specs = JSON.parse(document.getElementById("specs").textContent);
   // An interpreter in place of compiled expressions: the page's policy allows no eval. The box has the background.
   const options = {
@@ -60,20 +64,29 @@ const draw = async () => {
       const spec = arranged(specs[place.dataset.picture], room);
       const free = typeof spec.spec.width === "number";
       let width = Math.max(LEAST, Math.floor((room - LABELS) / panels(spec)) - BETWEEN);
-      let drawn = await vegaEmbed(place, free ? sized(spec, width) : spec, options);
+      // Drawn aside, and put in its place when it is whole: meanwhile the page neither jumps nor lacks a picture.
+      const aside = document.createElement("div");
+      let drawn = await vegaEmbed(aside, free ? sized(spec, width) : spec, options);
       for (let tries = 0; free && tries < TRIES; tries += 1) {
         // Labels take what they take: the panels share what they leave of the box.
-        const left = room - Number(place.querySelector("svg").getAttribute("width"));
+        const left = room - Number(aside.querySelector("svg").getAttribute("width"));
         const fitting = Math.max(LEAST, Math.floor(width + left / panels(spec)));
         if (fitting === width) {
           break;
         }
         width = fitting;
         drawn.finalize();
-        drawn = await vegaEmbed(place, sized(spec, width), options);
+        drawn = await vegaEmbed(aside, sized(spec, width), options);
+      }
+      if (mine !== latest) {
+        drawn.finalize(); // the window has changed again
+        return;
       }
       // The place has a name and a table; the marks one by one would only drown them.
-      place.querySelector("svg").setAttribute("aria-hidden", "true");
+      aside.querySelector("svg").setAttribute("aria-hidden", "true");
+      place.replaceChildren(aside);
+      views.get(place)?.finalize();
+      views.set(place, drawn);
     } catch (error) {
       place.textContent = "The picture could not be drawn; the table below holds its figures.";
       console.error(error);
@@ -132,18 +145,15 @@ if (document.querySelector(".filters")) {
 named();
 window.addEventListener("hashchange", named);
 
-const start = async () => {
-  await draw();
-  let width = document.documentElement.clientWidth;
-  let waiting;
-  window.addEventListener("resize", () => {
+let width = document.documentElement.clientWidth;
+let waiting;
+window.addEventListener("resize", () => {
+  if (document.documentElement.clientWidth !== width) {
+    width = document.documentElement.clientWidth;
+    latest += 1;
+    document.documentElement.dataset.drawn = "no";
     clearTimeout(waiting);
-    waiting = setTimeout(() => {
-      if (document.documentElement.clientWidth !== width) {
-        width = document.documentElement.clientWidth;
-        draw();
-      }
-    }, PATIENCE);
-  });
-};
-start();
+    waiting = setTimeout(draw, PATIENCE);
+  }
+});
+draw();

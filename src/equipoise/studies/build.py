@@ -13,7 +13,7 @@ from equipoise.core import cache, records, stage
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.yamlfile import load_yaml
 from equipoise.exam.subsets import Sample, asked_items, sample_cities
-from equipoise.models.registry import PhantomEntry
+from equipoise.models.registry import PhantomEntry, require_dimensions
 from equipoise.openr1.pairs import exclusions, message_prompt, pair_items
 from equipoise.openr1.rows import OpenR1Item, Pairing
 from equipoise.questions import asked
@@ -215,4 +215,5 @@ def _items(run: Run, name: str) -> list[Item]:
 def _tell(run: Run) -> None:
     """Write what a phantom is told of the prompts; any other model is told nothing."""
     if isinstance(run.entry, PhantomEntry):
+        require_dimensions(run.settings.model, run.entry, load_library(run.data / "raw").dimensions)
         records.write(run.built("facts"), facts(run))
