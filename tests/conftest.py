@@ -70,7 +70,7 @@ def export_model(name: str, root: Path, store: Path) -> Exported:
     return Exported(root, manifest, entry, store, tokenizer, model)
 
 
-FIRST = ("test_dvc.py", "test_replayed_run.py", "test_served.py", "test_onnx.py")
+FIRST = ("test_dvc.py", "test_onnx.py", "test_linear.py", "test_eight.py", "test_trained_phantoms.py", "test_served.py")
 """The slowest test files: where two processes share the work, a slow file begun last would keep one of them waiting."""
 
 
