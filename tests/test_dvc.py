@@ -79,15 +79,18 @@ class Clone:
         )
         return found
 
-    def metrics(self, revision: str) -> dict[str, float]:
-        """Read the figures of a revision, by file and dotted name."""
-        compared = self.compare("main", revision)
-        return {
-            f"{file}:{name}": figure["new"]
-            for file, figures in compared.items()
-            for name, figure in figures.items()
-            if figure["new"] is not None
-        }
+    def metrics(self, base: str, head: str) -> list[dict[str, float]]:
+        """Read the figures of two revisions, by file and dotted name."""
+        compared = self.compare(base, head)
+        return [
+            {
+                f"{file}:{name}": figure[side]
+                for file, figures in compared.items()
+                for name, figure in figures.items()
+                if figure[side] is not None
+            }
+            for side in ("old", "new")
+        ]
 
 
 @pytest.fixture(scope="module")
@@ -148,14 +151,16 @@ def test_queued_runs_give_what_a_plain_run_gives(clone: Clone) -> None:
     clone.dvc("exp", "run", "--run-all")
 
     # The experiment of the test above is the plain run of the same model.
-    assert clone.metrics("queued") == clone.metrics("other")
+    plain, queued = clone.metrics("other", "queued")
+    assert plain
+    assert plain == queued
 
 
 def test_the_papers_design_and_generated_answers_run_too(clone: Clone) -> None:
     """AMQA's six variants, answered in words in a `--temp` run, end in the same file without the crossed contrasts."""
     settings = ("perturb.design=paper", "perturb.answering=generate", "score.answering=generate", "studies=[questions]")
     clone.dvc("exp", "run", "--temp", "--name", "paper", *changes(*settings))
-    paper, crossed = clone.metrics("paper"), clone.metrics("main")
+    crossed, paper = clone.metrics("main", "paper")
     effect = "metrics/questions.json:race.group_effect.estimate"
 
     # Of the first 6 items none is excluded; only the crossed design tells group from direction.
@@ -189,13 +194,13 @@ def test_an_analysis_parameter_loads_no_model(clone: Clone) -> None:
     clone.dvc("exp", "run", "--temp", "--name", "analysis", *changes("measure.alpha=0.1", "studies=[vignettes]"))
     store.with_name("hidden").rename(store)
 
-    def width(revision: str) -> float:
-        found = clone.metrics(revision)
-        shift = "metrics/vignettes.json:stereotype_shift_net"
-        return found[f"{shift}.ci_high"] - found[f"{shift}.ci_low"]
+    shift = "metrics/vignettes.json:stereotype_shift_net"
+    before, after = (
+        found[f"{shift}.ci_high"] - found[f"{shift}.ci_low"] for found in clone.metrics("main", "analysis")
+    )
 
     # A 90 % interval is narrower than a 95 % one.
-    assert width("analysis") < width("main")
+    assert after < before
 
 
 def test_batch_size_changes_no_byte_of_the_responses(clone: Clone) -> None:
