@@ -1,6 +1,7 @@
 # make repro: install everything and rebuild every figure (STUDY=vignettes: of one study alone).
 # make pull: install everything and restore the committed run's rows, report and plots without running it.
-# make test: run the tests; make test-slow: those that take minutes.   make check: lint, types, README blocks, docs.
+# make test: run the tests; make test-slow: those that take minutes; make test-all: both.   make check: lint, types, README
+# blocks, docs.
 # make sweep MODELS="a b": every figure of each model, side by side.
 PYTHON ?= python3
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
@@ -10,7 +11,7 @@ export DVC_NO_ANALYTICS := 1
 export PYTHONPATH :=
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: repro pull pack sweep review test test-slow check docs readme judge validity phantoms phantoms-trained bench faults screenshots lock clean
+.PHONY: repro pull pack sweep review test test-slow test-all check docs readme judge validity phantoms phantoms-trained bench faults screenshots lock clean
 
 # One study alone: make repro STUDY=vignettes. Another model, as an experiment: make repro MODEL=phantom_silent
 STUDY ?=
@@ -63,6 +64,10 @@ test: .venv/developed
 # Whole runs of the pipeline under DVC, a real server, and the export of the embedded model (minutes).
 test-slow: .venv/developed
 	$(PYTEST) -m slow
+
+# Both in one run: short files fill the time in which the other process is at a long one.
+test-all: .venv/developed
+	$(PYTEST)
 
 # Pages with blocks that code writes.
 GENERATED = README.md judge/benchmark/README.md judge/weights/README.md docs/tutorial.md

@@ -65,12 +65,13 @@ def export_model(name: str, root: Path, store: Path) -> Exported:
                 manifest = export.export(name, entry, root, store, export.load_probes(ROOT / "data/raw/probes.yaml"))
                 described.write_text(manifest.model_dump_json(), encoding="utf-8")
         found = weights.locate(entry, root)
-        tokenizer = AutoTokenizer.from_pretrained(found.folder, **found.arguments)
-        model = AutoModelForCausalLM.from_pretrained(found.folder, dtype=torch.float32, **found.arguments).eval()
+        with weights.loading(found.folder):
+            tokenizer = AutoTokenizer.from_pretrained(found.folder, **found.arguments)
+            model = AutoModelForCausalLM.from_pretrained(found.folder, dtype=torch.float32, **found.arguments).eval()
     return Exported(root, manifest, entry, store, tokenizer, model)
 
 
-FIRST = ("test_dvc.py", "test_replayed_run.py", "test_served.py", "test_onnx.py")
+FIRST = ("test_dvc.py", "test_onnx.py", "test_linear.py", "test_eight.py", "test_trained_phantoms.py", "test_served.py")
 """The slowest test files: where two processes share the work, a slow file begun last would keep one of them waiting."""
 
 

@@ -19,13 +19,20 @@ ROOT = Path(__file__).parents[1]
 SHORTENED = ("conditions", "templates")
 CHAIN = ("build", "infer", "score", "measure")
 """The stages of each study."""
+FEWER = {"controls": False, "mirrors": False}
+"""Of the vignettes that the tiny model is asked about, half the replies; a phantom is asked about all that ship."""
+PHANTOM = ("model=phantom_silent", "build.controls=true", "build.mirrors=true", "studies=[vignettes,stigma]")
 
 
 class Clone:
     """A clone of the working tree, with its own Git and DVC repositories."""
 
     def __init__(self, folder: Path) -> None:
-        """Copy every file that Git tracks or would track, and commit it."""
+        """Copy every file that Git tracks or would track, and commit it.
+
+        Without the lock file of the committed run: DVC parses it several times a stage, which takes it longer than most
+        stages take.
+        """
         self.folder = folder
         listed = subprocess.run(
             ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
@@ -33,7 +40,7 @@ class Clone:
             capture_output=True,
             check=True,
         )
-        for name in filter(None, listed.stdout.decode().split("\0")):
+        for name in {*listed.stdout.decode().split("\0")} - {"", "dvc.lock"}:
             target = folder / name
             target.parent.mkdir(parents=True, exist_ok=True)
             if (ROOT / name).is_file():
@@ -72,35 +79,39 @@ class Clone:
         )
         return found
 
-    def metrics(self, revision: str) -> dict[str, float]:
-        """Read the figures of a revision, by file and dotted name."""
-        compared = self.compare("main", revision)
-        return {
-            f"{file}:{name}": figure["new"]
-            for file, figures in compared.items()
-            for name, figure in figures.items()
-            if figure["new"] is not None
-        }
+    def metrics(self, base: str, head: str) -> list[dict[str, float]]:
+        """Read the figures of two revisions, by file and dotted name."""
+        compared = self.compare(base, head)
+        return [
+            {
+                f"{file}:{name}": figure[side]
+                for file, figures in compared.items()
+                for name, figure in figures.items()
+                if figure[side] is not None
+            }
+            for side in ("old", "new")
+        ]
 
 
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory: pytest.TempPathFactory) -> Clone:
-    """A clone in which the pipeline has run on the tiny model, committed."""
+    """A clone in which the pipeline has run on the tiny model, all studies, committed."""
     folder = tmp_path_factory.mktemp("clone")
     made = Clone(folder)
     tiny.register(folder, "tiny_a", tiny.build(tmp_path_factory.mktemp("tiny_a"), 1), 1)
     params = yaml.safe_load((folder / "params.yaml").read_text(encoding="utf-8"))
-    (folder / "params.yaml").write_text(
-        yaml.safe_dump(
-            params
-            | {"model": "tiny_a", "neutralize": {"limit": 6}, "measure": params["measure"] | {"n_bootstrap": 200}}
-        ),
-        encoding="utf-8",
-    )
+    params |= {"model": "tiny_a", "build": params["build"] | FEWER, "neutralize": {"limit": 6}}
+    params["measure"]["n_bootstrap"] = 200
+    (folder / "params.yaml").write_text(yaml.safe_dump(params), encoding="utf-8")
     shorten(folder / "data/sentences")
     made.dvc("repro")
     made.commit()
     return made
+
+
+def changes(*settings: str) -> list[str]:
+    """Give DVC's options that change settings."""
+    return [word for setting in settings for word in ("--set-param", setting)]
 
 
 def shorten(sentences: Path) -> None:
@@ -123,7 +134,7 @@ def test_nothing_is_left_to_do_after_a_run(clone: Clone) -> None:
 
 def test_another_model_is_one_option_away_and_its_metrics_diff_has_deltas(clone: Clone) -> None:
     """`dvc exp run -S model=` runs another model, and every delta of `dvc metrics diff` is a number."""
-    clone.dvc("exp", "run", "--name", "other", "--set-param", "model=phantom_silent")
+    clone.dvc("exp", "run", "--name", "other", *changes(*PHANTOM))
     figures = clone.compare("main", "other")["metrics/vignettes.json"]
     clone.git("checkout", "--quiet", "--force", "main")
     clone.dvc("checkout", "--quiet")
@@ -136,19 +147,20 @@ def test_another_model_is_one_option_away_and_its_metrics_diff_has_deltas(clone:
 
 def test_queued_runs_give_what_a_plain_run_gives(clone: Clone) -> None:
     """A `--queue` run imports its own code, shares the cache and ends with the same figures."""
-    clone.dvc("exp", "run", "--queue", "--name", "queued", "--set-param", "model=phantom_silent")
+    clone.dvc("exp", "run", "--queue", "--name", "queued", *changes(*PHANTOM))
     clone.dvc("exp", "run", "--run-all")
 
     # The experiment of the test above is the plain run of the same model.
-    assert clone.metrics("queued") == clone.metrics("other")
+    plain, queued = clone.metrics("other", "queued")
+    assert plain
+    assert plain == queued
 
 
 def test_the_papers_design_and_generated_answers_run_too(clone: Clone) -> None:
     """AMQA's six variants, answered in words in a `--temp` run, end in the same file without the crossed contrasts."""
-    settings = ("perturb.design=paper", "perturb.answering=generate", "score.answering=generate")
-    options = [word for setting in settings for word in ("--set-param", setting)]
-    clone.dvc("exp", "run", "--temp", "--name", "paper", *options)
-    paper, crossed = clone.metrics("paper"), clone.metrics("main")
+    settings = ("perturb.design=paper", "perturb.answering=generate", "score.answering=generate", "studies=[questions]")
+    clone.dvc("exp", "run", "--temp", "--name", "paper", *changes(*settings))
+    crossed, paper = clone.metrics("main", "paper")
     effect = "metrics/questions.json:race.group_effect.estimate"
 
     # Of the first 6 items none is excluded; only the crossed design tells group from direction.
@@ -158,7 +170,7 @@ def test_the_papers_design_and_generated_answers_run_too(clone: Clone) -> None:
 
 def test_one_study_is_run_alone_and_leaves_nothing_of_the_others(clone: Clone) -> None:
     """`studies=[stigma]` runs that chain and no other, and `dvc repro measure@exam` what that figure needs."""
-    done = clone.dvc("exp", "run", "--temp", "--force", "--name", "alone", "--set-param", "studies=[stigma]")
+    done = clone.dvc("exp", "run", "--temp", "--force", "--name", "alone", *changes("studies=[stigma]"))
     ran = {line.split("'")[1] for line in done.stdout.splitlines() if line.startswith("Running stage")}
 
     assert ran == {"check", "export", "report", *(f"{verb}@stigma" for verb in CHAIN)}
@@ -178,16 +190,17 @@ def test_an_analysis_parameter_loads_no_model(clone: Clone) -> None:
     """With the exported weights out of the way, a change of an analysis parameter still runs to the end."""
     store = clone.folder / ".cache" / "models"
     store.rename(store.with_name("hidden"))
-    clone.dvc("exp", "run", "--temp", "--name", "analysis", "--set-param", "measure.alpha=0.1")
+    # That no other study opens one either: tests/test_incremental.py.
+    clone.dvc("exp", "run", "--temp", "--name", "analysis", *changes("measure.alpha=0.1", "studies=[vignettes]"))
     store.with_name("hidden").rename(store)
 
-    def width(revision: str) -> float:
-        found = clone.metrics(revision)
-        shift = "metrics/vignettes.json:stereotype_shift_net"
-        return found[f"{shift}.ci_high"] - found[f"{shift}.ci_low"]
+    shift = "metrics/vignettes.json:stereotype_shift_net"
+    before, after = (
+        found[f"{shift}.ci_high"] - found[f"{shift}.ci_low"] for found in clone.metrics("main", "analysis")
+    )
 
     # A 90 % interval is narrower than a 95 % one.
-    assert width("analysis") < width("main")
+    assert after < before
 
 
 def test_batch_size_changes_no_byte_of_the_responses(clone: Clone) -> None:
@@ -195,7 +208,7 @@ def test_batch_size_changes_no_byte_of_the_responses(clone: Clone) -> None:
     responses = clone.folder / "data/vignettes/responses.jsonl"
     before = responses.read_bytes()
     (clone.folder / ".cache/responses.sqlite").rename(clone.folder / ".cache/kept.sqlite")
-    clone.dvc("exp", "run", "--force", "--single-item", "--set-param", "infer.batch_size=1", "infer@vignettes")
+    clone.dvc("exp", "run", "--force", "--single-item", *changes("infer.batch_size=1"), "infer@vignettes")
     after = responses.read_bytes()
     clone.git("checkout", "--quiet", "--force", "main")
 
@@ -207,10 +220,9 @@ def test_imported_cases_are_asked_about_a_panel(tmp_path: Path) -> None:
     clone = Clone(tmp_path)
     # As the stages do: the clone's own code.
     clone.run("env", "PYTHONPATH=src", "python", "-m", "equipoise", "import", "bench", "data/examples/bench.jsonl")
-    settings = ["build.design=panel", "build.cases=bench", "model=phantom_undertreating"]
-    options = [word for setting in settings for word in ("--set-param", setting)]
-    refused = clone.dvc("exp", "run", *options, check=False)
-    clone.dvc("exp", "run", *options, "--set-param", "studies=[decisions]")
+    settings = ("build.design=panel", "build.cases=bench", "model=phantom_undertreating", "measure.n_bootstrap=200")
+    refused = clone.dvc("exp", "run", *changes(*settings), check=False)
+    clone.dvc("exp", "run", *changes(*settings, "studies=[decisions]"))
     figures, picture = (
         json.loads((tmp_path / name).read_text(encoding="utf-8"))
         for name in ("metrics/decisions.json", "plots/decisions/decisions.json")
@@ -231,8 +243,8 @@ def test_a_biased_phantom_stops_early(tmp_path: Path) -> None:
     clone, found = Clone(tmp_path), {}
     few = tmp_path / "data/items/few.jsonl"
     for name, setting in {"stopped": "decision.sequential=true", "fixed": "items=few"}.items():
-        settings = ("model=phantom_silent", "studies=[questions]", setting)
-        clone.dvc("exp", "run", "--name", name, *(word for one in settings for word in ("--set-param", one)))
+        settings = ("model=phantom_silent", "studies=[questions]", "measure.n_bootstrap=200", setting)
+        clone.dvc("exp", "run", "--name", name, *changes(*settings))
         found[name] = json.loads((tmp_path / "metrics/questions.json").read_text(encoding="utf-8"))
         if name == "stopped":
             lines = (tmp_path / "data/questions/asked.jsonl").read_text(encoding="utf-8").splitlines()
@@ -277,7 +289,7 @@ def test_plots_render_from_our_templates(clone: Clone) -> None:
 def test_a_wrong_setting_gives_one_clear_line_before_any_work(clone: Clone, setting: str, message: str) -> None:
     """A wrong name or value stops the run at its first stage, with one line that says what is known."""
     change = setting if "siez" not in setting else f"+{setting}"
-    done = clone.dvc("exp", "run", "--temp", "--set-param", change, check=False)
+    done = clone.dvc("exp", "run", "--temp", *changes(change), check=False)
 
     lines = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
     assert done.returncode != 0

@@ -34,7 +34,7 @@ from equipoise.text.reasoning import split
 from fakes import MadeMachine
 from fixtures import EXPORTER_WARNINGS
 from hubs import COMMIT, LoopbackHub
-from test_dvc import Clone, shorten
+from test_dvc import Clone, changes, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -342,8 +342,7 @@ def test_one_command_runs_a_model_of_the_hub(tmp_path: Path, monkeypatch: pytest
         monkeypatch.setenv("HF_ENDPOINT", hub.url)
         monkeypatch.setenv("HF_HOME", str(tmp_path / "hub"))
         monkeypatch.setenv("NO_PROXY", "*")
-        options = ("--set-param", "model=piaget8b", "--set-param", "studies=[stigma]")
-        printed = clone.dvc("exp", "run", *options).stdout
+        printed = clone.dvc("exp", "run", *changes("model=piaget8b", "studies=[stigma]")).stdout
         asked = len(hub.asked)
         hub.repositories[entry["source"]["repo"]].commit = LATER
         again = clone.dvc("repro", "--force", "--single-item", "export").stdout

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from equipoise.cli.app import app
-from test_dvc import Clone
+from test_dvc import Clone, changes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,15 +32,10 @@ def test_what_is_new_has_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     # What is extrapolated has no figure of its dimension.
     story = tmp_path / "data/raw/own/prison.yaml"
     story.write_text(story.read_text(encoding="utf-8").replace("grade: C", "grade: B"), encoding="utf-8")
-    settings = {
-        "model": "phantom_silent",
-        "items": "mine",
-        "studies": "[vignettes,questions]",
-        "build.profile": "full",
-        "measure.n_bootstrap": "200",
-    }
+    asked = ("build.profile=full", "build.controls=false", "build.mirrors=false", "build.rereadings=[]", "items=mine")
     clone.commit()
-    clone.dvc("exp", "run", *(word for name, value in settings.items() for word in ("--set-param", f"{name}={value}")))
+    settings = ("model=phantom_silent", "studies=[vignettes,questions]", "measure.n_bootstrap=200", *asked)
+    clone.dvc("exp", "run", *changes(*settings))
     judged = {row["key"]: row for row in rows(tmp_path / "data/vignettes/judgements.jsonl")}
     effects = {row["key"] for row in rows(tmp_path / "data/vignettes/effects.jsonl")}
     questions = {row["key"] for row in rows(tmp_path / "data/questions/effects.jsonl")}

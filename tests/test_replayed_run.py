@@ -10,7 +10,7 @@ import pytest
 
 from equipoise.compare.revisions import read_revision
 from equipoise.core import records
-from test_dvc import Clone
+from test_dvc import Clone, changes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,8 +47,8 @@ def test_saved_outputs_run_to_the_end_and_only_they_have_figures(tmp_path: Path)
     run = f"import sys; sys.path.insert(0, {str(clone.folder / 'src')!r}); from equipoise.cli.app import app; app()"
     files = [str(tmp_path / "out.jsonl"), "--name", "replay_own", "--cases", str(tmp_path / "cases.json")]
     clone.run(sys.executable, "-c", run, "import", "outputs", *files)
-    refused = clone.dvc("exp", "run", "--set-param", "model=replay_own", check=False)
-    clone.dvc("exp", "run", "--set-param", "model=replay_own", "--set-param", "studies=[cases]")
+    refused = clone.dvc("exp", "run", *changes("model=replay_own"), check=False)
+    clone.dvc("exp", "run", *changes("model=replay_own", "studies=[cases]"))
     effects = records.read(clone.folder / "data/cases/effects.jsonl", records.Effect)
     found = {(row.family, row.measure): row.estimate for row in effects}
     metrics = json.loads((clone.folder / "metrics/cases.json").read_text(encoding="utf-8"))

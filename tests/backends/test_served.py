@@ -33,8 +33,9 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path
     folder = tmp_path_factory.mktemp("served") / "smollm2"
     # The server takes no GGUF file.
     source = weights.locate(registry.load_entry("smollm2", ROOT), ROOT)  # type: ignore[arg-type]  # it has weights
-    AutoModelForCausalLM.from_pretrained(source.folder, **source.arguments).save_pretrained(folder)
-    AutoTokenizer.from_pretrained(source.folder, **source.arguments).save_pretrained(folder)
+    with weights.loading(source.folder):
+        AutoModelForCausalLM.from_pretrained(source.folder, **source.arguments).save_pretrained(folder)
+        AutoTokenizer.from_pretrained(source.folder, **source.arguments).save_pretrained(folder)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

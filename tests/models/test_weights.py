@@ -4,6 +4,7 @@ import hashlib
 from importlib import metadata
 from pathlib import Path
 
+import gguf
 import pytest
 
 from equipoise.core.errors import EquipoiseError
@@ -123,3 +124,29 @@ def test_a_model_that_is_not_pinned_is_not_fetched() -> None:
         EquipoiseError, match=r"not pinned: some/model has no commit: run `dvc repro export`, which finds it"
     ):
         weights.locate(with_source(source), ROOT)
+
+
+def test_a_gguf_file_is_parsed_once(tmp_path: Path) -> None:
+    """While a model and its tokenizer are loaded, all readers of a file are one, until the file changes."""
+    path = tmp_path / "model.gguf"
+
+    def write(name: str) -> None:
+        made = gguf.GGUFWriter(path, "llama")
+        made.add_name(name)
+        made.write_header_to_file()
+        made.write_kv_data_to_file()
+        made.close()
+
+    def name() -> str:
+        return bytes(gguf.GGUFReader(path).fields["general.name"].parts[-1]).decode()
+
+    write("first")
+    with weights.loading(tmp_path):
+        assert gguf.GGUFReader(path) is gguf.GGUFReader(str(path))
+    with weights.loading(tmp_path):
+        before = name()
+        write("second")
+        after = name()
+
+    assert (before, after) == ("first", "second")
+    assert gguf.GGUFReader(path) is not gguf.GGUFReader(path)

@@ -39,9 +39,9 @@ def tokenizer() -> Any:
 
     from equipoise.models import registry, weights
 
-    with warnings.catch_warnings():
+    found = weights.locate(registry.load_entry("smollm2", ROOT), ROOT)
+    with warnings.catch_warnings(), weights.loading(found.folder):
         warnings.simplefilter("ignore")
-        found = weights.locate(registry.load_entry("smollm2", ROOT), ROOT)
         return AutoTokenizer.from_pretrained(found.folder, **found.arguments)
 
 

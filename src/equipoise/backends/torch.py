@@ -45,7 +45,8 @@ class TorchBackend(Backend):
 
         self._entry = entry
         self._model = _load(weights, entry)
-        tokenizer = AutoTokenizer.from_pretrained(weights.folder, trust_remote_code=False, **weights.arguments)
+        with loading(weights.folder):
+            tokenizer = AutoTokenizer.from_pretrained(weights.folder, trust_remote_code=False, **weights.arguments)
         self._chat = Chat(tokenizer, self._model.generation_config.eos_token_id, entry)
         # The tokens whose keys and values are kept, and the stems that they begin with, each a part of the next.
         self._tokens: list[int] = []

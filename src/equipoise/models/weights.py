@@ -4,9 +4,10 @@ One way for models under test, judges and masked models. What differs by kind is
 which must be there, and which are hashed.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -154,6 +155,24 @@ def verified_cases(name: str, entry: ReplayEntry, root: Path) -> Path | None:
 
 
 @contextmanager
+def _parsing_once() -> Iterator[None]:
+    """Let transformers parse a GGUF file once: for a model and its tokenizer it does four times, for seconds each."""
+    import gguf
+
+    plain = gguf.GGUFReader
+    gguf.GGUFReader = lambda path: _parsed(plain, str(path), Path(path).stat().st_mtime_ns)  # type: ignore[assignment,misc]
+    try:
+        yield
+    finally:
+        gguf.GGUFReader = plain  # type: ignore[misc]
+
+
+@lru_cache(maxsize=1)
+def _parsed(reader: Callable[[str], object], path: str, _changed: int) -> object:
+    return reader(path)
+
+
+@contextmanager
 def loading(folder: Path) -> Iterator[None]:
     """Keep transformers quiet, and turn whatever it raises while it loads from a folder into one line."""
     from transformers.utils import logging
@@ -161,7 +180,8 @@ def loading(folder: Path) -> Iterator[None]:
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     try:
-        yield
+        with _parsing_once():
+            yield
     except EquipoiseError:
         raise
     except Exception as error:

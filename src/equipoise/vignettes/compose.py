@@ -112,7 +112,7 @@ def patient(persona: Persona, contrasts: Sequence[Contrast], role: Role, name: s
     A name stands for what contrasts with names would state.
     """
     arms = [contrast.arm(role) for contrast in contrasts]
-    age = next((arm.age for arm in arms if arm.age is not None), persona.age)
+    age = _age(persona, contrasts, role)
     noun = next((arm.noun for arm in arms if arm.noun is not None), None) or _noun(persona.gender, age)
     stated = [arm for arm in arms if name is None or arm.names is None]
     return Patient(
@@ -122,6 +122,11 @@ def patient(persona: Persona, contrasts: Sequence[Contrast], role: Role, name: s
         clauses=tuple(arm.clause for arm in stated if arm.clause is not None),
         name=name,
     )
+
+
+def _age(persona: Persona, contrasts: Sequence[Contrast], role: Role) -> int:
+    """The age of the patient of one arm: the persona's, unless a contrast sets it."""
+    return next((age for contrast in contrasts if (age := contrast.arm(role).age) is not None), persona.age)
 
 
 def genders(persona: Persona, contrasts: Sequence[Contrast]) -> tuple[Gender, ...]:
@@ -303,7 +308,7 @@ def patient_misfit(presentation: Presentation, persona: Persona, contrasts: Sequ
     limits += [(contrast.id, contrast.ages, contrast.genders) for contrast in contrasts]
     stated = genders(persona, contrasts)
     for role in ROLES:
-        age = patient(persona, contrasts, role).age
+        age = _age(persona, contrasts, role)
         for name, (youngest, oldest), sound in limits:
             if not youngest <= age <= oldest:
                 return f"field persona: the {role} patient is {age}, outside the ages {youngest} to {oldest} of {name}"

@@ -114,9 +114,12 @@ NEW_CONDITIONS = {
 """The twelve conditions that the panel adds, with the words by which a persona's condition is recognised."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Library:
-    """The authored rows by id, each mapping in the order of its file; `dimensions` gives the canonical order."""
+    """The authored rows by id, each mapping in the order of its file; `dimensions` gives the canonical order.
+
+    A library equals itself alone, so that what takes long to derive from it can be kept by it.
+    """
 
     personas: dict[str, Persona]
     presentations: dict[str, Presentation]

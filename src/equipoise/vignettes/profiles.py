@@ -15,6 +15,7 @@ The set `ladder` has every story once, of its best evidence, at three levels of 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from itertools import chain, product
 from typing import Annotated, Literal, NoReturn, Protocol, Self, get_args
 
@@ -153,7 +154,7 @@ def planned(library: Library, profile: Profile, level: Level = "leaning", cue: C
         known = ", ".join(get_args(Profile))
         raise EquipoiseError(f"params.yaml: field build.profile: unknown profile {profile!r}; write one of {known}")
     if profile == "powered":
-        found = plan(library)
+        found = [*plan(library)]
     elif profile == "ladder":
         found = ladder(library)
     else:
@@ -191,9 +192,11 @@ def counts_table(counted: Counts) -> Table:
     return table
 
 
-def plan(library: Library) -> list[Planned]:
+@lru_cache(maxsize=8)
+def plan(library: Library) -> tuple[Planned, ...]:
     """Choose the pairs of the profile `powered`: id, tier and parts of each, at most one pair per text.
 
+    Cached, since the choice takes seconds and a profile's rows and their other tellings are made apart.
     EquipoiseError names the group for which the library supplies too few pairs.
     """
     order = list(library.dimensions)
@@ -206,7 +209,7 @@ def plan(library: Library) -> list[Planned]:
     for dimensions, tier, n in groups:
         for number, parts in enumerate(_group(library, dimensions, n, used, texts), start=1):
             found.append((f"{'-'.join(dimensions)}-p{number:02}", tier, parts))
-    return found
+    return tuple(found)
 
 
 def ladder(library: Library) -> list[Planned]:
