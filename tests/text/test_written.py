@@ -23,6 +23,7 @@ ANSWERS: dict[AnswerKind, tuple[Answer, ...]] = {
         Answer(label="Alzheimer's disease", synonyms=("dementia",)),
         Answer(label="cutaneous abscess", synonyms=("abscess",)),
         Answer(label="migraine", synonyms=("migraine attack",)),
+        Answer(label="alcohol withdrawal seizure", synonyms=("alcohol-related seizure",)),
         Answer(label="vestibular migraine", synonyms=("migrainous vertigo",)),
     ),
 }
@@ -60,6 +61,10 @@ def distractor(label: str) -> Given:
         # Another name in brackets, and the disease behind a symptom.
         ("a coronary event (heart attack).", EXPECTED),
         ("chest pain due to acid reflux.", distractor("gastro-oesophageal reflux disease")),
+        # What the name is said to come with, or from, is part of it.
+        ("a seizure due to alcohol withdrawal.", distractor("alcohol withdrawal seizure")),
+        ("a seizure with a headache.", OTHER),
+        ("several diseases of the heart with an infarct.", OTHER),
         # Not what the reply sets aside, or the patient had before.
         ("not a panic attack but a heart attack.", EXPECTED),
         ("a panic attack rather than a heart attack.", STEREOTYPED),

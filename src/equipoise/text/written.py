@@ -102,12 +102,11 @@ def _given(text: str, wordings: list[_Wording], diagnoses: Diagnoses) -> Given:
 
 def _read(named: Named, wordings: list[_Wording], diagnoses: Diagnoses) -> Given | None:
     """Read a diagnosis taken apart: as a whole, by what it names first, as glossed, or by the cause of a symptom."""
-    whole = _same(diagnoses.meaning(named.whole), wordings, diagnoses)
-    if whole:
-        return whole
-    heads = [_one(part, wordings, diagnoses) for part in named.joint]
-    before = TAIL.split(named.whole)[0]
-    if len(heads) > 1 and EITHER.search(before):
+    whole = diagnoses.meaning(named.whole)
+    if found := _same(whole, wordings, diagnoses):
+        return found
+    heads = [_one(part, named.whole, wordings, diagnoses) for part in named.joint]
+    if len(heads) > 1 and EITHER.search(TAIL.split(named.whole)[0]):
         return heads[0] if len(set(heads)) == 1 else None
     if first := next(filter(None, heads), None):
         return first
@@ -120,7 +119,8 @@ def _read(named: Named, wordings: list[_Wording], diagnoses: Diagnoses) -> Given
                 return found
     if not diagnoses.known(head):
         for cause in CAUSE.split(named.whole)[1:]:
-            if found := _one(TAIL.split(cause)[0], wordings, diagnoses):
+            name = TAIL.split(cause)[0]
+            if found := _one(name, name, wordings, diagnoses):
                 return found
     return None
 
@@ -133,20 +133,24 @@ def _same(said: Meaning, wordings: list[_Wording], diagnoses: Diagnoses) -> Give
     return None
 
 
-def _one(said: str, wordings: list[_Wording], diagnoses: Diagnoses) -> Given | None:
-    """Find the answer that a name means: the same, else the one of which it is the most exact naming."""
-    meaning = diagnoses.meaning(said)
-    if found := _same(meaning, wordings, diagnoses):
+def _one(name: str, within: str, wordings: list[_Wording], diagnoses: Diagnoses) -> Given | None:
+    """Find the answer that a name means: the same, else the one of which it is the most exact naming.
+
+    What the name has `within` it, or is said to come with or from, makes it more exact: `a seizure due to alcohol
+    withdrawal`.
+    """
+    head, whole = diagnoses.meaning(name), diagnoses.meaning(within)
+    if found := _same(head, wordings, diagnoses):
         return found
-    if NOT_NOW.search(said):
+    if NOT_NOW.search(within):
         return None
-    within = [
+    found = [
         one
         for one in wordings
-        if one.meaning.concepts < meaning.concepts
+        if one.meaning.concepts <= (whole if diagnoses.shared(head, one.meaning) else head).concepts
         and not one.exact
-        and not diagnoses.opposed(meaning, one.label)
+        and not diagnoses.opposed(whole, one.label)
         # Another name may be part of the name of another disease; the label is the kind that the answer asks for.
-        and (one.label.concepts <= meaning.concepts or not diagnoses.known(meaning) - one.groups)
+        and (one.label.concepts <= whole.concepts or not diagnoses.known(head) - one.groups)
     ]
-    return max(within, key=lambda one: len(one.meaning.concepts)).given if within else None
+    return max(found, key=lambda one: len(one.meaning.concepts)).given if found else None
