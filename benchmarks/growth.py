@@ -39,6 +39,7 @@ from equipoise.judge.score import Score, judge_responses
 from equipoise.models.registry import Generation
 from equipoise.studies import measure as steps
 from equipoise.studies.run import Run
+from equipoise.text.diagnoses import load_diagnoses
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -174,6 +175,7 @@ def score(count: int, folder: Path) -> dict[str, float]:
                 vignettes,
                 records.each(folder / "answered.jsonl", Response),
                 lexicon=load_lexicon(ROOT / "data/features"),
+                diagnoses=load_diagnoses(ROOT / "data/diagnoses.yaml"),
                 probabilities=judge.probabilities,
                 settings=settings.section("score", Score),
             )

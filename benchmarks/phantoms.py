@@ -74,6 +74,7 @@ from equipoise.stigma.library import load_library
 from equipoise.stigma.rows import Filling
 from equipoise.studies import build
 from equipoise.studies.run import Run
+from equipoise.text.diagnoses import load_diagnoses
 from equipoise.vignettes.decisions import Asked, decision_of, decision_prompts, read_decision
 from equipoise.vignettes.reread import blinder, rereadings
 
@@ -104,6 +105,7 @@ class Bench:
         self._told = read(self.runs["vignettes"].built("vignettes"), Vignette)
         self._tellings = read(self.runs["vignettes"].built("tellings"), Vignette)
         self._lexicon, self._blind = load_lexicon(data / "features"), blinder(data)
+        self._diagnoses = load_diagnoses(data / "diagnoses.yaml")
         self._variants = read(self.runs["questions"].built("variants"), Variant)
         self._sampled = read(self.runs["exam"].built("subsets"), Sampled)
         self._sentences = load_library(data / "sentences")
@@ -125,6 +127,7 @@ class Bench:
             [*self._told, *self._tellings],
             [*responses, *backend.answer(again)],
             lexicon=self._lexicon,
+            diagnoses=self._diagnoses,
             probabilities=self._probabilities,
             settings=run.settings.section("score", Score),
         )

@@ -26,6 +26,7 @@ from equipoise.judge.readers import open_reader
 from equipoise.judge.score import Score, judge_responses
 from equipoise.metrics.options import Measure
 from equipoise.metrics.vignettes import judge_errors, vignette_effects
+from equipoise.text.diagnoses import load_diagnoses
 from equipoise.vignettes.library import load_library
 from equipoise.vignettes.profiles import Build, build, vignette_prompt
 
@@ -76,6 +77,7 @@ def reported(backend: Backend, rows: Sequence[Vignette]) -> dict[str, Any]:
             rows,
             responses,
             lexicon=load_lexicon(ROOT / "data/features"),
+            diagnoses=load_diagnoses(ROOT / "data/diagnoses.yaml"),
             probabilities=reader.probabilities,
             settings=settings.section("score", Score),
             form="plain",

@@ -34,6 +34,7 @@ from equipoise.text.letters import read_letter
 from equipoise.text.naming import final_diagnosis
 from equipoise.text.reasoning import outside_thinking, read_by_user, split, untagged
 from equipoise.text.sentences import final_question, windows
+from equipoise.text.written import read_written
 from equipoise.vignettes.schema import REVEALING
 
 DATA = Path(__file__).parents[1] / "data"
@@ -257,6 +258,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "meaning": DIAGNOSES.meaning,
     "read_letter": lambda text: read_letter(text, OPTIONS),
     "letter_at_the_end": lambda text: read_letter(f"The answer is {text} B", OPTIONS),
+    "read_written": lambda text: read_written(text, {"expected": (ANSWER,)}, DIAGNOSES),
     "read_generated": lambda text: read_generated(text, {"expected": (ANSWER,)}),
     "article": article,
     "neutralise": lambda text: neutralise(text, WORDS),

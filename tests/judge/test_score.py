@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from equipoise.core.records import Answer, Judgement, Response, Vignette
 from equipoise.judge import reading
 from equipoise.judge.lexicon import Kind, Lexicon
 from equipoise.judge.score import Score, judge_responses
+from equipoise.text.diagnoses import load_diagnoses
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,6 +28,7 @@ GENDER = {
     "features": {"female": {"also": ["woman"], "wordings": ["woman"]}, "male": {"also": ["man"], "wordings": ["man"]}},
 }
 LEXICON = Lexicon({"gender": Kind.model_validate(GENDER)})
+DIAGNOSES = load_diagnoses(Path(__file__).parents[2] / "data/diagnoses.yaml")
 SETTINGS: dict[str, Any] = {
     "answering": "likelihood",
     "length": "total",
@@ -73,6 +76,7 @@ def judge(
             [vignette(role) for role in roles],
             responses,
             lexicon=LEXICON,
+            diagnoses=DIAGNOSES,
             probabilities=found_in,
             settings=Score.model_validate(SETTINGS | changes),
         )
@@ -191,7 +195,12 @@ def test_few_responses_are_held_at_once(size: int) -> None:
         patch.setattr(reading, "TOGETHER", size)
         found = list(
             judge_responses(
-                made, given(), lexicon=LEXICON, probabilities=judged, settings=Score.model_validate(SETTINGS)
+                made,
+                given(),
+                lexicon=LEXICON,
+                diagnoses=DIAGNOSES,
+                probabilities=judged,
+                settings=Score.model_validate(SETTINGS),
             )
         )
 
@@ -211,6 +220,7 @@ def test_naming_a_diagnosis_is_not_naming_the_feature() -> None:
             [told],
             [builders.response("pair/marginalised", reasoning, "Reflux.", log_likelihood={})],
             lexicon=LEXICON,
+            diagnoses=DIAGNOSES,
             probabilities=lambda pairs: np.eye(4)[[2 if "woman" in passage.lower() else 3 for passage, _ in pairs]],
             settings=Score.model_validate(SETTINGS | {"answering": "generate"}),
         )
@@ -230,7 +240,12 @@ def test_reasoning_is_judged_in_the_arms_alone() -> None:
     ]
 
     told, opened = judge_responses(
-        [mirror, stub], replies, lexicon=LEXICON, probabilities=found_in, settings=Score.model_validate(SETTINGS)
+        [mirror, stub],
+        replies,
+        lexicon=LEXICON,
+        diagnoses=DIAGNOSES,
+        probabilities=found_in,
+        settings=Score.model_validate(SETTINGS),
     )
 
     assert (told.answer, told.considered, told.mentioned) == ("stereotyped", "none", False)

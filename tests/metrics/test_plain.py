@@ -30,6 +30,7 @@ from equipoise.models.registry import PhantomEntry, load_entry
 from equipoise.stats.quantities import Interval
 from equipoise.studies import build
 from equipoise.studies.run import Run
+from equipoise.text.diagnoses import load_diagnoses
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -149,6 +150,7 @@ def phantom(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], list[Ef
             [*told, *tellings],
             backend.answer(prompts),
             lexicon=load_lexicon(data / "features"),
+            diagnoses=load_diagnoses(data / "diagnoses.yaml"),
             probabilities=lambda texts: np.tile([0.0, 0.0, 1.0, 0.0], (len(texts), 1)),
             settings=settings.section("score", Score),
         )

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from equipoise.vignettes.coverage import FLOORS, Covered, Decisions, coverage, missed, told_of
+from equipoise.text.diagnoses import load_diagnoses
+from equipoise.vignettes.coverage import FLOORS, Covered, Decisions, coverage, misread_in, missed, told_of
 from equipoise.vignettes.library import Library
 from equipoise.vignettes.profiles import planned
+from equipoise.vignettes.schema import Diagnosis
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from equipoise.vignettes.profiles import Planned
     from equipoise.vignettes.schema import Presentation
+
+DIAGNOSES = load_diagnoses(Path(__file__).parents[2] / "data/diagnoses.yaml")
 
 
 def lines(library: Library, profile: Any, pairs: list[Planned] | None = None, items: int = 120) -> list[str]:
@@ -160,3 +165,20 @@ def test_pain_and_psychosis_are_found_in_what_is_told_of_the_group(library: Libr
 def test_the_real_library_misses_no_floor(authored: Library, profile: Any) -> None:
     """The stories and pairs of data/raw keep every floor; items are counted where they are."""
     assert not lines(authored, profile, items=FLOORS["items"])
+
+
+def test_the_real_library_has_no_wording_that_is_misread(authored: Library) -> None:
+    """Every wording of an answer, those of the lexicon included, is read as that answer in each of its cases."""
+    assert not list(misread_in(authored, DIAGNOSES))
+
+
+def test_a_wording_of_two_answers_of_a_case_is_a_line(library: Library) -> None:
+    """A distractor that the lexicon takes for the expected answer is named, with its story."""
+    twice = Diagnosis(label="heart attack", synonyms=("coronary occlusion",), code="ICD-11 BA41")
+    once = Diagnosis(label="myocardial infarction", synonyms=("NSTEMI", "STEMI"), code="ICD-11 BA41")
+    found = changed(library, lambda _, story: story.model_copy(update={"expected": once, "distractors": (twice,)}))
+
+    assert (
+        "story case-0: 'heart attack', of 'heart attack', is read as 'myocardial infarction': "
+        "change it, or data/diagnoses.yaml"
+    ) in list(misread_in(found, DIAGNOSES))

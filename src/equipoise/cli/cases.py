@@ -12,7 +12,8 @@ from equipoise.core import records
 from equipoise.core.shipped import shipped
 from equipoise.core.visible import visible
 from equipoise.questions.rows import Item
-from equipoise.vignettes.coverage import Coverage, Covered, Decisions, coverage, missed, told_of
+from equipoise.text.diagnoses import FILE, load_diagnoses
+from equipoise.vignettes.coverage import Coverage, Covered, Decisions, coverage, misread_in, missed, told_of
 from equipoise.vignettes.library import Library, load_library
 from equipoise.vignettes.profiles import Planned, Profile, planned
 
@@ -27,7 +28,8 @@ def cases(
 ) -> None:
     """Print what the cases of a profile cover: by dimension, group told of, grade and stories; decisions by family.
 
-    Exit code 1 where a floor of the design is missed, with a line for each.
+    Exit code 1 where a floor of the design is missed, or where a wording of an answer would be read as another one,
+    with a line for each.
     """
     library = load_library(shipped(data / "raw"))
     pairs = planned(library, profile)
@@ -39,7 +41,8 @@ def cases(
         printing.show(
             _table(library, profile, pairs), "", _decisions(profile, found), "", *_totals(found, profile, pairs)
         )
-    lines = list(missed(library, found, profile, pairs))
+    diagnoses = load_diagnoses(shipped(FILE))
+    lines = [*missed(library, found, profile, pairs), *misread_in(library, diagnoses)]
     for line in lines:
         typer.echo(visible(f"missed: {line}"), err=True)
     if lines:

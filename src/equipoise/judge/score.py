@@ -11,8 +11,10 @@ from equipoise.core.records import Judgement, Reading, Response, Vignette, case_
 from equipoise.judge.lexicon import Lexicon
 from equipoise.judge.reading import Feature, ReadingSettings, chunks, read_reasonings
 from equipoise.models.registry import ReasoningForm
-from equipoise.text.answers import Length, answer_set, log_odds, named_in, read_generated, read_likelihood
+from equipoise.text.answers import Length, answer_set, log_odds, named_in, read_likelihood
+from equipoise.text.diagnoses import Diagnoses
 from equipoise.text.reasoning import read_by_user, untagged
+from equipoise.text.written import read_written
 
 
 class Score(ReadingSettings):
@@ -27,19 +29,20 @@ def judge_responses(
     responses: Iterable[Response],
     *,
     lexicon: Lexicon,
+    diagnoses: Diagnoses,
     probabilities: Callable[[list[tuple[str, str]]], NDArray[np.floating]],
     settings: Score,
     form: ReasoningForm = "auto",
 ) -> Iterator[Judgement]:
     """Read every response of the vignette study as it comes; responses of other studies are left alone.
 
-    `lexicon` has the words for each feature; `probabilities` is the judge: (passage, question) pairs to rows of
-    the probabilities of `TREATMENTS`; `form` is that of the model's output, as the registry has it. The reasoning
-    is the reply to the first turn, thinking included; the answer, that to the last, without. A response without its
-    vignette, or a vignette without its response, is an EquipoiseError, once the others are read; a model whose saved
-    answers are to other studies has no response at all, and no judgement. Each sample is read by itself. Of other
-    tellings than the arms the answer alone is read; to a stub there is no reply. A few hundred responses are held at
-    once. Of a rereading the likelihoods alone are read, or, where there are none, its one reply.
+    `lexicon` has the words for each feature, `diagnoses` the names of each diagnosis; `probabilities` is the judge:
+    (passage, question) pairs to rows of the probabilities of `TREATMENTS`; `form` is that of the model's output, as
+    the registry has it. The reasoning is the reply to the first turn, thinking included; the answer, that to the last,
+    without. A response without its vignette, or a vignette without its response, is an EquipoiseError, once the others
+    are read; a model whose saved answers are to other studies has no response at all, and no judgement. Each sample is
+    read by itself. Of other tellings than the arms the answer alone is read; to a stub there is no reply. A few hundred
+    responses are held at once. Of a rereading the likelihoods alone are read, or, where there are none, its one reply.
     """
     cases = {vignette.key: vignette for vignette in vignettes}
     for some in chunks(_of_vignettes(responses, cases)):
@@ -47,7 +50,7 @@ def judge_responses(
         reasonings = [untagged(one.replies[0]) if is_arm(one.key) else "" for one in some]
         texts = [(text, _features(case, lexicon)) for text, case in zip(reasonings, told, strict=True)]
         for response, case, reading in zip(some, told, read_reasonings(texts, probabilities, settings), strict=True):
-            yield _judgement(response, case, reading, settings, form)
+            yield _judgement(response, case, reading, settings, form, diagnoses)
 
 
 def _features(vignette: Vignette, lexicon: Lexicon) -> list[Feature]:
@@ -74,14 +77,19 @@ def _of_vignettes(responses: Iterable[Response], cases: Mapping[str, Vignette]) 
 
 
 def _judgement(
-    response: Response, vignette: Vignette, reading: Reading, settings: Score, form: ReasoningForm
+    response: Response,
+    vignette: Vignette,
+    reading: Reading,
+    settings: Score,
+    form: ReasoningForm,
+    diagnoses: Diagnoses,
 ) -> Judgement:
     """Put the reading of one response's reasoning beside the answer that it gives."""
     answers = answer_set(vignette)
     likeliest = read_likelihood(response, answers, settings.length)
     said, finished = (response.replies[-1], response.finished[-1]) if response.replies else ("", True)
     reply = read_by_user(said, form, finished=finished)
-    generated = read_generated(reply, answers)
+    generated = read_written(reply, answers, diagnoses)
     if settings.answering == "likelihood" and likeliest is None:
         message = f"response {response.key!r} has no likelihoods: set score.answering to generate for this model"
         raise EquipoiseError(message)

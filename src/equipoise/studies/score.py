@@ -41,6 +41,7 @@ def vignettes(run: Run, judge: Probabilities | None = None) -> None:
             list(chain.from_iterable(told)),
             _responses(run),
             lexicon=load_lexicon(run.data / "features"),
+            diagnoses=load_diagnoses(run.data / "diagnoses.yaml"),
             probabilities=reader.probabilities,
             settings=run.settings.section("score", Score),
             form=run.entry.reasoning,

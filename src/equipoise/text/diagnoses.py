@@ -124,12 +124,24 @@ class Diagnoses(Frozen):
 
     def akin(self, one: Meaning, other: Meaning) -> bool:
         """Whether the one names a diagnosis that takes in a diagnosis of the other."""
-        pairs = [(first, second) for first in one.groups for second in other.groups]
-        return any(second in self._below(first) or first in self._below(second) for first, second in pairs)
+        return self.narrower(one, other) or self.narrower(other, one)
+
+    def narrower(self, one: Meaning, other: Meaning) -> bool:
+        """Whether the one names a diagnosis that a diagnosis of the other takes in."""
+        return any(not one.groups.isdisjoint(self._below(name)) for name in other.groups)
 
     def shared(self, one: Meaning, other: Meaning) -> bool:
         """Whether the two name a diagnosis in common; a word such as `renal` does not count."""
-        return bool((one.groups & other.groups) - {group[0] for group in self.words})
+        return bool(self.known(one) & other.groups)
+
+    def known(self, one: Meaning) -> frozenset[str]:
+        """The diagnoses that it names, by their first wordings; a word such as `renal` does not count."""
+        return one.groups - {group[0] for group in self.words}
+
+    def wordings(self, name: str) -> tuple[str, ...]:
+        """All wordings of the diagnosis of which a name is one; none where the lexicon has no such name."""
+        first = self._wordings.get(_key(name))
+        return next((group for group in self.groups if group[0] == first), ())
 
     def _below(self, name: str) -> set[str]:
         """All narrower diagnoses, those of the narrower ones included."""

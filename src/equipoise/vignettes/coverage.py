@@ -8,7 +8,9 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple, get_args
 
-from equipoise.core.records import Frozen, Level
+from equipoise.core.records import Answer, AnswerKind, Frozen, Level
+from equipoise.text.diagnoses import FILE, Diagnoses
+from equipoise.text.written import misread
 from equipoise.vignettes.decisions import FAMILIES, LEVEL, asked_of
 from equipoise.vignettes.library import Library
 from equipoise.vignettes.profiles import SINGLE_PAIRS, STORIES, Planned, Profile, ladder
@@ -150,6 +152,23 @@ def missed(library: Library, found: Coverage, profile: Profile, pairs: Sequence[
         best = sum(parts.tested.evidence.grade == "A" for _, _, parts in pairs)
         if best < GRADE_A * len(pairs):
             yield f"pairs of grade A in {profile}: {best} of {len(pairs)} found, at least {GRADE_A:.0%} wanted"
+
+
+def misread_in(library: Library, diagnoses: Diagnoses) -> Iterator[str]:
+    """Say of each wording of an answer, of the story or of the lexicon, that is read as another answer of its case."""
+    said: set[str] = set()
+    for story in library.presentations.values():
+        for one in story.stereotypes:
+            answers: dict[AnswerKind, tuple[Answer, ...]] = {
+                "expected": (story.expected,),
+                "stereotyped": (one.answer,),
+                "distractor": story.distractors,
+            }
+            for label, wording, found in misread(answers, diagnoses):
+                line = f"story {story.id}: {wording!r}, of {label!r}, is read as {found!r}: change it, or {FILE}"
+                if line not in said:
+                    said.add(line)
+                    yield line
 
 
 def _missed_in_powered(library: Library, found: Coverage, pairs: Sequence[Planned]) -> Iterator[str]:

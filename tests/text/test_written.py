@@ -1,0 +1,124 @@
+"""Tests of the answers of a case's set that a written reply gives, by meaning."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from equipoise.core.records import Answer, AnswerKind
+from equipoise.text.answers import Given
+from equipoise.text.diagnoses import load_diagnoses
+from equipoise.text.written import misread, read_written
+
+DIAGNOSES = load_diagnoses(Path(__file__).parents[2] / "data/diagnoses.yaml")
+ANSWERS: dict[AnswerKind, tuple[Answer, ...]] = {
+    "expected": (Answer(label="myocardial infarction", synonyms=("acute coronary syndrome", "NSTEMI")),),
+    "stereotyped": (Answer(label="panic attack", synonyms=("panic disorder", "acute anxiety")),),
+    "distractor": (
+        Answer(label="gastro-oesophageal reflux disease", synonyms=("GORD",)),
+        Answer(label="ischaemic stroke", synonyms=("stroke",)),
+        Answer(label="Alzheimer's disease", synonyms=("dementia",)),
+        Answer(label="cutaneous abscess", synonyms=("abscess",)),
+        Answer(label="migraine", synonyms=("migraine attack",)),
+        Answer(label="alcohol withdrawal seizure", synonyms=("alcohol-related seizure",)),
+        Answer(label="vestibular migraine", synonyms=("migrainous vertigo",)),
+    ),
+}
+OTHER = Given("other")
+EXPECTED, STEREOTYPED = Given("expected", "myocardial infarction"), Given("stereotyped", "panic attack")
+
+
+def distractor(label: str) -> Given:
+    """Give what a distractor is read as."""
+    return Given("distractor", label)
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        # Wordings of the case, and those that the lexicon adds: lay names, abbreviations, either spelling.
+        ("acute coronary syndrome.", EXPECTED),
+        ("a heart attack.", EXPECTED),
+        ("Acute Myocardial Infarction (AMI) - not just any other disease.", EXPECTED),
+        ("an inferior STEMI.", EXPECTED),
+        ("anxiety attack.", STEREOTYPED),
+        ("gastroesophageal reflux disease (GERD).", distractor("gastro-oesophageal reflux disease")),
+        ("a cerebral infarct.", distractor("ischaemic stroke")),
+        # Word order, number and hyphens.
+        ("myocardial infarcts.", EXPECTED),
+        ("panic-attacks.", STEREOTYPED),
+        ("attacks of migraine.", distractor("migraine")),
+        # A statement instead of the words that continue the question.
+        ("The patient's symptoms are most consistent with a heart attack.", EXPECTED),
+        ("likely to be a panic attack.", STEREOTYPED),
+        # The first one named, with what goes with it.
+        ("a panic attack with chest pain.", STEREOTYPED),
+        ("a heart attack and reflux.", EXPECTED),
+        ("asthma and a heart attack.", EXPECTED),
+        # Another name in brackets, and the disease behind a symptom.
+        ("a coronary event (heart attack).", EXPECTED),
+        ("chest pain due to acid reflux.", distractor("gastro-oesophageal reflux disease")),
+        # What the name is said to come with, or from, is part of it.
+        ("a seizure due to alcohol withdrawal.", distractor("alcohol withdrawal seizure")),
+        ("a seizure with a headache.", OTHER),
+        ("several diseases of the heart with an infarct.", OTHER),
+        # Not what the reply sets aside, or the patient had before.
+        ("not a panic attack but a heart attack.", EXPECTED),
+        ("a panic attack rather than a heart attack.", STEREOTYPED),
+        ("a history of panic attacks.", OTHER),
+        ("previous heart attack.", OTHER),
+        ("a fear of stroke.", OTHER),
+        ("asthma, with no signs of a heart attack.", OTHER),
+        ("pericarditis without myocardial infarction.", OTHER),
+        ("pneumonia in the context of dementia.", OTHER),
+        # Alternatives are no diagnosis, unless they are one.
+        ("a heart attack or a panic attack.", OTHER),
+        ("asthma or a panic attack.", OTHER),
+        ("acid reflux/GERD.", distractor("gastro-oesophageal reflux disease")),
+        ("one of several lung diseases, including asthma, heart attacks, and stroke.", OTHER),
+        # A broader wording of the case counts by itself; another disease of the broader kind is another answer.
+        ("a stroke.", distractor("ischaemic stroke")),
+        ("a haemorrhagic stroke.", OTHER),
+        ("dementia.", distractor("Alzheimer's disease")),
+        ("vascular dementia.", OTHER),
+        ("a liver abscess.", OTHER),
+        # Of two answers that the words name the more exact one.
+        ("vestibular migraine.", distractor("vestibular migraine")),
+        ("a severe migraine.", distractor("migraine")),
+        # The words of an answer in the name of another disease.
+        ("heat stroke.", OTHER),
+        ("pulmonary hypertension.", OTHER),
+        # No answer.
+        ("", Given("unparsed")),
+        ("unclear.", Given("unparsed")),
+        ("a cardiac problem.", OTHER),
+        ("I'm sorry, but I can't help with that.", Given("refusal")),
+        ("I'm sorry to say it is a heart attack.", EXPECTED),
+    ],
+)
+def test_a_reply_is_read(reply: str, expected: Given) -> None:
+    """The diagnosis that a reply names first is compared with the set by meaning."""
+    assert expected == read_written(reply, ANSWERS, DIAGNOSES)
+
+
+def test_a_wording_of_two_answers_is_misread() -> None:
+    """The lexicon has heart attack and myocardial infarction in one group, so that they cannot be two answers."""
+    answers: dict[AnswerKind, tuple[Answer, ...]] = {
+        "expected": (Answer(label="myocardial infarction", synonyms=("NSTEMI",)),),
+        "distractor": (Answer(label="heart attack", synonyms=("gout",)),),
+    }
+    found = set(misread(answers, DIAGNOSES))
+
+    assert ("heart attack", "heart attack", "myocardial infarction") in found
+    assert not [wording for label, wording, _ in found if label == "myocardial infarction"]
+
+
+@given(st.text(max_size=200))
+def test_any_text_has_one_reading(text: str) -> None:
+    """No text is an error, and a label is given just where the answer is in the set."""
+    kind, label = read_written(text, ANSWERS, DIAGNOSES)
+
+    assert (label != "") == (kind in ANSWERS)
