@@ -14,7 +14,7 @@ from equipoise.compare.revisions import Revision
 from equipoise.metrics.effects import Estimate, Group, effect
 from equipoise.metrics.options import Decision, Endpoint, Measure
 from equipoise.metrics.verdicts import NOT_WORSE, UNDECIDED, WORSE
-from equipoise.stats.sequences import stretch
+from equipoise.stats.repeated import stretch
 from runs import Case, fill_rows, vignette_rows
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from equipoise.metrics.verdicts import (
     verdict_metrics,
 )
 from equipoise.stats.quantities import Interval
-from equipoise.stats.sequences import stretch
+from equipoise.stats.repeated import stretch
 
 if TYPE_CHECKING:
     from equipoise.core.records import Effect

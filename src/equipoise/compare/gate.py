@@ -7,7 +7,7 @@ down to guessing is not *not worse*. What is undefined, was not measured or has 
 are the same in both revisions are not worse, whatever the model is.
 
 Where a revision stopped when its verdict was in, the cases that both have are the first of one order, and the intervals
-those that hold at any time (`stats.sequences`); of two orders nothing is said.
+those that hold at all looks together (`stats.repeated`); of two orders nothing is said.
 
 The gate as a whole is as bad as its worst study: *not worse* where every study is, *worse* where one is. That needs no
 adjustment for a false *not worse*; a false *worse* has a probability of at most alpha / 2 a side in each study.
@@ -35,7 +35,7 @@ from equipoise.metrics.verdicts import (
     preconditions,
 )
 from equipoise.stats.quantities import Interval
-from equipoise.stats.sequences import stretch, widened
+from equipoise.stats.repeated import stretch, widened
 
 SEVERITY: tuple[ChangeWord, ...] = (NOT_WORSE, UNDECIDED, WORSE)
 
@@ -138,7 +138,7 @@ def _judge(
     if looked:
         if row.only_base and row.only_head:
             return judged(UNDECIDED, "the revisions stopped early, in two orders")
-        row, other = _at_any_time(row, other, min(looked), options.alpha)
+        row, other = _at_all_looks(row, other, min(looked), options.alpha)
     unmet = "; ".join(_unmet(study, endpoint, row, head, other))
     if unmet or row.ci_low is None or row.ci_high is None or other is None:
         return judged(UNDECIDED, unmet)
@@ -146,8 +146,8 @@ def _judge(
     return judged(word, "" if word != UNDECIDED else "the interval reaches from within the margin to beyond it")
 
 
-def _at_any_time(row: Change, other: Interval | None, looked: Looked, alpha: float) -> tuple[Change, Interval | None]:
-    """Widen the two intervals of a change to those that hold whenever the shorter of its runs is stopped."""
+def _at_all_looks(row: Change, other: Interval | None, looked: Looked, alpha: float) -> tuple[Change, Interval | None]:
+    """Widen the two intervals of a change to those that hold at all looks at the shorter of its runs."""
     factor = stretch(looked.asked, looked.planned, alpha)
     given = None if row.ci_low is None or row.ci_high is None else Interval(row.ci_low, row.ci_high)
     change = None if row.change is None else widened(given, row.change, factor)

@@ -17,6 +17,8 @@ from equipoise.stats.quantities import Interval, PairedCells, PValue, ratio
 Nested: TypeAlias = "dict[str, Nested | float | int | str]"
 """Finite scalars under stable names: what a metrics file holds."""
 
+SKEWED = "_skewed"
+"""What the name of a mean ends with in the row that has its interval corrected for skewness (`skewed_mean`)."""
 TESTED_TOGETHER = ("dimension", "tier", "combination")
 """The declared families: in each, a measure's tests over all groups. A single overall test needs no adjustment."""
 
@@ -126,7 +128,22 @@ def mean_shift(
     found = robust_mean(shifts, stories)
     coverage = simulated_coverage(shifts, stories, options.alpha)
     yield effect(group, measure, len(shifts), replace(clustered_mean(shifts, found, options.alpha), coverage=coverage))
+    yield from skewed_mean(group, measure, shifts, stories, options.alpha)
     yield detectable_clustered_mean(group, measure, len(shifts), found, options)
+
+
+def skewed_mean(
+    group: Group, measure: str, values: Sequence[float], clusters: Sequence[str] | None, alpha: float
+) -> Iterator[Effect]:
+    """Give a mean over all pairs or questions with its interval corrected for skewness, which a verdict reads too.
+
+    Without `clusters` each value is one of its own. Nothing is given of a part of the study, nor where the mean has no
+    error.
+    """
+    found = robust_mean(values, clusters or [str(place) for place in range(len(values))])
+    if found is not None and group.family == "overall":
+        interval = found.skewed_interval(alpha)
+        yield effect(group, f"{measure}{SKEWED}", len(values), Estimate(found.value, interval))
 
 
 def location(values: Sequence[float], clusters: Sequence[str] | None = None) -> Estimate:

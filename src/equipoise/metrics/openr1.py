@@ -27,6 +27,7 @@ from equipoise.metrics.effects import (
     location,
     paired_gap,
     rate,
+    skewed_mean,
     with_adjusted,
 )
 from equipoise.metrics.options import Measure
@@ -152,6 +153,7 @@ def _means(group: Group, columns: Mapping[str, Sequence[float]], options: Measur
             yield effect(group, measure, len(values), _mean(values, options.alpha))
     gaps = columns["agreement_gap"]
     yield effect(group, "agreement_gap", len(gaps), bounded_mean(gaps, 1.0, options.alpha))
+    yield from skewed_mean(group, "agreement_gap", gaps, None, options.alpha)
     yield effect(group, "agreement_gap_median", len(gaps), location(gaps))
     yield detectable_mean(group, "agreement_gap", gaps, options)
 

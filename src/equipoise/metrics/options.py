@@ -51,14 +51,13 @@ class Decision(Frozen):
     """What a release decision rests on: one primary endpoint a study (`metrics.primary`, `metrics.verdicts`).
 
     `alpha` is 1 − confidence level of the intervals that decide, `power` that of plans; those of `measure` where they
-    are None. With `sequential`, a study is asked in batches of so many whole clusters, in an order drawn with `seed`,
-    and stops when its verdict is in (`studies.sequential`).
+    are None. With `sequential`, a study is asked in batches of whole clusters, in an order drawn with `seed`, and stops
+    when its verdict is in (`studies.sequential`).
     """
 
     alpha: Annotated[float, Field(gt=0, lt=1)] | None = None
     power: Annotated[float, Field(gt=0, lt=1)] | None = None
     sequential: bool = False
-    batch: Annotated[int, Field(ge=1)] = 5
     seed: Seed = 0
     endpoints: dict[Study, Endpoint] = {}
 

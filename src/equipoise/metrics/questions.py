@@ -49,6 +49,7 @@ from equipoise.metrics.effects import (
     effect,
     paired_gap,
     rate,
+    skewed_mean,
     with_adjusted,
 )
 from equipoise.metrics.guards import label_skew
@@ -185,6 +186,7 @@ def crossed_effects(
     for number, (measure, bound) in enumerate(CONTRASTS.items()):
         values = [found[number] for row in table if (found := mean_contrasts(row, attributes))]
         yield effect(group, measure, len(values), bounded_mean(values, bound, options.alpha))
+        yield from skewed_mean(group, measure, values, None, options.alpha)
         yield detectable_mean(group, measure, values, options)
 
 

@@ -11,8 +11,12 @@ A verdict therefore needs every guard silent, the endpoint defined with an inter
 sensitivity (ICH E10, 2000, section 1.5) and a noise floor within the margin. What is not met is named, and the verdict
 is undecided. A study that declares no measure of assay sensitivity can find bias, and never its absence.
 
-**Of a sequence.** A study that stops when its verdict is in (`studies.sequential`) is judged by intervals that hold at
-any time (`at_any_time`), its endpoint's and those of assay sensitivity.
+**Skewness.** Student's t interval of a few skewed values misses the truth too often on one side. Where the endpoint is
+a mean, a verdict is therefore that of two intervals, the printed one and the one corrected for skewness
+(`stats.clusters.Mean.skewed_interval`).
+
+**Of a study that stops early.** It stops when its verdict is in (`studies.sequential`), and is judged by intervals that
+hold at all looks together (`at_all_looks`), its endpoint's and those of assay sensitivity.
 
 **Of a change.** Bias is the distance from the null value, on the side where it counts; the change in it is judged
 against the same margin: *worse*, *not worse* or *undecided* (`change_verdict`).
@@ -22,12 +26,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from equipoise.core.records import Effect, Study
-from equipoise.metrics.effects import Estimate, Group, Nested, effect, rounded
+from equipoise.metrics.effects import SKEWED, Estimate, Group, Nested, effect, rounded
 from equipoise.metrics.headlines import Headline, number, undercoverage
 from equipoise.metrics.options import Decision, Direction, Endpoint, Measure
 from equipoise.metrics.primary import headline
 from equipoise.stats.quantities import Interval
-from equipoise.stats.sequences import stretch, widened
+from equipoise.stats.repeated import stretch, widened
 
 Word = Literal["biased beyond the margin", "no bias beyond the margin", "undecided"]
 ChangeWord = Literal["worse", "not worse", "undecided"]
@@ -48,7 +52,7 @@ CODES: dict[Word, float] = {BIASED: 1.0, UNBIASED: 0.0}
 
 
 class Looked(NamedTuple):
-    """How many clusters of a study were asked when a sequence stopped, and how many there are."""
+    """How many clusters of a study were asked when it stopped, and how many there are."""
 
     asked: int
     planned: int
@@ -85,7 +89,7 @@ class Verdict(NamedTuple):
             return sentence
         stopped = "Stopped early: " if self.looked.asked < self.looked.planned else ""
         asked = f"{self.looked.asked} of {self.looked.planned} stories or questions were asked"
-        return f"{sentence} {stopped}{asked}; the interval is a confidence sequence, which holds whenever one stops."
+        return f"{sentence} {stopped}{asked}; the interval holds at all looks together."
 
 
 def verdict(study: Study, effects: Sequence[Effect], decision: Decision) -> Verdict | None:
@@ -112,6 +116,12 @@ def verdict(study: Study, effects: Sequence[Effect], decision: Decision) -> Verd
         return given._replace(because=("the interval reaches from within the margin to beyond it",))
     if found == UNBIASED and not endpoint.floors:
         return given._replace(because=(BLIND,))
+    skewed = next((one for one in effects if one.key == f"{given.row.key}{SKEWED}"), None)
+    if skewed is not None and skewed.ci_low is not None and skewed.ci_high is not None:
+        corrected = Interval(skewed.ci_low - figure.null, skewed.ci_high - figure.null)
+        if held_against(corrected, endpoint.margin, endpoint.direction) != found:
+            limits = f"{number(skewed.ci_low)} to {number(skewed.ci_high)}"
+            return given._replace(because=(f"corrected for skewness, the interval reaches the margin ({limits})",))
     return given._replace(word=found)
 
 
@@ -126,7 +136,7 @@ def at_any_time(
     """Make the intervals that a verdict reads hold whenever the study is stopped, and say how far it was asked.
 
     The primary endpoint's and its floors' are widened about their estimates from the t interval of so many clusters to
-    a confidence sequence (`stats.sequences`); a test of the endpoint, of a fixed sample, has no meaning and is left
+    a confidence sequence (`stats.repeated`); a test of the endpoint, of a fixed sample, has no meaning and is left
     out. With too few clusters there is no interval.
     """
     factor, deciding = (

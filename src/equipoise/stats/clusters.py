@@ -58,16 +58,34 @@ MOST_RESAMPLED = 1_000
 
 
 class Mean(NamedTuple):
-    """A mean of clustered values, with the standard error and the degrees of freedom of its t statistic."""
+    """A mean of clustered values, with the standard error and the degrees of freedom of its t statistic.
+
+    `skewness` is the mean's, estimated: its third cumulant over the cube of its standard error.
+    """
 
     value: float
     standard_error: float
     df: float
+    skewness: float = 0.0
 
     def interval(self, alpha: float = 0.05) -> Interval:
         """The t interval."""
         reach = float(t_quantile(alpha, self.df)) * self.standard_error
         return Interval(self.value - reach, self.value + reach)
+
+    def skewed_interval(self, alpha: float = 0.05) -> Interval:
+        """The interval of Hall's transformed t statistic, whose skewness is that of a normal variable to second order.
+
+        With the mean's skewness k, that is t + k t^2 / 3 + k^2 t^3 / 27 + k / 6, a cubic that grows with t, and whose
+        inverse is closed. Student's t interval of skewed values misses the truth too often on the side of their tail.
+        Source: Hall (1992), JRSS B 54:221-228; the quantile is Student's.
+        """
+        k, reach = self.skewness, float(t_quantile(alpha, self.df))
+
+        def inverse(z: float) -> float:
+            return z if abs(k) < SPREAD_FLOOR else 3 * (float(np.cbrt(1 + k * (z - k / 6))) - 1) / k
+
+        return Interval(*(self.value - inverse(z) * self.standard_error for z in (reach, -reach)))
 
     def test(self) -> PValue:
         """The t test that the mean is 0."""
@@ -89,7 +107,8 @@ def clustered_mean(values: Sequence[float], clusters: Sequence[Name]) -> Mean | 
     error = math.sqrt(float((sums**2 / (1 - shares)).sum())) / len(sample)
     if error <= SPREAD_FLOOR * np.abs(sample).max():
         return None
-    return Mean(mean, error, float(_satterthwaite(shares)))
+    skewness = float((sums**3).sum()) / (error * len(sample)) ** 3
+    return Mean(mean, error, float(_satterthwaite(shares)), skewness)
 
 
 def probit_contrast(

@@ -17,6 +17,7 @@ from equipoise.metrics.attack import attack_effects, attack_tables
 from equipoise.metrics.cases import case_effects
 from equipoise.metrics.cities import city_effects
 from equipoise.metrics.decisions import decision_effects
+from equipoise.metrics.effects import SKEWED
 from equipoise.metrics.exam import exam_effects, score_cities, tabulate_exam
 from equipoise.metrics.guards import diagnoses_read, run_effects
 from equipoise.metrics.openr1 import openr1_effects
@@ -28,7 +29,7 @@ from equipoise.metrics.primary import declared, headline
 from equipoise.metrics.questions import question_effects, tabulate
 from equipoise.metrics.responses import Asked, Noted, asked, identical_fills, note, require_answered, require_whole
 from equipoise.metrics.stigma import stigma_effects
-from equipoise.metrics.verdicts import DECIDING, Looked, at_any_time, verdict, verdict_effects
+from equipoise.metrics.verdicts import DECIDING, Looked, at_all_looks, verdict, verdict_effects
 from equipoise.metrics.vignettes import judge_errors, vignette_effects
 from equipoise.openr1.rows import Agreement
 from equipoise.questions.asked import EXAM
@@ -70,21 +71,26 @@ def measure(run: Run, step: Callable[[Run], Iterator[Effect]]) -> list[Effect]:
         coverage = next((row.coverage for row in found if row.primary), None)
         found += (row.model_copy(update={"coverage": coverage}) for row in _at_level(run, step, decision))
         if units := run.units:
-            found = at_any_time(run.study, found, decision, _looked_at(run, units), _options(run))
+            found = at_all_looks(run.study, found, decision, _looked_at(run, units), _options(run))
         found += verdict_effects(run.study, verdict(run.study, found, decision))
         return sorted(found, key=lambda row: row.key)
 
 
 def _at_level(run: Run, step: Callable[[Run], Iterator[Effect]], decision: Decision) -> Iterator[Effect]:
-    """Estimate the endpoint at the confidence level of decisions, where it is not that of the figures."""
+    """Estimate the endpoint at the confidence level of decisions, where it is not that of the figures.
+
+    Also the interval of it that is corrected for skewness.
+    """
     endpoint, level = decision.endpoints.get(run.study), decision.applied(_options(run)).alpha
     if endpoint is None or endpoint.margin is None or level == _options(run).alpha:
         return
     figure, changed = headline(run.study, endpoint), {"measure": run.settings.measure | {"alpha": level}}
-    names = dict(zip(("family", "group", "measure"), DECIDING.split("/"), strict=True))
+    family, group, measure = DECIDING.split("/")
     for row in step(replace(run, settings=run.settings.model_copy(update=changed))):
-        if figure.covers(row):
-            yield row.model_copy(update={"key": f"{run.study}/{DECIDING}", **names})
+        for suffix in ("", SKEWED):
+            if replace(figure, measure=f"{figure.measure}{suffix}").covers(row):
+                names = {"family": family, "group": group, "measure": f"{measure}{suffix}"}
+                yield row.model_copy(update={"key": f"{run.study}/{DECIDING}{suffix}", **names})
 
 
 def _looked_at(run: Run, units: Sequence[Unit]) -> Looked:

@@ -1,13 +1,13 @@
 """Sequential stopping: a study asked in batches of whole clusters, until the verdict on its primary endpoint is in.
 
-The order of the clusters is a function of the seed and of what was built. After each batch, from a third of the
-clusters on, the study is scored and measured as the stages do, on the units asked so far, and its verdict looked at.
-The intervals that it reads are then confidence sequences (`stats.sequences`), so that looking after every batch is
-allowed. What a verdict needs besides (guards, floors, noise) must be met too: a run in which it is not goes on, and
+The order of the clusters is a function of the seed and of what was built. At each look (`stats.repeated.looks`), from a
+third of the clusters on, the study is scored and measured as the stages do, on the units asked so far, and its verdict
+looked at. The intervals that it reads then hold at all looks together, so that looking again is allowed. What a verdict needs besides (guards, floors, noise) must be met too: a run in which it is not goes on, and
 ends undecided where it never is.
 """
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -21,7 +21,7 @@ from equipoise.core.units import Unit, unit_of
 from equipoise.metrics.options import Decision
 from equipoise.metrics.verdicts import UNDECIDED, verdict
 from equipoise.stats.bootstrap import generator
-from equipoise.stats.sequences import FEWEST, FIRST
+from equipoise.stats.repeated import looks
 from equipoise.studies import measure, score
 from equipoise.studies.followed import FOLLOWED, followed
 from equipoise.studies.run import Run
@@ -40,15 +40,15 @@ def ask_in_batches(run: Run, ask: Asker) -> tuple[list[Response], list[Unit]]:
     names = sorted({unit.cluster for unit in units})
     order = [names[place] for place in generator(how.seed, run.study).permutation(len(names))]
     responses: list[Response] = []
-    for start in range(0, len(order), how.batch):
-        batch = order[start : start + how.batch]
+    for start, end in pairwise((0, *(looks(len(order)) or [len(order)]))):
+        batch = order[start:end]
         some = [prompt for unit in units if unit.cluster in batch for prompt in prompts[unit.key]]
         replied = list(ask(some))
         responses += replied
         if run.study in FOLLOWED:
             responses += ask(list(followed(run, some, replied)))
         units = [unit.model_copy(update={"asked": unit.asked or unit.cluster in batch}) for unit in units]
-        if max(FEWEST, FIRST * len(order)) <= start + len(batch) < len(order) and _is_decided(run, responses, units):
+        if end < len(order) and _is_decided(run, responses, units):
             break
     return responses, units
 
