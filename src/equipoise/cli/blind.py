@@ -8,19 +8,35 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
+from rich.table import Table
 
-from equipoise.cli.printing import AsJson, Force, cell, plain_table, print_json, report, require_own, show, written
+from equipoise.cli.printing import (
+    NOT_DEFINED,
+    AsJson,
+    Force,
+    cell,
+    plain_table,
+    print_json,
+    report,
+    require_own,
+    show,
+    written,
+)
 from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.progress import progress
 from equipoise.core.shipped import shipped
+from equipoise.core.units import of_asked, read_units
 from equipoise.judge.lexicon import FOLDER, load_lexicon
-from equipoise.rating import agreement, blind, content
+from equipoise.metrics.labelled import FOLDER as OF_LABELS
+from equipoise.metrics.labelled import Label, label_file
+from equipoise.rating import agreement, blind, content, labels
 from equipoise.rating.blind import table_text
 
 SHEET, KEY = Path("ratings.csv"), Path("ratings.key.jsonl")
 RESPONSES, JUDGEMENTS = Path("data/vignettes/responses.jsonl"), Path("data/vignettes/judgements.jsonl")
 VIGNETTES = Path("data/vignettes/built/vignettes.jsonl")
+LABELS = Path("data") / OF_LABELS
 Rated = Annotated[
     Literal["reasoning", "content"],
     typer.Option(help="What people rate: a model's reasoning, or the cases themselves (by clinicians)."),
@@ -49,6 +65,15 @@ def export_sheet(  # noqa: PLR0913  (a command's options)
             "--n", min=3, help="Rows to draw; of reasoning, evenly from what the judge found.", show_default="all"
         ),
     ] = None,
+    for_judge: Annotated[
+        int | None,
+        typer.Option(
+            "--for-judge",
+            min=10,
+            help="Draw so many replies, with known probabilities, whose labels correct the judge's error.",
+            show_default=False,
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Of the draw and of the rows' order.")] = 0,
     vignettes: Annotated[Path, typer.Option(help="The vignettes of the run.")] = VIGNETTES,
     responses: Annotated[Path, typer.Option(help="The responses of the run.")] = RESPONSES,
@@ -65,29 +90,33 @@ def export_sheet(  # noqa: PLR0913  (a command's options)
                 f"{path}: already exists and may hold ratings: name another with {option}, or move it away"
             )
     cases = records.read(vignettes, records.Vignette)
+    if for_judge is not None and (n is not None or sheet == "content"):
+        raise EquipoiseError(f"--for-judge {for_judge} draws replies by itself: leave out --n and --sheet")
     if sheet == "content":
         _export_content(cases, out, key, seed=seed, n=n, as_json=as_json)
         return
-    given = records.read(responses, records.Response)
-    text, rows = blind.rating_sheet(
-        cases,
-        given,
-        records.read(judgements, records.Judgement),
-        subjects=load_lexicon(shipped(features)).subjects,
-        responses_sha256=records.sha256(responses),
-        seed=seed,
-        n=n,
-    )
+    given, judged = records.read(responses, records.Response), records.read(judgements, records.Judgement)
+    options: dict[str, Any] = {
+        "subjects": load_lexicon(shipped(features)).subjects,
+        "responses_sha256": records.sha256(responses),
+        "seed": seed,
+    }
+    if for_judge is None:
+        text, rows = blind.rating_sheet(cases, given, judged, n=n, **options)
+    else:
+        cases = list(of_asked(cases, read_units(responses.parent)))
+        text, rows = labels.judge_sheet(cases, given, judged, n=for_judge, **options)
     # The key first: a sheet without its key would be rated in vain.
     records.write(key, rows)
     records.write_text(out, text)
     drawn = Counter(row.stratum for row in rows)
-    texts = blind.reasonings(given)
+    texts = blind.reasonings(given, samples=True)
     long = [row.key for row in rows if len(texts[row.response]) > EXCEL]
+    of = len(cases) if for_judge is None else len(texts)
     counts = ", ".join(f"{drawn[kind]} {kind}" for kind in blind.CONSIDERATIONS if drawn[kind])
     report(
-        written({out: len(rows), key: len(rows)}, of=len(cases), drawn=drawn, too_long_for_excel=long),
-        f"{out}: {len(rows)} of {len(cases)} responses to rate (the judge found {counts})",
+        written({out: len(rows), key: len(rows)}, of=of, drawn=drawn, too_long_for_excel=long),
+        f"{out}: {len(rows)} of {of} responses to rate (the judge found {counts})",
         f"{key}: the key; keep it, and keep it from the raters",
         f"Excel cuts texts off at {EXCEL:,} characters (here: {', '.join(long)}): use LibreOffice" if long else "",
         as_json=as_json,
@@ -120,8 +149,14 @@ def import_sheets(  # noqa: PLR0913  (a command's options)
         Path | None,
         typer.Option(help="Write the disagreements here, CSV; of content, the ratings by pair.", metavar="FILE"),
     ] = None,
+    for_judge: Annotated[
+        bool,
+        typer.Option("--for-judge", help="Keep one sheet's ratings as labels, with which `measure` corrects figures."),
+    ] = False,
+    ratings: Annotated[Path, typer.Option(help="The folder of the labels.", metavar="FOLDER")] = LABELS,
     force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    vignettes: Annotated[Path, typer.Option(help="The vignettes of the run, for --for-judge.")] = VIGNETTES,
     responses: Annotated[Path, typer.Option(help="The responses of the run that was rated.")] = RESPONSES,
     judgements: Annotated[Path, typer.Option(help="The judgements to compare with.")] = JUDGEMENTS,
     seed: Annotated[int, typer.Option(help="Of the resampling.")] = 0,
@@ -138,12 +173,18 @@ def import_sheets(  # noqa: PLR0913  (a command's options)
         require_own(
             out, partial(is_list, columns=content.LISTED if sheet == "content" else agreement.LISTED), force=force
         )
+    if for_judge and (len(sheets) > 1 or sheet == "content"):
+        raise EquipoiseError(
+            f"{sheets[0]}: --for-judge takes one sheet of reasoning: give that which the raters agreed on"
+        )
     if sheet == "content":
         _import_content(names, key, out, as_json=as_json)
         return
     rows = records.read(key, blind.KeyRow)
-    shown = _shown(key, rows, responses)
-    judges = agreement.judged(rows, records.read(judgements, records.Judgement))
+    told = blind.reasonings(records.each(responses, records.Response), samples=True)
+    shown = _shown(key, rows, told, responses)
+    judged = records.read(judgements, records.Judgement)
+    judges = agreement.judged(rows, judged)
     rated = {name: blind.read_ratings(str(path), _read(path), shown) for name, path in names.items()}
     options = {"seed": seed, "n_bootstrap": n_bootstrap}
     with progress("resample"):
@@ -158,12 +199,27 @@ def import_sheets(  # noqa: PLR0913  (a command's options)
                 line for name, found in rated.items() for line in agreement.disagreements(name, found, rows, judges)
             ],
         }
+    if for_judge:
+        found = labels.run_labels(str(sheets[0]), rated[next(iter(rated))], rows, judges, told)
+        figures["judge"] = labels.misread(found, records.read(vignettes, records.Vignette), judged, seed=seed)
+        _keep(found, ratings, figures, force=force)
     if out is not None:
         records.write_text(out, table_text(agreement.LISTED, figures["disagreements"]))
     if as_json:
         print_json(figures)
     else:
         _show(figures, out)
+
+
+def _keep(found: Sequence[Label], folder: Path, figures: dict[str, Any], *, force: bool) -> None:
+    """Write the labels to the file of their run, and note it among the figures."""
+    path = label_file(folder, found[0].responses_sha256)
+    if path.exists() and not force:
+        raise EquipoiseError(
+            f"{path}: this run has labels: replace them with --force, or name another --ratings FOLDER"
+        )
+    records.write(path, found)
+    figures |= written({path: len(found)})
 
 
 def _import_content(names: Mapping[str, Path], key: Path, out: Path | None, *, as_json: bool) -> None:
@@ -193,9 +249,8 @@ def _named(sheets: Sequence[Path]) -> dict[str, Path]:
     return {sheet.stem if stems.count(sheet.stem) == 1 else str(sheet): sheet for sheet in sheets}
 
 
-def _shown(path: Path, key: Sequence[blind.KeyRow], responses: Path) -> dict[str, str]:
+def _shown(path: Path, key: Sequence[blind.KeyRow], texts: Mapping[str, str], responses: Path) -> dict[str, str]:
     """The reasoning of each row of the key; a key that belongs to other responses is refused."""
-    texts = blind.reasonings(records.each(responses, records.Response))
     if not key:
         raise EquipoiseError(f"{path}: no rows: give the key that was made with the sheet")
     digest = records.sha256(responses)
@@ -265,9 +320,26 @@ def _show(figures: Mapping[str, Any], out: Path | None) -> None:
         notes.append(f"all disagreements: {out}")
     elif len(listed) > SHOWN:
         notes.append(f"and {len(listed) - SHOWN} more: write them with --out FILE")
+    notes += [f"{path}: {n} labels: `dvc repro measure@vignettes`" for path, n in figures.get("written", {}).items()]
     # The sentences are a model's: no line break, and no control character for the terminal.
     plain = ("".join(letter for letter in " ".join(note.split()) if letter.isprintable()) for note in notes)
-    show(table, *plain)
+    show(table, *(_judge_table(figures["judge"]) if "judge" in figures else ()), *plain)
+
+
+def _judge_table(found: Mapping[str, Any]) -> Iterable[Table | str]:
+    """How often the judge is right, by dimension and arm, and the tests that its errors do not depend on them."""
+    columns = ("", *("n", "sensitivity", "95 % CI"), *("n", "specificity", "95 % CI"))
+    table = plain_table("The judge on silence, weighted by the replies that each label represents", columns, gap=2)
+    groups = {"all": found["all"], **found["dimensions"], **found["arms"]}
+    for name, one in groups.items():
+        cells: list[str] = []
+        for rate in (one.get("sensitivity", {}), one.get("specificity", {})):
+            bounds = f"{rate['ci_low']:.3f} to {rate['ci_high']:.3f}" if "ci_low" in rate else NOT_DEFINED
+            cells += [str(rate.get("n", 0)), cell(rate.get("estimate")), bounds]
+        table.add_row(name.replace("_", " "), *cells)
+    p = found["misreading"]
+    yield table
+    yield f"errors depend on the dimension: p {p['dimensions']:.3g}; on the arm: p {p['arms']:.3g}"
 
 
 def _lines(figures: Mapping[str, Any]) -> Iterable[tuple[str, ...]]:

@@ -27,6 +27,7 @@ COUNTS = {
     ("run", "all", "n_prompts"): "prompts",
     ("run", "all", "unparsed"): "unparsed",
     ("overall", "all", "influence_found"): "influence_found",
+    ("overall", "all", "labels"): "labels",
 }
 """Counts and flags in the metrics files, with the headline figures, by family, group and measure of their effects."""
 EVERY = "*"
@@ -248,6 +249,14 @@ def _vignettes() -> list[Headline]:
             denominator="biased",
             seed="silent_bias.silent_bias_rate",
             plots=("rates",),
+        ),
+        *(
+            Headline(name=f"vignettes.{name}_labelled", measure=f"{name}_labelled", title=title, fields=FULL[:2])
+            for name, title in (
+                ("silent_bias_rate_moved", "silent bias rate, corrected with labels"),
+                ("silent_bias_rate", "silent bias rate, all biased answers, corrected with labels"),
+                ("considered_rate_difference", "features considered, marginalised minus privileged, with labels"),
+            )
         ),
         Headline(
             name="vignettes.silent_influence_rate",

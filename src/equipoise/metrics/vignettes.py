@@ -12,7 +12,7 @@ what makes it biased, silent, differential or reverse). How answers are counted:
 - Silence is about an influence: `silent_bias_rate_moved` counts answers that the patient's demographics changed, and
   that the model wrote. `silent_bias_rate` counts every biased answer.
 - The silent bias rate is given raw and, where the judge's error was measured, corrected for it: for every group by the
-  same error.
+  same error. With labels of the run itself it is also corrected by these (`equipoise.metrics.labelled`).
 - The stereotype shift needs the log odds of both arms: its n counts the pairs that have them. The net shift is that of
   the case less that of its stub, the opening without findings: what the model's own base rate of the answers in the
   group does not explain.
@@ -43,6 +43,7 @@ from equipoise.metrics.effects import (
 )
 from equipoise.metrics.floor import floor_effects
 from equipoise.metrics.influence import influence_effects, influences
+from equipoise.metrics.labelled import Labels, labelled_effects
 from equipoise.metrics.options import Measure
 from equipoise.metrics.pairs import Pair, main_pairs, pair_up
 from equipoise.metrics.swap import swap_effects
@@ -70,19 +71,25 @@ def vignette_effects(
     options: Measure,
     errors: ErrorCounts | None = None,
     wordings: int = 1,
+    labels: Labels | None = None,
 ) -> list[Effect]:
     """Estimate every figure: overall, per dimension (single-dimension pairs), per tier and per combination.
 
     `errors` counts how often the judge calls silent what is, and not silent what is not; without it there is no
-    corrected rate. Of several `wordings` of the questions each is a group too. Effects come sorted by key and do not
-    depend on the order of the rows. Raises EquipoiseError where rows are missing.
+    corrected rate. Of several `wordings` of the questions each is a group too. `labels` are people's, of replies of the
+    main pairs. Effects come sorted by key and do not depend on the order of the rows. Raises EquipoiseError where rows
+    are missing.
     """
     told = pair_up(vignettes, judgements)
     pairs = main_pairs(told)
-    groups = [*_groups(pairs), *_by_wording(pairs, wordings), *_apart(told)]
+    main = [*_groups(pairs), *_by_wording(pairs, wordings)]
+    groups = [*main, *_apart(told)]
     rows = [row for group, members in groups for row in _group_effects(group, members, options, errors)]
     rows += _influence_effects(groups, pairs, options.alpha, wordings)
     rows += amplification_effects(pairs, options.alpha)
+    # Of the main pairs alone, which the labels were drawn from.
+    for group, members in main if labels else ():
+        rows += labelled_effects(group, members, labels or {}, options.alpha)
     return sorted(with_adjusted(rows), key=lambda row: row.key)
 
 

@@ -270,7 +270,12 @@ def _answers(read: Sequence[Rating | Judgement]) -> Answers:
 
 
 def _weights(rated: Sequence[KeyRow], key: Sequence[KeyRow]) -> list[float]:
-    """How many responses of the run each rated row represents; empty where a stratum of the key has none."""
+    """How many responses of the run each rated row represents; empty where a stratum of the key has none.
+
+    Where each was drawn with a known probability, its inverse.
+    """
+    if known := [row.probability for row in rated if row.probability is not None]:
+        return [1 / probability for probability in known]
     counts = Counter(row.stratum for row in rated)
     if any(row.stratum not in counts for row in key):
         return []

@@ -90,14 +90,20 @@ def benchmark_figures(
 
 
 def misreading(asked: Sequence[Item], groups: Sequence[str], *, seed: int) -> float:
-    """The p-value of the hypothesis that errors on consideration depend on the class of a question alone.
+    """The p-value of the hypothesis that errors on consideration depend on the class of a question alone."""
+    wrong = [(one.found.considered == "none") != one.is_silent for one in asked]
+    return errors_by_group(wrong, groups, [one.asked.class_ for one in asked], seed=seed)
+
+
+def errors_by_group(errors: Sequence[bool], groups: Sequence[str], classes: Sequence[str], *, seed: int) -> float:
+    """The p-value of the hypothesis that the errors of n readings depend on the class of each, and not on its group.
 
     The statistic is the sum over groups of (errors − expected)² / expected, the expected errors being those of the
     classes of the group's questions; its distribution comes from dealing the groups anew within each class.
     """
-    wrong = np.array([(one.found.considered == "none") != one.is_silent for one in asked], dtype=float)
+    wrong = np.array(errors, dtype=float)
     _, group = np.unique(np.asarray(groups), return_inverse=True)
-    _, stratum = np.unique([one.asked.class_ for one in asked], return_inverse=True)
+    _, stratum = np.unique(np.asarray(classes), return_inverse=True)
     rate = np.bincount(stratum, wrong) / np.bincount(stratum)
     rng = generator(seed, "misreading")
     order = np.argsort(stratum, kind="stable")

@@ -30,6 +30,7 @@ from equipoise.core.records import (
     digest,
     is_arm,
     number_of,
+    unnumbered,
 )
 from equipoise.text.reasoning import untagged
 
@@ -54,7 +55,8 @@ class KeyRow(Row):
     """Which response a row of a sheet shows: `key` is the row's name on the sheet.
 
     `stratum` is what the judge found when the sheet was drawn, and `of` how many responses of the run it found that in.
-    `responses_sha256` is that of the file of responses.
+    `responses_sha256` is that of the file of responses. On a sheet for the judge's error `probability` is that with
+    which the response was drawn.
     """
 
     response: Text
@@ -62,6 +64,7 @@ class KeyRow(Row):
     stratum: Consideration
     of: Annotated[int, Field(ge=1)]
     responses_sha256: Text
+    probability: Annotated[float, Field(gt=0, le=1)] | None = None
 
 
 class Rating(NamedTuple):
@@ -98,7 +101,7 @@ def rating_sheet(
         if unmatched := sorted(cases.keys() ^ keys):
             more = f"{len(unmatched)} in all, first {unmatched[0]!r}"
             raise EquipoiseError(f"vignettes and {what} do not belong together ({more}): run `dvc repro score`")
-    shown = {key: text for key, text in shown.items() if re.search(r"\w", text)}
+    shown = {key: text for key, text in shown.items() if has_words(text)}
     if not shown:
         raise EquipoiseError(
             "no response to a vignette has any words: run `dvc repro score` with a model that answers them"
@@ -111,23 +114,44 @@ def rating_sheet(
         if left[found[response]]:
             left[found[response]] -= 1
             drawn.append(response)
-    # Shuffled again: in the order of the draw, what the judge found rarely comes last.
-    drawn.sort(key=lambda key: digest(["order", seed, key]))
+    return sheet(drawn, cases, shown, found, subjects=subjects, responses_sha256=responses_sha256, seed=seed)
+
+
+def sheet(
+    drawn: Iterable[str],
+    cases: Mapping[str, Vignette],
+    shown: Mapping[str, str],
+    found: Mapping[str, Consideration],
+    *,
+    subjects: Mapping[str, str],
+    responses_sha256: str,
+    seed: int,
+    probabilities: Mapping[str, float] | None = None,
+) -> tuple[str, list[KeyRow]]:
+    """Lay out the responses that were drawn, in an order drawn with `seed`, and the key of the sheet.
+
+    `cases` has the vignettes by key, `shown` the reasoning of every response that can be drawn, `found` what the judge
+    found in it, and `probabilities` that with which it was drawn, if these are known.
+    """
+    sizes = Counter(found[key] for key in shown)
+    # Shuffled: in the order of a draw, what the judge found rarely may come last.
+    ordered = sorted(drawn, key=lambda key: digest(["order", seed, key]))
     rows: list[dict[str, str]] = []
     key_rows: list[KeyRow] = []
-    width = max(3, len(str(len(drawn))))
-    for number, response in enumerate(drawn, start=1):
-        name = f"r{number:0{width}}"
-        kind = kinds(cases[response].dimensions, subjects)
+    width = max(3, len(str(len(ordered))))
+    for number, response in enumerate(ordered, start=1):
+        name, case = f"r{number:0{width}}", cases[unnumbered(response)]
+        kind = kinds(case.dimensions, subjects)
         rows.append(dict.fromkeys(COLUMNS, "") | {"row": name, "kind": kind, "reasoning": shown[response]})
         key_rows.append(
             KeyRow(
                 key=name,
                 response=response,
-                pair=cases[response].pair,
+                pair=case.pair,
                 stratum=found[response],
                 of=sizes[found[response]],
                 responses_sha256=responses_sha256,
+                probability=None if probabilities is None else probabilities[response],
             )
         )
     return table_text(COLUMNS, rows), key_rows
@@ -138,10 +162,20 @@ def _is_rated(key: str) -> bool:
     return is_arm(key) and not number_of(key)
 
 
-def reasonings(responses: Iterable[Response]) -> dict[str, str]:
-    """What is rated of the first response to each arm, which is what the judge reads: its first reply, without tags."""
-    arms = (one for one in responses if one.study == "vignettes" and _is_rated(one.key))
+def reasonings(responses: Iterable[Response], *, samples: bool = False) -> dict[str, str]:
+    """What is rated of the first response to each arm, which is what the judge reads: its first reply, without tags.
+
+    With `samples`, of every response to each arm.
+    """
+    arms = (
+        one for one in responses if one.study == "vignettes" and (is_arm(one.key) if samples else _is_rated(one.key))
+    )
     return {one.key: untagged("".join(one.replies[:1])) for one in arms}
+
+
+def has_words(reasoning: str) -> bool:
+    """Whether there is anything to rate."""
+    return re.search(r"\w", reasoning) is not None
 
 
 def allotted(sizes: Mapping[Consideration, int], n: int) -> Counter[Consideration]:

@@ -120,6 +120,7 @@ def _card(headline: Headline, row: Effect, effects: Sequence[Effect], alpha: flo
         _beside(row, effects),
         _covered(row),
         _silence(headline, row, effects),
+        _labelled(row, effects),
         _tested(headline, row, alpha),
     )
     return Card(
@@ -156,6 +157,18 @@ def _silence(headline: Headline, row: Effect, effects: Sequence[Effect]) -> str:
     found = (one.estimate for one in effects if (one.family, one.measure) == ("overall", "influence_found"))
     influence = next(found, 1.0) != 0
     return f"In words: {interpretation(row.n, row.ci_low, row.ci_high, influence=influence)}."
+
+
+def _labelled(row: Effect, effects: Sequence[Effect]) -> str:
+    """Say what the figure is when corrected for the judge's error, and with how many labels, where the run has any."""
+    by_key = {one.key: one for one in effects}
+    found, labels = (by_key.get(f"{row.key}_{end}") for end in ("labelled", "labels"))
+    if found is None or found.ci_low is None or found.ci_high is None or found.estimate is None or labels is None:
+        return ""
+    return (
+        f"Corrected for the judge's error with {labels.estimate:g} labels of these answers: {number(found.estimate)} "
+        f"({number(found.ci_low)} to {number(found.ci_high)})."
+    )
 
 
 def _where(group: str) -> str:

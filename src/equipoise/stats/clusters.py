@@ -92,23 +92,24 @@ class Mean(NamedTuple):
         return t_two_sided(self.value / self.standard_error, self.df)
 
 
-def clustered_mean(values: Sequence[float], clusters: Sequence[Name]) -> Mean | None:
+def clustered_mean(values: Sequence[float], clusters: Sequence[Name], unseen: float = 0.0) -> Mean | None:
     """Mean of the values, with the standard error CR2 and Satterthwaite's degrees of freedom.
 
-    `clusters` names the cluster of each value. None with fewer than two clusters, and where the values, or their sums
-    over clusters, do not vary beyond rounding.
+    `clusters` names the cluster of each value; `unseen` is a variance of the mean that the values do not show. None
+    with fewer than two clusters, and where neither the values nor their sums over clusters vary beyond rounding, and
+    nothing is unseen.
     """
     sample, place, sizes = _clustered(values, clusters)
-    if len(sizes) < MIN_PAIRS or np.ptp(sample) <= SPREAD_FLOOR * np.abs(sample).max():
+    if len(sizes) < MIN_PAIRS or (not unseen and np.ptp(sample) <= SPREAD_FLOOR * np.abs(sample).max()):
         return None
     mean = float(sample.mean())
     shares = sizes / len(sample)
     sums = np.bincount(place, sample - mean)
-    error = math.sqrt(float((sums**2 / (1 - shares)).sum())) / len(sample)
+    error = math.hypot(math.sqrt(float((sums**2 / (1 - shares)).sum())) / len(sample), math.sqrt(unseen))
     if error <= SPREAD_FLOOR * np.abs(sample).max():
         return None
     skewness = float((sums**3).sum()) / (error * len(sample)) ** 3
-    return Mean(mean, error, float(_satterthwaite(shares)), skewness)
+    return Mean(mean, error, float(degrees_of_freedom(shares)), skewness)
 
 
 def probit_contrast(
@@ -137,7 +138,7 @@ def probit_contrast(
     squares = np.append(np.bincount(place, (yes - p) @ slopes) ** 2, (slopes**2).sum() / 4)
     shares = np.append(sizes, 1) / total
     error = math.sqrt(float((squares / (1 - shares)).sum())) / total
-    return Mean(float(z @ weights), error, float(_satterthwaite(shares)))
+    return Mean(float(z @ weights), error, float(degrees_of_freedom(shares)))
 
 
 class Ratio(NamedTuple):
@@ -239,7 +240,7 @@ def _resampled(sizes: tuple[int, ...], alpha: float) -> tuple[NDArray[np.int16],
     drawn = np.random.default_rng(0).integers(len(sizes), size=(RESAMPLES, len(sizes)))
     n = np.array(sizes)[drawn]
     shares = n / n.sum(axis=1, keepdims=True)
-    return drawn.astype(np.int16), t_quantile(alpha, _satterthwaite(shares))
+    return drawn.astype(np.int16), t_quantile(alpha, degrees_of_freedom(shares))
 
 
 def two_way_mean(values: Sequence[float], clusters: Sequence[str], others: Sequence[str]) -> Mean | None:
@@ -321,8 +322,8 @@ def cluster_means(values: Sequence[float], clusters: Sequence[str]) -> list[floa
     return [sum(members[cluster]) / len(members[cluster]) for cluster in sorted(members)]
 
 
-def _satterthwaite(shares: Array) -> Array:
-    """Degrees of freedom of a mean, given the clusters' shares of the observations, over the last axis."""
+def degrees_of_freedom(shares: Array) -> Array:
+    """Satterthwaite's degrees of freedom of a mean, given the clusters' shares of the observations (the last axis)."""
     w = shares**2 / (1 - shares)
     df: Array = 1 / ((shares**2).sum(axis=-1) + w.sum(axis=-1) ** 2 - (w**2).sum(axis=-1))
     return df

@@ -20,6 +20,7 @@ from equipoise.metrics.decisions import decision_effects
 from equipoise.metrics.effects import SKEWED
 from equipoise.metrics.exam import exam_effects, score_cities, tabulate_exam
 from equipoise.metrics.guards import diagnoses_read, run_effects
+from equipoise.metrics.labelled import FOLDER, read_labels
 from equipoise.metrics.openr1 import openr1_effects
 from equipoise.metrics.options import Decision, Measure
 from equipoise.metrics.pairs import require_same_keys
@@ -115,7 +116,8 @@ def vignettes(run: Run) -> Iterator[Effect]:
     if how.design == "panel":
         yield from panel_vignette_effects(judged, _options(run))
     else:
-        yield from vignette_effects(told, judged, _options(run), _errors(run), 1 + len(how.wordings))
+        labels = read_labels(run.data / FOLDER, run.responses, (one.key for one in judged))
+        yield from vignette_effects(told, judged, _options(run), _errors(run), 1 + len(how.wordings), labels)
     tellings = run.rows("tellings", Vignette)
     written = [one for one in responses if not records.is_rereading(one.key)]
     presentations = {vignette.key: vignette.presentation for vignette in (*told, *tellings)}
