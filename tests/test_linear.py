@@ -232,6 +232,8 @@ ITEM = Neutralised(
 WORDS = load_lexicon(DATA / "lexicon")
 CLINICAL = load_clinical(DATA / "lexicon/clinical.yaml")
 DIAGNOSES = load_diagnoses(DATA / "diagnoses.yaml")
+# The lexicon is arranged once, at the first reading, which takes longer than FLOOR.
+DIAGNOSES.meaning(ANSWER.label)
 LEXICON = load_features(DATA / "features")
 FEATURES = [
     feature

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from equipoise.core.records import Answer, AnswerKind
 from equipoise.text.diagnoses import load_diagnoses
+from equipoise.text.written import read_written
 from equipoise.vignettes.coverage import FLOORS, Covered, Decisions, coverage, misread_in, missed, told_of
 from equipoise.vignettes.library import Library
 from equipoise.vignettes.profiles import planned
@@ -170,6 +172,31 @@ def test_the_real_library_misses_no_floor(authored: Library, profile: Any) -> No
 def test_the_real_library_has_no_wording_that_is_misread(authored: Library) -> None:
     """Every wording of an answer, those of the lexicon included, is read as that answer in each of its cases."""
     assert not list(misread_in(authored, DIAGNOSES))
+
+
+@pytest.mark.parametrize(
+    ("reply", "is_read"),
+    [
+        ("that the patient has {}, which needs urgent treatment.", True),
+        ("likely due to {}, given the examination.", True),
+        ("{}, not {other}.", True),
+        ("{other} rather than {}.", False),
+        ("lactose intolerance or {}.", False),
+        ("lactose intolerance, with no evidence of {}.", False),
+        ("lactose intolerance; {} is unlikely.", False),
+        ("a history of {}.", False),
+    ],
+)
+def test_every_expected_answer_is_read_where_it_is_given(authored: Library, reply: str, is_read: bool) -> None:  # noqa: FBT001  (a parameter)
+    """In a sentence it is read in every story, and in none where it is set aside, former or an alternative."""
+    wrong = []
+    for story in authored.presentations.values():
+        answers: dict[AnswerKind, tuple[Answer, ...]] = {"expected": (story.expected,), "distractor": story.distractors}
+        text = reply.format(story.expected.label, other=story.distractors[0].label)
+        if (read_written(text, answers, DIAGNOSES).kind == "expected") != is_read:
+            wrong.append(text)
+
+    assert not wrong
 
 
 def test_a_wording_of_two_answers_of_a_case_is_a_line(library: Library) -> None:

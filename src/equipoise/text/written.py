@@ -144,7 +144,7 @@ def _one(name: str, within: str, wordings: list[_Wording], diagnoses: Diagnoses)
         return found
     if NOT_NOW.search(within):
         return None
-    found = [
+    fitting = [
         one
         for one in wordings
         if one.meaning.concepts <= (whole if diagnoses.shared(head, one.meaning) else head).concepts
@@ -153,4 +153,4 @@ def _one(name: str, within: str, wordings: list[_Wording], diagnoses: Diagnoses)
         # Another name may be part of the name of another disease; the label is the kind that the answer asks for.
         and (one.label.concepts <= whole.concepts or not diagnoses.known(head) - one.groups)
     ]
-    return max(found, key=lambda one: len(one.meaning.concepts)).given if found else None
+    return max(fitting, key=lambda one: len(one.meaning.concepts)).given if fitting else None
