@@ -10,7 +10,7 @@ from pathlib import Path
 
 from faults_runs import Draws, Outcome, cloned
 
-CHECK = ("python", "stages/check.py", "stages", "data/checked.json", "data/code")
+CHECK = ("python", "stages/check.py", "stages", "data/checked.json", "data/code", "data/settings")
 EXAMPLES, OUT = "data/examples", ("--out", "data/imported.jsonl")
 READERS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("params.yaml", "models/smollm2.yaml", "models/judges/minilm_nli.yaml", "data/cities.yaml"), CHECK),
