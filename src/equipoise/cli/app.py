@@ -122,7 +122,7 @@ COMMANDS = {
     "import vignettes": Command(
         "imports:import_vignettes", "equipoise import vignettes data/examples/cases.json --json"
     ),
-    "export vignettes": Command("imports:export_vignettes", "equipoise export vignettes cases.json", checkout=True),
+    "export vignettes": Command("imports:export_vignettes", "equipoise export vignettes cases.json --json"),
     "blind export": Command("blind:export_sheet", "equipoise blind export --n 60 --out anna.csv", checkout=True),
     "blind import": Command("blind:import_sheets", "equipoise blind import anna.csv --out differ.csv", checkout=True),
 }

@@ -74,10 +74,13 @@ def _repository() -> "Iterator[Any]":
     """Open the DVC repository around the working folder; one line where there is none, or where it cannot be read."""
     from dvc.exceptions import DvcException
     from dvc.repo import Repo
+    from dvc.scm import RevError
 
     try:
         with Repo() as repo:
             yield repo
+    except RevError as error:
+        raise EquipoiseError(f"{error}: give a commit, a branch or a tag of this clone") from error
     except DvcException as error:
         message = f"not a clone that DVC can read ({' '.join(str(error).split())}): run this in a clone of the project"
         raise EquipoiseError(message) from error
