@@ -50,8 +50,9 @@ sweep: .venv/installed
 BASE ?= main
 REVIEW ?=
 review: .venv/installed
-	@status=0; equipoise compare --md $(REVIEW) "$(BASE)" workspace || status=$$?; \
-	  printf '\n<details><summary>Every metric: dvc metrics diff --targets metrics</summary>\n\n'; \
+	@status=0; text="$$(equipoise compare --md $(REVIEW) "$(BASE)" workspace)" || status=$$?; \
+	  test -n "$$text" || exit $$status; \
+	  printf '%s\n\n<details><summary>Every metric: dvc metrics diff --targets metrics</summary>\n\n' "$$text"; \
 	  dvc metrics diff --md "$(BASE)" --targets metrics || status=$$?; \
 	  printf '\n</details>\n'; exit $$status
 
