@@ -15,7 +15,11 @@ export PYTHONDONTWRITEBYTECODE :=
 # One study alone: make repro STUDY=vignettes. Another model, as an experiment: make repro MODEL=phantom_silent
 STUDY ?=
 MODEL ?=
+# Tried first, since `dvc exp run` leaves the setting in params.yaml where it fails.
+known = test -f "models/$(1).yaml" || \
+  { echo "error: models/$(1).yaml: no such model: equipoise models lists the known ones" >&2; exit 1; }
 repro: .venv/installed
+	$(if $(MODEL),@$(call known,$(MODEL)))
 	$(if $(MODEL),dvc exp run --set-param model=$(MODEL) $(STUDY:%=--set-param 'studies=[%]'),dvc repro $(STUDY:%=plot@%))
 	@equipoise results $(STUDY)
 	@echo "Figures: dvc metrics show, metrics/*.json. Plots: plots/*/*.svg, or dvc plots show. Cases: data/*/*.jsonl"
@@ -37,8 +41,7 @@ SWEEP := $(shell date +%Y%m%d-%H%M%S)
 IMPORTED = $(shell git ls-files --others --ignored --exclude-standard -- data/items)
 sweep: .venv/installed
 	@test -n "$(strip $(MODELS))" || { echo 'error: no model is named: make sweep MODELS="smollm2 piaget8b"' >&2; exit 1; }
-	@for model in $(MODELS); do test -f "models/$$model.yaml" || \
-	  { echo "error: models/$$model.yaml: no such model: equipoise models lists the known ones" >&2; exit 1; }; done
+	@for model in $(MODELS); do $(call known,$$model); done
 	@for model in $(MODELS); do \
 	  dvc exp run --queue $(IMPORTED:%=--copy-paths %) --name "$$model-$(SWEEP)" --set-param "model=$$model" || exit 1; done
 	dvc exp run --run-all --jobs $(JOBS)
