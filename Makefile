@@ -16,7 +16,11 @@ export PYTHONDONTWRITEBYTECODE :=
 # One study alone: make repro STUDY=vignettes. Another model, as an experiment: make repro MODEL=phantom_silent
 STUDY ?=
 MODEL ?=
+# Tried first, since `dvc exp run` leaves the setting in params.yaml where it fails.
+known = test -f "models/$(1).yaml" || \
+  { echo "error: models/$(1).yaml: no such model: equipoise models lists the known ones" >&2; exit 1; }
 repro: .venv/installed
+	$(if $(MODEL),@$(call known,$(MODEL)))
 	$(if $(MODEL),dvc exp run --set-param model=$(MODEL) $(STUDY:%=--set-param 'studies=[%]'),dvc repro $(STUDY:%=measure@%))
 	@equipoise results $(STUDY)
 	@echo "Figures: dvc metrics show, metrics/*.json. Plots: plots/*/*.svg, or dvc plots show. Cases: data/*/*.jsonl"
@@ -38,8 +42,7 @@ SWEEP := $(shell date +%Y%m%d-%H%M%S)
 IMPORTED = $(shell git ls-files --others --ignored --exclude-standard -- data/items)
 sweep: .venv/installed
 	@test -n "$(strip $(MODELS))" || { echo 'error: no model is named: make sweep MODELS="smollm2 piaget8b"' >&2; exit 1; }
-	@for model in $(MODELS); do test -f "models/$$model.yaml" || \
-	  { echo "error: models/$$model.yaml: no such model: equipoise models lists the known ones" >&2; exit 1; }; done
+	@for model in $(MODELS); do $(call known,$$model); done
 	@for model in $(MODELS); do \
 	  dvc exp run --queue $(IMPORTED:%=--copy-paths %) --name "$$model-$(SWEEP)" --set-param "model=$$model" || exit 1; done
 	dvc exp run --run-all --jobs $(JOBS)
@@ -51,8 +54,9 @@ sweep: .venv/installed
 BASE ?= main
 REVIEW ?=
 review: .venv/installed
-	@status=0; equipoise compare --md $(REVIEW) "$(BASE)" workspace || status=$$?; \
-	  printf '\n<details><summary>Every metric: dvc metrics diff --targets metrics</summary>\n\n'; \
+	@status=0; text="$$(equipoise compare --md $(REVIEW) "$(BASE)" workspace)" || status=$$?; \
+	  test -n "$$text" || exit $$status; \
+	  printf '%s\n\n<details><summary>Every metric: dvc metrics diff --targets metrics</summary>\n\n' "$$text"; \
 	  dvc metrics diff --md "$(BASE)" --targets metrics || status=$$?; \
 	  printf '\n</details>\n'; exit $$status
 

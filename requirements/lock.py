@@ -23,6 +23,8 @@ CUDA = re.compile(r"nvidia-|cuda-|triton$")
 """Libraries of torch's CUDA builds, which other builds of torch do not need: left to torch's own metadata."""
 CPU = "6746dbcbeb526eb61330b76b41ff1b4eb848951103a892eeb080dfa2b264667b"
 """The CPU build of torch for Linux and Python 3.11 that the tests ran with, which the index does not publish."""
+DRIVER = {"playwright", "greenlet", "pyee"}
+"""What axe-playwright-python requires beside axe-core, to drive a browser: tests/report/browser.py does that."""
 HEAD = "# {what} Installed by the Makefile with --require-hashes; made by: make lock\n"
 
 
@@ -60,7 +62,7 @@ def main() -> None:
     write(
         "dev.txt",
         "What tests and checks need beside it.",
-        {name: everything[name] for name in everything.keys() - runtime.keys() - apart},
+        {name: everything[name] for name in everything.keys() - runtime.keys() - apart - DRIVER},
     )
 
 

@@ -28,6 +28,7 @@ SCORES = {
     "score stigma": f"--rq1 {EXAMPLES}/mental.csv --rq1 {EXAMPLES}/control.csv",
     "neutralize": f"{EXAMPLES}/amqa_items.jsonl --field original_question",
     "parse": f"{EXAMPLES}/replies.jsonl",
+    "import medmcqa": f"{EXAMPLES}/medmcqa_questions.jsonl --out example.jsonl",
 }
 """Commands that need no extra, with their arguments."""
 REFUSED = {
@@ -35,11 +36,14 @@ REFUSED = {
     "judge": (f"{EXAMPLES}/reasoning.jsonl", "run `pip install 'equipoise[judge]'`"),
     "compare": (
         "HEAD",
-        "equipoise compare works in a clone of the repository, and this folder is in none: dvc is",
+        "equipoise compare needs a clone of the repository, and this folder is not in one: dvc is",
     ),
-    "leaderboard": ("", "this folder is in none: dvc is not installed: run `pip install 'equipoise[run]'`"),
-    "results": ("", "this folder is in none: params.yaml: no such file: check the path"),
-    "show": ("race-01", "this folder is in none: data/vignettes/built/vignettes.jsonl: no such file: check the path"),
+    "leaderboard": ("", "this folder is not in one: dvc is not installed: run `pip install 'equipoise[run]'`"),
+    "results": ("", "this folder is not in one: params.yaml: no such file: check the path"),
+    "show": (
+        "race-01",
+        "this folder is not in one: data/vignettes/built/vignettes.jsonl: no such file: check the path",
+    ),
 }
 """Commands that need an extra or a clone, with what they say."""
 RUN = """

@@ -123,6 +123,11 @@ def test_what_a_sample_lacks_is_named(name: str, value: str | None) -> None:
         ([ROW, {**OTHER, "id": "a"}], Columns(), r"row 2: duplicate id 'a' \(first in row 1\)"),
         ([ROW, {**ROW, "id": "c"}], Columns(), r"^t\.csv, id c: pair 'p' has a marginalised case already, a"),
         ([ROW, {**OTHER, "expected": "x"}], Columns(), r"id b: expected 'x' is 'hypoglycaemia' in the other case of"),
+        (
+            [ROW, OTHER],
+            Columns(privileged=frozenset({"nobody"})),
+            r"^t\.csv: no sample is of --privileged nobody: the ",
+        ),
         ([ROW, {**OTHER, "pair": "q"}], Columns(), r"^t\.csv: none of 2 pairs has a case of each role: .*--unpaired"),
     ],
 )

@@ -137,6 +137,14 @@ def test_a_revision_without_an_archive_gets_one_line(clone: Path) -> None:
         pull()
 
 
+def test_an_unknown_revision_is_named(clone: Path) -> None:
+    """The line says what is not there, and what to give."""
+    assert (clone / ARCHIVE).is_file()
+
+    with pytest.raises(EquipoiseError, match=r"^unknown Git revision 'nothing': give a commit, a branch or a tag"):
+        pull(["nothing"])
+
+
 def test_another_remote_is_left_alone(clone: Path) -> None:
     """A user's own default remote is not a folder of the clone: the archive is not put there."""
     (clone / ".dvc/config.local").write_text(

@@ -182,6 +182,12 @@ def test_a_missing_file_is_named_with_the_fix(tmp_path: Path) -> None:
         records.read(tmp_path / "gone.jsonl", Row)
 
 
+def test_a_folder_is_named(tmp_path: Path) -> None:
+    """A folder in place of a file is rejected in one line, without the number of an error."""
+    with pytest.raises(EquipoiseError, match=rf"^{tmp_path}: a folder: name a file$"):
+        records.read(tmp_path, Row)
+
+
 def test_a_file_that_is_not_utf8_is_named(tmp_path: Path) -> None:
     """A file in another encoding is rejected in one line."""
     path = tmp_path / "rows.jsonl"

@@ -79,7 +79,7 @@ def test_markup_and_mentions_become_code(text: str) -> None:
 
 def test_harmless_text_stays_as_it_is() -> None:
     """Names of figures and parameters read as before."""
-    for text in ("questions.race.gap", "measure.alpha=0.1, score.top_k=2", "0.1 (−0.2 to 0.3)", "Zoë"):
+    for text in ("questions.race.gap", "measure.alpha=0.1, score.top_k=2", "0.1 (−0.2 to 0.3)", "3 × d′", "Zoë"):
         assert markdown(text) == text
 
 

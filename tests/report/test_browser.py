@@ -154,7 +154,7 @@ def test_axe_finds_no_violation(tab: browser.Tab, width: int, scheme: str) -> No
 
     It does not look into the pictures, which are hidden from screen readers and have a table beside them.
     """
-    axe = resources.files("axe_core_python").joinpath("axe.min.js").read_text(encoding="utf-8")
+    axe = resources.files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
     tab.size(width, 900)
     tab.scheme(scheme)
     try:

@@ -106,8 +106,11 @@ def imported(log: Log, said: Columns) -> tuple[list[Case], list[Output]]:
     cases: list[Case] = []
     outputs: list[Output] = []
     seen: dict[str, str] = {}
+    values: dict[str, None] = {}
     for number, sample in enumerate(log.samples, start=1):
         found = {name: _field(name, sample, log.paths, said) for name in FIELDS}
+        if value := found["role"] or found["bias_feature"]:
+            values[value] = None
         found["role"] = _role(found, sample, said)
         needed = [*NEEDED, *(PAIRED if said.paired else ())]
         if missing := next((name for name in FIELDS if name in needed and found[name] is None), None):
@@ -117,6 +120,9 @@ def imported(log: Log, said: Columns) -> tuple[list[Case], list[Output]]:
         cases.append(case_of(case, number, sample.where, log.path))
         require_new(seen, cases[-1].key, sample.where)
         outputs.append(Output(cases[-1].key, _whole(found), sample.ok, model=log.model))
+    if said.privileged and said.privileged.isdisjoint(map(_folded, values)):
+        named = f"the values are {_few([*values])}"
+        raise EquipoiseError(f"{log.path}: no sample is of --privileged {_few(sorted(said.privileged))}: {named}")
     arms = arms_of(str(log.path), cases)
     if said.paired and not any(len(roles) == len(ROLES) for roles in arms.values()):
         raise EquipoiseError(
@@ -276,6 +282,10 @@ def _named(row: Mapping[str, Any]) -> str:
         for name, value in row.items()
         for inner in (value if isinstance(value, Mapping) else [""])
     ]
+    return _few(names)
+
+
+def _few(names: Sequence[str]) -> str:
     return ", ".join(names[:SHOWN]) + (" …" if names[SHOWN:] else "")
 
 
@@ -291,7 +301,7 @@ def _evaluation(path: Path) -> dict[str, Any]:
         from inspect_ai.log import read_eval_log
     except ImportError as error:
         raise EquipoiseError(
-            f"{path}: reading a log of inspect's needs inspect-ai: run `pip install inspect-ai`"
+            f"{path}: reading a log of inspect's needs inspect-ai: run `pip install 'equipoise[inspect]'`"
         ) from error
     if not path.is_file():
         raise EquipoiseError(f"{path}: no such file: check the path")

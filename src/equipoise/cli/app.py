@@ -122,7 +122,7 @@ COMMANDS = {
     "import vignettes": Command(
         "imports:import_vignettes", "equipoise import vignettes data/examples/cases.json --json"
     ),
-    "export vignettes": Command("imports:export_vignettes", "equipoise export vignettes cases.json", checkout=True),
+    "export vignettes": Command("imports:export_vignettes", "equipoise export vignettes cases.json --json"),
     "blind export": Command("blind:export_sheet", "equipoise blind export --n 60 --out anna.csv", checkout=True),
     "blind import": Command("blind:import_sheets", "equipoise blind import anna.csv --out differ.csv", checkout=True),
 }
@@ -176,7 +176,7 @@ def _in_checkout(words: str, function: Callable[..., None]) -> Callable[..., Non
             here = Path.cwd()
             if any((folder / PIPELINE).is_file() for folder in (here, *here.parents)):
                 raise
-            message = f"equipoise {words} works in a clone of the repository, and this folder is in none: {error}"
+            message = f"equipoise {words} needs a clone of the repository, and this folder is not in one: {error}"
             raise EquipoiseError(message) from error
 
     return told
@@ -191,6 +191,8 @@ def _with_examples(function: Callable[..., None]) -> Callable[..., None]:
                 return [found(one) for one in value]
             case Path() if value.parent == EXAMPLES:
                 return shipped(value)
+            case str() if Path(value).parent == EXAMPLES:  # a file or an address
+                return str(shipped(value))
             case _:
                 return value
 

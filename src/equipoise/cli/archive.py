@@ -61,10 +61,11 @@ def pull(
                 f"outputs cannot be restored ({' '.join(str(error).split())}): run `dvc repro`"
             ) from error
     restored = sorted((*done.get("added", ()), *done.get("modified", ())))
+    told = f"{len(restored)} files and folders restored: open report/index.html"
     printing.report(
         {"restored": restored},
         *restored,
-        f"{len(restored)} files and folders restored" if restored else "everything is up to date",
+        told if restored else "everything is up to date",
         as_json=as_json,
     )
 
@@ -74,10 +75,13 @@ def _repository() -> "Iterator[Any]":
     """Open the DVC repository around the working folder; one line where there is none, or where it cannot be read."""
     from dvc.exceptions import DvcException
     from dvc.repo import Repo
+    from dvc.scm import RevError
 
     try:
         with Repo() as repo:
             yield repo
+    except RevError as error:
+        raise EquipoiseError(f"{error}: give a commit, a branch or a tag of this clone") from error
     except DvcException as error:
         message = f"not a clone that DVC can read ({' '.join(str(error).split())}): run this in a clone of the project"
         raise EquipoiseError(message) from error

@@ -142,9 +142,7 @@ def packages(constraints: Path, required: list[str]) -> Iterator[Finding]:
 def builds(installed: Sequence[str]) -> Iterator[Finding]:
     """Refuse two builds of ONNX Runtime at once: the files of one replace those of the other."""
     if len(installed) > 1:
-        fix = (
-            f"run `pip uninstall {' '.join(installed)}`, then install the extra run, which has all that judge has"
-        )
+        fix = f"run `pip uninstall {' '.join(installed)}`, then install the extra run, which has all that judge has"
         yield Finding("environment", "wrong", f"{' and '.join(installed)} are installed over each other: {fix}")
 
 

@@ -25,6 +25,8 @@ def require_own(path: Path, own: Callable[[Path], bool], *, force: bool, instead
     `own` says whether all that the file holds is of the kind and source that the command writes; a file that cannot be
     read as such is not.
     """
+    if path.is_dir():
+        raise EquipoiseError(f"{path}: a folder: {instead}")
     try:
         if force or not path.exists() or own(path):
             return

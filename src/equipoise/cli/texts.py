@@ -15,7 +15,7 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.core.progress import progress
 from equipoise.core.records import DECIMALS
 from equipoise.core.shipped import shipped
-from equipoise.core.tables import json_rows
+from equipoise.core.tables import json_rows, rows_of
 from equipoise.core.visible import line
 from equipoise.judge.lexicon import FOLDER
 from equipoise.questions.neutral.lexicon import load_lexicon as load_words
@@ -38,7 +38,7 @@ def neutralize(
     Options are read from `options` (an object of texts by letter) or from `option_A`, `option_B` and so on; a row may
     have none.
     """
-    rows = [(f"{file}, row {number}", row) for number, row in json_rows(file)]
+    rows = list(rows_of(file, "one question a row", json_rows))
     questions = [(_question(where, row, field), _options(where, row)) for where, row in rows]
     words = load_words(shipped(lexicon))
     outcomes: list[tuple[Neutral, str | None]] = []
@@ -102,11 +102,11 @@ def parse(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a row, in order.")] = False,
 ) -> None:
     """Read the letter that each response gives; null where it gives none."""
-    rows = list(json_rows(file))
+    rows = list(rows_of(file, "one response a row, with its options", json_rows))
     readings = []
     with progress("parse") as move:
-        for number, row in rows:
-            readings.append(_read(row, f"{file}, row {number}"))
+        for where, row in rows:
+            readings.append(_read(row, where))
             move(len(readings), len(rows))
     if as_json:
         for reading in readings:

@@ -510,6 +510,8 @@ def _missing(path: Path) -> EquipoiseError:
 
 
 def _unread(path: Path, error: Exception) -> EquipoiseError:
+    if isinstance(error, IsADirectoryError):
+        return EquipoiseError(f"{path}: a folder: name a file")
     return EquipoiseError(f"{path}: cannot be read: {error}")
 
 

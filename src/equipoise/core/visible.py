@@ -37,7 +37,7 @@ SIGNS: dict[int, str] = {
 ONE_LINE = SIGNS | {ord(one): chr(0x2400 + ord(one)) for one in "\n\t"}
 HIDDEN = re.compile(f"[{''.join(re.escape(chr(code)) for code in SIGNS if code >= DELETE)}]")
 """Characters that JSON may hold as they are, and that are written as escapes all the same."""
-HARMLESS = re.compile(r"(?!.*(?://|www\.))[\w .,:;=()+%'/→−–-]*", re.IGNORECASE)
+HARMLESS = re.compile(r"(?!.*(?://|www\.))[\w .,:;=()+%'/→−–×′-]*", re.IGNORECASE)
 """Text that means in Markdown what it says: no markup, no link, no mention of a person or an issue."""
 
 
