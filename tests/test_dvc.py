@@ -46,6 +46,8 @@ class Clone:
             if (ROOT / name).is_file():
                 shutil.copy2(ROOT / name, target)
         self.git("init", "--quiet", "--initial-branch", "main")
+        # Most of the time of a commit would go into making weights no smaller.
+        self.git("config", "core.compression", "0")
         self.commit()
 
     def run(self, *command: str, check: bool = True) -> subprocess.CompletedProcess[str]:

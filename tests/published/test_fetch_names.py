@@ -56,7 +56,7 @@ def served(tmp_path: Path) -> Path:
 def address(served: Path) -> Iterator[str]:
     """Serve the lists from a port of this machine."""
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(served))) as server:
-        thread = Thread(target=server.serve_forever)
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
