@@ -232,7 +232,8 @@ def test_two_ways_add_what_each_explains() -> None:
     # Mean 3.5. Sums of residuals: -4 and 4 by the first way, -2 and 2 by the second; -2.5, -1.5, 0.5, 3.5 alone.
     # CR2: (16 + 16) / (1 - 1/2) / 16 = 4, (4 + 4) / (1/2) / 16 = 1, (6.25 + 2.25 + 0.25 + 12.25) / (3/4) / 16 = 1.75.
     # 4 + 1 - 1.75 = 3.25 is below 4.
-    assert found == pytest.approx((3.5, 2.0, 1.0))
+    assert found is not None
+    assert (found.value, found.standard_error, found.df) == pytest.approx((3.5, 2.0, 1.0))
 
 
 @settings(deadline=None, max_examples=30)
