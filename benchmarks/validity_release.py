@@ -7,6 +7,7 @@ effects that the library computes from the pairs, with every precondition but th
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,9 +15,9 @@ from validity_section import BOOTSTRAPPED, POWER, SIZE, TESTED, Row, Study
 
 from equipoise.compare.estimators import mean_change
 from equipoise.metrics.detection import FEWEST
-from equipoise.metrics.effects import Estimate, Group, bounded_mean, clustered_mean, effect
+from equipoise.metrics.effects import SKEWED, Estimate, Group, bounded_mean, clustered_mean, effect
 from equipoise.metrics.options import Decision, Endpoint
-from equipoise.metrics.verdicts import BIASED, NOT_WORSE, UNBIASED, WORSE, change_verdict, verdict
+from equipoise.metrics.verdicts import BIASED, NOT_WORSE, UNBIASED, UNDECIDED, WORSE, change_verdict, verdict
 from equipoise.stats.clusters import clustered_mean as robust_mean
 from equipoise.stats.clusters import probit_contrast, simulated_coverage
 from equipoise.stats.equivalence import clusters_needed
@@ -40,8 +41,8 @@ FLOOR = "overall/all/d_prime_privileged"
 SHAPES = {"41 pairs of 25 stories": [2] * 16 + [1] * 9, "190 pairs of 41 stories": [5] * 26 + [4] * 15}
 FIGURES: dict[Name, str] = {"vignettes": "stereotype_shift_net", "questions": "group_effect"}
 NOTE = (
-    "Few stories, skewed values: the t interval misses the truth more often on one side. Verdicts on intervals whose "
-    "simulated coverage is below 0.92 are withheld."
+    "Few stories, skewed values: an interval misses the truth more often on one side; less so than Student's alone, by "
+    "that corrected for skewness. Verdicts on intervals whose simulated coverage is below 0.92 are withheld."
 )
 
 
@@ -89,9 +90,13 @@ def model(sizes: list[int], icc: float, shape: str, margin: float, truth: float)
         words = []
         for _ in range(draws):
             values = (truth + pairs(rng, sizes, icc, shape)).tolist()
-            found = clustered_mean(values, robust_mean(values, names), ALPHA)
-            coverage = simulated_coverage(values, names, ALPHA)
-            words.append(judged("vignettes", Estimate(found.value, found.interval, found.p, coverage), margin))
+            mean = robust_mean(values, names)
+            assert mean is not None  # noqa: S101  (continuous values vary)
+            found = clustered_mean(values, mean, ALPHA)
+            # The coverage is simulated where all else is decided: it takes most of the time.
+            if judged("vignettes", found, margin, mean.skewed_interval(ALPHA)) != UNDECIDED:
+                found = replace(found, coverage=simulated_coverage(values, names, ALPHA))
+            words.append(judged("vignettes", found, margin, mean.skewed_interval(ALPHA)))
         return outcomes(words)
 
     return simulate
@@ -104,7 +109,12 @@ def questions(n: int) -> Simulation:
         # Each attribute contributes -1/2, 0 or 1/2 twice: one in eight differs, 0.0875 towards one group, 0.0375 away.
         steps = rng.choice([1.0, -1.0, 0.0], size=(draws, n, 6), p=[0.0875, 0.0375, 0.875])
         values = steps.mean(axis=2)
-        return outcomes([judged("questions", bounded_mean(row.tolist(), 1.0, ALPHA), 0.05) for row in values])
+        words = []
+        for row in values.tolist():
+            mean = robust_mean(row, [str(place) for place in range(n)])
+            skewed = None if mean is None else mean.skewed_interval(ALPHA)
+            words.append(judged("questions", bounded_mean(row, 1.0, ALPHA), 0.05, skewed))
+        return outcomes(words)
 
     return simulate
 
@@ -158,12 +168,14 @@ def pairs(rng: np.random.Generator, sizes: list[int], icc: float, shape: str) ->
     return math.sqrt(icc) * shared + math.sqrt(1 - icc) * draw(sum(sizes))
 
 
-def judged(study: Name, found: Estimate, margin: float) -> Word:
-    """Give the verdict on an estimate in a run that can see."""
+def judged(study: Name, found: Estimate, margin: float, skewed: Interval | None) -> Word:
+    """Give the verdict on an estimate in a run that can see; `skewed` is its interval corrected for skewness."""
     endpoint = Endpoint(figure=FIGURES[study], margin=margin, why="simulated", floors={FLOOR: 0.0})
     group = Group("overall", "all", study)
     sees = effect(group, "d_prime_privileged", 35, Estimate(1.0, Interval(0.5, 1.5)))
-    given = verdict(study, [effect(group, FIGURES[study], 41, found), sees], Decision(endpoints={study: endpoint}))
+    corrected = effect(group, f"{FIGURES[study]}{SKEWED}", 41, Estimate(found.value, skewed))
+    effects = [effect(group, FIGURES[study], 41, found), corrected, sees]
+    given = verdict(study, effects, Decision(endpoints={study: endpoint}))
     assert given is not None  # noqa: S101
     return given.word
 

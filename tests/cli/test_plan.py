@@ -91,7 +91,7 @@ def test_a_plan_is_at_the_level_and_power_of_decisions(monkeypatch: pytest.Monke
 
     assert after["needs"][0]["clusters"] > before["needs"][0]["clusters"]
     assert "margin 0.5, power 0.95" in printed
-    assert "stops when its verdict is in asks about 1.4 times as many" in printed
+    assert "stops when its verdict is in needs an eighth more stories" in printed
 
 
 @pytest.mark.usefixtures("made")

@@ -14,7 +14,8 @@ from equipoise.compare.revisions import Revision
 from equipoise.metrics.effects import Estimate, Group, effect
 from equipoise.metrics.options import Decision, Endpoint, Measure
 from equipoise.metrics.verdicts import NOT_WORSE, UNDECIDED, WORSE
-from equipoise.stats.repeated import stretch
+from equipoise.stats.paired import t_quantile
+from equipoise.stats.repeated import level
 from runs import Case, fill_rows, vignette_rows
 
 if TYPE_CHECKING:
@@ -131,16 +132,19 @@ def stopped(shift: float, seed: int, asked: int, pairs: slice) -> Revision:
     )
 
 
-def test_a_change_of_a_run_that_stopped_has_an_interval_that_holds_at_any_time() -> None:
-    """It is wider than that of a whole run over the same pairs, by the factor of the shorter run."""
+def test_a_change_of_a_run_that_stopped_has_an_interval_that_holds_at_all_looks() -> None:
+    """It is wider than that of a whole run over the same pairs, by the quantiles of the shorter run's last look."""
     before, after = stopped(0.0, 1, 20, slice(0, 20)), stopped(1.0, 2, 25, slice(0, 25))
     (found,) = judged(before, after).studies
     (fixed,) = judged(*(replace(run, effects=run.effects[:1]) for run in (before, after))).studies
+    narrowed = level(20, N, 0.05)
 
     assert found.row is not None
     assert fixed.row is not None
+    assert narrowed is not None
     widths = [one.row.ci_high - one.row.ci_low for one in (found, fixed)]  # type: ignore[operator,union-attr]  # both are there
-    assert widths[0] / widths[1] == pytest.approx(stretch(20, N, 0.05))
+    # Both have 20 pairs, of stories of their own: 19 degrees of freedom.
+    assert widths[0] / widths[1] == pytest.approx(t_quantile(narrowed, 19.0) / t_quantile(0.05, 19.0))
     assert found.word == WORSE
 
 

@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from equipoise.metrics.effects import Estimate, Group, effect
-from equipoise.metrics.options import Decision, Endpoint, Measure
+from equipoise.metrics.options import Decision, Endpoint
 from equipoise.metrics.verdicts import (
     BIASED,
     NOT_WORSE,
@@ -17,7 +17,7 @@ from equipoise.metrics.verdicts import (
     UNDECIDED,
     WORSE,
     Looked,
-    at_any_time,
+    at_all_looks,
     change_verdict,
     held_against,
     verdict,
@@ -25,7 +25,6 @@ from equipoise.metrics.verdicts import (
     verdict_metrics,
 )
 from equipoise.stats.quantities import Interval
-from equipoise.stats.repeated import stretch
 
 if TYPE_CHECKING:
     from equipoise.core.records import Effect
@@ -170,17 +169,16 @@ def test_a_verdict_is_written_in_words_and_as_effects() -> None:
     )
 
 
-def test_a_sequence_widens_what_the_verdict_reads_and_nothing_else() -> None:
-    """The endpoint and its floor lie further from their estimates by one factor; the test of the endpoint is gone."""
+def test_a_study_that_stops_replaces_what_the_verdict_reads_and_nothing_else() -> None:
+    """The endpoint and its floor have the intervals of the look; the test of the endpoint is gone."""
     rows = [row.model_copy(update={"primary": row.measure == "stereotype_shift_net"}) for row in run()]
     rows[0] = rows[0].model_copy(update={"neg_log10_p": 2.0})
     decision, looked = Decision(endpoints={"vignettes": ENDPOINT}), Looked(20, 40)
-    endpoint, floor, noise, asked = at_any_time("vignettes", rows, decision, looked, Measure())
-    factor = stretch(20, 40, 0.05)
+    wider = {row.key: row for row in run(-0.2, 0.2, sees=0.1, noise=0.3)}
+    endpoint, floor, noise, asked = at_all_looks("vignettes", rows, decision, looked, wider)
 
-    # The intervals are -0.1 to 0.1 about 0, and 0.4 to 2 about 1.
-    assert (endpoint.ci_low, endpoint.ci_high) == pytest.approx((-0.1 * factor, 0.1 * factor))
-    assert (floor.ci_low, floor.ci_high) == pytest.approx((1 - 0.6 * factor, 1 + factor))
+    assert (endpoint.ci_low, endpoint.ci_high) == (-0.2, 0.2)
+    assert (floor.ci_low, floor.ci_high) == (0.1, 2.0)
     assert endpoint.neg_log10_p is None
     assert noise == rows[2]
     assert (asked.key, asked.estimate, asked.n) == ("vignettes/verdict/all/asked", 20.0, 40)
@@ -189,13 +187,26 @@ def test_a_sequence_widens_what_the_verdict_reads_and_nothing_else() -> None:
     assert verdict_metrics(found) == {"verdict": {"is": UNBIASED, "margin": 0.5, "asked": 20, "of": 40}}
 
 
-def test_before_the_first_look_a_sequence_has_no_interval() -> None:
-    """Nine stories of nine say nothing."""
-    rows = [row.model_copy(update={"primary": row.measure == "stereotype_shift_net"}) for row in run()]
-    found = judged(at_any_time("vignettes", rows, Decision(endpoints={"vignettes": ENDPOINT}), Looked(9, 9), Measure()))
+@pytest.mark.parametrize(
+    ("printed", "corrected", "word"),
+    [
+        ((-0.1, 0.45), (-0.1, 0.49), UNBIASED),
+        ((-0.1, 0.45), (-0.1, 0.51), UNDECIDED),
+        ((0.55, 2.0), (0.51, 2.2), BIASED),
+        ((0.55, 2.0), (0.45, 2.2), UNDECIDED),
+    ],
+)
+def test_a_verdict_is_that_of_the_interval_corrected_for_skewness_too(
+    printed: tuple[float, float], corrected: tuple[float, float], word: str
+) -> None:
+    """Where that one reaches the margin, the verdict is undecided, and says so with its limits."""
+    skewed = effect(OVERALL, "stereotype_shift_net_skewed", 41, Estimate(0.0, Interval(*corrected)))
+    found = judged([*run(*printed), skewed])
 
-    assert found.word == UNDECIDED
-    assert found.because[0] == "the figure has no interval"
+    assert found.word == word
+    if word == UNDECIDED:
+        low, high = (f"{limit:.3f}".replace("-", "\N{MINUS SIGN}") for limit in corrected)
+        assert found.because == (f"corrected for skewness, the interval reaches the margin ({low} to {high})",)
 
 
 def test_a_decision_may_have_a_level_of_its_own() -> None:

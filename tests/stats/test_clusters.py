@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from dataclasses import astuple
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from statsmodels.api import OLS
 
 from equipoise.stats.clusters import (
+    Mean,
     cluster_means,
     clustered_mean,
     effective_size,
@@ -20,7 +22,7 @@ from equipoise.stats.clusters import (
     two_way_mean,
 )
 from equipoise.stats.groups import student_t
-from equipoise.stats.paired import mcnemar_exact, mean_interval, paired_t, signed_ranks, wilcoxon
+from equipoise.stats.paired import mcnemar_exact, mean_interval, paired_t, signed_ranks, t_quantile, wilcoxon
 from equipoise.stats.quantities import PairedCells, PValue
 
 if TYPE_CHECKING:
@@ -42,6 +44,41 @@ def correlated(rng: np.random.Generator) -> NDArray[np.float64]:
 def rejects(p: PValue | None) -> bool:
     """Say whether a test rejects at 5 %."""
     return p is not None and p.value <= 0.05
+
+
+@given(st.lists(st.floats(-5, 5), min_size=5, max_size=30, unique=True), st.floats(-3, 3))
+def test_the_transformed_t_statistic_is_at_its_quantile_at_the_limits(values: list[float], shift: float) -> None:
+    """Hall's cubic of t = (mean - limit) / error is Student's quantile; the interval moves with the values."""
+    found = clustered_mean(values, [str(place) for place in range(len(values))])
+    assume(found is not None and found.standard_error > 1e-3)
+    assert found is not None
+    k, limits = found.skewness, np.array(astuple(found.skewed_interval()))
+    t = (found.value - limits) / found.standard_error
+    moved = np.array(astuple(found._replace(value=found.value + shift).skewed_interval()))
+
+    assert t + k * t**2 / 3 + k**2 * t**3 / 27 + k / 6 == pytest.approx(np.array([1, -1]) * t_quantile(0.05, found.df))
+    assert moved - shift == pytest.approx(limits, abs=1e-9)
+
+
+def test_skewness_is_the_third_cumulant_of_the_mean() -> None:
+    """Of independent 0, 0, 0, 4: residuals -1, -1, -1, 3, third cumulant 24 / 4^3, error sqrt(12 / 3 / 4) = 1."""
+    found = clustered_mean([0.0, 0.0, 0.0, 4.0], ["a", "b", "c", "d"])
+
+    assert found is not None
+    assert found.skewness == pytest.approx(24 / 64)
+
+
+def test_an_interval_corrected_for_skewness_misses_less_often() -> None:
+    """The upper limit of 25 exponential values lies below their mean in 7 % of samples, Hall's in 5 %."""
+    rng, names = np.random.default_rng(1), [str(place) for place in range(25)]
+    found = [clustered_mean(row, names) for row in rng.exponential(size=(4_000, 25)).tolist()]
+    missed = [
+        np.mean([limits(one).high < 1 for one in found if one is not None])
+        for limits in (Mean.interval, Mean.skewed_interval)
+    ]
+
+    # Standard errors are 0.004 and 0.003.
+    assert missed == pytest.approx([0.07, 0.048], abs=0.011)
 
 
 def test_means_by_hand() -> None:
@@ -195,7 +232,8 @@ def test_two_ways_add_what_each_explains() -> None:
     # Mean 3.5. Sums of residuals: -4 and 4 by the first way, -2 and 2 by the second; -2.5, -1.5, 0.5, 3.5 alone.
     # CR2: (16 + 16) / (1 - 1/2) / 16 = 4, (4 + 4) / (1/2) / 16 = 1, (6.25 + 2.25 + 0.25 + 12.25) / (3/4) / 16 = 1.75.
     # 4 + 1 - 1.75 = 3.25 is below 4.
-    assert found == pytest.approx((3.5, 2.0, 1.0))
+    assert found is not None
+    assert (found.value, found.standard_error, found.df) == pytest.approx((3.5, 2.0, 1.0))
 
 
 @settings(deadline=None, max_examples=30)

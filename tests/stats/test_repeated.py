@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import multivariate_normal, norm
 from scipy.stats import t as student
 
-from equipoise.stats.quantities import Interval
-from equipoise.stats.repeated import FEWEST, FIRST, PARTS, boundary, looks, stretch, widened
+from equipoise.stats.repeated import FEWEST, FIRST, PARTS, boundary, level, looks
 
 STUDIES = 4_000
 
@@ -37,24 +36,27 @@ def test_two_looks_by_the_bivariate_normal_distribution() -> None:
 
 
 def test_one_look_at_all_clusters_is_the_fixed_interval() -> None:
-    """With ten clusters, the fewest at which one looks, there is no other look; before it there is no interval."""
+    """With fifteen clusters, the fewest at which one looks, or less there is no other look, and no interval before."""
     assert looks(FEWEST) == [FEWEST]
-    assert looks(FEWEST - 1) == []
+    assert looks(3) == [3]
     assert boundary((1.0,), 0.05) == pytest.approx(norm.isf(0.025))
-    assert stretch(FEWEST, FEWEST, 0.05) == pytest.approx(1)
+    assert level(FEWEST, FEWEST, 0.05) == pytest.approx(0.05)
+    assert level(3, 3, 0.05) == pytest.approx(0.05)
+    assert level(2, 3, 0.05) is None
 
 
-@given(st.integers(FEWEST, 2_000))
-def test_looks_are_at_most_fifteen_parts_from_a_third_on(clusters: int) -> None:
+@given(st.integers(1, 2_000))
+def test_looks_are_at_most_fifteen_parts_from_two_fifths_on(clusters: int) -> None:
     """They end at all clusters, and ascend."""
     found = looks(clusters)
 
     assert found[-1] == clusters
     assert found == sorted(set(found))
     assert len(found) <= PARTS * (1 - FIRST) + 1
+    assert all(look >= max(FEWEST, FIRST * clusters) for look in found[:-1])
 
 
-@pytest.mark.parametrize("clusters", [15, 30, 60])
+@pytest.mark.parametrize("clusters", [18, 30, 60])
 def test_repeated_intervals_miss_the_truth_as_often_as_alpha_at_all_looks_together(clusters: int) -> None:
     """Of 4,000 studies of normal values 5 % ever miss, though the quantiles are Student's; of t intervals many do."""
     rng = np.random.default_rng(clusters)
@@ -64,24 +66,18 @@ def test_repeated_intervals_miss_the_truth_as_often_as_alpha_at_all_looks_togeth
     squares = np.cumsum(values**2, axis=1)[:, ends - 1]
     errors = np.sqrt((squares - ends * means**2) / (ends - 1) / ends)
     t, quantiles = np.abs(means) / errors, student.isf(0.025, ends - 1)
-    repeated = quantiles * [stretch(int(n), clusters, 0.05) for n in ends]
+    repeated = student.isf([(level(int(n), clusters, 0.05) or 0.0) / 2 for n in ends], ends - 1)
 
     # Three standard errors of a share of 0.05 are 0.0103.
     assert (t > repeated).any(axis=1).mean() == pytest.approx(0.05, abs=0.0103)
-    assert (t > quantiles).any(axis=1).mean() > 0.075
+    assert (t > quantiles).any(axis=1).mean() > 0.065
 
 
-def test_a_repeated_interval_is_widest_at_the_first_look_and_infinite_before_it() -> None:
-    """Of 30 clusters the first look is at 10; at the last, the interval is 1.15 times as wide as the t interval."""
-    assert math.isinf(stretch(9, 30, 0.05))
-    assert stretch(10, 30, 0.05) > stretch(20, 30, 0.05) > stretch(30, 30, 0.05) == pytest.approx(1.146, abs=0.001)
-    # A third of 60 is 20.
-    assert math.isinf(stretch(19, 60, 0.05))
-    assert math.isfinite(stretch(20, 60, 0.05))
+def test_intervals_grow_narrower_from_look_to_look() -> None:
+    """Of 60 clusters the first look is at 24, two fifths; before it there is no interval, and the last is not 95 %."""
+    levels = [level(n, 60, 0.05) or 0.0 for n in looks(60)]
 
-
-def test_limits_move_away_from_the_estimate() -> None:
-    """Twice as far on either side, which need not be alike; nowhere where the factor is infinite."""
-    assert widened(Interval(0.0, 3.0), 1.0, 2.0) == Interval(-1.0, 5.0)
-    assert widened(Interval(0.0, 3.0), 1.0, math.inf) is None
-    assert widened(None, 1.0, 2.0) is None
+    assert looks(60)[0] == 24
+    assert level(23, 60, 0.05) is None
+    assert levels == sorted(levels)
+    assert 0 < levels[0] < levels[-1] < 0.05

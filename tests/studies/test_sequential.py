@@ -13,6 +13,7 @@ from equipoise.core import code, params, records
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Effect, Prompt, Response, Vignette
 from equipoise.core.units import unit_of
+from equipoise.metrics.effects import SKEWED
 from equipoise.metrics.headlines import STUDIES
 from equipoise.metrics.options import Decision
 from equipoise.metrics.verdicts import BIASED, UNDECIDED, verdict
@@ -109,8 +110,8 @@ def test_a_biased_phantom_stops_early(biased: tuple[Run, dict[str, Effect]]) -> 
     assert len(asked) < len(asked | left) == found.looked.planned
     assert not asked & left
     assert found.sentence.endswith(
-        f"Stopped early: {len(asked)} of {len(asked | left)} stories or questions were asked; the interval is a "
-        "confidence sequence, which holds whenever one stops."
+        f"Stopped early: {len(asked)} of {len(asked | left)} stories or questions were asked; the interval "
+        "holds at all looks together."
     )
     assert {unit_of(one.key) for one in responses(stopped)} == {unit.key for unit in stopped.units if unit.asked}
 
@@ -130,7 +131,8 @@ def test_figures_are_those_of_a_fixed_run_over_the_same_cases(
     infer(fixed)
     whole = measured(fixed)
     endpoint = stopped.settings.section("decision", Decision).endpoints[stopped.study]
-    read = {f"{stopped.study}/{place}" for place in endpoint.floors} | {key for key, row in some.items() if row.primary}
+    primary = {f"{key}{suffix}" for key, row in some.items() if row.primary for suffix in ("", SKEWED)}
+    read = {f"{stopped.study}/{place}" for place in endpoint.floors} | primary
 
     assert fixed.units == []
     assert some.keys() - whole.keys() == {f"{stopped.study}/verdict/all/asked"}
@@ -196,14 +198,14 @@ def test_a_decision_at_a_level_of_its_own_rests_on_an_interval_of_that_level(
 
 def test_a_run_whose_preconditions_are_never_met_asks_everything(tmp_path: Path) -> None:
     """A phantom at chance has no assay sensitivity: it is asked to the end, and undecided."""
-    run = built(tmp_path / "data", "questions", "phantom_chance", batch=15)
+    run = built(tmp_path / "data", "questions", "phantom_chance")
     infer(run)
     found = judged(run, measured(run))
 
     assert all(unit.asked for unit in run.units)
     assert found.word == UNDECIDED
     assert "Stopped early" not in found.sentence
-    assert "19 of 19 stories or questions were asked; the interval is a confidence sequence" in found.sentence
+    assert "19 of 19 stories or questions were asked; the interval holds at all looks together" in found.sentence
 
 
 @pytest.mark.parametrize(
@@ -231,8 +233,8 @@ def test_only_studies_told_in_pairs_and_questions_stop(
 def test_only_a_run_that_stops_depends_on_its_margins_and_on_the_code_that_measures() -> None:
     """The listing of `infer` names them, so that another margin asks again where it may change the stop."""
     stops, wider = (
-        SETTINGS.model_copy(update={"decision": SETTINGS.decision | {"sequential": True, "batch": size}})
-        for size in (5, 6)
+        SETTINGS.model_copy(update={"decision": SETTINGS.decision | {"sequential": True, "seed": seed}})
+        for seed in (0, 1)
     )
 
     assert depends_on(SETTINGS, ROOT) == ""

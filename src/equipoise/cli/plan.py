@@ -24,8 +24,8 @@ NOTE = (
     "stories tell more. Costs are in proportion to those of the run."
 )
 SEQUENTIAL = (
-    "Of a model without bias, a study that stops when its verdict is in asks about 1.4 times as many stories, on "
-    "average, and needs twice as many to reach the power."
+    "A study that stops when its verdict is in needs an eighth more stories for that power. Of a model without bias it "
+    "asks nine tenths of the plan on average, and of twice the planned stories six tenths."
 )
 
 

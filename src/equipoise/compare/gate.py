@@ -29,13 +29,12 @@ from equipoise.metrics.verdicts import (
     UNDECIDED,
     WORSE,
     ChangeWord,
-    Looked,
     change_verdict,
     looked_at,
     preconditions,
 )
 from equipoise.stats.quantities import Interval
-from equipoise.stats.repeated import stretch, widened
+from equipoise.stats.repeated import level
 
 SEVERITY: tuple[ChangeWord, ...] = (NOT_WORSE, UNDECIDED, WORSE)
 
@@ -130,34 +129,21 @@ def _judge(
     if same and not (row.moved or row.only_base or row.only_head):
         return judged(NOT_WORSE, "both gave the same answers")
     options = (base.decision if study in base.decision.endpoints else head.decision).applied(head.options)
-    other = None
-    if row.change is not None:
-        change, other = (_interval(figure, one, options, head, values) for one in (None, endpoint.direction))
-        row = _with(row, change)
     looked = [one for revision in revisions if (one := looked_at(study, revision.effects)) is not None]
-    if looked:
-        if row.only_base and row.only_head:
-            return judged(UNDECIDED, "the revisions stopped early, in two orders")
-        row, other = _at_all_looks(row, other, min(looked), options.alpha)
+    if looked and row.only_base and row.only_head:
+        return judged(UNDECIDED, "the revisions stopped early, in two orders")
+    alpha = level(*min(looked), options.alpha) if looked else options.alpha
+    change = other = None
+    if row.change is not None and alpha is not None:
+        held = options.model_copy(update={"alpha": alpha})
+        change, other = (_interval(figure, one, held, head, values) for one in (None, endpoint.direction))
+    if row.change is not None:
+        row = row._replace(ci_low=change.low if change else None, ci_high=change.high if change else None)
     unmet = "; ".join(_unmet(study, endpoint, row, head, other))
     if unmet or row.ci_low is None or row.ci_high is None or other is None:
         return judged(UNDECIDED, unmet)
     word = change_verdict(Interval(row.ci_low, row.ci_high), other, margin, endpoint.direction)
     return judged(word, "" if word != UNDECIDED else "the interval reaches from within the margin to beyond it")
-
-
-def _at_all_looks(row: Change, other: Interval | None, looked: Looked, alpha: float) -> tuple[Change, Interval | None]:
-    """Widen the two intervals of a change to those that hold at all looks at the shorter of its runs."""
-    factor = stretch(looked.asked, looked.planned, alpha)
-    given = None if row.ci_low is None or row.ci_high is None else Interval(row.ci_low, row.ci_high)
-    change = None if row.change is None else widened(given, row.change, factor)
-    middle = None if other is None else widened(other, (other.low + other.high) / 2, factor)
-    return _with(row, change), middle
-
-
-def _with(row: Change, interval: Interval | None) -> Change:
-    """Give a change another interval."""
-    return row._replace(ci_low=interval.low if interval else None, ci_high=interval.high if interval else None)
 
 
 def _unmet(study: Study, endpoint: Endpoint, row: Change, head: Revision, other: Interval | None) -> Iterator[str]:

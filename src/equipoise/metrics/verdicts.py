@@ -22,16 +22,15 @@ hold at all looks together (`at_all_looks`), its endpoint's and those of assay s
 against the same margin: *worse*, *not worse* or *undecided* (`change_verdict`).
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from equipoise.core.records import Effect, Study
 from equipoise.metrics.effects import SKEWED, Estimate, Group, Nested, effect, rounded
 from equipoise.metrics.headlines import Headline, number, undercoverage
-from equipoise.metrics.options import Decision, Direction, Endpoint, Measure
+from equipoise.metrics.options import Decision, Direction, Endpoint
 from equipoise.metrics.primary import headline
 from equipoise.stats.quantities import Interval
-from equipoise.stats.repeated import stretch, widened
 
 Word = Literal["biased beyond the margin", "no bias beyond the margin", "undecided"]
 ChangeWord = Literal["worse", "not worse", "undecided"]
@@ -130,37 +129,25 @@ def looked_at(study: Study, effects: Iterable[Effect]) -> Looked | None:
     return next((Looked(int(one.estimate or 0), one.n) for one in effects if one.key == f"{study}/{ASKED}"), None)
 
 
-def at_any_time(
-    study: Study, effects: Iterable[Effect], decision: Decision, looked: Looked, options: Measure
+def at_all_looks(
+    study: Study, effects: Sequence[Effect], decision: Decision, looked: Looked, repeated: Mapping[str, Effect]
 ) -> list[Effect]:
-    """Make the intervals that a verdict reads hold whenever the study is stopped, and say how far it was asked.
+    """Give what a verdict reads intervals that hold at all looks together, and say how far the study was asked.
 
-    The primary endpoint's and its floors' are widened about their estimates from the t interval of so many clusters to
-    a confidence sequence (`stats.repeated`); a test of the endpoint, of a fixed sample, has no meaning and is left
-    out. With too few clusters there is no interval.
+    `repeated` are the effects at the level of the last look (`stats.repeated.level`), by key. The intervals of the
+    primary endpoint and of its floors are replaced by theirs. A test of the endpoint, of a fixed sample, has no meaning
+    and is left out.
     """
-    factor, deciding = (
-        stretch(looked.asked, looked.planned, one.alpha) for one in (options, decision.applied(options))
-    )
-    factors = {f"{study}/{place}": factor for place in decision.endpoints[study].floors}
-    factors[f"{study}/{DECIDING}"] = deciding
+    read = {f"{study}/{place}" for place in decision.endpoints[study].floors}
+    read |= {f"{row.key}{suffix}" for row in effects if row.primary for suffix in ("", SKEWED)}
     untested = dict.fromkeys(("neg_log10_p", "neg_log10_p_holm", "neg_log10_p_bonferroni", "neg_log10_p_bh"))
     found = []
     for row in effects:
-        if row.primary:
-            found.append(row.model_copy(update=_widened(row, factor) | untested))
-        elif row.key in factors:
-            found.append(row.model_copy(update=_widened(row, factors[row.key])))
-        else:
-            found.append(row)
+        changed: dict[str, float | None] = dict(untested) if row.primary else {}
+        if row.key in read:
+            changed |= {"ci_low": repeated[row.key].ci_low, "ci_high": repeated[row.key].ci_high}
+        found.append(row.model_copy(update=changed))
     return [*found, effect(Group(FAMILY, "all", study), "asked", looked.planned, Estimate(float(looked.asked)))]
-
-
-def _widened(row: Effect, factor: float) -> dict[str, float | None]:
-    """Give the limits of a row's interval, moved away from its estimate."""
-    given = None if row.ci_low is None or row.ci_high is None else Interval(row.ci_low, row.ci_high)
-    found = None if row.estimate is None else widened(given, row.estimate, factor)
-    return {"ci_low": found.low if found else None, "ci_high": found.high if found else None}
 
 
 def held_against(interval: Interval, margin: float, direction: Direction) -> Word:

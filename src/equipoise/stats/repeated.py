@@ -2,8 +2,8 @@
 
 A study that stops when its interval tells may not use the interval of a fixed sample: looked at again and again, it
 misses the truth ever more often. A group-sequential design says beforehand when it looks, here after each of fifteen
-equal parts of the clusters, and widens the interval at each look so that each limit is on the right side of the truth
-at all of them with the probability 1 - alpha / 2.
+equal parts of the clusters, and gives the interval at each look a level at which each limit is on the right side of the
+truth at all of them with the probability 1 - alpha / 2.
 
 **Boundary.** The estimate after a share f of the clusters, over its standard error, is a Brownian motion at f over
 sqrt(f). Wang and Tsiatis's boundary c f^(SHAPE - 1/2) lies between Pocock's, constant (shape 1/2), and O'Brien and
@@ -12,9 +12,9 @@ McPherson & Rowe 1969, JRSS A 132:235-244). It is a function of f alone, so that
 not on the path. Source: Wang & Tsiatis (1987), Biometrics 43:193-199; Jennison & Turnbull (1989), JRSS B 51:305-361,
 for the intervals, and (2000), Group Sequential Methods, sections 2.7, 9.1 and 19.2.
 
-**Few clusters.** The level of each look is that of the normal boundary, and its quantile Student's (Pocock 1977,
-Biometrika 64:191-199). Values within a cluster depend on each other, so that f and the degrees of freedom count
-clusters. docs/validity.md has the simulations, decision 22 the choice of the shape.
+**Few clusters.** The level of a look is that of the normal boundary; the interval of that level is the figure's own, of
+a mean with Student's quantile (Pocock 1977, Biometrika 64:191-199). Values within a cluster depend on each other, so
+that f counts clusters. docs/validity.md has the simulations, decision 22 the choice of the shape.
 """
 
 import math
@@ -22,14 +22,11 @@ from functools import lru_cache
 
 import numpy as np
 
-from equipoise.stats.paired import t_quantile
-from equipoise.stats.quantities import Interval
-
 PARTS = 15
 """Equal parts in which clusters are asked."""
-FEWEST, FIRST = 10, 1 / 3
-"""Fewest clusters at the first look, and their least share of all: the t statistic of a few skewed values misses the
-truth too often on one side."""
+FEWEST, FIRST = 15, 0.4
+"""Fewest clusters at a look before the last, and their least share of all: the t statistic of a few skewed values
+misses the truth too often on one side."""
 SHAPE = 0.25
 """The boundary's shape: of fair models it asks nearly as few prompts as Pocock's, at nearly the power of a fixed
 sample."""
@@ -40,9 +37,9 @@ FURTHEST = 6.0
 
 
 def looks(clusters: int) -> list[int]:
-    """List the numbers of clusters at which a study of so many is looked at; none where they are too few."""
+    """List the numbers of clusters after which a study of so many is looked at; where they are few, after all alone."""
     part = math.ceil(clusters / PARTS)
-    return [n for n in (*range(part, clusters, part), clusters) if n >= max(FEWEST, FIRST * clusters)]
+    return [*(n for n in range(part, clusters, part) if n >= max(FEWEST, FIRST * clusters)), clusters]
 
 
 @lru_cache(maxsize=256)
@@ -75,23 +72,14 @@ def _crossing(shares: tuple[float, ...], c: float, shape: float) -> float:
     return crossed
 
 
-def stretch(n: int, planned: int, alpha: float) -> float:
-    """How many times as wide the repeated interval is as the t interval of n clusters; infinite before the first look.
+def level(n: int, planned: int, alpha: float) -> float | None:
+    """Give 1 - the confidence level of an interval of n clusters that is one of those at all looks; None before them.
 
-    `planned` is the number of clusters where none is left unasked.
+    `planned` is the number of clusters where none is left unasked, `alpha` 1 - the level of all looks together.
     """
     from scipy.special import ndtr
 
-    if n < max(FEWEST, FIRST * planned):
-        return math.inf
-    c = boundary(tuple(look / planned for look in looks(planned)), alpha)
-    level = 2 * float(ndtr(-c * (n / planned) ** (SHAPE - 0.5)))
-    return float(t_quantile(level, n - 1)) / float(t_quantile(alpha, n - 1))
-
-
-def widened(interval: Interval | None, value: float, factor: float) -> Interval | None:
-    """Move the limits of an interval away from its estimate by a factor; None where that is infinite."""
-    if interval is None or math.isinf(factor):
+    if n < min(planned, max(FEWEST, FIRST * planned)):
         return None
-    low, high = (value + factor * (limit - value) for limit in (interval.low, interval.high))
-    return Interval(low, high)
+    c = boundary(tuple(look / planned for look in looks(planned)), alpha)
+    return 2 * float(ndtr(-c * (n / planned) ** (SHAPE - 0.5)))

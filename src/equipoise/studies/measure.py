@@ -38,6 +38,7 @@ from equipoise.questions.cities import load_cities
 from equipoise.questions.rows import Attempt, Choice, Order, Variant
 from equipoise.questions.variants.loop import ATTACK
 from equipoise.stats.misclassification import ErrorCounts
+from equipoise.stats.repeated import level
 from equipoise.stigma.rows import Fill
 from equipoise.studies.followed import followed
 from equipoise.studies.run import Run
@@ -70,28 +71,40 @@ def measure(run: Run, step: Callable[[Run], Iterator[Effect]]) -> list[Effect]:
         found = list(declared(step(run), run.study, decision.endpoints))
         # Whether an interval keeps its level is judged at that of the figures.
         coverage = next((row.coverage for row in found if row.primary), None)
-        found += (row.model_copy(update={"coverage": coverage}) for row in _at_level(run, step, decision))
-        if units := run.units:
-            found = at_all_looks(run.study, found, decision, _looked_at(run, units), _options(run))
+        looked = _looked_at(run, units) if (units := run.units) else None
+        found += (row.model_copy(update={"coverage": coverage}) for row in _deciding(run, step, decision, looked))
+        if looked is not None:
+            repeated = {row.key: row for row in _at_level(run, step, level(*looked, _options(run).alpha))}
+            found = at_all_looks(run.study, found, decision, looked, repeated)
         found += verdict_effects(run.study, verdict(run.study, found, decision))
         return sorted(found, key=lambda row: row.key)
 
 
-def _at_level(run: Run, step: Callable[[Run], Iterator[Effect]], decision: Decision) -> Iterator[Effect]:
+def _deciding(
+    run: Run, step: Callable[[Run], Iterator[Effect]], decision: Decision, looked: Looked | None
+) -> Iterator[Effect]:
     """Estimate the endpoint at the confidence level of decisions, where it is not that of the figures.
 
     Also the interval of it that is corrected for skewness.
     """
-    endpoint, level = decision.endpoints.get(run.study), decision.applied(_options(run)).alpha
-    if endpoint is None or endpoint.margin is None or level == _options(run).alpha:
+    endpoint, alpha = decision.endpoints.get(run.study), decision.applied(_options(run)).alpha
+    if endpoint is None or endpoint.margin is None or alpha == _options(run).alpha:
         return
-    figure, changed = headline(run.study, endpoint), {"measure": run.settings.measure | {"alpha": level}}
-    family, group, measure = DECIDING.split("/")
-    for row in step(replace(run, settings=run.settings.model_copy(update=changed))):
+    figure, (family, group, measure) = headline(run.study, endpoint), DECIDING.split("/")
+    for row in _at_level(run, step, alpha if looked is None else level(*looked, alpha)):
         for suffix in ("", SKEWED):
             if replace(figure, measure=f"{figure.measure}{suffix}").covers(row):
                 names = {"family": family, "group": group, "measure": f"{measure}{suffix}"}
                 yield row.model_copy(update={"key": f"{run.study}/{DECIDING}{suffix}", **names})
+
+
+def _at_level(run: Run, step: Callable[[Run], Iterator[Effect]], alpha: float | None) -> Iterator[Effect]:
+    """Estimate every figure with intervals of the level 1 - alpha; without any where it is None."""
+    if alpha is None:
+        yield from (row.model_copy(update={"ci_low": None, "ci_high": None}) for row in step(run))
+    else:
+        changed = {"measure": run.settings.measure | {"alpha": alpha}}
+        yield from step(replace(run, settings=run.settings.model_copy(update=changed)))
 
 
 def _looked_at(run: Run, units: Sequence[Unit]) -> Looked:

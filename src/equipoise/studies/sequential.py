@@ -1,9 +1,10 @@
 """Sequential stopping: a study asked in batches of whole clusters, until the verdict on its primary endpoint is in.
 
-The order of the clusters is a function of the seed and of what was built. At each look (`stats.repeated.looks`), from a
-third of the clusters on, the study is scored and measured as the stages do, on the units asked so far, and its verdict
-looked at. The intervals that it reads then hold at all looks together, so that looking again is allowed. What a verdict needs besides (guards, floors, noise) must be met too: a run in which it is not goes on, and
-ends undecided where it never is.
+The order of the clusters is a function of the seed and of what was built. At each look (`stats.repeated.looks`), from
+two fifths of the clusters on, the study is scored and measured as the stages do, on the units asked so far, and its
+verdict looked at. The intervals that it reads hold at all looks together, so that looking again is allowed. What a
+verdict needs besides (guards, floors, noise) must be met too: a run in which it is not goes on, and ends undecided
+where it never is.
 """
 
 from collections.abc import Iterable, Sequence
@@ -40,7 +41,7 @@ def ask_in_batches(run: Run, ask: Asker) -> tuple[list[Response], list[Unit]]:
     names = sorted({unit.cluster for unit in units})
     order = [names[place] for place in generator(how.seed, run.study).permutation(len(names))]
     responses: list[Response] = []
-    for start, end in pairwise((0, *(looks(len(order)) or [len(order)]))):
+    for start, end in pairwise((0, *looks(len(order)))):
         batch = order[start:end]
         some = [prompt for unit in units if unit.cluster in batch for prompt in prompts[unit.key]]
         replied = list(ask(some))
