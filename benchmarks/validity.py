@@ -49,16 +49,18 @@ generated.
 estimate its error rates; differences that are normal, heavy-tailed (t with 3 degrees of freedom) or skewed
 (exponential), with mean 0 and standard deviation 1; sentences clustered by condition (half of the variance);
 vignette pairs with given rates of differential bias, or of hits and false alarms; questions whose answers about two
-groups equal the answer at baseline with given probabilities; exams with given confusion rates; families of tests.
+groups equal the answer at baseline with given probabilities; exams with given confusion rates; families of tests;
+runs read by a judge whose errors differ between the arms and from its card's, with labels of the run itself.
 Observations are independent unless a row says otherwise. Some settings violate an assumption on purpose, to show the
 size of the resulting error.
 
 **Columns.** `nominal` is 0.95 for the coverage of an interval, 0.05 for the type I error of a test (the proportion of
 true null hypotheses rejected at 0.05), for the family-wise error rate under Holm and for the false discovery rate
 under Benjamini and Hochberg, the stated power for a test of a real effect, the closed form for mean and standard
-deviation over partitions, and 0.6 for the mean share of the prompts that a study needs which stops early. `measured` is
-the proportion of draws, or that mean. `band` contains the measured value with probability 99.9 % if the true value is
-nominal (binomial; normal for moments), so that with a hundred such rows one study in ten has a row outside by chance.
+deviation over partitions, 0.6 for the mean share of the prompts that a study needs which stops early, and 1 for the
+mean width of an interval as a share of another's. `measured` is the proportion of draws, or that mean. `band` contains
+the measured value with probability 99.9 % if the true value is nominal (binomial; normal for moments), so that with a
+hundred such rows one study in ten has a row outside by chance.
 
 - **within**: no deviation detectable with this number of draws.
 - **conservative**: outside the band on the safe side: more coverage or power, fewer errors or a lower cost than

@@ -8,6 +8,7 @@ import validity_simulations as small
 import validity_studies as whole
 from validity_attacks import attacks
 from validity_detection import detection
+from validity_labels import labels_of_the_run
 from validity_release import release
 from validity_section import (
     BOOTSTRAPPED,
@@ -208,6 +209,7 @@ SECTIONS: dict[str, Section] = {
     "Means": _means,
     "Clusters": _clusters,
     "Pairs that share a story": stories,
+    "Labels of the run": labels_of_the_run,
     "Signal detection": detection,
     "Sparse figures": _sparse,
     "Partitions and averages": _bootstraps,

@@ -60,7 +60,7 @@ def stories() -> Iterator[Study]:
 
 def means(n: int, icc: float) -> Simulation:
     """Shifts of mean 0 and variance 1, of which the share `icc` is the story's."""
-    place = _places(n)
+    place = places(n)
     names = [str(story) for story in place]
 
     def simulate(rng: np.random.Generator, draws: int) -> Outcomes:
@@ -77,7 +77,7 @@ def means(n: int, icc: float) -> Simulation:
 
 def rates(n: int, rate: float, icc: float) -> Simulation:
     """Outcomes whose rate in a story is drawn from a beta distribution."""
-    place = _places(n)
+    place = places(n)
     names = [str(story) for story in place]
 
     def simulate(rng: np.random.Generator, draws: int) -> Outcomes:
@@ -99,7 +99,7 @@ def rates(n: int, rate: float, icc: float) -> Simulation:
 
 def gaps(n: int, gap: float, discordance: float, icc: float) -> Simulation:
     """Pairs of outcomes, with a given gap and share of discordant pairs."""
-    place = _places(n)
+    place = places(n)
     names = [str(story) for story in place]
     high, low = norm.isf((discordance + gap) / 2), norm.ppf((discordance - gap) / 2)
 
@@ -123,10 +123,10 @@ def gaps(n: int, gap: float, discordance: float, icc: float) -> Simulation:
 
 
 def _told(n: int) -> str:
-    return f"{len(_places(n))} pairs of {n} stories"
+    return f"{len(places(n))} pairs of {n} stories"
 
 
-def _places(n: int) -> NDArray[np.int64]:
+def places(n: int) -> NDArray[np.int64]:
     """Give the story of each pair, as a number."""
     return np.repeat(np.arange(n), np.resize(CORE, n))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,13 +13,12 @@ from builders import ROLES, judgement, response, vignette
 from equipoise.cli.app import app
 from equipoise.core import records
 from equipoise.core.records import Judgement, Response, Vignette
+from equipoise.metrics.labelled import Label, label_file
 from equipoise.rating import content
 from equipoise.rating.agreement import LISTED
 from equipoise.rating.blind import COLUMNS, KeyRow, read_table, table_text
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from typer.testing import Result
 
     from equipoise.core.records import Consideration
@@ -249,3 +249,106 @@ def test_what_is_not_csv_is_refused(run: Path) -> None:
     assert "anna.csv: given twice" in refused("import", "anna.csv", "./anna.csv")
     assert "empty.jsonl: no rows" in refused("import", "anna.csv", "--key", "empty.jsonl")
     assert "none.csv: no such file" in refused("import", "none.csv")
+
+
+JUDGE = ("--for-judge", "--key", "judge.key.jsonl")
+PAGE = Path(__file__).parents[2] / "docs/blind-rating.md"
+
+
+def documented() -> list[list[str]]:
+    """Read the commands of the page that correct the judge's error, without the program's name."""
+    return [
+        line.split()[2:]
+        for line in PAGE.read_text(encoding="utf-8").splitlines()
+        if "    equipoise blind" in line and "--for-judge" in line
+    ]
+
+
+def agreed(folder: Path, **changes: tuple[str, str]) -> str:
+    """Fill the sheet for the judge's error as the judge would, but for some responses, and save what was agreed on."""
+    for end in ("csv", "key.jsonl"):
+        (folder / f"ratings.{end}").write_bytes((folder / f"judge.{end}").read_bytes())
+    key = {row.response: row.key for row in records.read(folder / "judge.key.jsonl", KeyRow)}
+    return rate(folder, "agreed.csv", **{key[name.replace("_", "/")]: said for name, said in changes.items()})
+
+
+def test_labels_are_drawn_and_kept_as_documented(run: Path) -> None:
+    """The page's commands draw a sheet and keep its ratings as labels of the run, and say how the judge reads."""
+    export, keep = documented()
+    drawn = blind(*export)
+    assert "judge.csv: 16 of 16 responses to rate" in drawn.stdout
+    agreed(run, **{"race-0_privileged": ("yes", "dismissed")})
+    said = blind(*keep).stdout
+    path = label_file(run / "data/ratings", records.sha256(run / "data/vignettes/responses.jsonl"))
+    labels = {one.key: one for one in records.read(path, Label)}
+
+    assert f"data/ratings/{path.name}: 16 labels: `dvc repro measure@vignettes`" in said
+    assert len(labels) == 16
+    assert (labels["race-0/privileged"].considered, labels["race-0/privileged"].probability) == ("dismissed", 1.0)
+    assert labels["race-1/marginalised"].considered == "weighed"
+    assert "The judge on silence" in said
+    assert "errors depend on the dimension: p 1; on the arm: p " in said
+
+
+def test_labels_are_printed_as_json(run: Path) -> None:
+    """With --json the file and the judge's rates are beside the agreement."""
+    assert blind(*documented()[0], "--seed", "4").exit_code == 0
+    agreed(run)
+    found = json.loads(blind("import", "agreed.csv", *JUDGE, "--json").stdout)
+
+    # Of 16 the judge finds 12 silent, as the rater does.
+    assert found["judge"]["all"]["sensitivity"]["n"] == 12
+    assert found["judge"]["misreading"] == {"dimensions": 1.0, "arms": 1.0}
+    assert list(found["written"].values()) == [16]
+
+
+def test_labels_are_not_replaced_unasked(run: Path) -> None:
+    """A second import needs --force; one that is refused leaves the labels as they were."""
+    blind(*documented()[0])
+    agreed(run)
+    assert blind("import", "agreed.csv", *JUDGE).exit_code == 0
+    (file,) = (run / "data/ratings").iterdir()
+    before = file.read_bytes()
+    agreed(run, **{"race-0_privileged": ("yes", "dismissed")})
+
+    assert "this run has labels: replace them with --force" in refused("import", "agreed.csv", *JUDGE)
+    assert file.read_bytes() == before
+    assert blind("import", "agreed.csv", *JUDGE, "--force").exit_code == 0
+    assert file.read_bytes() != before
+
+
+def test_wrong_sheets_give_no_labels(run: Path) -> None:
+    """Each fault is one line that names the file, and the row where there is one; nothing is written."""
+    blind(*documented()[0])
+    agreed(run)
+    text = (run / "agreed.csv").read_text(encoding="utf-8")
+    (run / "more.csv").write_text(text, encoding="utf-8")
+    assert "agreed.csv: --for-judge takes one sheet of reasoning" in refused("import", "agreed.csv", "more.csv", *JUDGE)
+    (run / "wrong.csv").write_text(text.replace('"weighed"', '"used"', 1), encoding="utf-8")
+    assert "considered is 'used': write one of none, weighed, dismissed" in refused("import", "wrong.csv", *JUDGE)
+    lines = text.splitlines(keepends=True)
+    (run / "twice.csv").write_text(text + lines[-2] + lines[-1], encoding="utf-8")
+    assert "duplicate row" in refused("import", "twice.csv", *JUDGE)
+    (run / "few.csv").write_text(
+        text.replace('"yes","weighed"', '"",""').replace('"no","none"', '"",""', 11), encoding="utf-8"
+    )
+    assert "not rated, and of its kind" in refused("import", "few.csv", *JUDGE)
+    for name in ("ratings.csv", "ratings.key.jsonl"):
+        (run / name).unlink()
+    blind("export")
+    plain = rate(run, "plain.csv")
+    assert "plain.csv: its rows have no probabilities" in refused("import", plain, "--for-judge")
+    responses = run / "data/vignettes/responses.jsonl"
+    responses.write_text(responses.read_text(encoding="utf-8").replace("The toe", "The thumb", 1), encoding="utf-8")
+    assert "judge.key.jsonl: belongs to another run" in refused("import", "agreed.csv", *JUDGE)
+
+    assert not (run / "data/ratings").exists()
+
+
+@pytest.mark.usefixtures("run")
+def test_a_draw_for_the_judge_is_by_itself() -> None:
+    """Its number is its own, and content has no judge."""
+    for more in (("--n", "10"), CONTENT):
+        assert "--for-judge 20 draws replies by itself: leave out --n and --sheet" in refused(
+            "export", "--for-judge", "20", *more
+        )

@@ -39,6 +39,20 @@ def test_a_silent_bias_rate_has_its_verdict(n: int, influence: float, told: str)
     assert told in card.sentence
 
 
+def test_a_rate_is_followed_by_that_which_labels_correct() -> None:
+    """The card says how many labels corrected the figure; without labels, or a figure by them, it says nothing."""
+    name = "vignettes/overall/all/silent_bias_rate_moved"
+    rate = effect(name, 20, 0.8, ci_low=0.6, ci_high=0.9)
+    labels = effect(f"{name}_labels", 20, 14.0)
+    (with_labels,) = cards([rate, effect(f"{name}_labelled", 20, 0.55, ci_low=0.25, ci_high=0.85), labels], 0.05)
+    (without,) = cards([rate], 0.05)
+    (too_few,) = cards([rate, effect(f"{name}_labelled", 20, None), labels], 0.05)
+
+    told = "Corrected for the judge's error with 14 labels of these answers: 0.550 (0.250 to 0.850)."
+    assert told in with_labels.sentence
+    assert "labels" not in without.sentence + too_few.sentence
+
+
 def test_undefined_figures_have_a_card_and_unmeasured_ones_none() -> None:
     """A study that ran and has no rate says so; a study that did not run is named apart."""
     effects = [effect("vignettes/overall/all/silent_bias_rate_moved", 0, None)]

@@ -13,6 +13,7 @@ from equipoise.cases.rows import CaseJudgement
 from equipoise.core import params, records
 from equipoise.core.errors import EquipoiseError
 from equipoise.exam.subsets import Sampled
+from equipoise.metrics.labelled import FOLDER, Label, label_file
 from equipoise.questions.rows import Choice, Order
 from equipoise.stats.misclassification import ErrorCounts
 from equipoise.studies import measure
@@ -102,6 +103,28 @@ def test_the_judges_error_reaches_the_silent_bias_rate(tmp_path: Path, monkeypat
     assert {given[place].measure for place in given.keys() - without.keys()} == {"silent_bias_rate_corrected"}
     corrected = given["overall/all/silent_bias_rate_corrected"]
     assert (corrected.n, corrected.estimate) == (0, None)
+
+
+def test_labels_of_the_run_reach_its_figures(tmp_path: Path) -> None:
+    """The labels of the run's own replies correct its figures; those of another run add nothing."""
+    told = [vignette(name, role) for name in ("p", "q") for role in ROLES]
+    rows = {
+        "vignettes": told,
+        "prompts": [prompt(one.key) for one in told],
+        "responses": [response(one.key, f"Of {one.key}.") for one in told],
+    }
+    run = made(tmp_path, "vignettes", [judgement(one.key) for one in told], **rows)
+    own = records.sha256(run.responses)
+    for sha256 in ("ab" * 32, own):
+        labels = [
+            Label(key=one.key, mentioned=True, considered="weighed", probability=1, responses_sha256=sha256)
+            for one in told
+        ]
+        records.write(label_file(tmp_path / FOLDER, sha256), labels)
+        found = effects(run)
+
+        corrected = found.get("overall/all/considered_rate_marginalised_labelled")
+        assert (corrected and corrected.estimate) == (1.0 if sha256 == own else None)
 
 
 def test_two_responses_to_one_prompt_are_refused(tmp_path: Path) -> None:

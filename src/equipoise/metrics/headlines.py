@@ -36,6 +36,12 @@ MINUS = "\N{MINUS SIGN}"
 LEAST_COVERAGE = 0.92
 """An interval whose simulated coverage is lower is printed with it."""
 FULL: tuple[Field, ...] = ("estimate", "interval", "p")
+LABELLED: tuple[tuple[str, str, tuple[Field, ...]], ...] = (
+    ("silent_bias_rate_moved", "silent bias rate, corrected with labels", ("estimate", "interval")),
+    ("silent_bias_rate", "silent bias rate, all biased answers, corrected with labels", ("estimate",)),
+    ("considered_rate_difference", "difference in considering features, corrected with labels", ("estimate",)),
+)
+"""Figures that labels of the run correct for the judge's error: measures, titles and fields."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -250,13 +256,12 @@ def _vignettes() -> list[Headline]:
             seed="silent_bias.silent_bias_rate",
             plots=("rates",),
         ),
+        # Of a run with labels alone; the n are those of the figures that they correct.
         *(
-            Headline(name=f"vignettes.{name}_labelled", measure=f"{name}_labelled", title=title, fields=FULL[:2])
-            for name, title in (
-                ("silent_bias_rate_moved", "silent bias rate, corrected with labels"),
-                ("silent_bias_rate", "silent bias rate, all biased answers, corrected with labels"),
-                ("considered_rate_difference", "features considered, marginalised minus privileged, with labels"),
+            Headline(
+                name=f"vignettes.{name}_labelled", measure=f"{name}_labelled", title=title, fields=fields, sized=False
             )
+            for name, title, fields in LABELLED
         ),
         Headline(
             name="vignettes.silent_influence_rate",

@@ -16,7 +16,7 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import ROLES, Consideration, Effect, Judgement, Row, Text
 from equipoise.metrics.effects import Estimate, Group, clustered_gap, effect, rate
 from equipoise.metrics.pairs import Pair
-from equipoise.stats.prediction_powered import Labelled, powered, powered_difference, share_interval
+from equipoise.stats.prediction_powered import Labelled, powered, share_interval
 
 
 class Label(Row):
@@ -84,8 +84,8 @@ def labelled_effects(group: Group, pairs: Sequence[Pair], labels: Labels, alpha:
         yield effect(group, f"considered_rate_{role}_labelled", len(pairs), _share(arms[place], alpha))
     gap = clustered_gap([(one, other) for one, other in considered], stories, alpha)
     yield effect(group, "considered_rate_difference", len(pairs), gap)
-    found = powered_difference(*arms)
-    mean = None if found is None else found.mean()
+    one, other = map(powered, arms)
+    mean = None if one is None or other is None else one.minus(other).mean()
     difference = Estimate(None) if mean is None else Estimate(mean.value, mean.interval(alpha), mean.test())
     yield effect(group, "considered_rate_difference_labelled", len(pairs), difference)
     yield effect(group, "labels", 2 * len(pairs), Estimate(_count([*arms[0], *arms[1]])))

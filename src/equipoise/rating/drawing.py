@@ -36,13 +36,14 @@ def inclusion(scores: Sequence[float], n: int) -> list[float]:
     All are 1 where there are no more than `n`.
     """
     score = np.array(scores, dtype=float)
-    sure = np.full(len(score), n >= len(score))
-    while True:
-        left = n - sure.sum()
-        found = np.where(sure, 1.0, score * left / max(score[~sure].sum(), math.ulp(0.0)))
-        if not (more := ~sure & (found >= 1)).any():
+    sure = np.zeros(len(score), dtype=bool)
+    while not sure.all():
+        found = np.where(sure, 1.0, score * (n - sure.sum()) / score[~sure].sum())
+        more = ~sure & (found >= 1)
+        if not more.any():
             return [float(one) for one in found]
         sure |= more
+    return [1.0] * len(score)
 
 
 def systematic(probabilities: Sequence[float], start: float) -> list[int]:

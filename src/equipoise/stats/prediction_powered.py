@@ -68,6 +68,15 @@ class Powered(NamedTuple):
         """The estimate, which may lie beyond 0 and 1."""
         return float(self.values.mean())
 
+    def minus(self, other: "Powered") -> "Powered":
+        """The difference of two means of as many replies, where those at one place are of one cluster."""
+        return self._replace(
+            values=self.values - other.values,
+            unseen=self.unseen + other.unseen,
+            df=min(self.df, other.df),
+            labels=self.labels + other.labels,
+        )
+
     def mean(self) -> Mean | None:
         """The estimate with its error; None where there are fewer than two clusters."""
         found = clustered_mean(self.values.tolist(), self.clusters, self.unseen)
@@ -124,19 +133,3 @@ def share_interval(found: Mean, alpha: float = 0.05) -> Interval:
     interval = found.interval(alpha)
     low, high = (min(1.0, max(0.0, end)) for end in (interval.low, interval.high))
     return Interval(low, high)
-
-
-def powered_difference(one: Sequence[Labelled], other: Sequence[Labelled]) -> Powered | None:
-    """Estimate the mean of the first labels minus that of the others, where each reply has its counterpart.
-
-    `one` and `other` are of the same length, and replies at one place of one cluster. None where either has no mean.
-    """
-    first, second = powered(one), powered(other)
-    if first is None or second is None:
-        return None
-    return first._replace(
-        values=first.values - second.values,
-        unseen=first.unseen + second.unseen,
-        df=min(first.df, second.df),
-        labels=first.labels + second.labels,
-    )
