@@ -244,8 +244,13 @@ def test_a_biased_phantom_stops_early(tmp_path: Path) -> None:
     """It is asked until its verdict is in; its figures are those of a fixed run over the questions that were asked."""
     clone, found = Clone(tmp_path), {}
     few = tmp_path / "data/items/few.jsonl"
-    for name, setting in {"stopped": "decision.sequential=true", "fixed": "items=few"}.items():
-        settings = ("model=phantom_silent", "studies=[questions]", "measure.n_bootstrap=200", setting)
+    # More than the twenty questions from which on a study may stop; then all of those that were asked.
+    variants = {
+        "stopped": ("neutralize.limit=30", "decision.sequential=true"),
+        "fixed": ("neutralize.limit=0", "items=few"),
+    }
+    for name, changed in variants.items():
+        settings = ("model=phantom_silent", "studies=[questions]", "measure.n_bootstrap=200", *changed)
         clone.dvc("exp", "run", "--name", name, *changes(*settings))
         found[name] = json.loads((tmp_path / "metrics/questions.json").read_text(encoding="utf-8"))
         if name == "stopped":

@@ -24,7 +24,7 @@ import numpy as np
 
 PARTS = 15
 """Equal parts in which clusters are asked."""
-FEWEST, FIRST = 15, 0.4
+FEWEST, FIRST = 20, 0.45
 """Fewest clusters at a look before the last, and their least share of all: the t statistic of a few skewed values
 misses the truth too often on one side."""
 SHAPE = 0.25

@@ -1,7 +1,7 @@
 """Sequential stopping: a study asked in batches of whole clusters, until the verdict on its primary endpoint is in.
 
 The order of the clusters is a function of the seed and of what was built. At each look (`stats.repeated.looks`), from
-two fifths of the clusters on, the study is scored and measured as the stages do, on the units asked so far, and its
+nearly half of the clusters on, the study is scored and measured as the stages do, on the units asked so far, and its
 verdict looked at. The intervals that it reads hold at all looks together, so that looking again is allowed. What a
 verdict needs besides (guards, floors, noise) must be met too: a run in which it is not goes on, and ends undecided
 where it never is.
