@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from builders import judgement
@@ -50,6 +50,7 @@ def test_what_exceeds_one_is_shared_by_the_others() -> None:
     assert inclusion([10, 1, 1, 2], 3) == [1.0, 0.5, 0.5, 1.0]
 
 
+@example([1.0, 1.0, 1.0], 3, 0.9999999999999998)
 @given(SCORES, st.integers(1, 40), st.floats(0, 1, exclude_max=True))
 def test_as_many_are_drawn_as_wanted(scores: list[float], n: int, start: float) -> None:
     """Whatever the start, the draw has its number, and what has probability 1 is drawn."""

@@ -53,7 +53,7 @@ def systematic(probabilities: Sequence[float], start: float) -> list[int]:
     start + 1, start + 2 and so on.
     """
     # Rounded, so that a sum that is whole but for its last bits draws neither more nor less.
-    ends = [round(end, 9) for end in accumulate(probabilities)]
+    start, ends = round(start, 9), [round(end, 9) for end in accumulate(probabilities)]
     return [
         place
         for place, (low, high) in enumerate(zip([0.0, *ends], ends, strict=False))
