@@ -188,7 +188,7 @@ def test_a_study_is_an_entry_and_a_function_of_each_step() -> None:
 
 
 def test_build_and_score_depend_on_the_settings_that_they_read() -> None:
-    """The catalogue names the sections that a study reads, but `infer`, which changes no byte, and what all studies share."""
+    """The catalogue names what a study reads, but `infer`, which changes no byte, and what all studies share."""
     read: dict[str, set[str]] = {study: set() for study in CATALOGUE}
     for module in (build, facts, score):
         for node in tree(source(module.__name__)).body:
