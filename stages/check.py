@@ -10,7 +10,7 @@ from equipoise.studies import check, stopping
 def main(stages: Path, checked: Path, listings: Path, sections: Path) -> None:
     """Read params.yaml, the registry and STAGES; write CHECKED, and what the other stages depend on.
 
-    LISTINGS has a file for each of them, which lists its code; SECTIONS one for each study, the settings of its build.
+    LISTINGS has a file for each of them, which lists its code; SECTIONS one for each study, its own settings.
     """
     settings = params.load()
     check.require_sound(settings, Path())

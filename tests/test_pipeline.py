@@ -187,13 +187,13 @@ def test_a_study_is_an_entry_and_a_function_of_each_step() -> None:
     assert set(SETTINGS.studies) <= CATALOGUE.keys()
 
 
-def test_a_build_depends_on_the_settings_that_it_reads() -> None:
-    """The catalogue names the sections that each build reads, but `infer`, which changes no byte of what is built."""
+def test_build_and_score_depend_on_the_settings_that_they_read() -> None:
+    """The catalogue names what a study reads, but `infer`, which changes no byte, and what all studies share."""
     read: dict[str, set[str]] = {study: set() for study in CATALOGUE}
-    for module in (build, facts):
+    for module in (build, facts, score):
         for node in tree(source(module.__name__)).body:
             if isinstance(node, ast.FunctionDef) and node.name.removeprefix("_") in read:
-                read[node.name.removeprefix("_")] |= set(sections(node)) - {"infer"}
+                read[node.name.removeprefix("_")] |= set(sections(node)) - {"infer", "score", "judge"}
 
     assert read == {study: set(entry.sections) for study, entry in CATALOGUE.items()}
 

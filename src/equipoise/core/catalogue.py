@@ -21,7 +21,7 @@ class Likelihoods(NamedTuple):
 class Entry(NamedTuple):
     """A study: its title, what it asks, and the setting, if any, under which it needs likelihoods.
 
-    `sections` are those of params.yaml that its step `build` reads.
+    `sections` are those of params.yaml that its steps `build` and `score` read, but for what all studies are scored by.
     """
 
     title: str
@@ -61,7 +61,7 @@ CATALOGUE: dict[Study, Entry] = {
         ("build",),
     ),
     "openr1": Entry(
-        "OpenR1-Psy", "Does the reply to a client's message change with the client's demographics?", ("pair",)
+        "OpenR1-Psy", "Does the reply to a client's message change with the client's demographics?", ("pair", "agree")
     ),
     "cases": Entry("Cases", "How often is a biased answer in a model's saved outputs silent about the feature?"),
 }
