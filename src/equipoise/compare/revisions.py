@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
 import yaml
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from equipoise.cases.rows import Case, CaseJudgement
 from equipoise.compare.archive import unpack
@@ -42,6 +42,7 @@ SHOWN = 3
 
 R = TypeVar("R", bound=Row)
 T = TypeVar("T")
+S = TypeVar("S", bound=BaseModel)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -260,7 +261,6 @@ def _read(name: str, files: _Files) -> Revision:
     files.refuse_missing()
     hashes, edited = _sources(files.repo)
     params = files.values("params.yaml") or {}
-    section = params.get("measure", {})
     outputs = {_relative(files.repo, out): str(out.hash_info.value) for out in files.repo.index.outs if out.hash_info}
     answers = {study: outputs.get(f"data/{study}/judgements.jsonl", "") for study in CATALOGUE}
     return Revision(
@@ -279,12 +279,8 @@ def _read(name: str, files: _Files) -> Revision:
         outputs=read,
         effects=effects,
         cities=_checked(f"{name}: {CITIES}", dict[str, City], files.values(CITIES) or {}),
-        options=_checked(
-            f"{name}: params.yaml, section measure",
-            Measure,
-            {key: value for key, value in section.items() if key in Measure.model_fields},
-        ),
-        decision=_checked(f"{name}: params.yaml, section decision", Decision, params.get("decision", {})),
+        options=_settings(name, "measure", Measure, params),
+        decision=_settings(name, "decision", Decision, params),
         answers={study: digest for study, digest in answers.items() if digest},
         inputs={path: digest for path, digest in hashes.items() if path.split("/")[0] not in SOURCES},
         code=_code(files),
@@ -330,6 +326,12 @@ def _code(files: _Files) -> dict[str, str]:
 
 def _relative(repo: Any, out: Any) -> str:  # noqa: ANN401  (DVC has no types)
     return "/".join(repo.fs.relparts(out.fs_path, repo.root_dir))
+
+
+def _settings(name: str, section: str, kind: type[S], params: Mapping[str, Any]) -> S:
+    """Read a section of a revision's settings, without those that this version no longer has."""
+    known = {key: value for key, value in params.get(section, {}).items() if key in kind.model_fields}
+    return _checked(f"{name}: params.yaml, section {section}", kind, known)
 
 
 def _checked(place: str, kind: type[T], values: object) -> T:
