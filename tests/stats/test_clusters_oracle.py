@@ -40,7 +40,8 @@ def test_cr2_is_that_of_clubsandwich(design: str, cluster: str) -> None:
     found, by_r = clustered_mean(shifts(design), column(design, cluster)), BY_R[f"{design}/{cluster}"]
 
     assert found is not None
-    assert [*found] == pytest.approx([by_r[name] for name in ("mean", "standard_error", "df")], abs=1e-8)
+    wanted = [by_r[name] for name in ("mean", "standard_error", "df")]
+    assert [found.value, found.standard_error, found.df] == pytest.approx(wanted, abs=1e-8)
     assert found.test().value == pytest.approx(by_r["p"], abs=1e-8)
 
 
