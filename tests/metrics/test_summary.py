@@ -58,6 +58,15 @@ def test_of_cities_the_lowest_is_named_and_nothing_defined_is_left_out() -> None
     assert summary_metrics({"exam": cities}, Decision()) == {"exam": {"n": 30}}
 
 
+def test_the_default_studies_have_at_most_fifteen_values() -> None:
+    """Beside the name of its figure, a study has an estimate, n and, where its endpoint has a margin, a verdict."""
+    # Of the five studies the exam alone has no margin: 5 estimates, 5 n and 4 verdicts.
+    paths = [ROOT / "metrics/summary" / f"{study}.json" for study in SETTINGS.studies]
+    values = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
+
+    assert sum(len(one.keys() - {"figure"}) for one in values) <= 15
+
+
 def test_a_row_of_any_study_fits_into_a_terminal() -> None:
     """`dvc metrics show` puts four spaces between its five columns."""
     endpoints = SETTINGS.section("decision", Decision).endpoints
