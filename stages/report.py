@@ -1,8 +1,7 @@
 """Put the run's figures, pictures, cases and provenance into one HTML file that opens without a network.
 
-Beside it lie the manifest of the run's inputs, with licence, source and sha256, for a program to read, and Vega for
-the page of `dvc plots`. The summary, one file a study, has what `dvc metrics` and `dvc exp show` print; the pictures
-are those of the page as SVG, for a README or a comment. They are drawn here since the renderer takes a second to start.
+Beside it lie the inputs' manifest, with licence, source and sha256, for a program, and Vega for the page of `dvc plots`.
+The summary, one file a study, is what `dvc metrics` and `dvc exp show` print; the pictures are SVG files for a README.
 """
 
 import json

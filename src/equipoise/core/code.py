@@ -1,14 +1,17 @@
-"""Which files of code a script runs, so that a stage reruns when its own code has changed, and only then."""
+"""Which files a stage imports and reads, so that it reruns when one of them has changed, and only then."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
 from equipoise.core import records
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.yamlfile import read_yaml
 
+PIPELINE = "dvc.yaml"
 HOMES = {"equipoise": Path("src")}
 """Our packages, each with the folder that it is in."""
 
@@ -34,9 +37,25 @@ def closure(script: Path, root: Path, homes: Mapping[str, Path] = HOMES) -> list
     return sorted(found)
 
 
-def listing(script: Path, root: Path) -> str:
-    """Give the closure of a script with checksums, a line each, as sha256sum prints them."""
-    return "".join(f"{records.sha256(root / path)}  {path.as_posix()}\n" for path in closure(script, root))
+def read_by(stage: str, root: Path) -> list[Path]:
+    """List the files that a stage reads besides the outs of others, from `root`: what its `meta` in dvc.yaml names.
+
+    Raises:
+        EquipoiseError: a file or folder that is named is not there.
+    """
+    described = read_yaml(root / PIPELINE)["stages"][stage]
+    found: set[Path] = set()
+    for name in described.get("do", described).get("meta", {}).get("reads", ()):
+        files = [one for one in (root / name, *(root / name).rglob("*")) if one.is_file()]
+        if not files:
+            raise EquipoiseError(f"{PIPELINE}: {stage} reads {name}, which has no file: run `git checkout -- {name}`")
+        found |= {one.relative_to(root) for one in files}
+    return sorted(found)
+
+
+def listing(files: Iterable[Path], root: Path) -> str:
+    """Give files, from `root`, with checksums, a line each, as sha256sum prints them."""
+    return "".join(f"{records.sha256(root / path)}  {path.as_posix()}\n" for path in files)
 
 
 def module_file(name: str, root: Path, homes: Mapping[str, Path] = HOMES) -> Path | None:
