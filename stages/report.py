@@ -1,6 +1,6 @@
 """Put the run's figures, pictures, cases and provenance into one HTML file that opens without a network.
 
-Beside it lie the inputs' manifest, with licence, source and sha256, for a program, and Vega for the page of `dvc plots`.
+Beside it lie the manifest of inputs (licence, source, sha256), for a program, and Vega for the page of `dvc plots`.
 The summary, one file a study, is what `dvc metrics` and `dvc exp show` print; the pictures are SVG files for a README.
 """
 

@@ -61,18 +61,15 @@ def test_a_listing_changes_with_a_file_of_it_and_with_no_other(root: Path) -> No
     assert changed == f"{checksum}  src/equipoise/page/page.css"
 
 
-def test_a_stage_reads_the_files_that_its_description_names(root: Path) -> None:
-    """Those of folders too, of a stage that runs once and of one that runs for each study; none is an error."""
-    (root / "dvc.yaml").write_text(
-        "stages:\n  run: {meta: {reads: [src/equipoise/page, src/equipoise/types.py]}}\n"
-        "  each: {foreach: [a], do: {meta: {reads: [absent]}}}\n  none: {cmd: ls}\n",
-        encoding="utf-8",
+def test_a_stage_reads_the_files_that_are_named_for_it(root: Path) -> None:
+    """Those of folders too; a name without a file is an error."""
+    (root / "stages/reads.yaml").write_text(
+        "run: [src/equipoise/page, src/equipoise/types.py]\nnone: []\nother: [absent]\n", encoding="utf-8"
     )
     page = [Path("src/equipoise/page", name) for name in ("__init__.py", "draw.py", "page.css")]
+    fault = r"^stages/reads.yaml: other reads absent, which has no file: run `git checkout -- absent`$"
 
-    assert read_by("run", root) == [*page, Path("src/equipoise/types.py")]
-    assert read_by("none", root) == []
-    with pytest.raises(
-        EquipoiseError, match=r"^dvc.yaml: each reads absent, which has no file: run `git checkout -- absent`$"
-    ):
-        read_by("each", root)
+    assert read_by(Path("stages"), "run", root) == [*page, Path("src/equipoise/types.py")]
+    assert read_by(Path("stages"), "none", root) == []
+    with pytest.raises(EquipoiseError, match=fault):
+        read_by(Path("stages"), "other", root)

@@ -11,7 +11,7 @@ from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.yamlfile import read_yaml
 
-PIPELINE = "dvc.yaml"
+READS = "reads.yaml"
 HOMES = {"equipoise": Path("src")}
 """Our packages, each with the folder that it is in."""
 
@@ -37,18 +37,20 @@ def closure(script: Path, root: Path, homes: Mapping[str, Path] = HOMES) -> list
     return sorted(found)
 
 
-def read_by(stage: str, root: Path) -> list[Path]:
-    """List the files that a stage reads besides the outs of others, from `root`: what its `meta` in dvc.yaml names.
+def read_by(stages: Path, name: str, root: Path) -> list[Path]:
+    """List the files that a stage reads besides settings and the outs of others, from `root`.
+
+    These are what `reads.yaml`, beside the scripts in `stages`, names for it, and all files of folders.
 
     Raises:
         EquipoiseError: a file or folder that is named is not there.
     """
-    described = read_yaml(root / PIPELINE)["stages"][stage]
+    table = stages / READS
     found: set[Path] = set()
-    for name in described.get("do", described).get("meta", {}).get("reads", ()):
-        files = [one for one in (root / name, *(root / name).rglob("*")) if one.is_file()]
+    for named in read_yaml(root / table)[name]:
+        files = [one for one in (root / named, *(root / named).rglob("*")) if one.is_file()]
         if not files:
-            raise EquipoiseError(f"{PIPELINE}: {stage} reads {name}, which has no file: run `git checkout -- {name}`")
+            raise EquipoiseError(f"{table}: {name} reads {named}, which has no file: run `git checkout -- {named}`")
         found |= {one.relative_to(root) for one in files}
     return sorted(found)
 
