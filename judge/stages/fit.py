@@ -6,7 +6,8 @@ from pathlib import Path
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.judge.lexicon import load_lexicon
-from workshop.lessons import FitSettings, chosen, mixed_lessons
+from workshop import labels
+from workshop.lessons import FitSettings, chosen, explained, of_epoch
 from workshop.restore import restore
 from workshop.settings import section
 from workshop.training import train
@@ -25,7 +26,10 @@ def main(params: Path, weights: Path, base: Path, passages: Path, features: Path
         restore(weights / "model.onnx", base, start)
         for phase in settings.phases:
             told = chosen(passages, phase.passages, without=settings.held)
-            epoch = [mixed_lessons(told, lexicon, phase.mix, number) for number in range(phase.train.epochs)]
+            earlier = chosen(passages, phase.again, without=settings.held) if phase.again else []
+            rows = labels.read_implied(labels.anchors() / labels.IMPLIED) if phase.explanations else []
+            said = explained(rows, phase, lexicon)
+            epoch = [of_epoch(told, earlier, said, lexicon, phase, at) for at in range(phase.train.epochs)]
             train(start, epoch.__getitem__, phase.train, checkpoint, progress, task="reading")
             start = checkpoint
 

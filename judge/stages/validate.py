@@ -12,6 +12,7 @@ from equipoise.judge.readers import open_reader
 from equipoise.judge.score import Score
 from equipoise.text.diagnoses import load_diagnoses
 from workshop import figures, labels, stress
+from workshop.lessons import FitSettings
 from workshop.settings import section
 
 
@@ -22,8 +23,9 @@ def main(params: Path, score: Path, root: Path, data: Path, ours: Path, suite: P
     cases = {case.key: case for case in read_cases(folder / labels.CASES)}
     labelled = labels.read_labels(folder / labels.LABELS, cases)
     arms, told = figures.arms(data, lexicon), read_passages(passage_files(bench))
-    implied, asked = labels.read_implied(folder / labels.IMPLIED), stress.load_suite(suite)
-    texts = figures.Texts(labelled, cases, told, arms, implied, asked)
+    trained_on = section(params, "fit", FitSettings).explained
+    implied = [one for one in labels.read_implied(folder / labels.IMPLIED) if one.question not in trained_on]
+    texts = figures.Texts(labelled, cases, told, arms, implied, stress.load_suite(suite))
     unseen = labels.read_answer_labels(ours, folder / "fsd", cases, without={one.id for one in labelled})
     parts, names = {"seen": labelled, "unseen": unseen}, load_diagnoses(data / "diagnoses.yaml")
     found: dict[str, object] = {"matching": figures.matched_figures(parts, cases, names, settings)}

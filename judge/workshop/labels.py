@@ -1,6 +1,7 @@
 """Labelled texts by which a judge is measured: what the reasoning of saved outputs does with a feature.
 
-Labels are for measuring and for choosing how the judge reads, never for training it. Those of others lie outside the
+Labels are for measuring and for choosing how the judge reads. Training sees those on the explanations of some exam
+questions (`fit` in params.yaml names them), and no figure is measured on these. Labels of others lie outside the
 project, in the folder that the environment variable EQUIPOISE_ANCHORS names. Our own say whether the diagnosis that a
 saved output ends on is its case's biased one: they were given twice over, without sight of what the reader finds, to
 the outputs that the labels of others leave out. A row has `model`, `id` (the case) and `matches_label`; the outputs
