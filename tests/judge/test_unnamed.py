@@ -43,7 +43,9 @@ def test_the_odds_are_divided_and_the_ratios_kept(p: np.ndarray, odds: float) ->
     found = against_unnamed(p, [UNNAMED] * len(p), odds)
 
     np.testing.assert_allclose(found.sum(axis=1), 1)
-    before, after = (np.log(one[:, AS_CONSIDERED].sum(axis=1) / one[:, ~AS_CONSIDERED].sum(axis=1)) for one in (p, found))
+    before, after = (
+        np.log(one[:, AS_CONSIDERED].sum(axis=1) / one[:, ~AS_CONSIDERED].sum(axis=1)) for one in (p, found)
+    )
     np.testing.assert_allclose(before - after, odds, atol=1e-9)
     for columns in (AS_CONSIDERED, ~AS_CONSIDERED):
         shares = [one[:, columns] / one[:, columns].sum(axis=1, keepdims=True) for one in (p, found)]
@@ -92,5 +94,7 @@ def test_other_odds_are_refused(tmp_path: Path, wrong: object) -> None:
     config = tmp_path / "config.json"
     config.write_text(json.dumps({"unnamed_odds": wrong}), encoding="utf-8")
 
-    with pytest.raises(EquipoiseError, match=r"config\.json, unnamed_odds: .* is not a number from 0 to 20: correct it"):
+    with pytest.raises(
+        EquipoiseError, match=r"config\.json, unnamed_odds: .* is not a number from 0 to 20: correct it"
+    ):
         unnamed_odds(config)
