@@ -74,7 +74,8 @@ test-all: .venv/developed
 	$(PYTEST)
 
 # Pages with blocks that code writes.
-GENERATED = README.md judge/benchmark/README.md judge/weights/README.md docs/tutorial.md
+GENERATED = README.md judge/benchmark/README.md judge/weights/README.md docs/tutorial.md \
+  docs/decisions/0019-a-judge-that-reads-passages.md
 check: .venv/developed
 	ruff check
 	ruff format --check
@@ -92,7 +93,7 @@ docs: .venv/developed
 screenshots: .venv/developed
 	python docs/screenshots.py
 
-# Rewrite the generated blocks of the README, of the judge's card and of the tutorial.
+# Rewrite the generated blocks of the README, of the judge's card and decision, and of the tutorial.
 readme: .venv/developed
 	cog -I docs -r $(GENERATED)
 
