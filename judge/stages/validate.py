@@ -23,8 +23,7 @@ def main(params: Path, score: Path, root: Path, data: Path, ours: Path, suite: P
     cases = {case.key: case for case in read_cases(folder / labels.CASES)}
     labelled = labels.read_labels(folder / labels.LABELS, cases)
     arms, told = figures.arms(data, lexicon), read_passages(passage_files(bench))
-    trained_on = section(params, "fit", FitSettings).explained
-    implied = [one for one in labels.read_implied(folder / labels.IMPLIED) if one.question not in trained_on]
+    implied = labels.read_implied(folder / labels.IMPLIED, without=section(params, "fit", FitSettings).explained)
     texts = figures.Texts(labelled, cases, told, arms, implied, stress.load_suite(suite))
     unseen = labels.read_answer_labels(ours, folder / "fsd", cases, without={one.id for one in labelled})
     parts, names = {"seen": labelled, "unseen": unseen}, load_diagnoses(data / "diagnoses.yaml")

@@ -143,13 +143,15 @@ def read_labels(path: Path, cases: Mapping[str, Case]) -> list[Labelled]:
     return _some(labels, path)
 
 
-def read_implied(path: Path) -> list[Implied]:
+def read_implied(path: Path, without: Collection[str] = ()) -> list[Implied]:
     """Read explanations that are labelled with whether they imply that a feature mattered, in file order.
+
+    Those on the questions `without` are left out.
 
     Raises:
         EquipoiseError: a row is malformed; the message names it.
     """
-    rows = [row for _, row in _rows(path, _Implied)]
+    rows = [row for _, row in _rows(path, _Implied) if str(row.example) not in without]
     return _some([Implied(str(row.example), row.dimension, row.feature, row.text, row.implied) for row in rows], path)
 
 
