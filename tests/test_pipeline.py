@@ -150,7 +150,7 @@ def test_a_stage_is_described_and_has_a_script_of_its_name(name: str) -> None:
     """A stage has a description and a script of its name."""
     assert STAGES[name]["desc"].endswith(".")
     assert (ROOT / "stages" / f"{name}.py").is_file()
-    assert {path.stem for path in (ROOT / "stages").glob("*.py")} == STAGES.keys()
+    assert {path.stem for path in (ROOT / "stages").glob("*.py")} == STAGES.keys() == READS.keys() | {"check"}
 
 
 @pytest.mark.parametrize("name", STAGES)

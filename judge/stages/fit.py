@@ -2,6 +2,7 @@
 
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 
 from equipoise.core.errors import EquipoiseError
@@ -25,12 +26,10 @@ def main(params: Path, weights: Path, base: Path, passages: Path, features: Path
         start = Path(name)
         restore(weights / "model.onnx", base, start)
         for phase in settings.phases:
-            told = chosen(passages, phase.passages, without=settings.held)
-            earlier = chosen(passages, phase.again, without=settings.held) if phase.again else []
+            told, earlier = (chosen(passages, names, settings.held) for names in (phase.passages, phase.again))
             rows = labels.read_implied(labels.anchors() / labels.IMPLIED) if phase.explanations else []
-            said = explained(rows, phase, lexicon)
-            epoch = [of_epoch(told, earlier, said, lexicon, phase, at) for at in range(phase.train.epochs)]
-            train(start, epoch.__getitem__, phase.train, checkpoint, progress, task="reading")
+            epoch = partial(of_epoch, told, earlier, explained(rows, phase, lexicon), lexicon, phase)
+            train(start, epoch, phase.train, checkpoint, progress, task="reading")
             start = checkpoint
 
 

@@ -7,13 +7,19 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
+from pydantic import RootModel
+
 from equipoise.core import records
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.yamlfile import read_yaml
+from equipoise.core.yamlfile import load_yaml
 
 READS = "reads.yaml"
 HOMES = {"equipoise": Path("src")}
 """Our packages, each with the folder that it is in."""
+
+
+class Reads(RootModel[dict[str, tuple[str, ...]]]):
+    """The files and folders that each stage reads besides settings and the outs of others: `reads.yaml`."""
 
 
 def closure(script: Path, root: Path, homes: Mapping[str, Path] = HOMES) -> list[Path]:
@@ -47,7 +53,7 @@ def read_by(stages: Path, name: str, root: Path) -> list[Path]:
     """
     table = stages / READS
     found: set[Path] = set()
-    for named in read_yaml(root / table)[name]:
+    for named in load_yaml(root / table, Reads).root[name]:
         files = [one for one in (root / named, *(root / named).rglob("*")) if one.is_file()]
         if not files:
             raise EquipoiseError(f"{table}: {name} reads {named}, which has no file: run `git checkout -- {named}`")
