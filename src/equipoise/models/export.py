@@ -200,7 +200,7 @@ def _load(weights: Weights, max_length: int) -> tuple[PreTrainedModel, PreTraine
 
     # Neither code of the repository nor pickled weights are ever run.
     safe = weights.arguments | {"trust_remote_code": False}
-    with loading(weights.folder):
+    with loading(weights):
         tokenizer = AutoTokenizer.from_pretrained(weights.folder, **safe)
         safe |= {} if weights.gguf else {"use_safetensors": True}
         model = AutoModelForCausalLM.from_pretrained(weights.folder, dtype=torch.float32, **safe).eval()
