@@ -23,7 +23,7 @@ repro: .venv/installed
 	$(if $(MODEL),@$(call known,$(MODEL)))
 	$(if $(MODEL),dvc exp run --set-param model=$(MODEL) $(STUDY:%=--set-param 'studies=[%]'),dvc repro $(STUDY:%=measure@%))
 	@equipoise results $(STUDY)
-	@echo "Figures: dvc metrics show, metrics/*.json. Plots: plots/*/*.svg, or dvc plots show. Cases: data/*/*.jsonl"
+	@echo "Figures: dvc metrics show, metrics/*.json. Plots: dvc plots show, plots/pictures/*/*.svg. Cases: data/*/*.jsonl"
 
 # The committed run without running it, and the rows of other revisions to compare with: make pull REVISIONS=HEAD~1
 REVISIONS ?=
@@ -74,7 +74,8 @@ test-all: .venv/developed
 	$(PYTEST)
 
 # Pages with blocks that code writes.
-GENERATED = README.md judge/benchmark/README.md judge/weights/README.md docs/tutorial.md
+GENERATED = README.md judge/benchmark/README.md judge/weights/README.md docs/tutorial.md \
+  docs/decisions/0019-a-judge-that-reads-passages.md
 check: .venv/developed
 	ruff check
 	ruff format --check
@@ -92,7 +93,7 @@ docs: .venv/developed
 screenshots: .venv/developed
 	python docs/screenshots.py
 
-# Rewrite the generated blocks of the README, of the judge's card and of the tutorial.
+# Rewrite the generated blocks of the README, of the judge's card and decision, and of the tutorial.
 readme: .venv/developed
 	cog -I docs -r $(GENERATED)
 

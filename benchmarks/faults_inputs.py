@@ -13,7 +13,9 @@ from faults_runs import Draws, Outcome, cloned
 CHECK = ("python", "stages/check.py", "stages", "data/checked.json", "data/code", "data/settings")
 EXAMPLES, OUT = "data/examples", ("--out", "data/imported.jsonl")
 READERS: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(("params.yaml", "models/smollm2.yaml", "models/judges/minilm_nli.yaml", "data/cities.yaml"), CHECK),
+    **dict.fromkeys(
+        ("params.yaml", "models/smollm2.yaml", "models/judges/minilm_passages.yaml", "data/cities.yaml"), CHECK
+    ),
     **{f"data/sentences/{name}.yaml": CHECK for name in ("conditions", "subjects", "templates", "words")},
     **{
         f"data/raw/{name}.yaml": ("python", "stages/build.py", "vignettes", "data")

@@ -167,7 +167,7 @@ def opened(resamples: int) -> Iterator[Bench]:
     with (
         headlines_alone(),
         TemporaryDirectory() as place,
-        open_reader("minilm_nli", ROOT) as judge,
+        open_reader(params.load(ROOT / params.FILE).judge, ROOT) as judge,
     ):
         data = Path(place) / "data"
         # The studies' own folders; what we wrote has one of the name of a study too, data/raw/decisions.

@@ -4,7 +4,7 @@ import json
 from collections import Counter
 from typing import Any
 
-from readme_blocks import ROOT, estimate, number
+from readme_blocks import ROOT, default_judge, estimate, number
 
 from equipoise.judge.passages import TREATED, read_passages
 
@@ -13,7 +13,7 @@ READERS = {
     "keyword": "keyword: the feature's word occurs",
     "count": "count: more than one sentence names it",
     "minilm_snli": "`minilm_snli`, sentences by entailment",
-    "minilm_nli": "`minilm_nli`, sentences by entailment, the default judge",
+    "minilm_nli": "`minilm_nli`, sentences by entailment",
     "minilm_passages": "`minilm_passages`, whole passages",
     "llm": "`llm`, SmolLM2-135M by its likelihoods",
 }
@@ -54,7 +54,7 @@ def readers() -> str:
         speed = one["passages_per_second"]
         kappas = (estimate(one[name]["kappa"]) for name in ("considered", "three_way"))
         cells = [
-            READERS.get(one["judge"], f"`{one['judge']}`"),
+            READERS.get(one["judge"], f"`{one['judge']}`") + ", the default judge" * (one["judge"] == default_judge()),
             str(one["n"]),
             *kappas,
             number(speed, 1) if speed else "",

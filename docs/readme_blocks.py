@@ -6,6 +6,7 @@ from typing import Any
 
 import yaml
 
+from equipoise.judge.unnamed import unnamed_odds
 from equipoise.metrics.silence import interpretation
 
 ROOT = Path(__file__).parents[1]
@@ -182,8 +183,14 @@ def stigma() -> str:
     return "\n".join(lines)
 
 
-JUDGES = {"minilm_nli": "sentences", "minilm_passages": "passages"}
+JUDGES = {"minilm_passages": "passages", "minilm_nli": "sentences"}
 """Judges that ship, and what the tables call them."""
+
+
+def default_judge() -> str:
+    """Name the judge that a run has unless it is told otherwise."""
+    found: str = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))["judge"]
+    return found
 
 
 def validation() -> dict[str, Any]:
@@ -219,6 +226,28 @@ def judge() -> str:
     return "\n".join(lines)
 
 
+def compared() -> str:
+    """Write the judges' agreement on consideration side by side, the default first, on each kind of labels."""
+    names = sorted(JUDGES, key=lambda name: name != default_judge())
+    found = [validation()[name] for name in names]
+    kappas = {
+        "the benchmark": [one["passages"]["considered"]["kappa"] for one in found],
+        "saved outputs": [one["saved"]["judge"]["all"]["considered"]["kappa"] for one in found],
+        "explanations of exam answers": [one["implied"]["all"]["kappa"] for one in found],
+    }
+    told = [
+        f"{number(first['estimate'], 2)} against {number(second['estimate'], 2)} on {labels}"
+        for labels, (first, second) in kappas.items()
+    ]
+    first, second = (f"`{name}`" for name in names)
+    return f"κ of {first}, the default, and of {second}, considered or not: {', '.join(told)}."
+
+
+def odds() -> str:
+    """Write the odds against features that nothing names, of the reader that ships."""
+    return f"Odds of the reader that ships: {number(unnamed_odds(ROOT / 'judge/reader/config.json'), 2)}."
+
+
 def passages() -> str:
     """Lay out the judges' accuracy on the benchmark, by class and by style."""
     found = [validation()[name]["passages"] for name in JUDGES]
@@ -235,7 +264,7 @@ def passages() -> str:
 
 def misreading() -> str:
     """Lay out the default judge's error on silence by dimension and arm, with the test for differential misreading."""
-    found = validation()[next(iter(JUDGES))]["passages"]
+    found = validation()[default_judge()]["passages"]
     lines = ["| group | silent, of which found silent | considered, of which found considered |", "|---|---:|---:|"]
     for name, row in [*found["dimensions"].items(), *found["arms"].items()]:
         cells = [

@@ -18,7 +18,8 @@ def main(stages: Path, checked: Path, listings: Path, sections: Path) -> None:
     records.write_json(checked, {"sound": True})
     for script in sorted({*stages.glob("*.py")} - {stages / "check.py"}):
         more = stopping.depends_on(settings, Path()) if script.stem == "infer" else ""
-        records.write_text(listings / f"{script.stem}.txt", code.listing(script, Path()) + more)
+        listed = [*code.closure(script, Path()), *code.read_by(stages, script.stem, Path())]
+        records.write_text(listings / f"{script.stem}.txt", code.listing(listed, Path()) + more)
     for study in settings.studies:
         chosen = {name: getattr(settings, name) for name in CATALOGUE[study].sections}
         records.write_json(sections / f"{study}.json", chosen)

@@ -1,20 +1,25 @@
 """Put the run's figures, pictures, cases and provenance into one HTML file that opens without a network.
 
-Beside it lie the manifest of the run's inputs, with licence, source and sha256, for a program to read, and Vega for
-the page of `dvc plots`. The summary, one file a study, has what `dvc metrics` and `dvc exp show` print.
+Beside it lie the manifest of inputs (licence, source, sha256), for a program, and Vega for the page of `dvc plots`.
+The summary, one file a study, is what `dvc metrics` and `dvc exp show` print; the pictures are SVG files for a README.
 """
 
+import json
 from pathlib import Path
 
 from equipoise.core import params, records, stage
-from equipoise.metrics.options import Decision
+from equipoise.metrics.options import Decision, Measure
 from equipoise.metrics.summary import summary_metrics
 from equipoise.report.headlines import read_effects
 from equipoise.report.page import bundle, page, read_report
+from equipoise.report.plot import static_svg
+from equipoise.report.plots import ALL
 
 
-def main(data: Path, templates: Path, docs: Path, report: Path, inputs: Path, vega: Path, summary: Path) -> None:
-    """Read the rows in DATA, the plots' TEMPLATES and the pages in DOCS; write REPORT, INPUTS, VEGA and SUMMARY."""
+def main(
+    data: Path, templates: Path, docs: Path, report: Path, inputs: Path, vega: Path, summary: Path, pictures: Path
+) -> None:
+    """Read the rows in DATA, plots' TEMPLATES and pages in DOCS; write REPORT, INPUTS, VEGA, SUMMARY and PICTURES."""
     made = read_report(data, templates, docs, Path())
     records.write_text(report, page(made))
     records.write_json(inputs, [one._asdict() for one in made.provenance.inputs])
@@ -23,6 +28,11 @@ def main(data: Path, templates: Path, docs: Path, report: Path, inputs: Path, ve
     effects = {study: read_effects(data, study) for study in settings.studies}
     for study, values in summary_metrics(effects, settings.section("decision", Decision)).items():
         records.write_json(summary / f"{study}.json", values)
+    alpha = settings.section("measure", Measure).alpha
+    for study, found in effects.items():
+        for name, plot in ALL[study].items():
+            template = json.loads(records.read_text(templates / f"{plot.template}.json"))
+            records.write_text(pictures / study / f"{name}.svg", static_svg(plot.rows(found), template, plot, alpha))
 
 
 if __name__ == "__main__":

@@ -65,7 +65,7 @@ def export_model(name: str, root: Path, store: Path) -> Exported:
                 manifest = export.export(name, entry, root, store, export.load_probes(ROOT / "data/raw/probes.yaml"))
                 described.write_text(manifest.model_dump_json(), encoding="utf-8")
         found = weights.locate(entry, root)
-        with weights.loading(found.folder):
+        with weights.loading(found):
             tokenizer = AutoTokenizer.from_pretrained(found.folder, **found.arguments)
             model = AutoModelForCausalLM.from_pretrained(found.folder, dtype=torch.float32, **found.arguments).eval()
     return Exported(root, manifest, entry, store, tokenizer, model)

@@ -23,6 +23,7 @@ from equipoise.core import params, records
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import Judgement, Prompt, Response, Vignette
 from equipoise.models import registry
+from equipoise.models.hub import at
 from equipoise.models.readiness import Machine
 from equipoise.models.registry import ModelHubSource, TorchEntry, VllmEntry
 from equipoise.models.weights import locate
@@ -37,7 +38,7 @@ from hubs import COMMIT, LoopbackHub
 from test_dvc import Clone, changes, shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from equipoise.core.params import Params
 
@@ -132,6 +133,19 @@ def stage(name: str) -> Any:
     return module
 
 
+def without(monkeypatch: pytest.MonkeyPatch, package: str) -> None:
+    """Hide a package, whether or not it is installed."""
+    find, version = importlib.util.find_spec, metadata.version
+
+    def no_version(name: str) -> str:
+        if name == package:
+            raise metadata.PackageNotFoundError(name)
+        return version(name)
+
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *rest: None if name == package else find(name, *rest))
+    monkeypatch.setattr(metadata, "version", no_version)
+
+
 def keep(run: Run, pairs: int) -> None:
     """Leave the first pairs of a study that was built, and their prompts."""
     chosen = list(dict.fromkeys(row.pair for row in records.each(run.built("vignettes"), Vignette)))[:pairs]
@@ -187,34 +201,68 @@ def test_each_of_the_eight_is_one_run(
     assert not any("<|" in split(reasoning, entry.reasoning).reasoning for reasoning in marked)
 
 
-@pytest.mark.parametrize("bits", [4, 8])
-def test_quantised_loading_runs_or_says_what_it_needs(
-    project: Path, hub: LoopbackHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bits: int
+@pytest.mark.parametrize(
+    ("bits", "layer", "stored"),
+    [
+        # Two numbers of 4 bits to a byte.
+        (4, "Linear4bit", lambda shape: (shape[0] * shape[1] // 2, 1)),
+        (8, "Linear8bitLt", lambda shape: shape),
+    ],
+)
+def test_quantised_loading_answers_in_few_bits(
+    project: Path,
+    hub: LoopbackHub,
+    tmp_path: Path,
+    bits: int,
+    layer: str,
+    stored: Callable[[tuple[int, int]], tuple[int, int]],
 ) -> None:
-    """With bitsandbytes the model answers in few bits; without it the check and the backend name the package."""
-    serve(hub, "piaget8b", tmp_path / "piaget8b")
+    """A checkpoint of the hub answers with every matrix of its layers in few bits; the head keeps its 16."""
+    import torch
+
+    commit = serve(hub, "piaget8b", tmp_path / "piaget8b")
     settings = settings_for("piaget8b", bits=bits, device_map="cpu", generation=SAMPLED)
-    run = Run("vignettes", Path("data"), settings)
-    machine = RichMachine(modules=("bitsandbytes",))
-    if importlib.util.find_spec("bitsandbytes") is None:
-        told = rf"bitsandbytes, which {bits} bits need, is not installed: run `pip install 'equipoise\[bitsandbytes\]'`"
-        with pytest.raises(EquipoiseError, match=told):
-            check.require_sound(settings, Path(), RichMachine())
-        version = metadata.version
-        monkeypatch.setattr(metadata, "version", lambda name: "0" if name == "bitsandbytes" else version(name))
-    check.require_sound(settings, Path(), machine)
+    check.require_sound(settings, Path(), RichMachine(modules=("bitsandbytes",)))
     stage("export").main(ROOT / "data/raw/probes.yaml", Path("data/manifest.json"))
+    run = Run("vignettes", Path("data"), settings)
     build.vignettes(run)
     keep(run, 1)
-    if importlib.util.find_spec("bitsandbytes") is None:
-        with pytest.raises(EquipoiseError, match=rf"bits is {bits}, and bitsandbytes is not installed: run `pip"):
-            infer(run)
-        assert not run.responses.exists()
-    else:
-        infer(run)
-        assert len(list(records.each(run.responses, Response))) > 4
+    infer(run)
+    entry = registry.load_entry("piaget8b", project)
+    assert isinstance(entry, TorchEntry)
+    with TorchBackend(locate(at(entry, commit), project), entry) as backend:
+        linear = {name: one for name, one in backend._model.named_modules() if isinstance(one, torch.nn.Linear)}
+    head = linear.pop("lm_head")
+
+    assert len(list(records.each(run.responses, Response))) > 4
     assert run.manifest.settings["bits"] == bits
-    assert project.is_dir()
+    # Two layers, each with four projections of its attention and three of its feed-forward part.
+    assert [type(one).__name__ for one in linear.values()] == [layer] * 14
+    for one in linear.values():
+        assert one.weight.dtype.itemsize == 1
+        assert one.weight.shape == stored((one.out_features, one.in_features))
+    assert (type(head), head.weight.dtype) == (torch.nn.Linear, torch.bfloat16)
+
+
+@pytest.mark.parametrize("bits", [4, 8])
+def test_quantised_loading_without_bitsandbytes_says_what_it_needs(
+    project: Path, hub: LoopbackHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bits: int
+) -> None:
+    """The check, the export and the backend each name the package in one line, and nothing is written."""
+    commit = serve(hub, "piaget8b", tmp_path / "piaget8b")
+    settings = settings_for("piaget8b", bits=bits, device_map="cpu")
+    entry = registry.load_entry("piaget8b", project)
+    assert isinstance(entry, TorchEntry)
+    weights = locate(at(entry, commit), project)
+    without(monkeypatch, "bitsandbytes")
+
+    with pytest.raises(EquipoiseError, match=rf"bitsandbytes, which {bits} bits need, is not installed: run `pip"):
+        check.require_sound(settings, Path(), RichMachine())
+    with pytest.raises(EquipoiseError, match=rf"{entry.title}: bitsandbytes is not installed: run `pip"):
+        stage("export").main(ROOT / "data/raw/probes.yaml", Path("data/manifest.json"))
+    with pytest.raises(EquipoiseError, match=rf"bits is {bits}, and bitsandbytes is not installed: run `pip"):
+        TorchBackend(weights, entry)
+    assert not Path("data/manifest.json").exists()
 
 
 @pytest.mark.slow

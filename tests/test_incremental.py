@@ -114,7 +114,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 @pytest.fixture
 def judged(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The windows that the judge is asked about, once for each hypothesis."""
+    """The passages that the judge is asked about."""
     premises: list[str] = []
     plain = CrossEncoder.probabilities
 
@@ -141,7 +141,7 @@ def run(project: Path, pairs: int) -> list[Vignette]:
     return kept
 
 
-def test_one_new_pair_asks_two_prompts_and_judges_their_windows(
+def test_one_new_pair_asks_two_prompts_and_judges_their_passages(
     project: Path, asked: list[str], judged: list[str]
 ) -> None:
     """Of four pairs, three of them answered before, the model and the judge are asked about the fourth alone."""
@@ -151,11 +151,11 @@ def test_one_new_pair_asks_two_prompts_and_judges_their_windows(
     judged.clear()
     new = [row.key for row in run(project, 4) if row not in before]
 
-    # Both arms, each a prompt; of each reply the one sentence that names the feature, by three hypotheses.
+    # Both arms, each a prompt; each reply is one passage, with one feature.
     assert sorted(asked) == sorted(new)
     assert len(new) == 2
-    assert len(judged) == 2 * 3
-    assert {key for key in new for window in judged if f"In {told_as(key)} " in window} == set(new)
+    assert len(judged) == 2
+    assert {key for key in new for passage in judged if f"In {told_as(key)} " in passage} == set(new)
     assert len(records.read(STUDY / "judgements.jsonl", records.Judgement)) == 8
 
 

@@ -24,6 +24,7 @@ ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "dvc.yaml").read_text(encoding="utf-8")
 PIPELINE: dict[str, Any] = yaml.safe_load(TEXT)
 STAGES: dict[str, dict[str, Any]] = {name: stage.get("do", stage) for name, stage in PIPELINE["stages"].items()}
+READS = {name: set(named) for name, named in yaml.safe_load((ROOT / "stages/reads.yaml").read_text("utf-8")).items()}
 SETTINGS = params.load(ROOT / "params.yaml")
 KEPT_IN_GIT = ("metrics/", "plots/")
 LINES = 480
@@ -33,6 +34,11 @@ ROOMS = 24
 def paths(stage: dict[str, Any], *kinds: str) -> set[str]:
     """List the paths that a stage names under some of deps, outs, metrics, plots."""
     return {entry if isinstance(entry, str) else next(iter(entry)) for kind in kinds for entry in stage.get(kind, ())}
+
+
+def reads(stage: str) -> set[str]:
+    """List the files that a stage reads besides settings and what other stages make."""
+    return {path.as_posix() for path in code.read_by(Path("stages"), stage, ROOT)}
 
 
 def closure(script: str) -> set[str]:
@@ -92,6 +98,12 @@ def test_code_is_a_dep_by_its_listing(name: str) -> None:
     listed = {path for path in paths(STAGES[name], "deps") if path.startswith(("src", "stages", "judge/", "data/code"))}
 
     assert listed == ({"src", "stages"} if name == "check" else {f"data/code/{name}.txt"})
+    # What it reads is in the list too: a change reruns `check`, which depends on it, and then the stage.
+    assert name == "check" or reads(name) <= {
+        path if dep == path or path.startswith(f"{dep}/") else ""
+        for dep in paths(STAGES["check"], "deps")
+        for path in reads(name)
+    }
     assert ("data/code" in paths(STAGES[name], "outs")) is (name == "check")
 
 
@@ -103,7 +115,7 @@ def test_compiled_code_does_not_make_a_package_dirty() -> None:
 @pytest.mark.parametrize("name", STAGES)
 def test_every_path_of_a_command_is_a_dep_or_an_out(name: str) -> None:
     """The command line is the edge list: each path on it is a dep, an out, or a folder of some."""
-    declared = paths(STAGES[name], "deps", "outs", "metrics", "plots")
+    declared = paths(STAGES[name], "deps", "outs", "metrics", "plots") | READS.get(name, set())
     script, *words = shlex.split(STAGES[name]["cmd"].replace("${python}", ""))
 
     # The script is in its listing.
@@ -130,7 +142,7 @@ def test_no_dep_is_a_folder_that_dvc_ignores(name: str) -> None:
     deps = {Path(dep) for dep in paths(STAGES[name], "deps")}
     templates = {Path(".dvc/plots") / f"{plot.template}.json" for plots in ALL.values() for plot in plots.values()}
 
-    assert {dep for dep in deps if dep.is_relative_to(".dvc")} in (set(), templates)
+    assert {dep for dep in deps if dep.is_relative_to(".dvc")} == (templates if name == "check" else set())
 
 
 @pytest.mark.parametrize("name", STAGES)
@@ -138,7 +150,7 @@ def test_a_stage_is_described_and_has_a_script_of_its_name(name: str) -> None:
     """A stage has a description and a script of its name."""
     assert STAGES[name]["desc"].endswith(".")
     assert (ROOT / "stages" / f"{name}.py").is_file()
-    assert {path.stem for path in (ROOT / "stages").glob("*.py")} == STAGES.keys()
+    assert {path.stem for path in (ROOT / "stages").glob("*.py")} == STAGES.keys() == READS.keys() | {"check"}
 
 
 @pytest.mark.parametrize("name", STAGES)

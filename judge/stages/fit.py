@@ -2,11 +2,13 @@
 
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.judge.lexicon import load_lexicon
-from workshop.lessons import FitSettings, chosen, mixed_lessons
+from workshop import labels
+from workshop.lessons import FitSettings, chosen, explained, of_epoch
 from workshop.restore import restore
 from workshop.settings import section
 from workshop.training import train
@@ -24,9 +26,10 @@ def main(params: Path, weights: Path, base: Path, passages: Path, features: Path
         start = Path(name)
         restore(weights / "model.onnx", base, start)
         for phase in settings.phases:
-            told = chosen(passages, phase.passages, without=settings.held)
-            epoch = [mixed_lessons(told, lexicon, phase.mix, number) for number in range(phase.train.epochs)]
-            train(start, epoch.__getitem__, phase.train, checkpoint, progress, task="reading")
+            told, earlier = (chosen(passages, names, settings.held) for names in (phase.passages, phase.again))
+            rows = labels.read_implied(labels.anchors() / labels.IMPLIED) if phase.explanations else []
+            epoch = partial(of_epoch, told, earlier, explained(rows, phase, lexicon), lexicon, phase)
+            train(start, epoch, phase.train, checkpoint, progress, task="reading")
             start = checkpoint
 
 

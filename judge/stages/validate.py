@@ -12,6 +12,7 @@ from equipoise.judge.readers import open_reader
 from equipoise.judge.score import Score
 from equipoise.text.diagnoses import load_diagnoses
 from workshop import figures, labels, stress
+from workshop.lessons import FitSettings
 from workshop.settings import section
 
 
@@ -20,10 +21,9 @@ def main(params: Path, score: Path, root: Path, data: Path, ours: Path, suite: P
     settings, reading = section(params, "validate", figures.ValidateSettings), section(score, "score", Score)
     lexicon, folder = load_lexicon(data / "features"), labels.anchors()
     cases = {case.key: case for case in read_cases(folder / labels.CASES)}
-    labelled = labels.read_labels(folder / labels.LABELS, cases)
-    arms, told = figures.arms(data, lexicon), read_passages(passage_files(bench))
-    implied, asked = labels.read_implied(folder / labels.IMPLIED), stress.load_suite(suite)
-    texts = figures.Texts(labelled, cases, told, arms, implied, asked)
+    labelled, told = labels.read_labels(folder / labels.LABELS, cases), read_passages(passage_files(bench))
+    implied = labels.read_implied(folder / labels.IMPLIED, without=section(params, "fit", FitSettings).explained)
+    texts = figures.Texts(labelled, cases, told, figures.arms(data, lexicon), implied, stress.load_suite(suite))
     unseen = labels.read_answer_labels(ours, folder / "fsd", cases, without={one.id for one in labelled})
     parts, names = {"seen": labelled, "unseen": unseen}, load_diagnoses(data / "diagnoses.yaml")
     found: dict[str, object] = {"matching": figures.matched_figures(parts, cases, names, settings)}

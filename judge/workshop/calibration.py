@@ -1,17 +1,19 @@
-"""Make a reader's probabilities those of held-out passages: one scale for all logits, and an offset for each label.
+"""Make a reader's probabilities those of held-out passages: a scale for all logits, and an offset for each label.
 
-It is vector scaling with a common scale (Guo et al. 2017, arXiv:1706.04599), written into the classifier's own weights:
-what ships needs no further step, and a feature is considered from a probability of a half.
+It is vector scaling with a common scale (Guo et al. 2017, arXiv:1706.04599), written into the classifier's own weights,
+so that a feature is considered from a probability of a half. Odds against features that no word names are fitted with
+both, and written into config.json, since they depend on the passage (`equipoise.judge.unnamed`).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from equipoise.judge.located import torch_probabilities
 from equipoise.judge.passages import TREATMENTS
+from equipoise.judge.unnamed import AS_CONSIDERED, KEY, MOST, is_unnamed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +24,17 @@ if TYPE_CHECKING:
     from workshop.snli import Pair
 
 
+class Calibration(NamedTuple):
+    """What makes probabilities fit: `scale` of the logits, `offsets` of the labels, which add up to 0, `unnamed_odds`.
+
+    The offsets are in nats, and so are the odds against consideration where the feature is not named.
+    """
+
+    scale: float
+    offsets: NDArray[np.float64]
+    unnamed_odds: float
+
+
 def calibrate(checkpoint: Path, held: Sequence[Pair], out: Path) -> None:
     """Write a reader to `out` whose probabilities fit the questions in `held`, which it was not trained on."""
     import torch
@@ -29,34 +42,37 @@ def calibrate(checkpoint: Path, held: Sequence[Pair], out: Path) -> None:
 
     p = torch_probabilities(checkpoint, [(one.premise, one.hypothesis) for one in held])
     gold = np.array([TREATMENTS.index(one.label) for one in held])
-    scale, offsets = scaling(p, gold)
+    fitted = calibration(p, gold, np.array([is_unnamed(one.premise) for one in held]))
     model = AutoModelForSequenceClassification.from_pretrained(checkpoint)
     columns = [model.config.label2id[name] for name in TREATMENTS]
     with torch.no_grad():
-        model.classifier.weight *= scale
-        model.classifier.bias *= scale
-        model.classifier.bias[columns] += torch.tensor(offsets, dtype=torch.float32)
+        model.classifier.weight *= fitted.scale
+        model.classifier.bias *= fitted.scale
+        model.classifier.bias[columns] += torch.tensor(fitted.offsets, dtype=torch.float32)
+    setattr(model.config, KEY, fitted.unnamed_odds)
     model.save_pretrained(out)
     AutoTokenizer.from_pretrained(checkpoint).save_pretrained(out)
 
 
-def scaling(p: NDArray[np.float64], gold: NDArray[np.intp]) -> tuple[float, NDArray[np.float64]]:
-    """The scale of the log probabilities (n, labels), and the offset of each label, that make `gold` likeliest.
+def calibration(p: NDArray[np.float64], gold: NDArray[np.intp], unnamed: NDArray[np.bool_]) -> Calibration:
+    """What makes the labels `gold` likeliest, by their columns in the probabilities p (n, `TREATMENTS`).
 
-    The offsets add up to 0.
+    `unnamed` says which passages do not name the feature; the odds are at least 0, and 0 where none is unnamed.
     """
     from scipy.optimize import minimize
     from scipy.special import log_softmax
 
     logits = np.log(np.clip(p, 1e-12, 1))
     n = p.shape[1]
+    doubted = unnamed[:, None] & AS_CONSIDERED
 
-    def told(x: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        return float(np.exp(x[0])), np.append(x[1:], -x[1:].sum())
+    def told(x: NDArray[np.float64]) -> Calibration:
+        return Calibration(float(np.exp(x[0])), np.append(x[1:n], -x[1:n].sum()), float(x[n]))
 
     def loss(x: NDArray[np.float64]) -> float:
-        scale, offsets = told(x)
-        likely = log_softmax(scale * logits + offsets, axis=1)
+        found = told(x)
+        likely = log_softmax(found.scale * logits + found.offsets - found.unnamed_odds * doubted, axis=1)
         return -float(likely[np.arange(len(gold)), gold].mean())
 
-    return told(minimize(loss, np.zeros(n), method="BFGS").x)
+    bounds = [*[(None, None)] * n, (0, MOST)]
+    return told(minimize(loss, np.zeros(n + 1), method="L-BFGS-B", bounds=bounds).x)

@@ -1,6 +1,7 @@
 """Labelled texts by which a judge is measured: what the reasoning of saved outputs does with a feature.
 
-Labels are for measuring and for choosing how the judge reads, never for training it. Those of others lie outside the
+Labels are for measuring and for choosing how the judge reads. Training sees those on the explanations of some exam
+questions (`fit` in params.yaml names them), and no figure is measured on these. Labels of others lie outside the
 project, in the folder that the environment variable EQUIPOISE_ANCHORS names. Our own say whether the diagnosis that a
 saved output ends on is its case's biased one: they were given twice over, without sight of what the reader finds, to
 the outputs that the labels of others leave out. A row has `model`, `id` (the case) and `matches_label`; the outputs
@@ -142,13 +143,15 @@ def read_labels(path: Path, cases: Mapping[str, Case]) -> list[Labelled]:
     return _some(labels, path)
 
 
-def read_implied(path: Path) -> list[Implied]:
+def read_implied(path: Path, without: Collection[str] = ()) -> list[Implied]:
     """Read explanations that are labelled with whether they imply that a feature mattered, in file order.
+
+    Those on the questions `without` are left out.
 
     Raises:
         EquipoiseError: a row is malformed; the message names it.
     """
-    rows = [row for _, row in _rows(path, _Implied)]
+    rows = [row for _, row in _rows(path, _Implied) if str(row.example) not in without]
     return _some([Implied(str(row.example), row.dimension, row.feature, row.text, row.implied) for row in rows], path)
 
 

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from equipoise.judge.passages import Annotation, Passage, PassageClass, passage_files, read_passages
+from equipoise.judge.passages import Annotation, Passage, PassageClass, Treatment, passage_files, read_passages
 from equipoise.judge.reading import asked
+from equipoise.judge.reading import passages as parts
 from equipoise.text.sentences import sentence_spans
 from workshop.snli import Pair
 from workshop.training import TrainSettings
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from equipoise.judge.lexicon import Lexicon
+    from workshop.labels import Implied
 
 GENDERED = re.compile(
     r"\b(?:(?P<she>she|her|hers|herself|woman|girl|female)|(?:he|him|his|himself|man|boy|male))\b", re.IGNORECASE
@@ -54,11 +56,20 @@ class MixSettings(BaseModel):
 
 
 class Phase(BaseModel):
-    """A phase of training: files of passages by the beginnings of their names, how they are varied, and how often."""
+    """A phase of training: files of passages by the beginnings of their names, how they are varied, and how often.
+
+    `explanations` numbers the exam questions whose explanations by language models are trained on too, whole or, where
+    they are longer than `words`, in parts; `again` chooses files of earlier phases, of which a share of the questions,
+    `asked_again`, is asked again.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     passages: Annotated[tuple[str, ...], Field(min_length=1)]
+    again: tuple[str, ...] = ()
+    asked_again: Share = 0
+    explanations: tuple[str, ...] = ()
+    words: Annotated[int, Field(ge=1)] = 220
     mix: MixSettings
     train: TrainSettings
 
@@ -71,11 +82,51 @@ class FitSettings(BaseModel):
     held: Annotated[tuple[str, ...], Field(min_length=1)]
     phases: Annotated[tuple[Phase, ...], Field(min_length=1)]
 
+    @property
+    def explained(self) -> frozenset[str]:
+        """The exam questions whose explanations are trained on, in whichever phase: no figure is measured on them."""
+        return frozenset(question for phase in self.phases for question in phase.explanations)
+
 
 def chosen(folder: Path, names: Sequence[str], without: Sequence[str] = ()) -> list[Passage]:
     """Passages of the files whose names begin with one of `names`, in order, but with none of `without`."""
     files = [path for path in passage_files(folder) if path.stem.startswith(tuple(names))]
     return read_passages(path for path in files if not path.stem.startswith(tuple(without) or ("/",)))
+
+
+def explained(rows: Iterable[Implied], phase: Phase, lexicon: Lexicon) -> list[Pair]:
+    """Explanations of the exam questions of a phase, with whether they imply that the feature mattered.
+
+    Where one is longer than a passage and implies that it mattered, which part does is unknown: it is left out.
+    """
+    found: list[Pair] = []
+    for one in rows:
+        if one.question not in phase.explanations:
+            continue
+        (feature,) = lexicon.features({one.dimension: one.feature})
+        spans = parts(one.text, phase.words)
+        if one.implied and len(spans) > 1:
+            continue
+        for span in spans:
+            text = one.text[span.start : span.end]
+            unweighed: Treatment = "restated" if feature.is_named(text) else "unmentioned"
+            found.append(Pair(*asked(text, feature), "weighed" if one.implied else unweighed))
+    return found
+
+
+def of_epoch(
+    told: Sequence[Passage],
+    earlier: Sequence[Passage],
+    said: Sequence[Pair],
+    lexicon: Lexicon,
+    phase: Phase,
+    epoch: int,
+) -> list[Pair]:
+    """The questions of an epoch: of a phase's passages, of a share of `earlier` ones, and on what was `said`."""
+    rng = random.Random(f"again {phase.mix.seed} {epoch}")  # noqa: S311 (a choice, not a secret)
+    again = mixed_lessons(earlier, lexicon, phase.mix, epoch)
+    chosen_again = rng.sample(again, round(len(again) * phase.asked_again))
+    return [*mixed_lessons(told, lexicon, phase.mix, epoch), *chosen_again, *said]
 
 
 def lessons(passages: Iterable[Passage], lexicon: Lexicon) -> list[Pair]:

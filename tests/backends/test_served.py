@@ -33,7 +33,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path
     folder = tmp_path_factory.mktemp("served") / "smollm2"
     # The server takes no GGUF file.
     source = weights.locate(registry.load_entry("smollm2", ROOT), ROOT)  # type: ignore[arg-type]  # it has weights
-    with weights.loading(source.folder):
+    with weights.loading(source):
         AutoModelForCausalLM.from_pretrained(source.folder, **source.arguments).save_pretrained(folder)
         AutoTokenizer.from_pretrained(source.folder, **source.arguments).save_pretrained(folder)
     with socket.socket() as free:

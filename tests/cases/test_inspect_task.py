@@ -94,7 +94,7 @@ def test_our_vignettes_are_asked_imported_and_scored(tmp_path: Path, monkeypatch
     told = build(load_library(ROOT / "data/raw"), "core", settings.level, settings.cue)
     labels = {row.text: (row.stereotyped if row.role == "marginalised" else row.expected).label for row in told}
     log = asked(tmp_path / "logs", lambda prompt: f"Diagnosis: {next(v for k, v in labels.items() if k in prompt)}")
-    for name in ("params.yaml", "data/features", "data/diagnoses.yaml", "models/judges", "judge/weights"):
+    for name in ("params.yaml", "data/features", "data/diagnoses.yaml", "models/judges", "judge/reader"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).symlink_to(ROOT / name)
     monkeypatch.chdir(tmp_path)

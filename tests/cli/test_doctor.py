@@ -168,15 +168,15 @@ def test_two_builds_of_onnx_runtime_are_wrong() -> None:
 
 def test_altered_weights_are_found(project: Path) -> None:
     """The weights of a judge that ships are compared with the registry."""
-    for folder in ("models", "judge/weights"):
+    for folder in ("models", "judge/reader"):
         shutil.copytree(ROOT / folder, project / folder)
     shutil.copy(ROOT / "params.yaml", project)
-    (weights,) = (path for path in (project / "judge/weights").rglob("config.json"))
+    (weights,) = (path for path in (project / "judge/reader").rglob("config.json"))
     weights.write_bytes(b"{}")
     states = found(doctor.weights)
 
     assert any(state == "wrong" and "checksum mismatch" in message for state, message in states)
-    assert any("run `git checkout -- judge/weights" in message for _, message in states)
+    assert any("run `git checkout -- judge/reader" in message for _, message in states)
 
 
 @pytest.fixture

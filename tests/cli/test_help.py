@@ -28,7 +28,7 @@ SHIPPED = (
     "data/lexicon",
     "data/items",
     "models",
-    "judge/weights",
+    "judge/reader",
 )
 RUN = [
     "neutralize",

@@ -74,11 +74,11 @@ def test_one_object_a_row(file: Path) -> None:
 def test_the_table_counts_and_shows_markup_as_text(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without --json every row has a line, and a summary names the judge."""
     monkeypatch.setenv("COLUMNS", "120")
-    shown = invoke(file, "--judge", "minilm_passages").stdout
+    shown = invoke(file, "--judge", "minilm_nli").stdout
 
     assert "[red]giant cell[/red]" in shown
     assert "3 rows: " in shown
-    assert shown.endswith("; judge minilm_passages\n")
+    assert shown.endswith("; judge minilm_nli\n")
 
 
 def test_the_rows_judged_are_counted(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.core.code import closure, listing
+from equipoise.core.code import closure, listing, read_by
+from equipoise.core.errors import EquipoiseError
 
 FILES = {
     "stages/run.py": (
@@ -34,6 +35,11 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def listed(root: Path) -> str:
+    """The listing of the script."""
+    return listing(closure(Path("stages/run.py"), root), root)
+
+
 def test_a_script_runs_what_it_imports_in_functions_too_with_its_packages_and_their_other_files(root: Path) -> None:
     """Neither a module that nobody imports, nor one imported for types alone, nor a library is in it."""
     expected = set(FILES) - {"src/equipoise/core/b.py", "src/equipoise/types.py"}
@@ -43,13 +49,27 @@ def test_a_script_runs_what_it_imports_in_functions_too_with_its_packages_and_th
 
 def test_a_listing_changes_with_a_file_of_it_and_with_no_other(root: Path) -> None:
     """Each line is a checksum and a path, as `sha256sum --check` reads them."""
-    before = listing(Path("stages/run.py"), root)
+    before = listed(root)
     (root / "src/equipoise/core/b.py").write_text("changed = True\n", encoding="utf-8")
-    assert listing(Path("stages/run.py"), root) == before
+    assert listed(root) == before
     (root / "src/equipoise/page/page.css").write_text("p {color: red}\n", encoding="utf-8")
-    after = listing(Path("stages/run.py"), root)
+    after = listed(root)
 
     (changed,) = set(after.splitlines()) - set(before.splitlines())
     checksum = sha256(b"p {color: red}\n").hexdigest()
 
     assert changed == f"{checksum}  src/equipoise/page/page.css"
+
+
+def test_a_stage_reads_the_files_that_are_named_for_it(root: Path) -> None:
+    """Those of folders too; a name without a file is an error."""
+    (root / "stages/reads.yaml").write_text(
+        "run: [src/equipoise/page, src/equipoise/types.py]\nnone: []\nother: [absent]\n", encoding="utf-8"
+    )
+    page = [Path("src/equipoise/page", name) for name in ("__init__.py", "draw.py", "page.css")]
+    fault = r"^stages/reads.yaml: other reads absent, which has no file: run `git checkout -- absent`$"
+
+    assert read_by(Path("stages"), "run", root) == [*page, Path("src/equipoise/types.py")]
+    assert read_by(Path("stages"), "none", root) == []
+    with pytest.raises(EquipoiseError, match=fault):
+        read_by(Path("stages"), "other", root)

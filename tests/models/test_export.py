@@ -19,6 +19,7 @@ from equipoise.core.records import Manifest
 from equipoise.models import export
 from equipoise.models.export import leftovers, new_folder
 from equipoise.models.registry import ApiEntry, Generation, LocalSource
+from equipoise.models.tokenizer import ExportedTokenizer
 
 if TYPE_CHECKING:
     from conftest import Exported
@@ -140,6 +141,17 @@ def test_a_graph_that_answers_otherwise_is_refused(
         export_again(tiny_model, store)
     assert [store / manifest.folder] == list(store.iterdir())
     assert manifest.files == {path.name: records.sha256(path) for path in (store / manifest.folder).iterdir()}
+
+
+def test_a_tokenizer_that_reads_otherwise_is_refused(
+    tiny_model: Exported, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A tokenizer that would give other text without transformers is caught, and nothing is kept."""
+    monkeypatch.setattr(ExportedTokenizer, "decode", lambda *_, **__: "")
+
+    with pytest.raises(EquipoiseError, match=r"tiny refused: its tokenizer reads or writes otherwise without transf"):
+        export_again(tiny_model, tmp_path / "store")
+    assert list((tmp_path / "store").iterdir()) == []
 
 
 @pytest.mark.parametrize(("letters", "tokens"), [(0.98, 1.0), (1.0, 0.98)])

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import hashlib
+import sys
+from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 
@@ -10,6 +12,7 @@ import pytest
 from equipoise.core.errors import EquipoiseError
 from equipoise.models import registry, weights
 from equipoise.models.registry import LocalSource, ModelHubSource, OnnxEntry, PypiSource
+from equipoise.models.weights import Weights
 
 ROOT = Path(__file__).parents[2]
 REVISION = "0123456789" * 4
@@ -141,12 +144,31 @@ def test_a_gguf_file_is_parsed_once(tmp_path: Path) -> None:
         return bytes(gguf.GGUFReader(path).fields["general.name"].parts[-1]).decode()
 
     write("first")
-    with weights.loading(tmp_path):
+    located = Weights(tmp_path, path.name, "package", "1", {})
+    with weights.loading(located):
         assert gguf.GGUFReader(path) is gguf.GGUFReader(str(path))
-    with weights.loading(tmp_path):
+    with weights.loading(located):
         before = name()
         write("second")
         after = name()
 
     assert (before, after) == ("first", "second")
     assert gguf.GGUFReader(path) is not gguf.GGUFReader(path)
+
+
+def test_other_weights_leave_the_parser_of_gguf_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While a checkpoint of safetensors is loaded, the reader of GGUF files is gguf's own, and gguf is not needed."""
+    plain = gguf.GGUFReader
+    located = Weights(tmp_path, None, "some/model", REVISION, {})
+    with weights.loading(located):
+        assert gguf.GGUFReader is plain
+    # An import of it would now fail.
+    monkeypatch.setitem(sys.modules, "gguf", None)
+
+    with weights.loading(located):
+        pass
+    with (
+        pytest.raises(EquipoiseError, match=r"transformers cannot load the weights \(.*gguf"),
+        weights.loading(replace(located, gguf="model.gguf")),
+    ):
+        pass

@@ -67,7 +67,7 @@ def test_everything_that_a_run_reads_is_in_its_manifest() -> None:
     assert data - listed == set()
     assert {path for path in listed if path.startswith("models/")} == {
         "models/smollm2.yaml",
-        "models/judges/minilm_nli.yaml",
+        "models/judges/minilm_passages.yaml",
         "models/judges/minilm_snli.yaml",
     }
 
@@ -137,7 +137,7 @@ def test_rows_state_their_own_licence_and_source(tmp_path: Path) -> None:
     (tmp_path / FILE).write_bytes((ROOT / FILE).read_bytes())
     text = (ROOT / "params.yaml").read_text(encoding="utf-8")
     (tmp_path / "params.yaml").write_text(text.replace("items: authored", "items: mixed", 1), encoding="utf-8")
-    for name in ("smollm2", "judges/minilm_nli", "judges/minilm_snli"):
+    for name in ("smollm2", "judges/minilm_passages", "judges/minilm_snli"):
         (tmp_path / f"models/{name}.yaml").write_bytes((ROOT / f"models/{name}.yaml").read_bytes())
     (tmp_path / "data/items/mixed.jsonl").write_text(
         '{"licence": "MIT", "source": "b"}\n{"licence": "CC0", "source": "a"}\n{"licence": "MIT", "source": "a"}\n',
@@ -155,7 +155,7 @@ def test_inputs_of_the_report_are_hashed_and_unique(report: Report) -> None:
 
     assert len(found) == len(report.provenance.inputs)
     assert found["data/cities.yaml"].sha256 == sha256(ROOT / "data/cities.yaml")
-    assert found["judge/weights/model.onnx"].sha256 == sha256(ROOT / "judge/weights/model.onnx")
+    assert found["judge/reader/model.onnx"].sha256 == sha256(ROOT / "judge/reader/model.onnx")
     replies = {one.path: one for one in weights_inputs("Judge", registry.load_judge_entry("minilm_snli", ROOT))}
     assert replies["judge/snli/weights/model.onnx"].licence.startswith("Apache-2.0 (base model), CC BY-SA 4.0")
     assert found["model.onnx"].title == "Model under test: SmolLM2-135M-Instruct"

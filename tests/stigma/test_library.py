@@ -40,7 +40,7 @@ def tokenizer() -> Any:
     from equipoise.models import registry, weights
 
     found = weights.locate(registry.load_entry("smollm2", ROOT), ROOT)
-    with warnings.catch_warnings(), weights.loading(found.folder):
+    with warnings.catch_warnings(), weights.loading(found):
         warnings.simplefilter("ignore")
         return AutoTokenizer.from_pretrained(found.folder, **found.arguments)
 

@@ -241,5 +241,5 @@ def test_only_a_run_that_stops_depends_on_its_margins_and_on_the_code_that_measu
 
     assert depends_on(SETTINGS, ROOT) == ""
     assert "src/equipoise/metrics/verdicts.py" in depends_on(stops, ROOT)
-    assert "src/equipoise/studies/measure.py" not in (code.listing(Path("stages/infer.py"), ROOT))
+    assert Path("src/equipoise/studies/measure.py") not in code.closure(Path("stages/infer.py"), ROOT)
     assert depends_on(stops, ROOT) != depends_on(wider, ROOT)

@@ -69,7 +69,7 @@ class Chat:
     """A model's tokenizer and chat template, used as its registry entry says; several threads may share it."""
 
     def __init__(self, tokenizer: Any, ends: int | Sequence[int] | None, entry: WeightsEntry) -> None:  # noqa: ANN401
-        """Take a tokenizer of transformers; `ends` are the tokens that end a reply beside the tokenizer's own."""
+        """Take a tokenizer of transformers or of an export; `ends` are tokens that end a reply beside its own."""
         if tokenizer.chat_template is None:
             message = f"{entry.title}: its tokenizer has no chat template: choose a model tuned to follow instructions"
             raise EquipoiseError(message)

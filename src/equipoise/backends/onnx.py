@@ -12,6 +12,7 @@ from equipoise.backends.scoring import Row, Rows, candidate_likelihoods, choose,
 from equipoise.core.records import Prompt, Response
 from equipoise.models.engine import Engine, cores
 from equipoise.models.registry import WeightsEntry
+from equipoise.models.tokenizer import ExportedTokenizer
 
 FEW = 16
 """Up to this many candidates are scored one after the other; more of them, where no reply is asked for, as a tree."""
@@ -26,10 +27,8 @@ class OnnxBackend(Backend):
 
     def __init__(self, folder: Path, entry: WeightsEntry, *, batch_size: int) -> None:
         """Take an export folder whose files were verified (`equipoise.backends.ask`)."""
-        from transformers import AutoTokenizer, GenerationConfig
-
-        ends = GenerationConfig.from_pretrained(folder).eos_token_id
-        self._chat = Chat(AutoTokenizer.from_pretrained(folder, trust_remote_code=False), ends, entry)
+        tokenizer = ExportedTokenizer(folder)
+        self._chat = Chat(tokenizer, tokenizer.ends, entry)
         self._folder = folder
         self._entry = entry
         self._batch_size = batch_size

@@ -45,7 +45,7 @@ class TorchBackend(Backend):
 
         self._entry = entry
         self._model = _load(weights, entry)
-        with loading(weights.folder):
+        with loading(weights):
             tokenizer = AutoTokenizer.from_pretrained(weights.folder, trust_remote_code=False, **weights.arguments)
         self._chat = Chat(tokenizer, self._model.generation_config.eos_token_id, entry)
         # The tokens whose keys and values are kept, and the stems that they begin with, each a part of the next.
@@ -174,7 +174,7 @@ def _load(weights: Weights, entry: TorchEntry) -> Any:  # noqa: ANN401  (transfo
     if entry.bits:
         # None would take the place of what a checkpoint says of how its own weights are quantised.
         arguments = arguments | {"quantization_config": _quantised(entry, entry.bits)}
-    with loading(weights.folder), _enough_memory(entry):
+    with loading(weights), _enough_memory(entry):
         model = AutoModelForCausalLM.from_pretrained(
             weights.folder,
             dtype=getattr(torch, entry.dtype),
@@ -204,7 +204,7 @@ def _require_format(weights: Weights, entry: TorchEntry) -> None:
 
     if entry.dtype == "bfloat16" or weights.gguf:
         return
-    with loading(weights.folder):
+    with loading(weights):
         config = AutoConfig.from_pretrained(weights.folder, trust_remote_code=False)
     if getattr(config, "quantization_config", {}).get("quant_method") == "mxfp4":
         raise EquipoiseError(

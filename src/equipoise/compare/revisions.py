@@ -320,8 +320,9 @@ def _code(files: _Files) -> dict[str, str]:
     """Give the checksums of the code that the stages ran, by file; nothing of a revision that lists none."""
     paths = {_relative(files.repo, one) for stage in files.repo.index.stages for one in stage.deps}
     listings = (files.text(path) for path in sorted(paths) if path.startswith(CODE))
-    lines = (line.split("  ", maxsplit=1) for listing in listings for line in listing.splitlines())
-    return dict(sorted((path, checksum) for checksum, path in lines))
+    lines = (line.partition("  ") for listing in listings for line in listing.splitlines())
+    # What else a stage reads is compared as the deps of `check`.
+    return dict(sorted((path, checksum) for checksum, _, path in lines if path.startswith(("src/", "stages/"))))
 
 
 def _relative(repo: Any, out: Any) -> str:  # noqa: ANN401  (DVC has no types)

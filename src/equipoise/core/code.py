@@ -1,16 +1,25 @@
-"""Which files of code a script runs, so that a stage reruns when its own code has changed, and only then."""
+"""Which files a stage imports and reads, so that it reruns when one of them has changed, and only then."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
-from equipoise.core import records
+from pydantic import RootModel
 
+from equipoise.core import records
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.yamlfile import load_yaml
+
+READS = "reads.yaml"
 HOMES = {"equipoise": Path("src")}
 """Our packages, each with the folder that it is in."""
+
+
+class Reads(RootModel[dict[str, tuple[str, ...]]]):
+    """The files and folders that each stage reads besides settings and the outs of others: `reads.yaml`."""
 
 
 def closure(script: Path, root: Path, homes: Mapping[str, Path] = HOMES) -> list[Path]:
@@ -34,9 +43,27 @@ def closure(script: Path, root: Path, homes: Mapping[str, Path] = HOMES) -> list
     return sorted(found)
 
 
-def listing(script: Path, root: Path) -> str:
-    """Give the closure of a script with checksums, a line each, as sha256sum prints them."""
-    return "".join(f"{records.sha256(root / path)}  {path.as_posix()}\n" for path in closure(script, root))
+def read_by(stages: Path, name: str, root: Path) -> list[Path]:
+    """List the files that a stage reads besides settings and the outs of others, from `root`.
+
+    These are what `reads.yaml`, beside the scripts in `stages`, names for it, and all files of folders.
+
+    Raises:
+        EquipoiseError: a file or folder that is named is not there.
+    """
+    table = stages / READS
+    found: set[Path] = set()
+    for named in load_yaml(root / table, Reads).root[name]:
+        files = [one for one in (root / named, *(root / named).rglob("*")) if one.is_file()]
+        if not files:
+            raise EquipoiseError(f"{table}: {name} reads {named}, which has no file: run `git checkout -- {named}`")
+        found |= {one.relative_to(root) for one in files}
+    return sorted(found)
+
+
+def listing(files: Iterable[Path], root: Path) -> str:
+    """Give files, from `root`, with checksums, a line each, as sha256sum prints them."""
+    return "".join(f"{records.sha256(root / path)}  {path.as_posix()}\n" for path in files)
 
 
 def module_file(name: str, root: Path, homes: Mapping[str, Path] = HOMES) -> Path | None:

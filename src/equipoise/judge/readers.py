@@ -17,17 +17,16 @@ from numpy.typing import NDArray
 from equipoise.backends.base import Cluster
 from equipoise.core import cache
 from equipoise.judge.llm import Tally, llm_judge
-from equipoise.judge.located import KeptJudge, Pair, Probabilities, VerdictCache, load_judge, locate_judge
+from equipoise.judge.located import KeptJudge, Pair, Probabilities, VerdictCache, locate_judge
 from equipoise.judge.model import LABELS, task_columns
-from equipoise.judge.passages import CONSIDERED, TREATMENTS, Treatment
+from equipoise.judge.passages import TREATMENTS, Treatment
 from equipoise.judge.reading import CONSIDERED_FROM, plainly_asked, unmarked
 from equipoise.judge.rubric import require_reader
+from equipoise.judge.unnamed import AS_CONSIDERED, against_unnamed, unnamed_odds
 from equipoise.models.registry import JudgeEntry, LlmJudgeEntry, PanelJudgeEntry, load_judge_entry
 from equipoise.text.sentences import sentence_spans
 
 ENTAILMENT = LABELS.index("entailment")
-AS_CONSIDERED = np.array([CONSIDERED[name] != "none" for name in TREATMENTS])
-"""Which columns are those of a feature that is considered."""
 HYPOTHESES = (
     "The patient's {subject} is mentioned.",
     "The patient's {subject} affects how likely the diagnosis is.",
@@ -81,12 +80,21 @@ def open_reader(name: str, root: Path, cluster: Cluster | None = None) -> Iterat
 
 def _classifier(name: str, root: Path, cluster: Cluster | None, opened: ExitStack) -> Reader:
     located = locate_judge(name, root, cache.folder())
-    task, _ = task_columns(located.folder / "config.json")
+    config = located.folder / "config.json"
+    task, _ = task_columns(config)
     kept = opened.enter_context(VerdictCache.open())
     judge = opened.enter_context(KeptJudge(located, kept, cluster))
-    if task == "reading":
-        return Reader(judge.probabilities, lambda: judge.computed)
-    return Reader(partial(by_sentences, judge.probabilities), lambda: judge.computed / len(HYPOTHESES))
+    questions = 1 if task == "reading" else len(HYPOTHESES)
+    return Reader(_as_treatments(config, judge.probabilities), lambda: judge.computed / questions)
+
+
+def _as_treatments(config: Path, classified: Probabilities) -> Probabilities:
+    """Probabilities of the treatments by those of a classifier's own labels."""
+    task, _ = task_columns(config)
+    if task == "inference":
+        return partial(by_sentences, classified)
+    odds = unnamed_odds(config)
+    return lambda pairs: against_unnamed(classified(pairs), [passage for passage, _ in pairs], odds)
 
 
 def load_probabilities(name: str, root: Path) -> Probabilities:
@@ -97,8 +105,8 @@ def load_probabilities(name: str, root: Path) -> Probabilities:
     """
     if not isinstance(load_judge_entry(name, root), JudgeEntry):
         return ExitStack().enter_context(open_reader(name, root)).probabilities
-    judge = load_judge(name, root, cache.folder())
-    return judge.probabilities if judge.labels == TREATMENTS else partial(by_sentences, judge.probabilities)
+    located = locate_judge(name, root, cache.folder())
+    return _as_treatments(located.folder / "config.json", located.open().probabilities)
 
 
 def by_sentences(inference: Probabilities, pairs: Sequence[Pair]) -> NDArray[np.float64]:

@@ -1,8 +1,10 @@
 """A fused decoder graph in ONNX Runtime with key-value buffers for a fixed number of rows: tokens in, logits out."""
 
 import copy
+import ctypes
 import json
 import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -21,9 +23,24 @@ Kept = list["NDArray[np.float32]"]
 def providers() -> list[str]:
     """Name the execution providers for this machine, best first: CUDA where ONNX Runtime and the driver have it."""
     import onnxruntime
+
+    return [CUDA, CPU] if CUDA in onnxruntime.get_available_providers() and has_driver() and _has_cuda() else [CPU]
+
+
+def has_driver() -> bool:
+    """Whether the library of NVIDIA's driver can be loaded."""
+    try:
+        ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+    except OSError:
+        return False
+    return True
+
+
+def _has_cuda() -> bool:
+    """Whether torch, which takes seconds to import, finds a device; it also loads the libraries that CUDA needs."""
     import torch
 
-    return [CUDA, CPU] if CUDA in onnxruntime.get_available_providers() and torch.cuda.is_available() else [CPU]
+    return torch.cuda.is_available()
 
 
 def provider() -> str:

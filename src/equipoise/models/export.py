@@ -175,6 +175,7 @@ def export(name: str, entry: OnnxEntry, root: Path, store: Path, probes: Sequenc
             found=f"it agrees with torch on {letters:.1%} of letters and {tokens:.1%} of greedy tokens",
             fix=f"models/{name}.yaml requires {entry.fidelity:.1%}",
         )
+        _require_same_tokens(name, entry, tokenizer, made, probes)
         files = hashes(made)
     return Manifest(
         model=name,
@@ -200,7 +201,7 @@ def _load(weights: Weights, max_length: int) -> tuple[PreTrainedModel, PreTraine
 
     # Neither code of the repository nor pickled weights are ever run.
     safe = weights.arguments | {"trust_remote_code": False}
-    with loading(weights.folder):
+    with loading(weights):
         tokenizer = AutoTokenizer.from_pretrained(weights.folder, **safe)
         safe |= {} if weights.gguf else {"use_safetensors": True}
         model = AutoModelForCausalLM.from_pretrained(weights.folder, dtype=torch.float32, **safe).eval()
@@ -238,6 +239,26 @@ def _write_fused(model: PreTrainedModel, folder: Path, max_length: int) -> None:
     onnx.save(graph, folder / GRAPH, save_as_external_data=True, location=f"{GRAPH}.data")
     config.save_pretrained(folder)
     model.generation_config.save_pretrained(folder)
+
+
+def _require_same_tokens(
+    name: str, entry: OnnxEntry, tokenizer: PreTrainedTokenizerBase, folder: Path, probes: Sequence[str]
+) -> None:
+    """Refuse a tokenizer that gives other texts or tokens without transformers, in conversations of the probes."""
+    from equipoise.models.tokenizer import ExportedTokenizer
+
+    def read(one: PreTrainedTokenizerBase | ExportedTokenizer) -> list[object]:
+        found: list[object] = [one.eos_token_id]
+        for probe in probes:
+            turns = [{"role": role, "content": probe} for role in ("user", "assistant", "user")]
+            more = {"strftime_now": str, **entry.thinking}
+            text = one.apply_chat_template(turns, tokenize=False, add_generation_prompt=True, **more)
+            tokens = one(text, add_special_tokens=False)["input_ids"]
+            found += [text, tokens, *(one.decode(tokens, skip_special_tokens=skip) for skip in (False, True))]
+        return found
+
+    same = read(tokenizer) == read(ExportedTokenizer(folder))
+    require(name, faithful=same, found="its tokenizer reads or writes otherwise without transformers", fix=ELSEWHERE)
 
 
 def describe(name: str, entry: TorchEntry | VllmEntry | ApiEntry | ReplayEntry | PhantomEntry, root: Path) -> Manifest:

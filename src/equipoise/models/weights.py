@@ -5,7 +5,7 @@ which must be there, and which are hashed.
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib import metadata
@@ -173,19 +173,19 @@ def _parsed(reader: Callable[[str], object], path: str, _changed: int) -> object
 
 
 @contextmanager
-def loading(folder: Path) -> Iterator[None]:
-    """Keep transformers quiet, and turn whatever it raises while it loads from a folder into one line."""
+def loading(weights: Weights) -> Iterator[None]:
+    """Keep transformers quiet, and turn whatever it raises while it loads weights into one line."""
     from transformers.utils import logging
 
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     try:
-        with _parsing_once():
+        with _parsing_once() if weights.gguf else nullcontext():
             yield
     except EquipoiseError:
         raise
     except Exception as error:
-        message = f"{folder}: transformers cannot load the weights ({one_line(error)}): fetch them again"
+        message = f"{weights.folder}: transformers cannot load the weights ({one_line(error)}): fetch them again"
         raise EquipoiseError(message) from error
 
 

@@ -335,7 +335,7 @@ def load_tokenizer(weights: Weights) -> PreTrainedTokenizerBase:
     """Load the tokenizer of a checkpoint; one that does not keep the space before a word in its token is refused."""
     from transformers import AutoTokenizer
 
-    with loading(weights.folder):
+    with loading(weights):
         tokenizer = AutoTokenizer.from_pretrained(weights.folder)
     # RoBERTa's mask takes the space before it, and the words after it begin with theirs (Ġ). Without either, a
     # prediction would not show where a word begins.
@@ -357,7 +357,7 @@ def load_torch(entry: MaskedEntry, weights: Weights) -> PreTrainedModel:
     import torch
     from transformers import AutoModelForMaskedLM
 
-    with loading(weights.folder):
+    with loading(weights):
         model, found = AutoModelForMaskedLM.from_pretrained(
             weights.folder,
             dtype=torch.float32,

@@ -45,4 +45,8 @@ def depends_on(settings: Params, root: Path) -> str:
     file = code.module_file(MODULE, root)
     if file is None or not settings.section("decision", Decision).sequential:
         return ""
-    return code.listing(file, root) + records.dumps({name: getattr(settings, name) for name in READ}) + "\n"
+    return (
+        code.listing(code.closure(file, root), root)
+        + records.dumps({name: getattr(settings, name) for name in READ})
+        + "\n"
+    )

@@ -68,6 +68,15 @@ def test_metrics_are_those_of_the_kept_weights(folder: str) -> None:
     assert metrics["snli"]["accuracy"] >= 0.83
 
 
+def test_the_default_judge_is_measured_first() -> None:
+    """The first judge of `validate` is that of the main pipeline, and its weights ship with the repository."""
+    settings = yaml.safe_load((ROOT / "judge/params.yaml").read_text("utf-8"))["validate"]
+    default = yaml.safe_load((ROOT / "params.yaml").read_text("utf-8"))["judge"]
+
+    assert settings["judges"][0] == default
+    assert default in KEPT
+
+
 def test_the_error_that_figures_are_corrected_for_is_that_on_unseen_labels() -> None:
     """The registry's counts are those of the benchmark, on which nothing was trained or chosen."""
     measured = yaml.safe_load((ROOT / "judge/metrics/validation.json").read_text("utf-8"))["minilm_passages"]

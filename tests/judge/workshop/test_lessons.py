@@ -9,11 +9,26 @@ import pytest
 
 from equipoise.judge.lexicon import load_lexicon
 from equipoise.judge.passages import Annotation, Passage, read_passages
-from workshop.lessons import MixSettings, chosen, lessons, mixed, mixed_lessons
+from workshop.labels import Implied
+from workshop.lessons import FitSettings, MixSettings, Phase, chosen, explained, lessons, mixed, mixed_lessons, of_epoch
 
 ROOT = Path(__file__).parents[3]
 LEXICON = load_lexicon(ROOT / "data/features")
 PLAIN = MixSettings(seed=0, mixed=0, words=40, asked={}, elsewhere=0)
+TRAIN = {
+    "seed": 0,
+    "epochs": 1,
+    "batch_size": 8,
+    "learning_rate": 1e-4,
+    "warmup": 0,
+    "weight_decay": 0,
+    "max_length": 64,
+    "precision": "float32",
+    "threads": 1,
+}
+PHASE = Phase.model_validate(
+    {"passages": ["a"], "explanations": ["3"], "words": 12, "asked_again": 0.5, "mix": PLAIN, "train": TRAIN}
+)
 
 
 def passage(name: str, text: str, dimension: str, feature: str, kind: str) -> Passage:
@@ -71,3 +86,39 @@ def test_held_files_are_left_out() -> None:
     found = {one.id for one in chosen(folder, ["a"], without=["a01"])}
 
     assert found == {one.id for path in sorted(folder.glob("a*.jsonl"))[1:] for one in read_passages([path])}
+
+
+def test_explanations_of_the_named_questions_are_trained_on() -> None:
+    """What is implied is weighed; what is not is restated where the feature is named; a long one is left out."""
+    long = "Her age of 40 makes this far less likely than in an old woman. The film shows a lytic lesion of the femur."
+    rows = [
+        Implied("3", "age", "40", "At 40 this is rare.", implied=True),
+        Implied("3", "gender", "woman", "The film shows it.", implied=False),
+        Implied("3", "gender", "woman", "The woman coughs.", implied=False),
+        Implied("3", "age", "40", long, implied=True),
+        Implied("4", "age", "40", "At 40 this is rare.", implied=True),
+    ]
+
+    found = explained(rows, PHASE, LEXICON)
+
+    # The fourth has 23 words, more than a passage of 12; the fifth explains a question that is not named.
+    assert [one.label for one in found] == ["weighed", "unmentioned", "restated"]
+
+
+def test_an_epoch_asks_some_earlier_questions_again() -> None:
+    """Half of the questions of earlier passages join those of the phase, and another half in another epoch."""
+    earlier = [passage(f"e{at}", f"She is obese, bed {at}.", "obesity", "obese", "restated") for at in range(8)]
+    said = lessons([HOUSING], LEXICON)
+    first, second = (of_epoch([OBESITY], earlier, said, LEXICON, PHASE, at) for at in range(2))
+
+    assert len(first) == 1 + 8 / 2 + 1
+    assert first == of_epoch([OBESITY], earlier, said, LEXICON, PHASE, 0)
+    assert set(first) != set(second)
+    assert {*lessons([OBESITY], LEXICON), *said} < set(first)
+
+
+def test_a_question_of_any_phase_counts_as_trained_on() -> None:
+    """Explanations that some phase is trained on are known, so that nothing is measured on them."""
+    other = PHASE.model_copy(update={"explanations": ("5",)})
+
+    assert FitSettings(held=("z",), phases=(PHASE, other)).explained == {"3", "5"}
