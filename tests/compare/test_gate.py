@@ -10,7 +10,7 @@ import pytest
 
 from equipoise.compare.changes import changes
 from equipoise.compare.gate import gate, json_value
-from equipoise.compare.revisions import Revision
+from equipoise.compare.revisions import Revision, answered
 from equipoise.metrics.effects import Estimate, Group, effect
 from equipoise.metrics.options import Decision, Endpoint, Measure
 from equipoise.metrics.verdicts import NOT_WORSE, UNDECIDED, WORSE
@@ -153,3 +153,14 @@ def test_runs_that_stopped_in_two_orders_are_not_compared() -> None:
     (found,) = judged(stopped(0.0, 1, 20, slice(0, 20)), stopped(1.0, 2, 20, slice(5, 25))).studies
 
     assert (found.word, found.because) == (UNDECIDED, "the revisions stopped early, in two orders")
+
+
+def test_another_reader_of_the_reasoning_leaves_the_answers_the_same() -> None:
+    """The hash of the answers is that of the responses; where there are none, `score` asked the model."""
+    outputs = {"data/vignettes/responses.jsonl": "a", "data/vignettes/judgements.jsonl": "b"}
+    # md5 of nothing: a masked model is asked in `score`.
+    masked = {"data/stigma/responses.jsonl": "d41d8cd98f00b204e9800998ecf8427e", "data/stigma/judgements.jsonl": "c"}
+
+    assert answered("vignettes", outputs) == answered("vignettes", outputs | {"data/vignettes/judgements.jsonl": "d"})
+    assert answered("stigma", masked) == "c"
+    assert answered("questions", outputs) == ""

@@ -4,6 +4,7 @@ A revision is any Git revision, the name of a DVC experiment, or `workspace`. Ro
 the default remote, which is filled from the revision's archive where it has one; nothing is checked out.
 """
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
@@ -35,6 +36,8 @@ WORKSPACE = "workspace"
 CITIES = "data/cities.yaml"
 CODE = "data/code/"
 """Where `check` lists the code that each other stage runs, with checksums."""
+NOTHING = hashlib.md5(b"", usedforsecurity=False).hexdigest()
+"""DVC's hash of a file without rows."""
 SOURCES = ("src", "stages")
 """The folders of code; every other file that no stage writes is an input."""
 SHOWN = 3
@@ -51,13 +54,13 @@ class Revision:
 
     `commit` is empty for the workspace. `responses` are those to the vignettes, by key. `letters` are the answers to
     the questions by key, None where none could be read, and `choices` the rows that they are from. `asked` and
-    `readings` are the decisions about the vignettes; `cases` and `outputs` other people's cases and the judged
-    outputs to them. `effects` are the recorded figures; `options` the settings of `measure` that a change is
-    estimated with, `decision` the declared endpoints. `answers` has, by study, the hash of the responses as they were
-    read. `measured` is the revision with its own rows, where rows that differ from another's in last digits were
-    replaced (`compare.digits`).
-    `inputs` and `code` map files that no stage writes to the hashes that they had when the stages ran;
-    `edited` names files and parameters that have changed since then, so that the rows are not theirs.
+    `readings` are the decisions about the vignettes; `cases` and `outputs` other people's cases and the judged outputs
+    to them. `effects` are the recorded figures; `options` the settings of `measure` that a change is estimated with,
+    `decision` the declared endpoints. `answers` has, by study, the hash of the responses, or of the readings where
+    `score` asks the model (a masked one). `measured` is the revision with its own rows, where rows that differ from
+    another's in last digits were replaced (`compare.digits`).
+    `inputs` and `code` map files that no stage writes to the hashes that they had when the stages ran; `edited` names
+    files and parameters that have changed since then, so that the rows are not theirs.
     """
 
     name: str
@@ -262,7 +265,7 @@ def _read(name: str, files: _Files) -> Revision:
     hashes, edited = _sources(files.repo)
     params = files.values("params.yaml") or {}
     outputs = {_relative(files.repo, out): str(out.hash_info.value) for out in files.repo.index.outs if out.hash_info}
-    answers = {study: outputs.get(f"data/{study}/judgements.jsonl", "") for study in CATALOGUE}
+    answers = {study: answered(study, outputs) for study in CATALOGUE}
     return Revision(
         name=name,
         commit="" if name == WORKSPACE else str(files.repo.get_rev()),
@@ -323,6 +326,12 @@ def _code(files: _Files) -> dict[str, str]:
     lines = (line.partition("  ") for listing in listings for line in listing.splitlines())
     # What else a stage reads is compared as the deps of `check`.
     return dict(sorted((path, checksum) for checksum, _, path in lines if path.startswith(("src/", "stages/"))))
+
+
+def answered(study: Study, outputs: Mapping[str, str]) -> str:
+    """Give the hash of what a model answered, which does not change with the reader of its reasoning."""
+    responses = outputs.get(f"data/{study}/responses.jsonl", NOTHING)
+    return outputs.get(f"data/{study}/judgements.jsonl", "") if responses == NOTHING else responses
 
 
 def _relative(repo: Any, out: Any) -> str:  # noqa: ANN401  (DVC has no types)
