@@ -107,7 +107,8 @@ judge-benchmark: .venv/developed
 	mv judge/metrics/.readers judge/metrics/readers.jsonl
 	cog -I docs -r judge/benchmark/README.md
 
-# Train the embedded judge's later phases anew (three hours on one free core); its weights are in the repository.
+# Train the embedded judges' later phases anew (about four hours on one core; EQUIPOISE_ANCHORS names the explanations that
+# the reader is trained on); their weights are in the repository.
 judge: .venv/developed
 	pip install --quiet --constraint requirements/constraints.txt --group judge
 	cd judge && dvc repro
