@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from equipoise.judge.located import load_judge
+from equipoise.judge.located import locate_judge
 from equipoise.judge.model import LABELS, CrossEncoder
 from equipoise.published.lin import Wordings
 from equipoise.stigma.library import Condition, Library, load_library
@@ -45,7 +45,7 @@ def root() -> Path:
 @pytest.fixture(scope="session")
 def judge(tmp_path_factory: pytest.TempPathFactory) -> CrossEncoder:
     """The judge that ships."""
-    return load_judge("minilm_snli", ROOT, tmp_path_factory.mktemp("cache"))
+    return locate_judge("minilm_snli", ROOT, tmp_path_factory.mktemp("cache")).open()
 
 
 @pytest.fixture(scope="session")

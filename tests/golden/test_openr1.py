@@ -9,7 +9,7 @@ import pytest
 
 from equipoise.core import records
 from equipoise.core.params import load
-from equipoise.judge.located import load_judge
+from equipoise.judge.located import locate_judge
 from equipoise.openr1.agree import entailments
 from equipoise.openr1.pairs import pair_items
 from equipoise.openr1.rows import SOURCE, OpenR1Item, Pairing
@@ -62,7 +62,7 @@ def test_pairs_of_the_default_settings(imported: Imported) -> None:
 
 def test_the_judge_tells_a_gold_answer_from_another(imported: Imported) -> None:
     """The judge that compares finds a gold answer closer to itself than to that of another item, for each of twelve."""
-    judge = load_judge("minilm_snli", ROOT, ROOT / ".cache")
+    judge = locate_judge("minilm_snli", ROOT, ROOT / ".cache").open()
     answers = [item.gold_answer for item in imported.items[:13]]
     own = entailments([(answer, answer) for answer in answers[:12]], judge.probabilities)
     other = entailments(list(pairwise(answers)), judge.probabilities)

@@ -9,7 +9,7 @@ import pytest
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.records import read_one, sha256
 from equipoise.judge import located as room
-from equipoise.judge.located import PROBES, load_judge, torch_probabilities
+from equipoise.judge.located import PROBES, locate_judge, torch_probabilities
 from equipoise.models.registry import JUDGES as FOLDER
 from equipoise.models.registry import EmbeddedSource, JudgeEntry, load_judge_entry
 from equipoise.models.weights import locate
@@ -34,7 +34,7 @@ def test_local_judge_gives_its_checkpoint_s_probabilities(checkpoint: Callable[.
     """A judge in a folder is exported and gives the probabilities of torch, columns in our order."""
     folder = checkpoint(HUB_ORDER)
     register(tmp_path, folder)
-    found = load_judge("tiny", tmp_path, tmp_path / ".cache").probabilities(PROBES)
+    found = locate_judge("tiny", tmp_path, tmp_path / ".cache").open().probabilities(PROBES)
 
     np.testing.assert_allclose(torch_probabilities(folder, PROBES), found, rtol=0, atol=1e-5)
 
@@ -42,13 +42,13 @@ def test_local_judge_gives_its_checkpoint_s_probabilities(checkpoint: Callable[.
 def test_export_is_kept(checkpoint: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second opening of a judge uses the export of the first."""
     register(tmp_path, checkpoint())
-    load_judge("tiny", tmp_path, tmp_path / ".cache")
+    locate_judge("tiny", tmp_path, tmp_path / ".cache").open()
 
     def again(*_: Any) -> None:
         pytest.fail("exported twice")
 
     monkeypatch.setattr(room, "export_onnx", again)
-    load_judge("tiny", tmp_path, tmp_path / ".cache")
+    locate_judge("tiny", tmp_path, tmp_path / ".cache").open()
 
 
 def test_unfaithful_export_is_refused_and_not_kept(
@@ -62,7 +62,7 @@ def test_unfaithful_export_is_refused_and_not_kept(
     with pytest.raises(
         EquipoiseError, match=r"export of tiny refused: it agrees with its checkpoint on 0\.0000 of 6 pairs"
     ):
-        load_judge("tiny", tmp_path, tmp_path / ".cache")
+        locate_judge("tiny", tmp_path, tmp_path / ".cache").open()
     assert list((tmp_path / ".cache/judges").iterdir()) == []
 
 
@@ -90,7 +90,7 @@ def test_empty_local_folder_is_refused(tmp_path: Path) -> None:
     register(tmp_path, tmp_path / "nowhere")
 
     with pytest.raises(EquipoiseError, match=r"weights missing: no folder .*nowhere: correct source\.path"):
-        load_judge("tiny", tmp_path, tmp_path / ".cache")
+        locate_judge("tiny", tmp_path, tmp_path / ".cache").open()
 
 
 LIMIT = 45_000_000

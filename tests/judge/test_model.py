@@ -10,7 +10,7 @@ from onnx import TensorProto, helper
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.judge import model
-from equipoise.judge.located import load_judge
+from equipoise.judge.located import locate_judge
 from equipoise.judge.model import LABELS, CrossEncoder, first_token_only, needed_graph, task_columns
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def test_number_of_cores_changes_no_bit(
 ) -> None:
     """As many batches at once as there are cores, however many, give bit for bit the same."""
     monkeypatch.setattr(model, "cores", lambda: cores)
-    other = load_judge("minilm_snli", root, tmp_path)
+    other = locate_judge("minilm_snli", root, tmp_path).open()
 
     np.testing.assert_array_equal(judge.probabilities(CLINICAL), other.probabilities(CLINICAL, tokens_a_batch=40))
 
@@ -154,7 +154,7 @@ def test_unknown_judge_is_refused_with_the_nearest(root: Path, tmp_path: Path) -
         EquipoiseError,
         match=r"did you mean 'minilm_passages'\? known: deberta_v3_large, llm, minilm_nli, minilm_passages, minilm_s",
     ):
-        load_judge("minilm_passage", root, tmp_path)
+        locate_judge("minilm_passage", root, tmp_path).open()
 
 
 ASKED = [

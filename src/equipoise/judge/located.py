@@ -124,11 +124,6 @@ def locate_judge(name: str, root: Path, cache: Path, task: Task | None = None) -
     return LocatedJudge(cache / "judges" / folder, entry.max_tokens, tuple(providers()))
 
 
-def load_judge(name: str, root: Path, cache: Path, task: Task | None = None) -> CrossEncoder:
-    """The judge registered as `name` under `root`, ready to run. See `locate_judge`."""
-    return locate_judge(name, root, cache, task).open()
-
-
 def export_onnx(checkpoint: Path, folder: Path) -> None:
     """Export a sequence-classification checkpoint to `folder`: model.onnx (float32), config.json, tokenizer.json."""
     from optimum.exporters.onnx import main_export
