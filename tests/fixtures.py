@@ -52,7 +52,7 @@ def judge(tmp_path_factory: pytest.TempPathFactory) -> CrossEncoder:
 def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     """A maker of tiny random BERT checkpoints, whose labels are in the order that is asked for."""
 
-    def make(labels: tuple[str, ...] = LABELS) -> Path:
+    def make(labels: tuple[str, ...] = LABELS, further: tuple[str, ...] = ()) -> Path:
         import torch
         from transformers import BertConfig, BertForSequenceClassification, BertTokenizerFast
 
@@ -60,6 +60,7 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
         # Letters, first and further: every lower-case word can be spelt, one token a letter.
         letters = string.ascii_lowercase + string.digits + string.punctuation
         vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *letters, *(f"##{letter}" for letter in letters)]
+        vocabulary += further
         (folder / "vocab.txt").write_text("\n".join(vocabulary), "utf-8")
         BertTokenizerFast(vocab_file=str(folder / "vocab.txt"), model_max_length=64).save_pretrained(folder)
         torch.manual_seed(7)

@@ -2,7 +2,8 @@
 
 Weights are stored as int8 with one scale per output channel (per row of an embedding table) and a DequantizeLinear
 node before their use. Activations and arithmetic stay float32, so a pair's result cannot depend on the other pairs of
-its batch, as it would with dynamic quantisation, whose activation scale is that of the whole batch.
+its batch, as it would with dynamic quantisation, whose activation scale is that of the whole batch. Word pieces that no
+English text has are left out of the vocabulary.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
+import unicodedata
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -32,6 +34,12 @@ WEIGHT_INPUT = {"Gather": 0, "MatMul": 1, "Gemm": 1}
 
 SMALLEST = 4096
 """Elements below which a constant stays float32: the saving would be less than the node."""
+
+WORDS = "bert.embeddings.word_embeddings.weight"
+"""The table of word pieces, a row for each of the vocabulary."""
+
+SCRIPTS = ("LATIN", "GREEK", "MICRO SIGN", "FEMININE ORDINAL", "MASCULINE ORDINAL")
+"""How the Unicode names of letters begin that an English text may have."""
 
 LEVELS = 127
 """Steps on either side of zero: symmetric int8 leaves -128 unused."""
@@ -85,6 +93,7 @@ def ship(checkpoint: Path, pairs: Sequence[tuple[str, str]], folder: Path, setti
         made = Path(name)
         export_onnx(checkpoint, made)
         small = quantise_weights(onnx.load(made / "model.onnx"))
+        trim_vocabulary(small, made / "tokenizer.json", made / "config.json")
         onnx.checker.check_model(small)
         onnx.save(small, made / "model.onnx")
         longest = int(json.loads((made / "config.json").read_text("utf-8"))["max_position_embeddings"])
@@ -105,6 +114,39 @@ def ship(checkpoint: Path, pairs: Sequence[tuple[str, str]], folder: Path, setti
         precision="int8 weights per channel, float32 arithmetic",
     )
     write_json(folder / "manifest.json", manifest.model_dump())
+
+
+def trim_vocabulary(model: onnx.ModelProto, tokenizer: Path, config: Path) -> None:
+    """Leave out the word pieces that no English text has, from the model and both files, in place.
+
+    Those are placeholders (`[unused7]`) and pieces with a letter of a script other than Latin and Greek. A word that
+    needs one is unknown afterwards; every other text has the probabilities that it had, to the last bit.
+    """
+    from onnx import numpy_helper
+
+    told = json.loads(tokenizer.read_text("utf-8"))
+    before = told["model"]["vocab"]
+    kept = [piece for piece in before if _is_english(piece)]
+    after = {piece: place for place, piece in enumerate(kept)}
+    told["model"]["vocab"] = after
+    for added in told["added_tokens"]:
+        added["id"] = after[added["content"]]
+    for special in told["post_processor"]["special_tokens"].values():
+        special["ids"] = [after[token] for token in special["tokens"]]
+    rows = [before[piece] for piece in kept]
+    for tensor in model.graph.initializer:
+        # Its levels and their scales, once it is quantised.
+        if tensor.name.startswith(WORDS) and tensor.dims[0] == len(before):
+            tensor.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(tensor)[rows], tensor.name))
+    tokenizer.write_text(json.dumps(told, ensure_ascii=False, separators=(",", ":")), "utf-8")
+    described = {**json.loads(config.read_text("utf-8")), "vocab_size": len(kept)}
+    config.write_text(json.dumps(described, indent=2) + "\n", "utf-8")
+
+
+def _is_english(piece: str) -> bool:
+    """Whether an English text may have a word piece: no placeholder, and no letter of another script."""
+    letters = (unicodedata.name(letter, "") for letter in piece if letter.isalpha())
+    return not piece.startswith("[unused") and all(name.startswith(SCRIPTS) for name in letters)
 
 
 def quantise_weights(model: onnx.ModelProto) -> onnx.ModelProto:

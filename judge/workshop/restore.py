@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.judge.model import LABELS
+from workshop.export import WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +22,8 @@ def restore(file: Path, base: Path, checkpoint: Path, labels: Sequence[str] = LA
     """Write the model in an ONNX file, as `export.ship` makes it, to a folder in the transformers layout.
 
     Weights that the file holds in int8 are unfolded to float32: the checkpoint computes what the file computes, not
-    what the one before its export did. `base` has the architecture and the tokenizer, `labels` are those of the task.
+    what the one before its export did. `base` has the architecture, the tokenizer and the word pieces that the export
+    left out, `labels` are those of the task.
 
     Raises:
         EquipoiseError: the file does not hold every weight of that architecture.
@@ -35,13 +38,20 @@ def restore(file: Path, base: Path, checkpoint: Path, labels: Sequence[str] = LA
     )
     found = weights(onnx.load(file))
     wanted = model.state_dict()
+    tokenizer = AutoTokenizer.from_pretrained(base)
+    kept = json.loads(file.with_name("tokenizer.json").read_text("utf-8"))["model"]["vocab"]
+    rows = [tokenizer.get_vocab().get(piece) for piece in kept]
+    if None not in rows and len(found.get(WORDS, ())) == len(rows):
+        table = wanted[WORDS].numpy().copy()
+        table[rows] = found[WORDS]
+        found[WORDS] = table
     missing = sorted(name for name, value in wanted.items() if found.get(name, value[:0]).shape != tuple(value.shape))
     if missing:
         message = f"{file}: has no weight {missing[0]} of the shape that {base} asks for: take a judge made from it"
         raise EquipoiseError(message)
     model.load_state_dict({name: torch.from_numpy(found[name].copy()) for name in wanted})
     model.save_pretrained(checkpoint)
-    AutoTokenizer.from_pretrained(base).save_pretrained(checkpoint)
+    tokenizer.save_pretrained(checkpoint)
 
 
 def weights(model: onnx.ModelProto) -> dict[str, NDArray[np.float32]]:

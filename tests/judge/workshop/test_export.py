@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +16,8 @@ from equipoise.core.records import read_one
 from equipoise.judge.located import export_onnx, torch_probabilities
 from equipoise.judge.model import CrossEncoder
 from equipoise.models.export import label_fidelity
-from workshop.export import LEVELS, ExportSettings, Shipped, quantise_weights, ship, to_int8
+from workshop.export import LEVELS, WORDS, ExportSettings, Shipped, quantise_weights, ship, to_int8, trim_vocabulary
+from workshop.restore import restore
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,6 +63,43 @@ def test_quantised_model_is_near_its_checkpoint(
     assert manifest.fidelity.n == len(asked)
     assert manifest.fidelity.largest_difference == pytest.approx(difference, abs=1e-6)
     assert manifest.max_tokens == 64
+
+
+def test_pieces_of_other_scripts_are_left_out_and_restored(
+    checkpoint: Callable[..., Path], pairs: list[Pair], tmp_path: Path
+) -> None:
+    """Without placeholders and other alphabets English has the same result; a checkpoint gets them from its base."""
+    import torch
+    from transformers import AutoModelForSequenceClassification
+
+    base = checkpoint(further=("[unused0]", "ж", "##中", "é", "µ", "≥"))
+    model = AutoModelForSequenceClassification.from_pretrained(base)
+    # Vectors that are equal, as those of zeros are before training, would be exported as one.
+    torch.manual_seed(0)
+    for weight in model.parameters():
+        weight.data += 0.01 * torch.randn_like(weight)
+    model.save_pretrained(base)
+    asked = [(pair.premise, pair.hypothesis) for pair in pairs]
+    export_onnx(base, tmp_path)
+    whole = quantise_weights(onnx.load(tmp_path / "model.onnx"))
+    onnx.save(whole, tmp_path / "model.onnx")
+    before = CrossEncoder(tmp_path, max_tokens=64).probabilities(asked)
+    trim_vocabulary(whole, tmp_path / "tokenizer.json", tmp_path / "config.json")
+    onnx.save(whole, tmp_path / "model.onnx")
+    vocabulary = json.loads((tmp_path / "tokenizer.json").read_text("utf-8"))["model"]["vocab"]
+    restore(tmp_path / "model.onnx", base, tmp_path / "restored")
+    tables = [
+        AutoModelForSequenceClassification.from_pretrained(folder).state_dict()[WORDS].numpy()
+        for folder in (base, tmp_path / "restored")
+    ]
+
+    assert list(vocabulary)[-3:] == ["é", "µ", "≥"]
+    assert list(vocabulary.values()) == [*range(len(tables[0]) - 3)]
+    assert np.array_equal(CrossEncoder(tmp_path, max_tokens=64).probabilities(asked), before)
+    # The three that were left out are the base's own; the others come back to within half a level.
+    left_out = [-6, -5, -4]
+    assert np.array_equal(tables[0][left_out], tables[1][left_out])
+    np.testing.assert_allclose(tables[1], tables[0], atol=np.abs(tables[0]).max() / LEVELS)
 
 
 def test_unfaithful_weights_are_not_shipped(
