@@ -74,8 +74,7 @@ test-all: .venv/developed
 	$(PYTEST)
 
 # Pages with blocks that code writes.
-GENERATED = README.md judge/benchmark/README.md judge/weights/README.md docs/tutorial.md \
-  docs/decisions/0019-a-judge-that-reads-passages.md
+GENERATED = README.md judge/benchmark/README.md judge/README.md docs/tutorial.md
 check: .venv/developed
 	ruff check
 	ruff format --check
@@ -93,12 +92,12 @@ docs: .venv/developed
 screenshots: .venv/developed
 	python docs/screenshots.py
 
-# Rewrite the generated blocks of the README, of the judge's card and decision, and of the tutorial.
+# Rewrite the generated blocks of the README, of the judge's cards, and of the tutorial.
 readme: .venv/developed
 	cog -I docs -r $(GENERATED)
 
 # Measure the readers of reasoning on the public benchmark; LIMIT bounds the passages that the language model is asked about.
-READERS = keyword count minilm_snli minilm_nli minilm_passages
+READERS = keyword count minilm_snli minilm_passages
 LIMIT ?= 100
 .PHONY: judge-benchmark
 judge-benchmark: .venv/developed

@@ -355,7 +355,7 @@ CAUSES = """Why, as far as it is known:
   weigh it, and misses a few that weigh it. `phantom_base_rates` and `phantom_mediated`, which restate, seem less silent
   than they are, and so does `phantom_silent`, by 1 to 4 in a hundred: where the truth is 1, an interval misses it as
   soon as one answer is misread. `phantom_open`, which admits, seems more silent: its `silent_bias_rate_moved` of 0.014
-  is measured at 0.037, of eleven answers. The judge of sentences (`minilm_nli`) never errs on reasonings without a word
+  is measured at 0.037, of eleven answers. The judge of sentences before it never errs on reasonings without a word
   for the feature, since it does not read them: it measured 1.000 there, and 0.812 where this judge has 0.846 of 1
   (`phantom_base_rates`, `silent_influence_rate`).
 - **Wilson's interval near 0.** The `differential_bias_rate` of a phantom without bias is 0.004. Of 41 pairs, one is

@@ -13,7 +13,7 @@ READERS = {
     "keyword": "keyword: the feature's word occurs",
     "count": "count: more than one sentence names it",
     "minilm_snli": "`minilm_snli`, sentences by entailment",
-    "minilm_nli": "`minilm_nli`, sentences by entailment",
+    "minilm_nli": "the judge of sentences before, no longer shipped",
     "minilm_passages": "`minilm_passages`, whole passages",
     "llm": "`llm`, SmolLM2-135M by its likelihoods",
 }

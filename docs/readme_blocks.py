@@ -183,7 +183,7 @@ def stigma() -> str:
     return "\n".join(lines)
 
 
-JUDGES = {"minilm_passages": "passages", "minilm_nli": "sentences"}
+JUDGES = {"minilm_passages": "passages", "minilm_snli": "sentences"}
 """Judges that ship, and what the tables call them."""
 
 
@@ -224,23 +224,6 @@ def judge() -> str:
         cells = [str(implied["n"]), estimate(implied["kappa"]), "", *rates]
         lines.append(f"| **exam explanations**: {JUDGES[name]} | {' | '.join(cells)} |")
     return "\n".join(lines)
-
-
-def compared() -> str:
-    """Write the judges' agreement on consideration side by side, the default first, on each kind of labels."""
-    names = sorted(JUDGES, key=lambda name: name != default_judge())
-    found = [validation()[name] for name in names]
-    kappas = {
-        "the benchmark": [one["passages"]["considered"]["kappa"] for one in found],
-        "saved outputs": [one["saved"]["judge"]["all"]["considered"]["kappa"] for one in found],
-        "explanations of exam answers": [one["implied"]["all"]["kappa"] for one in found],
-    }
-    told = [
-        f"{number(first['estimate'], 2)} against {number(second['estimate'], 2)} on {labels}"
-        for labels, (first, second) in kappas.items()
-    ]
-    first, second = (f"`{name}`" for name in names)
-    return f"κ of {first}, the default, and of {second}, considered or not: {', '.join(told)}."
 
 
 def odds() -> str:

@@ -92,7 +92,7 @@ def test_the_wheel_brings_what_it_reads(site: Path) -> None:
     assert {path.name.partition("-")[0] for path in site.iterdir()} == {"equipoise"}
     found = [path for path in (site / "equipoise/shipped").rglob("*") if path.is_file()]
     names = {path.relative_to(site / "equipoise/shipped").as_posix() for path in found}
-    assert {"params.yaml", "data/cities.yaml", "judge/weights/README.md", "models/judges/minilm_passages.yaml"} <= names
+    assert {"params.yaml", "data/cities.yaml", "judge/README.md", "models/judges/minilm_passages.yaml"} <= names
     for path in found:
         assert path.read_bytes() == (ROOT / path.relative_to(site / "equipoise/shipped")).read_bytes(), path
 

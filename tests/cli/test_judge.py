@@ -74,11 +74,11 @@ def test_one_object_a_row(file: Path) -> None:
 def test_the_table_counts_and_shows_markup_as_text(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without --json every row has a line, and a summary names the judge."""
     monkeypatch.setenv("COLUMNS", "120")
-    shown = invoke(file, "--judge", "minilm_nli").stdout
+    shown = invoke(file, "--judge", "minilm_snli").stdout
 
     assert "[red]giant cell[/red]" in shown
     assert "3 rows: " in shown
-    assert shown.endswith("; judge minilm_nli\n")
+    assert shown.endswith("; judge minilm_snli\n")
 
 
 def test_the_rows_judged_are_counted(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,7 +94,7 @@ def test_the_rows_judged_are_counted(file: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_faults_come_before_any_work(file: Path) -> None:
     """A bad row and an unknown judge are each one line."""
-    with pytest.raises(EquipoiseError, match=r"no entry 'minilm': did you mean 'minilm_nli'\?"):
+    with pytest.raises(EquipoiseError, match=r"no entry 'minilm': did you mean 'minilm_snli'\?"):
         judge(file, judge_name="minilm")
     file.write_text('{"id": 1, "feature": "black"}\n', encoding="utf-8")
     with pytest.raises(EquipoiseError, match=r"rows\.jsonl, row 1: field text: Field required"):

@@ -30,7 +30,7 @@ def test_the_settings_that_ship_are_sound() -> None:
     ("change", "message"),
     [
         ({"model": "smolm2"}, r"models: no entry 'smolm2': did you mean 'smollm2'\?"),
-        ({"judge": "minilm"}, r"models/judges: no entry 'minilm': did you mean 'minilm_nli'\?"),
+        ({"judge": "minilm"}, r"models/judges: no entry 'minilm': did you mean 'minilm_snli'\?"),
         ({"items": "amqb"}, r"amqb\.jsonl: no such items: import them"),
         ({"sample": {"items": "medmcqb"}}, r"medmcqb\.jsonl: no such items: import them"),
         ({"fill": {"scorer": "masked", "masked": "roberta"}}, r"masked: no entry 'roberta': did you mean 'roberta_l"),

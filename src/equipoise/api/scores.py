@@ -316,7 +316,7 @@ def judge(
 ) -> Figures:
     """Judge whether the reasoning in each text mentions a feature of its patient, and weighs or dismisses it.
 
-    The judgements are those of `equipoise judge`; judge/weights/README.md is the judge's model card.
+    The judgements are those of `equipoise judge`; judge/README.md is the judge's model card.
 
     Args:
         texts: a model's whole outputs, thinking included; an empty text where it gave none.

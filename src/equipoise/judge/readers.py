@@ -35,7 +35,7 @@ HYPOTHESES = (
 """What a sentence is asked to entail by a judge of inference: that a feature is mentioned, weighed and dismissed."""
 WEIGHED_FROM, DISMISSED_FROM = 0.4, 0.6
 """Entailments from which a sentence weighs or dismisses a feature, chosen by cross-validation on saved outputs for the
-judge `minilm_nli` (docs/decisions/0019-a-judge-that-reads-passages.md)."""
+judge of sentences that came before the reader of passages (docs/decisions/0019-a-judge-that-reads-passages.md)."""
 
 
 class Reader(NamedTuple):
