@@ -21,6 +21,7 @@ from equipoise.core.records import sha256, write_json
 from equipoise.judge.located import export_onnx, torch_probabilities
 from equipoise.judge.model import FILES, CrossEncoder
 from equipoise.models.export import LabelFidelity, label_fidelity
+from workshop.restore import WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,9 +35,6 @@ WEIGHT_INPUT = {"Gather": 0, "MatMul": 1, "Gemm": 1}
 
 SMALLEST = 4096
 """Elements below which a constant stays float32: the saving would be less than the node."""
-
-WORDS = "bert.embeddings.word_embeddings.weight"
-"""The table of word pieces, a row for each of the vocabulary."""
 
 SCRIPTS = ("LATIN", "GREEK", "MICRO SIGN", "FEMININE ORDINAL", "MASCULINE ORDINAL")
 """How the Unicode names of letters begin that an English text may have."""

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.judge.model import LABELS
-from workshop.export import WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,6 +15,9 @@ if TYPE_CHECKING:
     import numpy as np
     import onnx
     from numpy.typing import NDArray
+
+WORDS = "bert.embeddings.word_embeddings.weight"
+"""The table of word pieces, a row for each of the vocabulary."""
 
 
 def restore(file: Path, base: Path, checkpoint: Path, labels: Sequence[str] = LABELS) -> None:

@@ -16,8 +16,8 @@ from equipoise.core.records import read_one
 from equipoise.judge.located import export_onnx, torch_probabilities
 from equipoise.judge.model import CrossEncoder
 from equipoise.models.export import label_fidelity
-from workshop.export import LEVELS, WORDS, ExportSettings, Shipped, quantise_weights, ship, to_int8, trim_vocabulary
-from workshop.restore import restore
+from workshop.export import LEVELS, ExportSettings, Shipped, quantise_weights, ship, to_int8, trim_vocabulary
+from workshop.restore import WORDS, restore
 
 if TYPE_CHECKING:
     from collections.abc import Callable
