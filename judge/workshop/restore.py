@@ -41,8 +41,9 @@ def restore(file: Path, base: Path, checkpoint: Path, labels: Sequence[str] = LA
     found = weights(onnx.load(file))
     wanted = model.state_dict()
     tokenizer = AutoTokenizer.from_pretrained(base)
+    pieces = tokenizer.get_vocab()
     kept = json.loads(file.with_name("tokenizer.json").read_text("utf-8"))["model"]["vocab"]
-    rows = [tokenizer.get_vocab().get(piece) for piece in kept]
+    rows = [pieces.get(piece) for piece in kept]
     if None not in rows and len(found.get(WORDS, ())) == len(rows):
         table = wanted[WORDS].numpy().copy()
         table[rows] = found[WORDS]
