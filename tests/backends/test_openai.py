@@ -258,6 +258,7 @@ def test_another_thread_answers_too() -> None:
 CHILD = '''
 """Answer prompts of a server as the infer stage does."""
 
+import signal
 from functools import partial
 from pathlib import Path
 
@@ -286,6 +287,8 @@ def main() -> None:
         records.write(Path("responses.jsonl"), rows)
 
 
+# A shell ignores Ctrl-C for what it runs in the background, and its children inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 stage.run(main)
 '''
 
