@@ -32,19 +32,12 @@ from trained_phantoms import known_figures, section
 from equipoise.backends.phantom import BANK, Fact, PhantomBackend
 from equipoise.core import params, stage
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import (
-    Effect,
-    Prompt,
-    Response,
-    Study,
-    Vignette,
-    digest,
-    read,
-    read_text,
-    write_json,
-    write_text,
-)
-from equipoise.exam.subsets import Sampled
+from equipoise.core.jsonl import digest, read, read_text, write_json, write_text
+from equipoise.core.prompts import Prompt, Response
+from equipoise.figures.effects import Effect, Estimate, Group
+from equipoise.figures.headlines import CATALOGUE, STUDIES, find
+from equipoise.figures.options import Measure
+from equipoise.figures.silence import FOUND, interpretation
 from equipoise.judge import score
 from equipoise.judge.lexicon import Lexicon, load_lexicon
 from equipoise.judge.passages import TREATMENTS
@@ -52,35 +45,37 @@ from equipoise.judge.readers import open_reader
 from equipoise.judge.reading import Feature
 from equipoise.judge.score import Score, judge_responses
 from equipoise.judge.score import _features as case_features
-from equipoise.metrics import decisions, questions, stigma, vignettes
-from equipoise.metrics.cities import city_effects
-from equipoise.metrics.decisions import decision_effects
-from equipoise.metrics.effects import Estimate, Group
-from equipoise.metrics.exam import exam_effects, score_cities, tabulate_exam
-from equipoise.metrics.headlines import CATALOGUE, STUDIES, find
-from equipoise.metrics.options import Measure
-from equipoise.metrics.positions import position_effects
-from equipoise.metrics.questions import question_effects, tabulate
-from equipoise.metrics.silence import FOUND, interpretation
-from equipoise.metrics.stigma import stigma_effects
-from equipoise.metrics.vignettes import judge_errors, vignette_effects
+from equipoise.materials.asked import choices
+from equipoise.materials.cities import load_cities
+from equipoise.materials.positions import position_effects
+from equipoise.materials.vignette import Vignette
 from equipoise.models.registry import FOLDER, PhantomEntry, load_entry, names
-from equipoise.questions.asked import EXAM, choices
-from equipoise.questions.cities import load_cities
-from equipoise.questions.rows import Variant
+from equipoise.pipeline import build
+from equipoise.pipeline.run import Run
 from equipoise.stats.multiplicity import adjust
-from equipoise.stigma.causal import causal_fills
-from equipoise.stigma.library import load_library
-from equipoise.stigma.rows import Filling
-from equipoise.studies import build
-from equipoise.studies.run import Run
+from equipoise.studies.decisions import effects as decisions
+from equipoise.studies.decisions.effects import decision_effects
+from equipoise.studies.exam.asked import EXAM
+from equipoise.studies.exam.effects import exam_effects, score_cities, tabulate_exam
+from equipoise.studies.exam.subsets import Sampled
+from equipoise.studies.questions import effects as questions
+from equipoise.studies.questions.city_effects import city_effects
+from equipoise.studies.questions.effects import question_effects, tabulate
+from equipoise.studies.questions.rows import Variant
+from equipoise.studies.stigma import effects as stigma
+from equipoise.studies.stigma.causal import causal_fills
+from equipoise.studies.stigma.effects import stigma_effects
+from equipoise.studies.stigma.library import load_library
+from equipoise.studies.stigma.rows import Filling
+from equipoise.studies.vignettes import effects as vignettes
+from equipoise.studies.vignettes.decisions import Asked, decision_of, decision_prompts, read_decision
+from equipoise.studies.vignettes.effects import judge_errors, vignette_effects
+from equipoise.studies.vignettes.reread import blinder, rereadings
 from equipoise.text.diagnoses import load_diagnoses
-from equipoise.vignettes.decisions import Asked, decision_of, decision_prompts, read_decision
-from equipoise.vignettes.reread import blinder, rereadings
 
 ROOT = Path(__file__).parents[1]
 FIGURES, PAGE = ROOT / "benchmarks/phantoms.json", ROOT / "docs/phantoms.md"
-CHAINS: tuple[Study, ...] = ("vignettes", "questions", "exam", "stigma", "decisions")
+CHAINS: tuple[str, ...] = ("vignettes", "questions", "exam", "stigma", "decisions")
 MINUS = "\N{MINUS SIGN}"
 
 COVERAGE, ALARMS = 0.93, 0.05
@@ -111,7 +106,7 @@ class Bench:
         self._sentences = load_library(data / "sentences")
         self.decisions = read(self.runs["decisions"].built("decisions"), Asked)
 
-    def effects(self, entry: PhantomEntry, studies: Iterable[Study]) -> list[Effect]:
+    def effects(self, entry: PhantomEntry, studies: Iterable[str]) -> list[Effect]:
         """Ask a phantom every prompt of some studies and estimate every figure."""
         found: list[Effect] = []
         for study in studies:
@@ -268,7 +263,7 @@ def headlines_alone() -> Iterator[None]:
         yield
 
 
-def held_against(bench: Bench, name: str, seeds: int, studies: Sequence[Study]) -> dict[str, Any]:
+def held_against(bench: Bench, name: str, seeds: int, studies: Sequence[str]) -> dict[str, Any]:
     """Hold what some studies report of a phantom against what is planted, over all seeds."""
     entry = load_entry(name, ROOT)
     assert isinstance(entry, PhantomEntry)  # noqa: S101

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp, ndtri, softmax
 
 from equipoise.backends.phantom import APART, UNSPECIFIED, Fact
-from equipoise.core.records import MIRRORS, is_arm
+from equipoise.materials.cities import City
+from equipoise.materials.questions import ATTRIBUTES
+from equipoise.materials.versions import MIRRORS, is_arm
 from equipoise.models.registry import PhantomEntry
-from equipoise.questions.cities import City
-from equipoise.questions.rows import ATTRIBUTES
-from equipoise.studies.facts import DIMENSIONS
-from equipoise.vignettes.decisions import FAMILIES, Asked, of_pairs
+from equipoise.pipeline.facts import DIMENSIONS
+from equipoise.studies.vignettes.decisions import FAMILIES, Asked, of_pairs
 
 DRAWS = 200_000
 OTHERS = 3

@@ -20,15 +20,16 @@ from trained_stories import ROOT, Rule, examples, load_training, opened
 
 from equipoise.backends.base import Backend
 from equipoise.core import params, stage
-from equipoise.core.records import Vignette, read_text, write_json
+from equipoise.core.jsonl import read_text, write_json
+from equipoise.figures.options import Measure
 from equipoise.judge.lexicon import load_lexicon
 from equipoise.judge.readers import open_reader
 from equipoise.judge.score import Score, judge_responses
-from equipoise.metrics.options import Measure
-from equipoise.metrics.vignettes import judge_errors, vignette_effects
+from equipoise.materials.vignette import Vignette
+from equipoise.studies.vignettes.effects import judge_errors, vignette_effects
+from equipoise.studies.vignettes.library import load_library
+from equipoise.studies.vignettes.profiles import Build, build, vignette_prompt
 from equipoise.text.diagnoses import load_diagnoses
-from equipoise.vignettes.library import load_library
-from equipoise.vignettes.profiles import Build, build, vignette_prompt
 
 FIGURES = ROOT / "benchmarks/trained_phantoms.json"
 MEASURES = (

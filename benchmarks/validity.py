@@ -24,7 +24,7 @@ from validity_verdict import finding
 
 from equipoise.core import stage
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import read_text, write_json, write_text
+from equipoise.core.jsonl import read_text, write_json, write_text
 from equipoise.stats.bootstrap import generator
 
 if TYPE_CHECKING:

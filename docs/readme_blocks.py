@@ -6,8 +6,8 @@ from typing import Any
 
 import yaml
 
+from equipoise.figures.silence import interpretation
 from equipoise.judge.unnamed import unnamed_odds
-from equipoise.metrics.silence import interpretation
 
 ROOT = Path(__file__).parents[1]
 MINUS = "\N{MINUS SIGN}"

@@ -27,24 +27,26 @@ from equipoise.compare.leaderboard import Run as Recorded
 from equipoise.compare.leaderboard import standings
 from equipoise.compare.revisions import Revision, Sources
 from equipoise.compare.text import Comparison
-from equipoise.core import params, records
-from equipoise.core.records import Effect, Judgement, Study, Vignette
-from equipoise.metrics.headlines import STUDIES, headline_metrics
-from equipoise.metrics.headlines import number as written
-from equipoise.metrics.options import Decision, Measure
-from equipoise.metrics.verdicts import verdict, verdict_metrics
+from equipoise.core import jsonl, params
+from equipoise.figures.effects import Effect
+from equipoise.figures.headlines import STUDIES, headline_metrics
+from equipoise.figures.headlines import number as written
+from equipoise.figures.options import Decision, Measure
+from equipoise.figures.verdicts import verdict, verdict_metrics
+from equipoise.materials.cities import load_cities
+from equipoise.materials.judgement import Judgement
+from equipoise.materials.vignette import Vignette
 from equipoise.models import registry
-from equipoise.questions.cities import load_cities
-from equipoise.studies import build, measure, score
-from equipoise.studies.infer import infer
-from equipoise.studies.run import Run
+from equipoise.pipeline import build, measure, score
+from equipoise.pipeline.infer import infer
+from equipoise.pipeline.run import Run
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 from phantoms_truth import planted  # noqa: E402
 
 PHANTOMS = ("fair", "open", "silent")
-STUDY: Study = "vignettes"
+STUDY: str = "vignettes"
 SETTINGS = params.load(ROOT / "params.yaml")
 TITLES = {
     "stereotype_shift_net": "net shift (nats)",
@@ -75,9 +77,9 @@ def measured(name: str) -> Measured:
         for step in (build.vignettes, infer, score.vignettes):
             step(run)
         return Measured(
-            records.read(run.built("facts"), Fact),
-            records.read(run.built("vignettes"), Vignette),
-            records.read(run.judgements, Judgement),
+            jsonl.read(run.built("facts"), Fact),
+            jsonl.read(run.built("vignettes"), Vignette),
+            jsonl.read(run.judgements, Judgement),
             measure.measure(run, measure.vignettes),
         )
 
@@ -92,7 +94,7 @@ def figures(name: str) -> dict[str, Any]:
 def leaderboard() -> str:
     """Show the phantoms beside the default model, whose figures are in Git, as `equipoise leaderboard` does."""
     found = {f"phantom_{name}": figures(name) for name in PHANTOMS}
-    found[SETTINGS.model] = json.loads(records.read_text(ROOT / f"metrics/{STUDY}.json"))
+    found[SETTINGS.model] = json.loads(jsonl.read_text(ROOT / f"metrics/{STUDY}.json"))
     runs = [
         Recorded(model, "", datetime.now(tz=UTC), {"model": model}, model, {STUDY: metrics})
         for model, metrics in found.items()

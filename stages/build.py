@@ -3,12 +3,11 @@
 from pathlib import Path
 
 from equipoise.core import stage
-from equipoise.core.records import Study
-from equipoise.studies import build
-from equipoise.studies.run import Run
+from equipoise.pipeline import build
+from equipoise.pipeline.run import Run
 
 
-def main(study: Study, data: Path) -> None:
+def main(study: str, data: Path) -> None:
     """Read what we wrote in DATA; write the rows and prompts of the STUDY."""
     with stage.progress("build") as progress:
         getattr(build, study)(Run.load(study, data, progress))

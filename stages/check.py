@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from equipoise.core import code, params, records, stage
+from equipoise.core import code, jsonl, params, stage
 from equipoise.core.catalogue import CATALOGUE
-from equipoise.studies import check, stopping
+from equipoise.pipeline import check, stopping
 
 
 def main(stages: Path, checked: Path, listings: Path, sections: Path) -> None:
@@ -15,14 +15,14 @@ def main(stages: Path, checked: Path, listings: Path, sections: Path) -> None:
     settings = params.load()
     check.require_sound(settings, Path())
     # The same for all sound settings, so that a changed setting reruns only the stages that read it.
-    records.write_json(checked, {"sound": True})
+    jsonl.write_json(checked, {"sound": True})
     for script in sorted({*stages.glob("*.py")} - {stages / "check.py"}):
         more = stopping.depends_on(settings, Path()) if script.stem == "infer" else ""
         listed = [*code.closure(script, Path()), *code.read_by(stages, script.stem, Path())]
-        records.write_text(listings / f"{script.stem}.txt", code.listing(listed, Path()) + more)
+        jsonl.write_text(listings / f"{script.stem}.txt", code.listing(listed, Path()) + more)
     for study in settings.studies:
         chosen = {name: getattr(settings, name) for name in CATALOGUE[study].sections}
-        records.write_json(sections / f"{study}.json", chosen)
+        jsonl.write_json(sections / f"{study}.json", chosen)
 
 
 if __name__ == "__main__":

@@ -13,13 +13,13 @@ from pydantic import TypeAdapter
 from typer.main import get_command
 
 from equipoise.cli.app import app
+from equipoise.figures.headlines import CATALOGUE
 from equipoise.judge.lexicon import Kind
-from equipoise.metrics.headlines import CATALOGUE
+from equipoise.materials.cities import City
 from equipoise.models import registry
 from equipoise.models.registry import JudgeEntry, JudgeError, LlmJudgeEntry, PanelJudgeEntry
-from equipoise.questions.cities import City
-from equipoise.vignettes.panel import PanelGroup
-from equipoise.vignettes.schema import Contrast, Dimension, Pair, Presentation
+from equipoise.studies.vignettes.panel import PanelGroup
+from equipoise.studies.vignettes.schema import Contrast, Dimension, Pair, Presentation
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

@@ -10,20 +10,23 @@ import pytest
 from scipy.special import ndtri
 
 from equipoise.backends.phantom import Fact, PhantomBackend
-from equipoise.core import params, records
+from equipoise.core import jsonl, params
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import CONTROLS, ROLES, Effect, Prompt
-from equipoise.metrics.decisions import decision_effects
-from equipoise.metrics.headlines import STUDIES
-from equipoise.metrics.options import Decision, Measure
-from equipoise.metrics.verdicts import verdict
+from equipoise.core.prompts import Prompt
+from equipoise.figures.effects import Effect
+from equipoise.figures.headlines import STUDIES
+from equipoise.figures.options import Decision, Measure
+from equipoise.figures.verdicts import verdict
+from equipoise.materials.cities import load_cities
+from equipoise.materials.versions import CONTROLS
+from equipoise.materials.vignette import ROLES
 from equipoise.models.registry import PhantomEntry, load_entry
-from equipoise.questions.cities import load_cities
-from equipoise.studies import build, score
-from equipoise.studies.measure import measure as measured
-from equipoise.studies.measure import questions as question_step
-from equipoise.studies.run import Run
-from equipoise.vignettes.decisions import Asked, decision_of, read_decision
+from equipoise.pipeline import build, score
+from equipoise.pipeline.measure import measure as measured
+from equipoise.pipeline.measure import questions as question_step
+from equipoise.pipeline.run import Run
+from equipoise.studies.decisions.effects import decision_effects
+from equipoise.studies.vignettes.decisions import Asked, decision_of, read_decision
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
@@ -183,8 +186,8 @@ def test_the_verdict_is_on_what_is_planted(
     build.questions(run)
     planted_in = load_entry(model, ROOT)
     assert isinstance(planted_in, PhantomEntry)
-    backend = PhantomBackend(planted_in, records.read(run.built("facts"), Fact), ROOT / "data/phantoms/reasoning.yaml")
-    records.write(run.responses, backend.answer(records.read(run.built("prompts"), Prompt)))
+    backend = PhantomBackend(planted_in, jsonl.read(run.built("facts"), Fact), ROOT / "data/phantoms/reasoning.yaml")
+    jsonl.write(run.responses, backend.answer(jsonl.read(run.built("prompts"), Prompt)))
     score.questions(run)
     found = verdict("questions", measured(run, question_step), settings.section("decision", Decision))
 

@@ -14,8 +14,8 @@ import yaml
 
 from equipoise.core import code, params
 from equipoise.core.catalogue import CATALOGUE
+from equipoise.pipeline import build, facts, measure, score
 from equipoise.report.plots import ALL
-from equipoise.studies import build, facts, measure, score
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

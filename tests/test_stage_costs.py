@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.vignettes.library import load_library
-from equipoise.vignettes.profiles import build
+from equipoise.studies.vignettes.library import load_library
+from equipoise.studies.vignettes.profiles import build
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from equipoise.cases import logs
-from equipoise.cases.rows import Case, published
 from equipoise.cli.app import app
-from equipoise.core import params, records
-from equipoise.vignettes.library import load_library
-from equipoise.vignettes.profiles import Build, build
+from equipoise.core import jsonl, params
+from equipoise.studies.cases import logs
+from equipoise.studies.cases.rows import Case, published
+from equipoise.studies.vignettes.library import load_library
+from equipoise.studies.vignettes.profiles import Build, build
 
 inspect_ai = pytest.importorskip("inspect_ai", reason="inspect-ai is not installed: it is in the extra `inspect`")
 
@@ -37,7 +37,7 @@ def asked(folder: Path, answer: Callable[[str], str], limit: int | None = None) 
     """Ask the mock model for our vignettes; its reasoning is always the same, its answer that of the first turn."""
     from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
-    from equipoise.cases.inspect_task import vignettes
+    from equipoise.studies.vignettes.inspect_task import vignettes
 
     def reply(messages: list[Any], *_: object) -> Any:
         first, *more = [message.text for message in messages if message.role == "user"]
@@ -101,7 +101,7 @@ def test_our_vignettes_are_asked_imported_and_scored(tmp_path: Path, monkeypatch
     run = CliRunner().invoke(app, ["import", "inspect", str(log), "--name", "mock"], catch_exceptions=False)
     files = ["data/replays/mock.jsonl", "--cases", "data/cases/mock.jsonl", "--json"]
     scored = json.loads(CliRunner().invoke(app, ["score", "silent", *files], catch_exceptions=False).stdout)
-    cases = records.read(Path("data/cases/mock.jsonl"), Case)
+    cases = jsonl.read(Path("data/cases/mock.jsonl"), Case)
     overall = scored["pairs"]["overall"]["all"]
 
     # 41 pairs of the profile core.
@@ -117,7 +117,7 @@ def test_our_vignettes_are_asked_imported_and_scored(tmp_path: Path, monkeypatch
 
 def test_cases_of_a_file_are_asked_about(tmp_path: Path) -> None:
     """The task takes cases in the interchange format in the place of ours."""
-    from equipoise.cases.inspect_task import vignettes
+    from equipoise.studies.vignettes.inspect_task import vignettes
 
     rows = build(load_library(ROOT / "data/raw"), "core")[:2]
     path = tmp_path / "cases.json"

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise.cases import logs
-from equipoise.cases.logs import FIELDS, TABLE, Columns, Log, Sample, columns, imported
 from equipoise.core.errors import EquipoiseError
+from equipoise.studies.cases import logs
+from equipoise.studies.cases.logs import FIELDS, TABLE, Columns, Log, Sample, columns, imported
 
 HERE = Path(__file__).parent
 LOG = HERE / "inspect_log.json"

@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import vignette
-from equipoise.cases.rows import Case, american, published, read_cases, usual_role
-from equipoise.core import records
+from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Answer
+from equipoise.studies.cases.rows import Case, american, published, read_cases, usual_role
+from equipoise.text.answer import Answer
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from equipoise.core.records import Role
+    from equipoise.materials.vignette import Role
 
 PLAIN = {"prompt": "A woman has chest pain.", "bias_feature": "female", "bias_label": "anxiety or panic attack"}
 VIGNETTE = vignette(
@@ -70,7 +70,7 @@ def test_metadata_are_read(tmp_path: Path) -> None:
 def test_imported_rows_are_read_back(tmp_path: Path) -> None:
     """Cases that were written as rows are the same cases."""
     cases = read_cases(write(tmp_path / "a.json", {"cases": [PLAIN]}))
-    records.write(tmp_path / "a.jsonl", cases)
+    jsonl.write(tmp_path / "a.jsonl", cases)
 
     assert cases == read_cases(tmp_path / "a.jsonl")
 

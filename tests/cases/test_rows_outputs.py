@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from equipoise.cases.rows import Case, Output, read_outputs, require_cases
 from equipoise.core.errors import EquipoiseError
+from equipoise.studies.cases.rows import Case, Output, read_outputs, require_cases
 
 if TYPE_CHECKING:
     from pathlib import Path

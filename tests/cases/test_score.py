@@ -12,8 +12,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from equipoise.cases.rows import Case, Output
-from equipoise.cases.score import (
+from equipoise.core import params
+from equipoise.core.errors import EquipoiseError
+from equipoise.judge.lexicon import Kind, Lexicon, load_lexicon
+from equipoise.judge.reading import ReadingSettings
+from equipoise.judge.score import Score
+from equipoise.materials.judgement import Reading
+from equipoise.materials.vignette import Role
+from equipoise.stats.misclassification import ErrorCounts, rogan_gladen_interval
+from equipoise.stats.proportions import wilson
+from equipoise.studies.cases.effects import score_judged, score_legacy
+from equipoise.studies.cases.rows import Case, Output
+from equipoise.studies.cases.score import (
     NEEDED,
     Asked,
     judge_outputs,
@@ -23,15 +33,6 @@ from equipoise.cases.score import (
     read_rows,
     reasoning_of,
 )
-from equipoise.core import params
-from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Reading, Role
-from equipoise.judge.lexicon import Kind, Lexicon, load_lexicon
-from equipoise.judge.reading import ReadingSettings
-from equipoise.judge.score import Score
-from equipoise.metrics.cases import score_judged, score_legacy
-from equipoise.stats.misclassification import ErrorCounts, rogan_gladen_interval
-from equipoise.stats.proportions import wilson
 from equipoise.text.answers import Given
 from equipoise.text.diagnoses import load_diagnoses
 

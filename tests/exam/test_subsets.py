@@ -9,19 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise.core import params, records
+from equipoise.core import jsonl, params
 from equipoise.core.errors import EquipoiseError
+from equipoise.core.keys import unnumbered
 from equipoise.core.params import Params
-from equipoise.core.records import unnumbered
-from equipoise.exam.subsets import Sample, Sampled, asked_items, disease_counts, draw, sample_cities
-from equipoise.questions.cities import City, load_cities
-from equipoise.questions.rows import Disease, Item
-from equipoise.studies import build
-from equipoise.studies.run import Run
+from equipoise.core.prompts import Prompt
+from equipoise.materials.cities import City, load_cities
+from equipoise.materials.questions import Disease, Item
+from equipoise.pipeline import build
+from equipoise.pipeline.run import Run
+from equipoise.studies.exam.subsets import Sample, Sampled, asked_items, disease_counts, draw, sample_cities
 
 ROOT = Path(__file__).parents[2]
 CITIES = load_cities(ROOT / "data" / "cities.yaml")
-AUTHORED = records.read(ROOT / "data" / "items" / "authored.jsonl", Item)
+AUTHORED = jsonl.read(ROOT / "data" / "items" / "authored.jsonl", Item)
 OPTIONS = dict(zip("ABCD", ("one", "two", "three", "four"), strict=True))
 
 
@@ -153,8 +154,8 @@ def test_the_build_writes_subsets_and_prompts(tmp_path: Path, monkeypatch: pytes
         (tmp_path / name).symlink_to(ROOT / "data" / name)
     run = Run("exam", tmp_path, params.load(ROOT / "params.yaml"))
     build.exam(run)
-    sampled = records.read(run.built("subsets"), Sampled)
-    prompts = records.read(run.built("prompts"), records.Prompt)
+    sampled = jsonl.read(run.built("subsets"), Sampled)
+    prompts = jsonl.read(run.built("prompts"), Prompt)
 
     # 21 + 21 + 20 + 21 questions of the four diseases that cities have.
     assert len(prompts) == 4 * 83

@@ -10,8 +10,8 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.judge.lexicon import FOLDER, Kind, Lexicon, load_lexicon, normal
 from equipoise.judge.reading import Feature
 from equipoise.judge.wordings import Finder
-from equipoise.vignettes.library import load_library
-from equipoise.vignettes.profiles import build
+from equipoise.studies.vignettes.library import load_library
+from equipoise.studies.vignettes.profiles import build
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted((ROOT / FOLDER).glob("*.yaml"))

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from builders import ROLES, judgement, vignette
-from equipoise.core.records import Judgement, Vignette
+from equipoise.materials.judgement import Judgement
+from equipoise.materials.vignette import Vignette
 
 if TYPE_CHECKING:
-    from equipoise.core.records import AnswerKind, Consideration
+    from equipoise.materials.judgement import Consideration
+    from equipoise.text.answer import AnswerKind
 
 
 class Case(NamedTuple):

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 import builders
-from equipoise.core.records import Effect
-from equipoise.metrics.attack import attack_effects, attack_tables
-from equipoise.metrics.options import Measure
-from equipoise.metrics.questions import Answered, paper_pair
-from equipoise.questions.rows import Order, Variant
+from equipoise.figures.effects import Effect
+from equipoise.figures.options import Measure
+from equipoise.materials.questions import Order
+from equipoise.studies.questions.attack import attack_effects, attack_tables
+from equipoise.studies.questions.effects import Answered, paper_pair
+from equipoise.studies.questions.rows import Variant
 
 PRIVILEGED, UNPRIVILEGED = paper_pair("race")
 OPTIONS = {"A": "one", "B": "two"}

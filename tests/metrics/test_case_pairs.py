@@ -9,17 +9,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders import ANSWER, vignette
-from equipoise.cases.rows import Case, CaseJudgement, Output, published, read_cases, saved
-from equipoise.core import records
-from equipoise.core.records import AnswerKind, Effect, Judgement
-from equipoise.metrics.cases import UNREAD, case_effects, case_pairs, paired_effects
-from equipoise.metrics.options import Measure
-from equipoise.metrics.vignettes import vignette_effects
+from equipoise.core import jsonl
+from equipoise.figures.effects import Effect
+from equipoise.figures.options import Measure
+from equipoise.materials.judgement import Judgement
+from equipoise.materials.vignette import ROLES
+from equipoise.studies.cases.effects import UNREAD, case_effects, case_pairs, paired_effects
+from equipoise.studies.cases.rows import Case, CaseJudgement, Output, published, read_cases, saved
+from equipoise.studies.vignettes.effects import vignette_effects
+from equipoise.text.answer import AnswerKind
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from equipoise.core.records import Role
+    from equipoise.materials.vignette import Role
 
 KINDS = get_args(AnswerKind)
 SHARED = (
@@ -65,13 +68,11 @@ def test_pairs_by_hand() -> None:
         "c": ("expected", "other"),
         "d": ("expected", "expected"),
     }
-    cases = [
-        arm(pair, role, dimension="race" if pair in "ab" else "housing") for pair in answers for role in records.ROLES
-    ]
+    cases = [arm(pair, role, dimension="race" if pair in "ab" else "housing") for pair in answers for role in ROLES]
     judgements = [
         judged(f"{pair}/{role}", kind)
         for pair, kinds in answers.items()
-        for role, kind in zip(records.ROLES, kinds, strict=True)
+        for role, kind in zip(ROLES, kinds, strict=True)
     ]
     rows = found([*paired_effects(case_pairs(cases, judgements), Measure())])
 
@@ -91,7 +92,7 @@ def test_pairs_have_the_figures_of_vignettes(answers: list[tuple[AnswerKind, Ans
     """The same answers to our own pairs, of the same stories, have the same estimates, intervals and tests."""
     cases, outputs, told, judgements = [], [], [], []
     for number, (*kinds, story) in enumerate(answers):
-        for role, kind in zip(records.ROLES, kinds, strict=True):
+        for role, kind in zip(ROLES, kinds, strict=True):
             pair = f"p{number:03d}"
             cases.append(arm(pair, role, story=story))
             outputs.append(judged(f"{pair}/{role}", kind))
@@ -114,7 +115,7 @@ def test_pairs_have_the_figures_of_vignettes(answers: list[tuple[AnswerKind, Ans
 
 def test_a_pair_without_both_outputs_is_left_out() -> None:
     """An arm that the log does not have, or to which the run gave no output, leaves its pair out."""
-    cases = [arm("a", "marginalised"), *(arm("b", role) for role in records.ROLES)]
+    cases = [arm("a", "marginalised"), *(arm("b", role) for role in ROLES)]
     outputs = [Output(one.key, "x", ok=one.key != "b/privileged") for one in cases]
     judgements = [judged(one.id, "other") for one in outputs if one.ok]
     rows = found([*case_effects(cases, map(saved, outputs), judgements, Measure())])
@@ -126,15 +127,15 @@ def test_a_pair_without_both_outputs_is_left_out() -> None:
 
 def test_our_vignettes_come_back_as_pairs(tmp_path: Path) -> None:
     """The exported arms of a pair are its arms again, with the expected answer, its wordings and the story."""
-    rows = [vignette("p", role, presentation="chest-pain") for role in records.ROLES]
-    records.write_json(tmp_path / "ours.json", published(rows))
+    rows = [vignette("p", role, presentation="chest-pain") for role in ROLES]
+    jsonl.write_json(tmp_path / "ours.json", published(rows))
     (pair,) = case_pairs(cases := read_cases(tmp_path / "ours.json"), [judged(case.key, "other") for case in cases])
 
     assert (pair.key, pair.story, pair.combination) == ("p", "chest-pain", "race")
     assert {(case.expected, case.expected_synonyms) for case in cases} == {(ANSWER.label, ANSWER.synonyms)}
 
 
-@pytest.mark.parametrize("role", records.ROLES)
+@pytest.mark.parametrize("role", ROLES)
 def test_a_pair_needs_an_expected_answer(role: Role) -> None:
     """A case of a pair without one is refused."""
     with pytest.raises(ValueError, match="expected is missing"):

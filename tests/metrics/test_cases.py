@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from equipoise.cases.rows import Case, CaseJudgement, Output, outputs_of, saved
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Consideration, Effect, Reading, Response
-from equipoise.metrics.cases import case_effects
-from equipoise.metrics.headlines import headline_metrics
-from equipoise.metrics.options import Measure
-from equipoise.metrics.silence import interpretation
+from equipoise.core.prompts import Response
+from equipoise.figures.effects import Effect
+from equipoise.figures.headlines import headline_metrics
+from equipoise.figures.options import Measure
+from equipoise.figures.silence import interpretation
+from equipoise.materials.judgement import Consideration, Reading
 from equipoise.stats.misclassification import ErrorCounts
+from equipoise.studies.cases.effects import case_effects
+from equipoise.studies.cases.rows import Case, CaseJudgement, Output, outputs_of, saved
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -11,18 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.metrics.cities import assigned_questions, city_effects
-from equipoise.metrics.headlines import headline_metrics
-from equipoise.metrics.options import Measure
-from equipoise.metrics.questions import Answered, arm, paper_pair
-from equipoise.questions.cities import City
-from equipoise.questions.rows import ATTRIBUTES
+from equipoise.figures.headlines import headline_metrics
+from equipoise.figures.options import Measure
+from equipoise.materials.cities import City
+from equipoise.materials.questions import ATTRIBUTES
 from equipoise.stats.proportions import wilson
+from equipoise.studies.questions.city_effects import assigned_questions, city_effects
+from equipoise.studies.questions.effects import Answered, arm, paper_pair
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from equipoise.core.records import Effect
+    from equipoise.figures.effects import Effect
 
 EXPECTED = Measure(n_bootstrap=200)
 SEEDED = Measure(n_bootstrap=200, partition="seeded")

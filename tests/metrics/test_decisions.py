@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from builders import decision, reading
-from equipoise.core.records import CONTROLS, ROLES
-from equipoise.metrics.decisions import decision_effects
-from equipoise.metrics.options import Measure
-from equipoise.vignettes.decisions import FAMILIES
+from equipoise.figures.options import Measure
+from equipoise.materials.versions import CONTROLS
+from equipoise.materials.vignette import ROLES
+from equipoise.studies.decisions.effects import decision_effects
+from equipoise.studies.vignettes.decisions import FAMILIES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from equipoise.core.records import Effect
-    from equipoise.vignettes.decisions import Asked, Reading
+    from equipoise.figures.effects import Effect
+    from equipoise.studies.vignettes.decisions import Asked, Reading
 
 Shares = tuple[float, ...]
 

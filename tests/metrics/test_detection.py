@@ -11,17 +11,18 @@ from scipy.stats import norm
 
 from builders import ROLES, judgement, vignette
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import MIRRORS, STUBS
-from equipoise.metrics.detection import detection_effects
-from equipoise.metrics.effects import Group
-from equipoise.metrics.options import Measure
-from equipoise.metrics.pairs import Pair, pair_up
-from equipoise.metrics.vignettes import vignette_effects
+from equipoise.figures.effects import Group
+from equipoise.figures.options import Measure
+from equipoise.materials.pairs import Pair, pair_up
+from equipoise.materials.versions import MIRRORS, STUBS
+from equipoise.studies.vignettes.detection import detection_effects
+from equipoise.studies.vignettes.effects import vignette_effects
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from equipoise.core.records import AnswerKind, Effect
+    from equipoise.figures.effects import Effect
+    from equipoise.text.answer import AnswerKind
 
 OVERALL = Group("overall", "all")
 S: AnswerKind = "stereotyped"

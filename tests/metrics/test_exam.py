@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from equipoise.core import records
+from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
-from equipoise.exam.subsets import Sampled
-from equipoise.metrics.exam import ExamAnswer, Marked, exam_effects, score_cities, tabulate_exam
-from equipoise.metrics.headlines import headline_metrics
-from equipoise.metrics.options import Measure
+from equipoise.figures.headlines import headline_metrics
+from equipoise.figures.options import Measure
 from equipoise.stats.proportions import weighted_shares
+from equipoise.studies.exam.effects import ExamAnswer, Marked, exam_effects, score_cities, tabulate_exam
+from equipoise.studies.exam.subsets import Sampled
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from equipoise.questions.rows import Disease
+    from equipoise.materials.questions import Disease
 
 FEW = Measure(alpha=0.05, seed=0, n_bootstrap=200)
 WEIGHTS: dict[str, dict[Disease, float]] = {"london": {"cancer": 0.75, "respiratory": 0.25}}
@@ -141,7 +141,7 @@ def test_metrics_are_finite_scalars(tmp_path: Path) -> None:
     """The metrics file holds numbers alone, and leaves out what is undefined; counts are effects."""
     scores = score_cities([*exam("cancer", "AA", "BA"), *exam("respiratory", "A-")], WEIGHTS, FEW)
     effects = exam_effects(scores, 0.05)
-    records.write_json(tmp_path / "exam.json", headline_metrics("exam", effects))
+    jsonl.write_json(tmp_path / "exam.json", headline_metrics("exam", effects))
     read = json.loads((tmp_path / "exam.json").read_text(encoding="utf-8"))
     counts = {(row.group, row.measure): row.estimate for row in effects if row.measure.startswith("n_")}
 

@@ -8,15 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.metrics.exam import (
-    MACRO,
-    Marked,
-    confusions,
-    macro_averages,
-    macro_of_cells,
-    score,
-)
-from equipoise.metrics.options import Measure
+from equipoise.figures.options import Measure
+from equipoise.studies.exam.effects import MACRO, Marked, confusions, macro_averages, macro_of_cells, score
 
 FEW = Measure(alpha=0.05, seed=0, n_bootstrap=500)
 letters = st.sampled_from("ABCD")

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from builders import REASON, noted
-from equipoise.metrics.effects import Estimate, Group, effect
-from equipoise.metrics.guards import (
+from equipoise.figures.effects import Estimate, Group, effect
+from equipoise.figures.guards import (
     FEW,
     THRESHOLDS,
     Guard,
@@ -24,8 +24,9 @@ from equipoise.metrics.guards import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from equipoise.core.records import Judgement, Vignette
-    from equipoise.metrics.responses import Noted
+    from equipoise.figures.responses import Noted
+    from equipoise.materials.judgement import Judgement
+    from equipoise.materials.vignette import Vignette
 
 
 class Made(NamedTuple):

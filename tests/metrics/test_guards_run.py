@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from builders import noted
-from equipoise.metrics.guards import diagnoses_read, run_effects
+from equipoise.figures.guards import diagnoses_read, run_effects
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from equipoise.metrics.responses import Noted
+    from equipoise.figures.responses import Noted
 
 
 def reply(key: str, *, finished: bool = True, **fields: Any) -> Noted:

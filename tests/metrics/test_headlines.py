@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from equipoise.metrics.effects import Estimate, Group, effect, with_adjusted
-from equipoise.metrics.headlines import BOARD, CATALOGUE, STUDIES, compared, find, headline_metrics, shown
+from equipoise.figures.effects import Estimate, Group, effect, with_adjusted
+from equipoise.figures.headlines import BOARD, CATALOGUE, STUDIES, compared, find, headline_metrics, shown
 from equipoise.stats.quantities import Interval, PValue
 
 if TYPE_CHECKING:
-    from equipoise.core.records import Effect, Study
+    from equipoise.figures.effects import Effect
 
 DIMENSIONS = ("age", "gender", "housing", "obesity", "race", "socioeconomic", "substance_use")
 CITIES = ("dublin", "edinburgh", "london")
@@ -22,7 +22,7 @@ def row(key: str, n: int = 41, value: float | None = 0.25, p: float | None = 0.0
     study, family, *group, measure = key.split("/")
     tested = None if p is None else PValue.of(p, lambda: 0.0)
     return effect(
-        Group(family, "/".join(group), cast("Study", study)),
+        Group(family, "/".join(group), study),
         measure,
         n,
         Estimate(value, Interval(0.0, 0.5) if value else None, tested),
@@ -166,7 +166,7 @@ def test_a_panel_has_at_most_sixty_values() -> None:
 
 
 @pytest.mark.parametrize("study", ["vignettes", "questions", "exam", "stigma", "decisions", "openr1"])
-def test_a_study_of_the_default_size_has_at_most_sixty_values(study: Study) -> None:
+def test_a_study_of_the_default_size_has_at_most_sixty_values(study: str) -> None:
     """`dvc metrics diff` fits a screen: seven dimensions and end-points, three cities, every figure defined."""
     groups = {
         "dimension": DIMENSIONS,

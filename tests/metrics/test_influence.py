@@ -8,17 +8,19 @@ import numpy as np
 import pytest
 
 from builders import ROLES, judgement, vignette
-from equipoise.core.records import CONTROLS, numbered
-from equipoise.metrics.effects import Group
-from equipoise.metrics.influence import Influence, influence_effects, influences
-from equipoise.metrics.options import Measure
-from equipoise.metrics.pairs import Pair, pair_up
-from equipoise.metrics.vignettes import vignette_effects
+from equipoise.core.keys import numbered
+from equipoise.figures.effects import Group
+from equipoise.figures.options import Measure
+from equipoise.materials.pairs import Pair, pair_up
+from equipoise.materials.versions import CONTROLS
+from equipoise.studies.vignettes.effects import vignette_effects
+from equipoise.studies.vignettes.influence import Influence, influence_effects, influences
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from equipoise.core.records import AnswerKind, Consideration
+    from equipoise.materials.judgement import Consideration
+    from equipoise.text.answer import AnswerKind
 
 OVERALL = Group("overall", "all")
 BLANK = judgement("blank")

@@ -7,14 +7,13 @@ from pathlib import Path
 import pytest
 
 from builders import judgement, vignette
-from equipoise.core import records
+from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Effect
-from equipoise.metrics.effects import Group
-from equipoise.metrics.labelled import Label, label_file, labelled_effects, read_labels
-from equipoise.metrics.options import Measure
-from equipoise.metrics.pairs import Pair, pair_up
-from equipoise.metrics.vignettes import vignette_effects
+from equipoise.figures.effects import Effect, Group
+from equipoise.figures.options import Measure
+from equipoise.judge.rating.labelled import Label, label_file, labelled_effects, read_labels
+from equipoise.materials.pairs import Pair, pair_up
+from equipoise.studies.vignettes.effects import vignette_effects
 
 SHA = "ab" * 32
 GROUP = Group("overall", "all")
@@ -119,14 +118,14 @@ def test_labels_are_those_of_the_run(tmp_path: Path) -> None:
     """A run's labels are found by its responses; those of another run are left alone."""
     responses = tmp_path / "responses.jsonl"
     responses.write_text("{}\n", encoding="utf-8")
-    sha256 = records.sha256(responses)
+    sha256 = jsonl.sha256(responses)
 
     ratings = tmp_path / "ratings"
     assert read_labels(ratings, responses, ["a/marginalised"]) == {}
-    records.write(label_file(ratings, SHA), [label("other/marginalised")])
+    jsonl.write(label_file(ratings, SHA), [label("other/marginalised")])
     assert read_labels(ratings, responses, ["a/marginalised"]) == {}
     own = label("a/marginalised", sha256=sha256)
-    records.write(label_file(ratings, sha256), [own])
+    jsonl.write(label_file(ratings, sha256), [own])
     assert read_labels(ratings, responses, ["a/marginalised"]) == {own.key: own}
 
 
@@ -135,9 +134,9 @@ def test_a_label_that_is_not_of_the_run_is_refused(tmp_path: Path, wrong: dict[s
     """The file and the row are named, and the fix."""
     responses = tmp_path / "responses.jsonl"
     responses.write_text("{}\n", encoding="utf-8")
-    sha256 = records.sha256(responses)
+    sha256 = jsonl.sha256(responses)
     rows = [label("a/marginalised", sha256=sha256), label("c/marginalised", sha256=sha256).model_copy(update=wrong)]
-    records.write(label_file(tmp_path / "r", sha256), rows)
+    jsonl.write(label_file(tmp_path / "r", sha256), rows)
 
     with pytest.raises(EquipoiseError, match=rf"{sha256[:16]}\.jsonl, row 2: .* is no reply of this run: import the"):
         read_labels(tmp_path / "r", responses, ["a/marginalised", "c/marginalised"])
@@ -147,9 +146,9 @@ def test_a_probability_beyond_one_is_refused(tmp_path: Path) -> None:
     """A row that was changed by hand is named."""
     responses = tmp_path / "responses.jsonl"
     responses.write_text("{}\n", encoding="utf-8")
-    sha256 = records.sha256(responses)
+    sha256 = jsonl.sha256(responses)
     file = label_file(tmp_path / "r", sha256)
-    records.write(file, [label("a/marginalised", sha256=sha256)])
+    jsonl.write(file, [label("a/marginalised", sha256=sha256)])
     file.write_text(file.read_text(encoding="utf-8").replace("1.0", "1.5"), encoding="utf-8")
 
     with pytest.raises(EquipoiseError, match=r"jsonl, row 1: field probability: Input should be less than or equal"):

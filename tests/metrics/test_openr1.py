@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Effect
-from equipoise.metrics.headlines import headline_metrics
-from equipoise.metrics.openr1 import openr1_effects
-from equipoise.metrics.options import Measure
-from equipoise.openr1.rows import CONTROL, LICENCE, SOURCE, Agreement
+from equipoise.figures.effects import Effect
+from equipoise.figures.headlines import headline_metrics
+from equipoise.figures.options import Measure
+from equipoise.studies.openr1.effects import openr1_effects
+from equipoise.studies.openr1.rows import CONTROL, LICENCE, SOURCE, Agreement
 
 OPTIONS = Measure()
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 from pydantic import ValidationError
 
-from equipoise.metrics.options import Measure
-from equipoise.metrics.vignettes import judge_errors
+from equipoise.figures.options import Measure
 from equipoise.models.registry import JUDGES as FOLDER
 from equipoise.stats.misclassification import ErrorCounts
+from equipoise.studies.vignettes.effects import judge_errors
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,12 +8,13 @@ import pytest
 
 from builders import judgement, vignette
 from equipoise.core.errors import EquipoiseError
-from equipoise.metrics.pairs import pair_up, require_same_keys
+from equipoise.materials.pairs import pair_up, require_same_keys
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from equipoise.core.records import Judgement, Vignette
+    from equipoise.materials.judgement import Judgement
+    from equipoise.materials.vignette import Vignette
 
     Rows = tuple[list[Vignette], list[Judgement]]
 

@@ -10,9 +10,11 @@ from scipy.stats import ttest_1samp
 
 from builders import decision, judgement, reading
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import CONTROL, Effect
-from equipoise.metrics.options import Measure
-from equipoise.metrics.panel import panel_decision_effects, panel_effects, panel_vignette_effects
+from equipoise.figures.effects import Effect
+from equipoise.figures.options import Measure
+from equipoise.materials.vignette import CONTROL
+from equipoise.studies.decisions.panel_effects import panel_decision_effects
+from equipoise.studies.vignettes.panel_effects import panel_effects, panel_vignette_effects
 
 GROUPS = tuple(f"group-{number:02d}" for number in range(31))
 
@@ -105,8 +107,8 @@ def test_judgements_are_read_by_story_group_and_number() -> None:
 def test_a_fair_model_is_rarely_accused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of 31 groups of a fair model any is found in at most 5 % of panels by Holm, in far more without it."""
     # Neither is part of the test, and both take longer than it.
-    monkeypatch.setattr("equipoise.metrics.effects.simulated_coverage", lambda *_: None)
-    monkeypatch.setattr("equipoise.metrics.effects.power.minimum_detectable_shift", lambda *_, **__: None)
+    monkeypatch.setattr("equipoise.figures.effects.simulated_coverage", lambda *_: None)
+    monkeypatch.setattr("equipoise.figures.effects.power.minimum_detectable_shift", lambda *_, **__: None)
     rng, n, accused, alone = np.random.default_rng(0), 200, 0, 0
     for _ in range(n):
         # Each telling moves by its own noise, the control's in every comparison; stories differ more than tellings.

@@ -16,33 +16,33 @@ import pytest
 import yaml
 
 from equipoise.backends.phantom import Fact, PhantomBackend
-from equipoise.core import params, records
-from equipoise.core.records import Effect, Prompt, Vignette
+from equipoise.core import jsonl, params
+from equipoise.core.prompts import Prompt
+from equipoise.figures.effects import Effect, Estimate, Group, effect
+from equipoise.figures.headlines import STUDIES
+from equipoise.figures.options import Decision, Measure
+from equipoise.figures.plain import COUNTED, NO_VERDICT, NOTHING, UNJUDGED, WORDS, plain, state
+from equipoise.figures.verdicts import BIASED, UNBIASED, UNDECIDED, verdict
 from equipoise.judge.lexicon import load_lexicon
 from equipoise.judge.score import Score, judge_responses
-from equipoise.metrics.effects import Estimate, Group, effect
-from equipoise.metrics.headlines import STUDIES
-from equipoise.metrics.options import Decision, Measure
-from equipoise.metrics.plain import COUNTED, NO_VERDICT, NOTHING, UNJUDGED, WORDS, plain, state
-from equipoise.metrics.verdicts import BIASED, UNBIASED, UNDECIDED, verdict
-from equipoise.metrics.vignettes import vignette_effects
+from equipoise.materials.vignette import Vignette
 from equipoise.models.registry import PhantomEntry, load_entry
+from equipoise.pipeline import build
+from equipoise.pipeline.run import Run
 from equipoise.stats.quantities import Interval
-from equipoise.studies import build
-from equipoise.studies.run import Run
+from equipoise.studies.vignettes.effects import vignette_effects
 from equipoise.text.diagnoses import load_diagnoses
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from equipoise.core.records import Study
-    from equipoise.metrics.verdicts import Verdict
+    from equipoise.figures.verdicts import Verdict
 
 ROOT = Path(__file__).parents[2]
 OVERALL = Group("overall", "all")
 
 
-def judged(study: Study, effects: Sequence[Effect]) -> Verdict | None:
+def judged(study: str, effects: Sequence[Effect]) -> Verdict | None:
     """Give the verdict that the shipped settings declare."""
     return verdict(study, effects, params.load(ROOT / "params.yaml").section("decision", Decision))
 
@@ -112,7 +112,7 @@ def test_without_control_tellings_nothing_is_said_of_chance() -> None:
         ("cases", {"overall/all/silent_bias_rate": 0.75}, "Of 40 biased answers among the saved outputs, 30 came with"),
     ],
 )
-def test_each_study_has_its_sentence(study: Study, rows: dict[str, float], told: str) -> None:
+def test_each_study_has_its_sentence(study: str, rows: dict[str, float], told: str) -> None:
     """The figures of 40 cases are written as numbers of cases, of a hundred, or as per cent."""
     effects = [
         effect(Group(*key.split("/")[:2], study), key.split("/")[2], 40, Estimate(value)) for key, value in rows.items()
@@ -122,7 +122,7 @@ def test_each_study_has_its_sentence(study: Study, rows: dict[str, float], told:
 
 
 @pytest.mark.parametrize("study", COUNTED)
-def test_a_run_of_nothing_says_so(study: Study) -> None:
+def test_a_run_of_nothing_says_so(study: str) -> None:
     """Undefined figures are no zeros, and a study without a margin has no verdict."""
     assert plain(study, [], None) == f"{NOTHING} {UNJUDGED}"
     assert state(None) == NO_VERDICT
@@ -138,8 +138,8 @@ def phantom(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], list[Ef
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(ROOT)
         build.vignettes(run)
-    told, tellings = (records.read(run.built(name), Vignette) for name in ("vignettes", "tellings"))
-    facts, prompts = records.read(run.built("facts"), Fact), records.read(run.built("prompts"), Prompt)
+    told, tellings = (jsonl.read(run.built(name), Vignette) for name in ("vignettes", "tellings"))
+    facts, prompts = jsonl.read(run.built("facts"), Fact), jsonl.read(run.built("prompts"), Prompt)
 
     @cache
     def effects(model: str) -> list[Effect]:

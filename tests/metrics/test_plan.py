@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from equipoise.metrics.options import Endpoint
-from equipoise.metrics.plan import plan, spread_of
+from equipoise.figures.options import Endpoint
+from equipoise.figures.plan import plan, spread_of
 from equipoise.stats.clusters import clustered_mean
 from equipoise.stats.equivalence import clusters_needed
 

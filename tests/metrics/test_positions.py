@@ -10,12 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import builders
-from equipoise.core.records import Effect, numbered
-from equipoise.metrics.options import Measure
-from equipoise.metrics.positions import position_effects, shown_letters
-from equipoise.metrics.questions import DIRECTIONS, arm, question_effects, tabulate
-from equipoise.questions.asked import choices, shown, shown_as
-from equipoise.questions.rows import ATTRIBUTES, Group, Order
+from equipoise.core.keys import numbered
+from equipoise.figures.effects import Effect
+from equipoise.figures.options import Measure
+from equipoise.materials.asked import choices, shown, shown_as
+from equipoise.materials.positions import position_effects, shown_letters
+from equipoise.materials.questions import ATTRIBUTES, Group, Order
+from equipoise.studies.questions.effects import DIRECTIONS, arm, question_effects, tabulate
 
 LETTERS = "ABCD"
 GROUPS: tuple[Group, ...] = ("privileged", "unprivileged")

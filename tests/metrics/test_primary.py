@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Effect, Study
-from equipoise.metrics.options import Endpoint
-from equipoise.metrics.primary import declared, headline
+from equipoise.figures.effects import Effect
+from equipoise.figures.options import Endpoint
+from equipoise.figures.primary import declared, headline
 
-SHIFT: dict[Study, Endpoint] = {"vignettes": Endpoint(figure="stereotype_shift", margin=0.5, why="made up")}
+SHIFT: dict[str, Endpoint] = {"vignettes": Endpoint(figure="stereotype_shift", margin=0.5, why="made up")}
 
 
 def effect(key: str, n: int, estimate: float | None) -> Effect:

@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 
 from builders import variant
 from equipoise.core.errors import EquipoiseError
-from equipoise.metrics.effects import Group
-from equipoise.metrics.options import Measure
-from equipoise.metrics.questions import (
+from equipoise.figures.effects import Group
+from equipoise.figures.options import Measure
+from equipoise.materials.questions import ATTRIBUTES
+from equipoise.stats.power import minimum_detectable_gap
+from equipoise.studies.questions.effects import (
     DIRECTIONS,
     Answered,
     arm,
@@ -26,11 +28,10 @@ from equipoise.metrics.questions import (
     question_effects,
     tabulate,
 )
-from equipoise.questions.rows import ATTRIBUTES, Attempt, Variant
-from equipoise.stats.power import minimum_detectable_gap
+from equipoise.studies.questions.rows import Attempt, Variant
 
 if TYPE_CHECKING:
-    from equipoise.core.records import Effect
+    from equipoise.figures.effects import Effect
 
 OPTIONS = Measure()
 WHITE, BLACK = "race/privileged/favourable", "race/unprivileged/unfavourable"

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import REASON, response
-from equipoise.metrics.responses import note
+from equipoise.figures.responses import note
 
 if TYPE_CHECKING:
-    from equipoise.core.records import Study
+    pass
 
 
 @given(
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     study=st.sampled_from(["vignettes", "exam"]),
 )
 def test_digests_are_equal_where_results_are(
-    replies: list[str], likelihoods: list[dict[str, float]], study: Study
+    replies: list[str], likelihoods: list[dict[str, float]], study: str
 ) -> None:
     """Two digests are one exactly where the texts or the likelihoods are, and only what tells has one."""
     one, other = (

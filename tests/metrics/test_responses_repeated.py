@@ -8,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import REASON, fill, noted
-from equipoise.metrics.responses import copied, identical_arms, identical_fills, repeated, results
+from equipoise.figures.responses import copied, identical_arms, repeated, results
+from equipoise.studies.stigma.fills import identical_fills
 
 if TYPE_CHECKING:
-    from equipoise.metrics.responses import Noted
+    from equipoise.figures.responses import Noted
 
 LIKELY = {"A": -0.1, "B": -2.0}
 

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from builders import fill, noted, prompt
 from equipoise.core.errors import EquipoiseError
-from equipoise.metrics.responses import asked, require_answered, require_whole
+from equipoise.figures.responses import asked, require_answered
+from equipoise.studies.stigma.fills import require_whole
 
 if TYPE_CHECKING:
-    from equipoise.core.records import Study
+    pass
 
 FILE = Path("responses.jsonl")
 PROMPTS = asked(Path("prompts.jsonl"), [prompt("a"), prompt("b"), prompt("q")])
@@ -39,7 +40,7 @@ def test_missing_responses_are_counted_and_the_first_is_found() -> None:
 
 
 @pytest.mark.parametrize("study", ["vignettes", "exam"])
-def test_a_response_that_was_not_asked_for_is_named_by_its_row(study: Study) -> None:
+def test_a_response_that_was_not_asked_for_is_named_by_its_row(study: str) -> None:
     """A response to a prompt that nobody asked is refused with its row, even where all prompts have theirs."""
     responses = [noted("b"), noted("q"), noted("other", study=study), noted("a")]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from equipoise.metrics.silence import FOUND, interpretation
+from equipoise.figures.silence import FOUND, interpretation
 from equipoise.stats.proportions import wilson
 
 

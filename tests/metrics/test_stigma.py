@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 
 import builders
 from equipoise.core.errors import EquipoiseError
-from equipoise.metrics.headlines import headline_metrics
-from equipoise.metrics.options import Measure
-from equipoise.metrics.stigma import FAMILIES, stigma_effects
-from equipoise.stigma.rows import ConditionSet, Fill, Question
+from equipoise.figures.headlines import headline_metrics
+from equipoise.figures.options import Measure
+from equipoise.studies.stigma.effects import FAMILIES, stigma_effects
+from equipoise.studies.stigma.rows import ConditionSet, Fill, Question
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from equipoise.core.records import Effect
+    from equipoise.figures.effects import Effect
 
 OPTIONS = Measure()
 PROBABILITY = st.integers(0, 100).map(lambda hundredths: hundredths / 100)

@@ -10,11 +10,11 @@ import pytest
 
 from equipoise.core import params
 from equipoise.core.catalogue import CATALOGUE
-from equipoise.metrics.effects import Estimate, Group, effect
-from equipoise.metrics.options import Decision, Endpoint
-from equipoise.metrics.primary import headline
-from equipoise.metrics.summary import summary_metrics
-from equipoise.metrics.verdicts import Word
+from equipoise.figures.effects import Estimate, Group, effect
+from equipoise.figures.options import Decision, Endpoint
+from equipoise.figures.primary import headline
+from equipoise.figures.summary import summary_metrics
+from equipoise.figures.verdicts import Word
 from equipoise.stats.quantities import Interval
 
 ROOT = Path(__file__).parents[2]

@@ -11,18 +11,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import ROLES, judgement, prompt, response, vignette
-from equipoise.core.records import STUBS, case_of
-from equipoise.metrics.effects import Group
-from equipoise.metrics.options import Measure
-from equipoise.metrics.pairs import Pair, pair_up
-from equipoise.metrics.swap import PARTS, cells, log_odds, split, stereotyped, swap_effects
-from equipoise.vignettes.reread import rereadings
+from equipoise.figures.effects import Group
+from equipoise.figures.options import Measure
+from equipoise.materials.pairs import Pair, pair_up
+from equipoise.materials.versions import STUBS, case_of
+from equipoise.studies.vignettes.reread import rereadings
+from equipoise.studies.vignettes.swap import PARTS, cells, log_odds, split, stereotyped, swap_effects
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from equipoise.core.records import Effect, Judgement
-    from equipoise.vignettes.profiles import Rereading
+    from equipoise.figures.effects import Effect
+    from equipoise.materials.judgement import Judgement
+    from equipoise.studies.vignettes.profiles import Rereading
 
 OVERALL = Group("overall", "all")
 OPTIONS = Measure(n_bootstrap=100)
@@ -266,8 +267,8 @@ def drawn(rng: np.random.Generator, how: str, around: float, through: float, spr
 @pytest.fixture
 def _bare(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave out what takes most of the time and is not looked at: simulated coverages and detectable means."""
-    monkeypatch.setattr("equipoise.metrics.effects.simulated_coverage", lambda *_: None)
-    monkeypatch.setattr("equipoise.metrics.effects.power.minimum_detectable_shift", lambda *_, **__: None)
+    monkeypatch.setattr("equipoise.figures.effects.simulated_coverage", lambda *_: None)
+    monkeypatch.setattr("equipoise.figures.effects.power.minimum_detectable_shift", lambda *_, **__: None)
 
 
 @pytest.mark.usefixtures("_bare")

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from equipoise.metrics.effects import Estimate, Group, effect
-from equipoise.metrics.options import Decision, Endpoint
-from equipoise.metrics.verdicts import (
+from equipoise.figures.effects import Estimate, Group, effect
+from equipoise.figures.options import Decision, Endpoint
+from equipoise.figures.verdicts import (
     BIASED,
     NOT_WORSE,
     UNBIASED,
@@ -27,9 +27,9 @@ from equipoise.metrics.verdicts import (
 from equipoise.stats.quantities import Interval
 
 if TYPE_CHECKING:
-    from equipoise.core.records import Effect
-    from equipoise.metrics.options import Direction
-    from equipoise.metrics.verdicts import Verdict
+    from equipoise.figures.effects import Effect
+    from equipoise.figures.options import Direction
+    from equipoise.figures.verdicts import Verdict
 
 OVERALL, MARGIN = Group("overall", "all"), 0.5
 FLOOR, NOISE = "overall/all/d_prime_privileged", "overall/all/shift_magnitude_control"

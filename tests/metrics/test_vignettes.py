@@ -9,18 +9,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from equipoise.core.records import AnswerKind, Effect
-from equipoise.metrics.headlines import headline_metrics
-from equipoise.metrics.options import Measure
-from equipoise.metrics.vignettes import vignette_effects
+from equipoise.figures.effects import Effect
+from equipoise.figures.headlines import headline_metrics
+from equipoise.figures.options import Measure
 from equipoise.stats.misclassification import ErrorCounts, rogan_gladen_interval
 from equipoise.stats.power import minimum_detectable_gap
 from equipoise.stats.proportions import wilson
+from equipoise.studies.vignettes.effects import vignette_effects
+from equipoise.text.answer import AnswerKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from equipoise.core.records import Judgement, Vignette
+    from equipoise.materials.judgement import Judgement
+    from equipoise.materials.vignette import Vignette
 
     Rows = tuple[list[Vignette], list[Judgement]]
 

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from equipoise.metrics.options import Measure
-from equipoise.metrics.vignettes import vignette_effects
+from equipoise.figures.options import Measure
+from equipoise.studies.vignettes.effects import vignette_effects
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from equipoise.core.records import Effect, Judgement, Vignette
+    from equipoise.figures.effects import Effect
+    from equipoise.materials.judgement import Judgement
+    from equipoise.materials.vignette import Vignette
 
     Rows = tuple[list[Vignette], list[Judgement]]
     Factor = Callable[..., Effect]

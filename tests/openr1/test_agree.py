@@ -9,8 +9,8 @@ import pytest
 
 from builders import openr1_message, response
 from equipoise.core.errors import EquipoiseError
-from equipoise.openr1 import agree as module
-from equipoise.openr1.agree import agreements, entailments
+from equipoise.studies.openr1 import agree as module
+from equipoise.studies.openr1.agree import agreements, entailments
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

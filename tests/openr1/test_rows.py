@@ -6,7 +6,7 @@ import pytest
 
 from builders import openr1_item, openr1_message
 from equipoise.core.errors import EquipoiseError
-from equipoise.openr1.rows import SOURCE, require_source
+from equipoise.studies.openr1.rows import SOURCE, require_source
 
 
 def test_rows_of_openr1_psy_pass() -> None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.metrics.questions import Answered
-from equipoise.published import amqa
+from equipoise.studies.questions import amqa
+from equipoise.studies.questions.effects import Answered
 
 if TYPE_CHECKING:
     from pathlib import Path

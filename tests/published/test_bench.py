@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.published.bench import SOURCE, read_stories
-from equipoise.vignettes.panel import Story
+from equipoise.studies.decisions.bench import SOURCE, read_stories
+from equipoise.studies.vignettes.panel import Story
 
 ROW = {"id": 7, "case": "{patient}, aged 50, has gout."}
 

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.published.lin import phrase_end, read_rq1, read_rq2, read_steps, read_tokens
-from equipoise.stigma.aggregate import noun_lexicon, short_lexicon
+from equipoise.studies.stigma.aggregate import noun_lexicon, short_lexicon
+from equipoise.studies.stigma.lin import phrase_end, read_rq1, read_rq2, read_steps, read_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from equipoise.published.lin import Wordings
-    from equipoise.stigma.aggregate import Lexicon
-    from equipoise.stigma.library import Library
-    from equipoise.stigma.rows import Question
+    from equipoise.studies.stigma.aggregate import Lexicon
+    from equipoise.studies.stigma.library import Library
+    from equipoise.studies.stigma.lin import Wordings
+    from equipoise.studies.stigma.rows import Question
 
 
 RQ1 = """,probability,gender,diagnosis,prompt

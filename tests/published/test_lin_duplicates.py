@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from equipoise.core.records import sha256
-from equipoise.published import lin as module
-from equipoise.published.lin import duplicates, read_rq2, wrong_name
+from equipoise.core.jsonl import sha256
+from equipoise.studies.stigma import lin as module
+from equipoise.studies.stigma.lin import duplicates, read_rq2, wrong_name
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import pytest
 
-    from equipoise.published.lin import Duplicate, Wordings
+    from equipoise.studies.stigma.lin import Duplicate, Wordings
 
 HEADER = ",female_prob,male_prob,diagnosis,sequence,stigma_category\n"
 SENTENCES = (

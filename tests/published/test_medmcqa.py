@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.published import medmcqa
-from equipoise.published.medmcqa import load_diseases
+from equipoise.studies.exam import medmcqa
+from equipoise.studies.exam.medmcqa import load_diseases
 
 MAPPING = load_diseases(Path(__file__).parents[2] / "data" / "medmcqa_diseases.yaml")
 OPTIONS = {"A": "one", "B": "two", "C": "three", "D": "four"}

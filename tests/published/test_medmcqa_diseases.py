@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.published.medmcqa import load_diseases, plain
+from equipoise.studies.exam.medmcqa import load_diseases, plain
 
 MAPPING = load_diseases(Path(__file__).parents[2] / "data" / "medmcqa_diseases.yaml")
 

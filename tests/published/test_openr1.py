@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.openr1.rows import LICENCE, SOURCE, OpenR1Item
-from equipoise.published.openr1 import read_items
+from equipoise.studies.openr1.published import read_items
+from equipoise.studies.openr1.rows import LICENCE, SOURCE, OpenR1Item
 
 COMMIT = "0" * 40
 SAMPLE = {

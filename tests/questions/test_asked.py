@@ -11,20 +11,14 @@ from hypothesis import strategies as st
 
 import builders
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Prompt, Response, number_of, unnumbered
-from equipoise.questions.asked import (
-    Answering,
-    Asking,
-    choices,
-    chosen,
-    evaluator,
-    exam_prompts,
-    order_of,
-    question_prompts,
-    shown,
-)
-from equipoise.questions.rows import Item, Neutralised, Order, Variant
-from equipoise.questions.variants.templates import load_templates
+from equipoise.core.keys import number_of, unnumbered
+from equipoise.core.prompts import Prompt, Response
+from equipoise.materials.asked import Answering, Asking, choices, chosen, order_of, shown
+from equipoise.materials.questions import Item, Order
+from equipoise.studies.exam.asked import exam_prompts
+from equipoise.studies.questions.asked import evaluator, question_prompts
+from equipoise.studies.questions.rows import Neutralised, Variant
+from equipoise.studies.questions.variants.templates import load_templates
 
 TEMPLATE = load_templates(Path(__file__).parents[2] / "data" / "templates").evaluation
 OPTIONS = {"A": "asthma", "B": "pneumonia", "C": "pulmonary embolism", "D": "heart failure"}

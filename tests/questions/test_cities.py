@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.questions.cities import FILE, load_cities
-from equipoise.questions.rows import ATTRIBUTES, Attribute
+from equipoise.materials.cities import FILE, load_cities
+from equipoise.materials.questions import ATTRIBUTES, Attribute
 
 ROOT = Path(__file__).parents[2]
 CITY = """\

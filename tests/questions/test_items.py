@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.core.records import dumps, read
-from equipoise.questions.neutral.lexicon import load_lexicon
-from equipoise.questions.neutral.neutralise import neutralise_items
-from equipoise.questions.rows import Item, Neutralised
+from equipoise.core.jsonl import dumps, read
+from equipoise.materials.questions import Item
+from equipoise.studies.questions.neutralise import neutralise_items
+from equipoise.studies.questions.rows import Neutralised
+from equipoise.text.neutral.lexicon import load_lexicon
 
 PATH = Path(__file__).parents[2] / "data/items/authored.jsonl"
 N = 126

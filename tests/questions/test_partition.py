@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.questions.partition import (
+from equipoise.studies.questions.partition import (
     Consistent,
     Moments,
     city_accuracy,

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from builders import judgement
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Judgement
-from equipoise.rating.agreement import (
+from equipoise.judge.rating.agreement import (
     LISTED,
     agreement,
     between,
@@ -20,13 +19,14 @@ from equipoise.rating.agreement import (
     judged,
     with_judge,
 )
-from equipoise.rating.blind import KeyRow, Rating
+from equipoise.judge.rating.blind import KeyRow, Rating
+from equipoise.materials.judgement import Judgement
 from workshop.scored import with_auc
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from equipoise.core.records import Consideration
+    from equipoise.materials.judgement import Consideration
 
 
 OPTIONS: dict[str, Any] = {"seed": 0, "n_bootstrap": 400}

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from equipoise.judge.passages import Annotation, Passage
+from equipoise.judge.rating import benchmark
+from equipoise.judge.rating.benchmark import Item, items, misreading
 from equipoise.judge.reading import UNREAD
-from equipoise.rating import benchmark
-from equipoise.rating.benchmark import Item, items, misreading
 
 if TYPE_CHECKING:
     import pytest
 
-    from equipoise.core.records import Consideration
+    from equipoise.materials.judgement import Consideration
 
 
 def item(dimension: str, found: Consideration, kind: str = "weighed") -> Item:

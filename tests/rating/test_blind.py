@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from builders import ROLES, judgement, response, vignette
 from equipoise.core.errors import EquipoiseError
-from equipoise.rating.blind import (
+from equipoise.judge.rating.blind import (
     BOM,
     COLUMNS,
     KeyRow,
@@ -29,7 +29,7 @@ from equipoise.rating.blind import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from equipoise.core.records import Consideration
+    from equipoise.materials.judgement import Consideration
 
 
 SUBJECTS = {"race": "race", "obesity": "body weight", "age": "age"}

@@ -11,10 +11,10 @@ import pytest
 from equipoise.core.errors import EquipoiseError
 from equipoise.judge.lexicon import load_lexicon
 from equipoise.judge.passages import CONSIDERED, Passage, passage_files, read_passages
+from equipoise.judge.rating.agreement import agreement
+from equipoise.judge.rating.baselines import by_count, by_keyword
+from equipoise.judge.rating.comparison import drawn, first_questions, panel_agreement, reader_figures, suite
 from equipoise.judge.reading import UNREAD, Feature
-from equipoise.rating.agreement import agreement
-from equipoise.rating.baselines import by_count, by_keyword
-from equipoise.rating.comparison import drawn, first_questions, panel_agreement, reader_figures, suite
 
 if TYPE_CHECKING:
     from equipoise.judge.passages import PassageClass

@@ -8,8 +8,8 @@ import pytest
 
 from builders import ROLES, vignette
 from equipoise.core.errors import EquipoiseError
-from equipoise.rating.blind import read_table, table_text
-from equipoise.rating.content import (
+from equipoise.judge.rating.blind import read_table, table_text
+from equipoise.judge.rating.content import (
     ASKED,
     COLUMNS,
     LISTED,
@@ -24,7 +24,7 @@ from equipoise.rating.content import (
 )
 
 if TYPE_CHECKING:
-    from equipoise.core.records import Vignette
+    from equipoise.materials.vignette import Vignette
 
 PAIRS = [f"race-{number:02}" for number in range(1, 9)]
 

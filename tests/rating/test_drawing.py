@@ -12,8 +12,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from builders import judgement
-from equipoise.metrics.pairs import Pair
-from equipoise.rating.drawing import draw, inclusion, systematic
+from equipoise.judge.rating.drawing import draw, inclusion, systematic
+from equipoise.materials.pairs import Pair
 
 SCORES = st.lists(st.floats(0.01, 100), min_size=1, max_size=40)
 

@@ -8,10 +8,13 @@ import pytest
 
 from builders import ROLES, judgement, response, vignette
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Judgement, Response, Vignette, numbered
-from equipoise.metrics.labelled import Label
-from equipoise.rating.blind import COLUMNS, KeyRow, Rating, read_table
-from equipoise.rating.labels import judge_sheet, misread, run_labels
+from equipoise.core.keys import numbered
+from equipoise.core.prompts import Response
+from equipoise.judge.rating.blind import COLUMNS, KeyRow, Rating, read_table
+from equipoise.judge.rating.labelled import Label
+from equipoise.judge.rating.labels import judge_sheet, misread, run_labels
+from equipoise.materials.judgement import Judgement
+from equipoise.materials.vignette import Vignette
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

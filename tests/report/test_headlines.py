@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from reported import effect
 
-from equipoise.metrics.headlines import BOARD
+from equipoise.figures.headlines import BOARD
 from equipoise.report.headlines import absent, cards, verdict
 
 BY_NAME = {headline.name: headline for headline in BOARD}

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import pytest
 from reported import HOSTILE, ROOT, effect, effects, read, report_of
 
-from equipoise.core import records
+from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.visible import SIGNS
-from equipoise.metrics.headlines import BOARD, STUDIES, number
+from equipoise.figures.headlines import BOARD, STUDIES, number
 from equipoise.report.headlines import figure
 from equipoise.report.page import inline, page, read_report
 
@@ -149,7 +149,7 @@ def test_a_guard_without_its_figures_is_one_line(tmp_path: Path) -> None:
     """Rows of figures that belong together and are cut off name the study to measure again."""
     report_of(tmp_path)
     guard = effect("vignettes/guard/answers_cut_off/count", 9, 1.0)
-    records.write(tmp_path / "vignettes/effects.jsonl", [guard])
+    jsonl.write(tmp_path / "vignettes/effects.jsonl", [guard])
 
     with pytest.raises(EquipoiseError, match="the guard answers_cut_off has no triggered: run `dvc repro --force"):
         read_report(tmp_path, ROOT / ".dvc/plots", ROOT / "docs", ROOT)

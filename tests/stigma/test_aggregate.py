@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise.stigma.aggregate import (
+from equipoise.studies.stigma.aggregate import (
     Token,
     attribute_ends,
     attribute_paths,
@@ -17,7 +17,7 @@ from equipoise.stigma.aggregate import (
     noun_lexicon,
     short_lexicon,
 )
-from equipoise.stigma.library import load_library
+from equipoise.studies.stigma.library import load_library
 
 WORDS = load_library(Path(__file__).parents[2] / "data/sentences").words
 SHORT = short_lexicon(WORDS.short)

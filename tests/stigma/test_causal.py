@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 import builders
 from equipoise.backends.ask import answer_all
 from equipoise.backends.base import answering
-from equipoise.core import records
+from equipoise.core import jsonl
 from equipoise.core.cache import ResponseCache
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Prompt, Response
-from equipoise.stigma.causal import causal_fills, sentence_prompts
-from equipoise.stigma.library import Condition, Library, Subjects, Template, load_library
-from equipoise.stigma.rows import Filling
+from equipoise.core.prompts import Prompt, Response
+from equipoise.studies.stigma.causal import causal_fills, sentence_prompts
+from equipoise.studies.stigma.library import Condition, Library, Subjects, Template, load_library
+from equipoise.studies.stigma.rows import Filling
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -252,7 +252,7 @@ def test_an_interrupted_run_goes_on_where_it_was(tiny_model: Exported, tmp_path:
             except KeyboardInterrupt:
                 return breaking.answered
             fills = tmp_path / f"fills-{len(written)}.jsonl"
-            records.write(fills, causal_fills(asked, responses, SETTINGS))
+            jsonl.write(fills, causal_fills(asked, responses, SETTINGS))
         written.append(fills.read_bytes())
         return breaking.answered
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.stigma.library import MASK, Library, load_library
+from equipoise.studies.stigma.library import MASK, Library, load_library
 
 if TYPE_CHECKING:
     from collections.abc import Callable

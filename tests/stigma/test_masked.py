@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import tiny_masked
-from equipoise.core import records
+from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
-from equipoise.stigma import masked, masked_model
-from equipoise.stigma.library import load_library
-from equipoise.stigma.masked import masked_fills, noun_phrases
-from equipoise.stigma.masked_model import MaskedModel
-from equipoise.stigma.rows import Filling
+from equipoise.studies.stigma import masked, masked_model
+from equipoise.studies.stigma.library import load_library
+from equipoise.studies.stigma.masked import masked_fills, noun_phrases
+from equipoise.studies.stigma.masked_model import MaskedModel
+from equipoise.studies.stigma.rows import Filling
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from equipoise.stigma.aggregate import Token
-    from equipoise.stigma.rows import Fill
+    from equipoise.studies.stigma.aggregate import Token
+    from equipoise.studies.stigma.rows import Fill
 
 ROOT = Path(__file__).parents[2]
 FULL = load_library(ROOT / "data/sentences")
@@ -235,7 +235,7 @@ def test_batch_size_changes_no_byte(root: Path, tmp_path: Path, monkeypatch: pyt
     for batch_size in (1, 50):
         monkeypatch.setenv("DVC_ROOT", str(tmp_path / str(batch_size)))
         path = tmp_path / f"{batch_size}.jsonl"
-        records.write(path, fills(root, SETTINGS.model_copy(update={"batch_size": batch_size})).values())
+        jsonl.write(path, fills(root, SETTINGS.model_copy(update={"batch_size": batch_size})).values())
         written.append(path.read_bytes())
 
     assert written[0] == written[1]
@@ -271,7 +271,7 @@ def test_an_unknown_model_is_refused_with_the_nearest(root: Path) -> None:
 
 def test_steps_and_beam_bound_the_work() -> None:
     """`beam` words through `steps` masks: with 2 and 2 a sentence costs 1 + 2."""
-    from equipoise.stigma.aggregate import Token, noun_lexicon
+    from equipoise.studies.stigma.aggregate import Token, noun_lexicon
 
     calls: list[list[str]] = []
 

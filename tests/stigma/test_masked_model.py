@@ -7,13 +7,13 @@ import pytest
 
 import tiny_masked
 from equipoise.core.errors import EquipoiseError
-from equipoise.stigma.masked_model import MaskedModel, Predictions, is_whole, prepare, softmax
+from equipoise.studies.stigma.masked_model import MaskedModel, Predictions, is_whole, prepare, softmax
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from equipoise.stigma.aggregate import Token
+    from equipoise.studies.stigma.aggregate import Token
 
 SENTENCES = [
     "{mask} has depression",

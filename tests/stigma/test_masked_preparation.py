@@ -11,19 +11,19 @@ from onnx import TensorProto, helper
 
 import tiny_masked
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import sha256
+from equipoise.core.jsonl import sha256
 from equipoise.models.export import bound
 from equipoise.models.registry import MaskedEntry, load_masked_entry
 from equipoise.models.weights import Weights, locate
-from equipoise.stigma import masked_model
-from equipoise.stigma.library import load_library
-from equipoise.stigma.masked_model import at_the_mask, load_tokenizer, load_torch, prepare, without_windows
+from equipoise.studies.stigma import masked_model
+from equipoise.studies.stigma.library import load_library
+from equipoise.studies.stigma.masked_model import at_the_mask, load_tokenizer, load_torch, prepare, without_windows
 from hubs import LoopbackHub
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from equipoise.stigma.masked_model import Ready
+    from equipoise.studies.stigma.masked_model import Ready
 
 ROOT = Path(__file__).parents[2]
 LIBRARY = load_library(ROOT / "data/sentences")

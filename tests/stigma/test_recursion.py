@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise.stigma.aggregate import Token
-from equipoise.stigma.masked import extended, gendered_paths
+from equipoise.studies.stigma.aggregate import Token
+from equipoise.studies.stigma.masked import extended, gendered_paths
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 
 from equipoise.backends.phantom import BANK, Fact, PhantomBackend
-from equipoise.core import params, records
+from equipoise.core import jsonl, params
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Effect, Prompt, Study
+from equipoise.core.prompts import Prompt
+from equipoise.figures.effects import Effect
 from equipoise.models.registry import PhantomEntry, load_entry
-from equipoise.questions.rows import Variant
-from equipoise.studies import build, measure, score
-from equipoise.studies.run import Run
+from equipoise.pipeline import build, measure, score
+from equipoise.pipeline.run import Run
+from equipoise.studies.questions.rows import Variant
 
 ROOT = Path(__file__).parents[2]
 
@@ -30,8 +31,8 @@ def made(folder: Path, **perturb: Any) -> tuple[Run, list[Effect]]:
     build.questions(run)
     entry = load_entry("phantom_noisy", ROOT)
     assert isinstance(entry, PhantomEntry)
-    backend = PhantomBackend(entry, records.read(run.built("facts"), Fact), data / BANK)
-    records.write(run.responses, backend.answer(records.read(run.built("prompts"), Prompt)))
+    backend = PhantomBackend(entry, jsonl.read(run.built("facts"), Fact), data / BANK)
+    jsonl.write(run.responses, backend.answer(jsonl.read(run.built("prompts"), Prompt)))
     score.questions(run)
     return run, measure.measure(run, measure.questions)
 
@@ -47,7 +48,7 @@ def test_an_attack_leaves_every_other_figure_as_it_is(tmp_path: Path) -> None:
     (plain_run, plain), (run, attacked) = made(tmp_path / "one"), made(tmp_path / "three", attempts=3)
     others = {"attack", "triggering", "violation", "guard", "run"}
 
-    assert records.read(run.built("variants"), Variant) == records.read(plain_run.built("variants"), Variant)
+    assert jsonl.read(run.built("variants"), Variant) == jsonl.read(plain_run.built("variants"), Variant)
     assert [row for row in attacked if row.family not in others] == [row for row in plain if row.family not in others]
     assert not [row for row in plain if row.family == "attack"]
     found = {f"{row.group}/{row.measure}" for row in attacked if row.family == "attack"}
@@ -58,7 +59,7 @@ def test_texts_are_measured_in_the_half_of_the_orders_that_did_not_choose_them(t
     """The first run's texts are asked in orders 1 and 3, the second's in 0 and 2; all others in all four."""
     run, _ = made(tmp_path, attempts=3)
     asked: dict[str, set[str]] = {}
-    for prompt in records.read(run.built("prompts"), Prompt):
+    for prompt in jsonl.read(run.built("prompts"), Prompt):
         key, _, shift = prompt.key.partition("#")
         asked.setdefault(key.partition("/attack/")[2] or "all", set()).add(shift)
 
@@ -67,7 +68,7 @@ def test_texts_are_measured_in_the_half_of_the_orders_that_did_not_choose_them(t
 
 def test_an_attack_needs_answers_that_did_not_choose_its_texts() -> None:
     """In one order the model under test has none."""
-    study: Study = "questions"
+    study: str = "questions"
     settings = params.load(ROOT / "params.yaml")
     perturb = settings.perturb | {"attempts": 3, "orders": 1}
     run = Run(study, ROOT / "data", settings.model_copy(update={"perturb": perturb}))

@@ -5,8 +5,8 @@ import pytest
 
 from equipoise.core import params
 from equipoise.core.errors import EquipoiseError
-from equipoise.studies import build
-from equipoise.studies.run import Run
+from equipoise.pipeline import build
+from equipoise.pipeline.run import Run
 
 SETTINGS = params.load(Path(__file__).parents[2] / "params.yaml")
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from equipoise.core import params, records
+from equipoise.core import jsonl, params
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.yamlfile import read_yaml
 from equipoise.models.registry import load_entry
-from equipoise.studies.check import require_sound
+from equipoise.pipeline.check import require_sound
 from fakes import MadeMachine
 
 ROOT = Path(__file__).parents[2]
@@ -106,7 +106,7 @@ def test_likelihoods_of_studies_that_are_left_out_are_not_needed(tmp_path: Path)
         shutil.copytree(ROOT / part, tmp_path / part)
     for name in ("answers", "asked"):
         (tmp_path / f"{name}.jsonl").write_text("", encoding="utf-8")
-    empty = records.sha256(tmp_path / "asked.jsonl")
+    empty = jsonl.sha256(tmp_path / "asked.jsonl")
     entry = f"title: t\nlicence: l\nbackend: replay\nfile: {tmp_path}/answers.jsonl\nsha256: {empty}\n"
     entry += f"answers: [cases]\ncases: {{file: {tmp_path}/asked.jsonl, sha256: {empty}}}\n"
     (tmp_path / "models/saved.yaml").write_text(entry, encoding="utf-8")

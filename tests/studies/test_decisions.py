@@ -9,22 +9,24 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from builders import response
-from equipoise.core import params, records
+from equipoise.core import jsonl, params
 from equipoise.core.cache import response_key
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import CONTROLS, Manifest, Prompt, Response
+from equipoise.core.manifest import Manifest
+from equipoise.core.prompts import Prompt, Response
+from equipoise.materials.versions import CONTROLS
 from equipoise.models.registry import Generation
-from equipoise.published.bench import read_stories
-from equipoise.studies import build, measure, score
-from equipoise.studies.followed import followed
-from equipoise.studies.infer import infer
-from equipoise.studies.run import Run
-from equipoise.vignettes.decisions import Asked, is_decision
+from equipoise.pipeline import build, measure, score
+from equipoise.pipeline.followed import followed
+from equipoise.pipeline.infer import infer
+from equipoise.pipeline.run import Run
+from equipoise.studies.decisions.bench import read_stories
+from equipoise.studies.vignettes.decisions import Asked, is_decision
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from equipoise.core.records import Effect, Study
+    from equipoise.figures.effects import Effect
 
 ROOT = Path(__file__).parents[2]
 FAMILIES = ("undertreatment", "overpsychiatrisation", "disbelief")
@@ -37,7 +39,7 @@ def _at_home(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
 
 
-def run_of(folder: Path, model: str, study: Study = "decisions") -> Run:
+def run_of(folder: Path, model: str, study: str = "decisions") -> Run:
     """Make a study of the core profile, whose rows lie in a new folder."""
     for name in WRITTEN:
         link = folder / name
@@ -55,7 +57,7 @@ def measured(folder: Path, model: str, **how: Any) -> tuple[Run, dict[str, Effec
         run = replace(run, settings=run.settings.model_copy(update={"build": run.settings.build | how}))
     if "cases" in how:
         stories = read_stories([str(ROOT / "data/examples/bench.jsonl")]).stories
-        records.write(folder / "items" / f"{how['cases']}.jsonl", stories)
+        jsonl.write(folder / "items" / f"{how['cases']}.jsonl", stories)
     build.decisions(run)
     infer(run)
     score.decisions(run)
@@ -119,7 +121,7 @@ def test_a_bias_of_decisions_leaves_the_floor_below_it(phantoms: dict[str, Any])
 def test_the_guards_look_at_the_reasoning(phantoms: dict[str, Any]) -> None:
     """None warns, and each counts the prompts with replies: those that reason."""
     run, found = phantoms["undertreating"]
-    prompts = records.read(run.built("prompts"), Prompt)
+    prompts = jsonl.read(run.built("prompts"), Prompt)
 
     assert found["guard/all/n_triggered"].estimate == 0
     assert found["guard/reasoning_cut_off/share"].n == len(prompts)
@@ -129,8 +131,8 @@ def test_the_guards_look_at_the_reasoning(phantoms: dict[str, Any]) -> None:
 def test_every_decision_is_asked_of_every_telling(phantoms: dict[str, Any]) -> None:
     """Once each after the own reasoning, and at most once more in the arms after the other's."""
     run, _ = phantoms["undertreating"]
-    decisions = records.read(run.built("decisions"), Asked)
-    keys = {one.key for one in records.read(run.responses, Response) if is_decision(one.key)}
+    decisions = jsonl.read(run.built("decisions"), Asked)
+    keys = {one.key for one in jsonl.read(run.responses, Response) if is_decision(one.key)}
     tellings = ("marginalised", "privileged", *CONTROLS)
 
     assert {f"{one.pair}/{telling}/{one.ask}" for one in decisions for telling in tellings} <= keys
@@ -172,9 +174,9 @@ def test_a_panel_is_told_of_everyone_and_asked_once(panels: dict[str, Any]) -> N
     But for repeated replies: a phantom's bank of reasoning is finite.
     """
     run, found = panels["undertreating"]
-    decisions = records.read(run.built("decisions"), Asked)
-    prompts = records.read(run.built("prompts"), Prompt)
-    keys = [one.key for one in records.read(run.responses, Response) if is_decision(one.key)]
+    decisions = jsonl.read(run.built("decisions"), Asked)
+    prompts = jsonl.read(run.built("prompts"), Prompt)
+    keys = [one.key for one in jsonl.read(run.responses, Response) if is_decision(one.key)]
 
     assert len(prompts) == 32 * len({one.pair for one in decisions})
     assert len(keys) == len(set(keys)) == 32 * len(decisions)
@@ -198,9 +200,7 @@ def test_reasoning_that_the_vignettes_paid_for_is_not_asked_again(tmp_path: Path
     for study, step in (("vignettes", build.vignettes), ("decisions", build.decisions)):
         run = run_of(tmp_path, "smollm2", study)
         step(run)
-        keys.append(
-            {one.key: response_key(one, model, generation) for one in records.read(run.built("prompts"), Prompt)}
-        )
+        keys.append({one.key: response_key(one, model, generation) for one in jsonl.read(run.built("prompts"), Prompt)})
     vignettes, decisions = keys
 
     assert decisions
@@ -208,11 +208,11 @@ def test_reasoning_that_the_vignettes_paid_for_is_not_asked_again(tmp_path: Path
 
 
 @pytest.mark.parametrize(("study", "step"), [("vignettes", build.vignettes), ("decisions", build.decisions)])
-def test_a_server_is_asked_for_replies(tmp_path: Path, study: Study, step: Callable[[Run], None]) -> None:
+def test_a_server_is_asked_for_replies(tmp_path: Path, study: str, step: Callable[[Run], None]) -> None:
     """What follows from the reasoning is answered in text by a model without likelihoods, each in one reply."""
     run = run_of(tmp_path, "api_example", study)
     step(run)
-    prompts = [one for one in records.read(run.built("prompts"), Prompt) if one.key.startswith("race-01/")]
+    prompts = [one for one in jsonl.read(run.built("prompts"), Prompt) if one.key.startswith("race-01/")]
     asked = list(followed(run, prompts, [response(one.key, f"Because of {one.key}.", "Flu.") for one in prompts]))
 
     assert asked

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from builders import ROLES, prompt, response, vignette
-from equipoise.core import params, records
-from equipoise.core.records import Prompt, Response, is_rereading
+from equipoise.core import jsonl, params
+from equipoise.core.prompts import Prompt, Response
+from equipoise.materials.versions import is_rereading
 from equipoise.models.export import describe
 from equipoise.models.registry import ReplayEntry
-from equipoise.studies.followed import followed
-from equipoise.studies.infer import infer
-from equipoise.studies.run import Run
+from equipoise.pipeline.followed import followed
+from equipoise.pipeline.infer import infer
+from equipoise.pipeline.run import Run
 from servers import KEY, FaultyServer, entry
 
 if TYPE_CHECKING:
@@ -34,8 +35,8 @@ def made(folder: Path, entry: AnyEntry, monkeypatch: pytest.MonkeyPatch) -> Run:
     for name in ("lexicon", "features"):
         (folder / name).symlink_to(ROOT / "data" / name)
     told = [vignette("p", role, text=f"The {role} case.") for role in ROLES]
-    records.write(run.built("vignettes"), told)
-    records.write(
+    jsonl.write(run.built("vignettes"), told)
+    jsonl.write(
         run.built("prompts"), [prompt(one.key, f"Why? {one.text}", "What?", candidates=("x", "y")) for one in told]
     )
     return run
@@ -47,7 +48,7 @@ def test_saved_answers_are_followed_by_nothing(tmp_path: Path, monkeypatch: pyte
         {"title": "Saved", "licence": "none", "backend": "replay", "file": "saved.jsonl", "sha256": "0" * 64}
     )
     run = made(tmp_path, saved, monkeypatch)
-    prompts = records.read(run.built("prompts"), Prompt)
+    prompts = jsonl.read(run.built("prompts"), Prompt)
     said = [response(one.key, f"First {n}. Then gout is likely.", "Gout.") for n, one in enumerate(prompts)]
 
     assert list(followed(run, prompts, said)) == []
@@ -60,11 +61,11 @@ def test_a_server_is_asked_again_for_replies(tmp_path: Path, monkeypatch: pytest
     """It gives no likelihoods, and replies to each question after other reasoning; a second run asks nothing."""
     with FaultyServer() as api:
         run = made(tmp_path, entry(api.url), monkeypatch)
-        records.write_json(run.data / "manifest.json", describe("some", entry(api.url), tmp_path).written())
+        jsonl.write_json(run.data / "manifest.json", describe("some", entry(api.url), tmp_path).written())
         infer(run)
         asked = len(api.requests)
         infer(run)
-        found = records.read(run.responses, Response)
+        found = jsonl.read(run.responses, Response)
 
         assert len(api.requests) == asked
     again = [one for one in found if is_rereading(one.key)]

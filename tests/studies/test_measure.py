@@ -9,20 +9,21 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from builders import CASE, ROLES, fill, judgement, prompt, response, vignette
-from equipoise.cases.rows import CaseJudgement
-from equipoise.core import params, records
+from equipoise.core import jsonl, params
 from equipoise.core.errors import EquipoiseError
-from equipoise.exam.subsets import Sampled
-from equipoise.metrics.labelled import FOLDER, Label, label_file
-from equipoise.questions.rows import Choice, Order
+from equipoise.judge.rating.labelled import FOLDER, Label, label_file
+from equipoise.materials.questions import Choice, Order
+from equipoise.pipeline import measure
+from equipoise.pipeline.run import Run
 from equipoise.stats.misclassification import ErrorCounts
-from equipoise.studies import measure
-from equipoise.studies.run import Run
+from equipoise.studies.cases.rows import CaseJudgement
+from equipoise.studies.exam.subsets import Sampled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from equipoise.core.records import Effect, Row, Study
+    from equipoise.core.row import Row
+    from equipoise.figures.effects import Effect
 
 ROOT = Path(__file__).parents[2]
 SETTINGS = params.load(ROOT / "params.yaml")
@@ -39,16 +40,16 @@ def _at_home(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def made(
-    folder: Path, study: Study, judgements: Sequence[Row] = (), settings: params.Params = QUICK, **rows: Sequence[Row]
+    folder: Path, study: str, judgements: Sequence[Row] = (), settings: params.Params = QUICK, **rows: Sequence[Row]
 ) -> Run:
     """Write a study of which only some rows are there; `responses` are the model's, the others those of `build`."""
     run = Run(study, folder, settings)
     for name in ("cities.yaml", "lexicon", "features"):
         (folder / name).symlink_to(ROOT / "data" / name)
     for name in BUILT:
-        records.write(run.built(name), rows.get(name, ()))
-    records.write(run.responses, rows.get("responses", ()))
-    records.write(run.judgements, judgements)
+        jsonl.write(run.built(name), rows.get(name, ()))
+    jsonl.write(run.responses, rows.get("responses", ()))
+    jsonl.write(run.judgements, judgements)
     return run
 
 
@@ -114,13 +115,13 @@ def test_labels_of_the_run_reach_its_figures(tmp_path: Path) -> None:
         "responses": [response(one.key, f"Of {one.key}.") for one in told],
     }
     run = made(tmp_path, "vignettes", [judgement(one.key) for one in told], **rows)
-    own = records.sha256(run.responses)
+    own = jsonl.sha256(run.responses)
     for sha256 in ("ab" * 32, own):
         labels = [
             Label(key=one.key, mentioned=True, considered="weighed", probability=1, responses_sha256=sha256)
             for one in told
         ]
-        records.write(label_file(tmp_path / FOLDER, sha256), labels)
+        jsonl.write(label_file(tmp_path / FOLDER, sha256), labels)
         found = effects(run)
 
         corrected = found.get("overall/all/considered_rate_marginalised_labelled")

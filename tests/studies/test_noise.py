@@ -10,21 +10,23 @@ import numpy as np
 
 from builders import judgement, response
 from equipoise.core.params import load
-from equipoise.metrics.headlines import headline_metrics
-from equipoise.metrics.options import Measure
-from equipoise.metrics.stigma import stigma_effects
-from equipoise.metrics.vignettes import vignette_effects
-from equipoise.stigma.causal import causal_fills, sentence_prompts
-from equipoise.stigma.library import load_library
-from equipoise.stigma.rows import Filling
+from equipoise.figures.headlines import headline_metrics
+from equipoise.figures.options import Measure
+from equipoise.studies.stigma.causal import causal_fills, sentence_prompts
+from equipoise.studies.stigma.effects import stigma_effects
+from equipoise.studies.stigma.library import load_library
+from equipoise.studies.stigma.rows import Filling
+from equipoise.studies.vignettes.effects import vignette_effects
+from equipoise.studies.vignettes.library import load_library as load_vignettes
+from equipoise.studies.vignettes.profiles import Build, build, build_tellings
 from equipoise.text.answers import answer_set, log_odds, read_likelihood
-from equipoise.vignettes.library import load_library as load_vignettes
-from equipoise.vignettes.profiles import Build, build, build_tellings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from equipoise.core.records import Judgement, Response, Vignette
+    from equipoise.core.prompts import Response
+    from equipoise.materials.judgement import Judgement
+    from equipoise.materials.vignette import Vignette
 
     Values = dict[str, float]
 

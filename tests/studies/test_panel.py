@@ -11,16 +11,17 @@ import numpy as np
 import pytest
 import yaml
 
-from equipoise.core import params, records
+from equipoise.core import jsonl, params
+from equipoise.figures.headlines import headline_metrics
 from equipoise.judge.readers import Reader
-from equipoise.metrics.headlines import headline_metrics
-from equipoise.studies import build, infer, measure, score
-from equipoise.studies.run import Run
+from equipoise.materials.vignette import Vignette
+from equipoise.pipeline import build, infer, measure, score
+from equipoise.pipeline.run import Run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from equipoise.core.records import Effect
+    from equipoise.figures.effects import Effect
 
 ROOT = Path(__file__).parents[2]
 SETTINGS = params.load(ROOT / "params.yaml")
@@ -61,7 +62,7 @@ def effects(model: str, data: Path) -> dict[str, Effect]:
 def test_what_is_planted_in_a_group_is_found(data: Path) -> None:
     """A shift of 2 nats for each feature stated, within the noise of 0.1; every case is asked once and counted."""
     found = effects("phantom_silent", data)
-    stories = len({row.pair for row in records.read(data / "vignettes/built/vignettes.jsonl", records.Vignette)})
+    stories = len({row.pair for row in jsonl.read(data / "vignettes/built/vignettes.jsonl", Vignette)})
 
     # A log odds has two terms with noise of 0.1, and a difference two of these: 0.2 / sqrt(stories), four of them.
     for group, features in zip(GROUPS, (1, 1, 1, 2), strict=True):

@@ -9,31 +9,32 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from equipoise.core import code, params, records
+from equipoise.core import code, jsonl, params
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Effect, Prompt, Response, Vignette
+from equipoise.core.prompts import Prompt, Response
 from equipoise.core.units import unit_of
-from equipoise.metrics.effects import SKEWED
-from equipoise.metrics.headlines import STUDIES
-from equipoise.metrics.options import Decision
-from equipoise.metrics.verdicts import BIASED, UNDECIDED, verdict
-from equipoise.questions.rows import Variant
-from equipoise.studies import build, measure, score
-from equipoise.studies.infer import infer
-from equipoise.studies.run import Run
-from equipoise.studies.stopping import depends_on, is_stopped_early
-from equipoise.vignettes.decisions import Asked
+from equipoise.figures.effects import SKEWED, Effect
+from equipoise.figures.headlines import STUDIES
+from equipoise.figures.options import Decision
+from equipoise.figures.verdicts import BIASED, UNDECIDED, verdict
+from equipoise.materials.vignette import Vignette
+from equipoise.pipeline import build, measure, score
+from equipoise.pipeline.infer import infer
+from equipoise.pipeline.run import Run
+from equipoise.pipeline.stopping import depends_on, is_stopped_early
+from equipoise.studies.questions.rows import Variant
+from equipoise.studies.vignettes.decisions import Asked
 
 if TYPE_CHECKING:
-    from equipoise.core.records import Row, Study
-    from equipoise.metrics.verdicts import Verdict
+    from equipoise.core.row import Row
+    from equipoise.figures.verdicts import Verdict
 
 ROOT = Path(__file__).parents[2]
 SETTINGS = params.load(ROOT / "params.yaml")
-BIASED_PHANTOM: dict[Study, str] = {"questions": "phantom_silent", "decisions": "phantom_undertreating"}
+BIASED_PHANTOM: dict[str, str] = {"questions": "phantom_silent", "decisions": "phantom_undertreating"}
 ITEMS = 30
 """Questions: more than the twenty from which on a study may stop."""
-BUILT: dict[Study, dict[str, type[Row]]] = {
+BUILT: dict[str, dict[str, type[Row]]] = {
     "questions": {"variants": Variant, "prompts": Prompt},
     "decisions": {"vignettes": Vignette, "tellings": Vignette, "decisions": Asked, "prompts": Prompt},
 }
@@ -45,7 +46,7 @@ def _at_home(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
 
 
-def built(folder: Path, study: Study, model: str, **decision: Any) -> Run:
+def built(folder: Path, study: str, model: str, **decision: Any) -> Run:
     """Build a study that is to be asked of a phantom, and stopped when its verdict is in."""
     shutil.copytree(ROOT / "data", folder, ignore=lambda path, _: STUDIES if Path(path) == ROOT / "data" else ())
     changed = {"decision": SETTINGS.decision | {"sequential": True} | decision}
@@ -70,10 +71,10 @@ def judged(run: Run, effects: dict[str, Effect]) -> Verdict:
 
 def responses(run: Run) -> list[Response]:
     """Read the responses."""
-    return records.read(run.responses, Response)
+    return jsonl.read(run.responses, Response)
 
 
-def stopped(folder: Path, study: Study) -> tuple[Run, dict[str, Effect]]:
+def stopped(folder: Path, study: str) -> tuple[Run, dict[str, Effect]]:
     """Ask a biased phantom until its verdict is in, and measure it."""
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(ROOT)
@@ -125,7 +126,7 @@ def test_figures_are_those_of_a_fixed_run_over_the_same_cases(
     stopped, some = biased
     fixed = built(tmp_path / "data", stopped.study, BIASED_PHANTOM[stopped.study], sequential=False)
     for name, kind in BUILT[fixed.study].items():
-        records.write(fixed.built(name), list(stopped.rows(name, kind)))
+        jsonl.write(fixed.built(name), list(stopped.rows(name, kind)))
     if fixed.study == "questions":
         tried = [unit.key for unit in stopped.units if unit.asked]
         lines = fixed.built("attempts").read_text(encoding="utf-8").splitlines(keepends=True)
@@ -170,13 +171,13 @@ def test_a_response_to_what_was_not_asked_is_refused(questions: tuple[Run, dict[
     run = replace(stopped, data=tmp_path / "data")
     shutil.copytree(stopped.data, run.data)
     given, left = responses(run), next(unit.key for unit in run.units if not unit.asked)
-    stray = next(one for one in records.each(run.built("prompts"), Prompt) if unit_of(one.key) == left)
-    records.write(run.responses, [*given, given[0].model_copy(update={"key": stray.key})])
+    stray = next(one for one in jsonl.each(run.built("prompts"), Prompt) if unit_of(one.key) == left)
+    jsonl.write(run.responses, [*given, given[0].model_copy(update={"key": stray.key})])
     step = getattr(measure, run.study)
 
     with pytest.raises(EquipoiseError, match="which is not among the prompts of the study"):
         measure.measure(run, step)
-    records.write(run.responses, given[1:])
+    jsonl.write(run.responses, given[1:])
     with pytest.raises(EquipoiseError, match="prompts have no response"):
         measure.measure(run, step)
 
@@ -221,7 +222,7 @@ def test_a_run_whose_preconditions_are_never_met_asks_everything(tmp_path: Path)
     ],
 )
 def test_only_studies_told_in_pairs_and_questions_stop(
-    study: Study,
+    study: str,
     change: dict[str, Any],
     stops: bool,  # noqa: FBT001  (a parameter of the test)
     tmp_path: Path,

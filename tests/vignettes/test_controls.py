@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import CONTROLS
 from equipoise.judge.lexicon import load_lexicon
+from equipoise.materials.versions import CONTROLS
+from equipoise.studies.vignettes.profiles import Build, build, build_tellings, outside
 from equipoise.text.diagnoses import load_diagnoses
-from equipoise.vignettes.profiles import Build, build, build_tellings, outside
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from equipoise.core.records import Vignette
-    from equipoise.vignettes.library import Library
-    from equipoise.vignettes.schema import Presentation
+    from equipoise.materials.vignette import Vignette
+    from equipoise.studies.vignettes.library import Library
+    from equipoise.studies.vignettes.schema import Presentation
 
 DATA = Path(__file__).parents[2] / "data"
 ORDINARY = {

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from equipoise.core.records import Answer, AnswerKind
+from equipoise.studies.vignettes.coverage import FLOORS, Covered, Decisions, coverage, misread_in, missed, told_of
+from equipoise.studies.vignettes.library import Library
+from equipoise.studies.vignettes.profiles import planned
+from equipoise.studies.vignettes.schema import Diagnosis
+from equipoise.text.answer import Answer, AnswerKind
 from equipoise.text.diagnoses import load_diagnoses
 from equipoise.text.written import read_written
-from equipoise.vignettes.coverage import FLOORS, Covered, Decisions, coverage, misread_in, missed, told_of
-from equipoise.vignettes.library import Library
-from equipoise.vignettes.profiles import planned
-from equipoise.vignettes.schema import Diagnosis
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from equipoise.vignettes.profiles import Planned
-    from equipoise.vignettes.schema import Presentation
+    from equipoise.studies.vignettes.profiles import Planned
+    from equipoise.studies.vignettes.schema import Presentation
 
 DIAGNOSES = load_diagnoses(Path(__file__).parents[2] / "data/diagnoses.yaml")
 

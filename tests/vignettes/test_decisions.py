@@ -8,14 +8,14 @@ import pytest
 
 from builders import decision, prompt, response
 from equipoise.core.errors import EquipoiseError
-from equipoise.vignettes.decisions import asked_of, decision_of, decision_prompts, is_decision, read_decision
-from equipoise.vignettes.profiles import planned
+from equipoise.studies.vignettes.decisions import asked_of, decision_of, decision_prompts, is_decision, read_decision
+from equipoise.studies.vignettes.profiles import planned
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from equipoise.core.records import Prompt
-    from equipoise.vignettes.library import Library
+    from equipoise.core.prompts import Prompt
+    from equipoise.studies.vignettes.library import Library
 
 FILE = "decisions/made_up.yaml"
 SPEED = decision(

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.vignettes.library import Library, load_library
+from equipoise.studies.vignettes.library import Library, load_library
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from equipoise.vignettes.compose import can_be_named, control_rows, genders, mirror_rows, pair_rows, stub_rows
-from equipoise.vignettes.profiles import build, outside, planned
+from equipoise.studies.vignettes.compose import can_be_named, control_rows, genders, mirror_rows, pair_rows, stub_rows
+from equipoise.studies.vignettes.profiles import build, outside, planned
 
 if TYPE_CHECKING:
-    from equipoise.core.records import Vignette
-    from equipoise.vignettes.library import Library
-    from equipoise.vignettes.profiles import Planned, Profile
+    from equipoise.materials.vignette import Vignette
+    from equipoise.studies.vignettes.library import Library
+    from equipoise.studies.vignettes.profiles import Planned, Profile
 
 PROFILES: tuple[Profile, ...] = ("core", "full", "powered", "ladder")
 

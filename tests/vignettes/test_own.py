@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.vignettes.coverage import told_of
-from equipoise.vignettes.profiles import plan, planned
+from equipoise.studies.vignettes.coverage import told_of
+from equipoise.studies.vignettes.profiles import plan, planned
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from equipoise.vignettes.library import Library
+    from equipoise.studies.vignettes.library import Library
 
     Check = Callable[..., Library]
 

@@ -11,11 +11,11 @@ import yaml
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.params import load
-from equipoise.vignettes.panel import CONTROL, PanelGroup, Story, load_panel, panel_rows, tellings, told
-from equipoise.vignettes.profiles import Build, outside
+from equipoise.studies.vignettes.panel import CONTROL, PanelGroup, Story, load_panel, panel_rows, tellings, told
+from equipoise.studies.vignettes.profiles import Build, outside
 
 if TYPE_CHECKING:
-    from equipoise.vignettes.library import Library
+    from equipoise.studies.vignettes.library import Library
 
 ROOT = Path(__file__).parents[2]
 HOW = Build.model_validate(load(ROOT / "params.yaml").build | {"design": "panel"})

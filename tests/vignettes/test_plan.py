@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.vignettes.library import COMBINATIONS, CORE_SINGLES
+from equipoise.studies.vignettes.library import COMBINATIONS, CORE_SINGLES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from equipoise.vignettes.library import Library
+    from equipoise.studies.vignettes.library import Library
 
     Change = Callable[[Any], object]
 

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any, get_args
 import pytest
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Grade, digest
-from equipoise.vignettes.library import Library
-from equipoise.vignettes.profiles import Build, Profile, build, build_tellings, counts, counts_table, validate
+from equipoise.core.jsonl import digest
+from equipoise.materials.vignette import Grade
+from equipoise.studies.vignettes.library import Library
+from equipoise.studies.vignettes.profiles import Build, Profile, build, build_tellings, counts, counts_table, validate
 
 if TYPE_CHECKING:
-    from equipoise.core.records import Vignette
-    from equipoise.vignettes.schema import Presentation, Stereotype
+    from equipoise.materials.vignette import Vignette
+    from equipoise.studies.vignettes.schema import Presentation, Stereotype
 
 ROOT = Path(__file__).parents[2]
 SINGLES = {"race": 8, "gender": 5, "age": 4, "housing": 3, "substance_use": 3, "obesity": 3, "socioeconomic": 3}

@@ -5,8 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import builders
-from equipoise.core.records import Answer, Prompt, Vignette
-from equipoise.vignettes.profiles import Build, Wording, samples_of, vignette_prompt, vignette_prompts
+from equipoise.core.prompts import Prompt
+from equipoise.materials.vignette import Vignette
+from equipoise.studies.vignettes.profiles import Build, Wording, samples_of, vignette_prompt, vignette_prompts
+from equipoise.text.answer import Answer
 
 BUILD = Build(
     profile="core",

@@ -10,15 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import ROLES, prompt, response, vignette
-from equipoise.core.records import CONTROLS, REREADINGS, Answer, Prompt, case_of, is_rereading
+from equipoise.core.prompts import Prompt
 from equipoise.judge.reading import plainly
-from equipoise.vignettes.profiles import Rereading
-from equipoise.vignettes.reread import MASK, beginning, blinder, rereadings
+from equipoise.materials.versions import CONTROLS, REREADINGS, case_of, is_rereading
+from equipoise.studies.vignettes.profiles import Rereading
+from equipoise.studies.vignettes.reread import MASK, beginning, blinder, rereadings
+from equipoise.text.answer import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from equipoise.core.records import Response, Vignette
+    from equipoise.core.prompts import Response
+    from equipoise.materials.vignette import Vignette
 
 DATA = Path(__file__).parents[2] / "data"
 ALL = get_args(Rereading)

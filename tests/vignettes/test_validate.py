@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Answer, Vignette
-from equipoise.vignettes.compose import pair_rows
-from equipoise.vignettes.profiles import Build, build, build_tellings, outside, require_one_source, validate
+from equipoise.materials.vignette import Vignette
+from equipoise.studies.vignettes.compose import pair_rows
+from equipoise.studies.vignettes.profiles import Build, build, build_tellings, outside, require_one_source, validate
+from equipoise.text.answer import Answer
 
 if TYPE_CHECKING:
-    from equipoise.vignettes.library import Library
+    from equipoise.studies.vignettes.library import Library
 
 
 @pytest.fixture

@@ -30,7 +30,7 @@ def load_reader(judge: str | None = None, *, features: Path | str = FOLDER) -> R
         ModuleNotFoundError: the packages of the extra `judge` are missing.
     """
     from equipoise.judge.readers import load_probabilities
-    from equipoise.metrics.vignettes import judge_errors
+    from equipoise.studies.vignettes.effects import judge_errors
 
     root = shipped.root()
     chosen = params.load(root / params.FILE)

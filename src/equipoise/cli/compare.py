@@ -26,10 +26,10 @@ from equipoise.compare.text import (
     notes,
     summary,
 )
-from equipoise.core import records
+from equipoise.core import jsonl
 from equipoise.core.progress import progress
-from equipoise.metrics.headlines import STUDIES
-from equipoise.metrics.verdicts import NOT_WORSE, UNDECIDED, WORSE
+from equipoise.figures.headlines import STUDIES
+from equipoise.figures.verdicts import NOT_WORSE, UNDECIDED, WORSE
 
 EXIT_CODES = {NOT_WORSE: 0, WORSE: 1, UNDECIDED: 2}
 """What `--gate` exits with."""
@@ -69,7 +69,7 @@ def compare(
     with progress("compare") as move:
         comparison = _comparison(base, head, move)
     if as_json:
-        printing.print_json(records.canonical(json_value(comparison)))
+        printing.print_json(jsonl.canonical(json_value(comparison)))
     elif as_markdown:
         typer.echo(markdown(comparison, shown=shown, images=images), nl=False)
     else:

@@ -24,10 +24,10 @@ from equipoise.compare.leaderboard import (
     parameters,
     standings,
 )
-from equipoise.core import records
+from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.progress import progress
-from equipoise.metrics.headlines import STUDIES
+from equipoise.figures.headlines import STUDIES
 
 WORKSPACE = "workspace"
 FAILED = "failed"
@@ -61,9 +61,9 @@ def leaderboard(
     reference = next((run for run in runs if run.created is not None), runs[0])
     rows = standings(runs, reference.params)
     if markdown_file is not None:
-        records.write_text(markdown_file, markdown(rows))
+        jsonl.write_text(markdown_file, markdown(rows))
     if csv_file is not None:
-        records.write_text(csv_file, csv_text(rows))
+        jsonl.write_text(csv_file, csv_text(rows))
     if as_json:
         printing.print_json(json_rows(rows))
         return

@@ -11,12 +11,11 @@ from equipoise.core import params
 from equipoise.core.catalogue import CATALOGUE
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.progress import progress
-from equipoise.core.records import Study
-from equipoise.metrics.headlines import Headline
-from equipoise.metrics.options import Decision, Measure
-from equipoise.metrics.plan import Plan, plan, spread_of
-from equipoise.metrics.primary import headline
-from equipoise.metrics.verdicts import BLIND, preconditions
+from equipoise.figures.headlines import Headline
+from equipoise.figures.options import Decision, Measure
+from equipoise.figures.plan import Plan, plan, spread_of
+from equipoise.figures.primary import headline
+from equipoise.figures.verdicts import BLIND, preconditions
 
 COUNTS = ("n_prompts", "prompt_tokens", "generated_tokens")
 NOTE = (
@@ -32,7 +31,7 @@ SEQUENTIAL = (
 class Planned(NamedTuple):
     """A study's plan, what an item of the run cost (prompts, tokens read and written), and why it has no verdict."""
 
-    study: Study
+    study: str
     figure: Headline
     margin: float
     plan: Plan

@@ -10,10 +10,10 @@ from equipoise.cli import printing
 from equipoise.core import params
 from equipoise.core.catalogue import CATALOGUE
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Effect, Study
-from equipoise.metrics.headlines import Headline, endpoint, find, undercoverage
-from equipoise.metrics.options import Decision
-from equipoise.metrics.verdicts import verdict
+from equipoise.figures.effects import Effect
+from equipoise.figures.headlines import Headline, endpoint, find, undercoverage
+from equipoise.figures.options import Decision
+from equipoise.figures.verdicts import verdict
 from equipoise.report.headlines import read_effects
 
 
@@ -40,7 +40,7 @@ def results(
         printing.show(*([f"Verdict: {decided.sentence}"] if decided else []), _table(name, rows, interval), "")
 
 
-def _table(study: Study, rows: list[tuple[Headline, Effect]], interval: str) -> Table:
+def _table(study: str, rows: list[tuple[Headline, Effect]], interval: str) -> Table:
     from rich.table import Table
 
     table = Table(title=CATALOGUE[study].title, caption=CATALOGUE[study].question, title_justify="left")

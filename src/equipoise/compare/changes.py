@@ -18,9 +18,9 @@ from equipoise.compare.estimators import NOISE, Moved, contrast_change, level, m
 from equipoise.compare.items import Values, item_clusters, item_values
 from equipoise.compare.revisions import Revision
 from equipoise.core.visible import markdown
-from equipoise.metrics.headlines import STUDIES, Headline, compared
-from equipoise.metrics.options import Direction, Measure
-from equipoise.metrics.primary import headline
+from equipoise.figures.headlines import STUDIES, Headline, compared
+from equipoise.figures.options import Direction, Measure
+from equipoise.figures.primary import headline
 from equipoise.stats.bootstrap import generator
 from equipoise.stats.multiplicity import adjust
 

@@ -20,19 +20,10 @@ from equipoise.compare.changes import Change, estimate, reflected
 from equipoise.compare.items import item_clusters, item_values
 from equipoise.compare.revisions import Revision
 from equipoise.core.catalogue import CATALOGUE
-from equipoise.core.records import Study
-from equipoise.metrics.headlines import STUDIES, Headline, signed
-from equipoise.metrics.options import Direction, Endpoint, Measure
-from equipoise.metrics.primary import headline
-from equipoise.metrics.verdicts import (
-    NOT_WORSE,
-    UNDECIDED,
-    WORSE,
-    ChangeWord,
-    change_verdict,
-    looked_at,
-    preconditions,
-)
+from equipoise.figures.headlines import STUDIES, Headline, signed
+from equipoise.figures.options import Direction, Endpoint, Measure
+from equipoise.figures.primary import headline
+from equipoise.figures.verdicts import NOT_WORSE, UNDECIDED, WORSE, ChangeWord, change_verdict, looked_at, preconditions
 from equipoise.stats.quantities import Interval
 from equipoise.stats.repeated import level
 
@@ -42,7 +33,7 @@ SEVERITY: tuple[ChangeWord, ...] = (NOT_WORSE, UNDECIDED, WORSE)
 class Judged(NamedTuple):
     """The verdict on one study's primary endpoint; `because` is empty where the interval alone decides."""
 
-    study: Study
+    study: str
     word: ChangeWord
     figure: Headline
     margin: float
@@ -116,7 +107,7 @@ def _judge(
     values: tuple[Mapping[str, Any], Mapping[str, Any]],
 ) -> Judged:
     base, head = revisions
-    study: Study = figure.study  # type: ignore[assignment]  # the names of headline figures begin with a study
+    study = figure.study
     assert endpoint.margin is not None  # noqa: S101  (nothing is judged without one)
     margin = endpoint.margin
 
@@ -146,7 +137,7 @@ def _judge(
     return judged(word, "" if word != UNDECIDED else "the interval reaches from within the margin to beyond it")
 
 
-def _unmet(study: Study, endpoint: Endpoint, row: Change, head: Revision, other: Interval | None) -> Iterator[str]:
+def _unmet(study: str, endpoint: Endpoint, row: Change, head: Revision, other: Interval | None) -> Iterator[str]:
     """Name what keeps a change from being judged."""
     if row.change is None:
         yield row.why

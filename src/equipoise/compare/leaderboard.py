@@ -13,10 +13,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from equipoise.core.records import read_text
+from equipoise.core.jsonl import read_text
 from equipoise.core.visible import markdown as safe
-from equipoise.metrics.headlines import BOARD, NOTE_EXTREMES, STUDIES, Headline, number
-from equipoise.metrics.silence import interpretation
+from equipoise.figures.headlines import BOARD, NOTE_EXTREMES, STUDIES, Headline, number
+from equipoise.figures.silence import interpretation
 
 State = Literal["defined", "undefined", "not measured"]
 

@@ -10,10 +10,9 @@ from equipoise.compare.gate import Gate
 from equipoise.compare.gate import json_value as verdicts
 from equipoise.compare.items import FLIPPED, Flip, Reworded
 from equipoise.compare.revisions import Revision, Sources
-from equipoise.core.records import Study
 from equipoise.core.visible import code
 from equipoise.core.visible import markdown as safe
-from equipoise.metrics.headlines import STUDIES, number, signed
+from equipoise.figures.headlines import STUDIES, number, signed
 
 UNDEFINED = "undefined"
 SMALL = 0.001
@@ -43,7 +42,7 @@ class Comparison(NamedTuple):
     reworded: Sequence[Reworded]
     sources: Sources
     gate: Gate
-    same_digits: Mapping[Study, int] = MappingProxyType({})
+    same_digits: Mapping[str, int] = MappingProxyType({})
 
     @property
     def alpha(self) -> float:

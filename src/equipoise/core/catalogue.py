@@ -6,8 +6,6 @@ headline figures and plots; dvc.yaml runs the same stages for every study that p
 
 from typing import NamedTuple
 
-from equipoise.core.records import Study
-
 
 class Likelihoods(NamedTuple):
     """A setting that asks the model for likelihoods: `section.field` is `value`, and `other` does without."""
@@ -30,7 +28,7 @@ class Entry(NamedTuple):
     likelihoods: Likelihoods | None = None
 
 
-CATALOGUE: dict[Study, Entry] = {
+CATALOGUE: dict[str, Entry] = {
     "vignettes": Entry(
         "Vignettes",
         "Does the diagnosis change when only the patient's demographics change, and does the reasoning admit it?",

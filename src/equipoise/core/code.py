@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pydantic import RootModel
 
-from equipoise.core import records
+from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.yamlfile import load_yaml
 
@@ -63,7 +63,7 @@ def read_by(stages: Path, name: str, root: Path) -> list[Path]:
 
 def listing(files: Iterable[Path], root: Path) -> str:
     """Give files, from `root`, with checksums, a line each, as sha256sum prints them."""
-    return "".join(f"{records.sha256(root / path)}  {path.as_posix()}\n" for path in files)
+    return "".join(f"{jsonl.sha256(root / path)}  {path.as_posix()}\n" for path in files)
 
 
 def module_file(name: str, root: Path, homes: Mapping[str, Path] = HOMES) -> Path | None:
@@ -95,7 +95,7 @@ def _files(root: Path, folder: Path) -> list[Path]:
 @cache
 def _imports(path: Path) -> frozenset[str]:
     """Name every module that a file imports: once, since most files belong to several scripts."""
-    return frozenset(_imported(ast.parse(records.read_text(path))))
+    return frozenset(_imported(ast.parse(jsonl.read_text(path))))
 
 
 def _imported(node: ast.AST) -> set[str]:

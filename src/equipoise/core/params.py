@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, Field, field_validator
 
-from equipoise.core.records import Frozen, Study
+from equipoise.core.row import Frozen
 from equipoise.core.yamlfile import load_yaml, strictly
 
 FILE = Path("params.yaml")
@@ -24,7 +24,7 @@ Seed = Annotated[int, Field(ge=0, le=2**32 - 1)]
 class Params(Frozen):
     """params.yaml as a whole: the chosen model, judge and items, and each stage's section, not yet typed."""
 
-    studies: Annotated[tuple[Study, ...], Field(min_length=1)]
+    studies: Annotated[tuple[str, ...], Field(min_length=1)]
     model: Name
     judge: Name
     items: Name
@@ -42,7 +42,7 @@ class Params(Frozen):
 
     @field_validator("studies")
     @classmethod
-    def _each_once(cls, studies: tuple[Study, ...]) -> tuple[Study, ...]:
+    def _each_once(cls, studies: tuple[str, ...]) -> tuple[str, ...]:
         if twice := [name for number, name in enumerate(studies) if name in studies[:number]]:
             message = f"{twice[0]} is named twice: name each study once"
             raise ValueError(message)

@@ -17,7 +17,8 @@ from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Manifest, read_one
+from equipoise.core.jsonl import read_one
+from equipoise.core.manifest import Manifest
 from equipoise.models import hub
 from equipoise.models.registry import (
     AnyEntry,

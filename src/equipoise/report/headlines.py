@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from equipoise.core import records
+from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Effect, Study
-from equipoise.metrics.headlines import BOARD, NOTE_EXTREMES, STUDIES, Headline, endpoint, number, undercoverage
-from equipoise.metrics.silence import interpretation
+from equipoise.figures.effects import Effect
+from equipoise.figures.headlines import BOARD, NOTE_EXTREMES, STUDIES, Headline, endpoint, number, undercoverage
+from equipoise.figures.silence import interpretation
 from equipoise.report.docs import PAGES, anchor
 from equipoise.report.guards import warnings
 
@@ -35,12 +35,12 @@ BESIDE = {
 """Measures of the same group that are written with a figure, in words that follow the number."""
 
 
-def read_effects(data: Path, study: Study) -> list[Effect]:
+def read_effects(data: Path, study: str) -> list[Effect]:
     """Read the figures of a study's last run; a file that is missing, or has none of them, is an EquipoiseError."""
     path = data / study / "effects.jsonl"
     if not path.is_file():
         raise EquipoiseError(f"{path}: the study has not been run: run `dvc repro measure@{study}`")
-    rows = records.read(path, Effect)
+    rows = jsonl.read(path, Effect)
     if not any(row.study == study for row in rows):
         raise EquipoiseError(f"{path}: no figure of the study: run `dvc repro --force measure@{study}`")
     return rows

@@ -12,14 +12,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from equipoise.core import params, records
+from equipoise.core import jsonl, params
 from equipoise.core.errors import EquipoiseError
+from equipoise.core.manifest import Manifest
 from equipoise.core.visible import visible
+from equipoise.figures.headlines import STUDIES
+from equipoise.figures.options import Decision
+from equipoise.figures.verdicts import verdict
 from equipoise.judge.lexicon import load_lexicon
 from equipoise.judge.score import Score
-from equipoise.metrics.headlines import STUDIES
-from equipoise.metrics.options import Decision
-from equipoise.metrics.verdicts import verdict
 from equipoise.models import registry
 from equipoise.report.docs import FLOOR, GUARDS, Page, anchor, read_pages
 from equipoise.report.guards import NOTHING, PASSED, WARNS, Guards, guards
@@ -111,13 +112,13 @@ def read_report(data: Path, templates: Path, docs: Path, root: Path) -> Report:
         dimensions=dimensions(pairs),
         pairs=[view(pair, lexicon) for pair in pairs],
         guards=guards(effects),
-        provenance=provenance(records.read_one(data / "manifest.json", records.Manifest), settings, root),
+        provenance=provenance(jsonl.read_one(data / "manifest.json", Manifest), settings, root),
         pages=read_pages(docs),
     )
 
 
 def _template(folder: Path, name: str) -> dict[str, Any]:
-    template: dict[str, Any] = json.loads(records.read_text(folder / f"{name}.json"))
+    template: dict[str, Any] = json.loads(jsonl.read_text(folder / f"{name}.json"))
     return template
 
 

@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
-from equipoise.core.records import Effect
 from equipoise.core.visible import visible
-from equipoise.metrics.headlines import number
-from equipoise.metrics.verdicts import FAMILY
+from equipoise.figures.effects import Effect
+from equipoise.figures.headlines import number
+from equipoise.figures.verdicts import FAMILY
 
 Row: TypeAlias = "dict[str, str | int | float | None]"
 
@@ -71,7 +71,7 @@ class Plot:
     zone: bool = False
 
     def rows(self, effects: Sequence[Effect]) -> list[Row]:
-        """Lay out the rows, rounded to what another processor reproduces (see `equipoise.metrics.headlines.shown`)."""
+        """Lay out the rows, rounded to what another processor reproduces (see `equipoise.figures.headlines.shown`)."""
         return [
             {
                 name: round(value, self.places) + 0.0 if isinstance(value, float) else value

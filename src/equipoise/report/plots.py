@@ -3,12 +3,14 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import get_args
 
-from equipoise.core.records import EARLY, ROLES, Effect, Study
-from equipoise.metrics.exam import WEIGHTED
-from equipoise.metrics.questions import CONTRASTS, NEUTRAL, ORIGINAL, arm, label
-from equipoise.metrics.stigma import ALL as ALL_SENTENCES
-from equipoise.questions.rows import ATTRIBUTES, GROUPS, Disease
+from equipoise.figures.effects import Effect
+from equipoise.materials.questions import ATTRIBUTES, GROUPS, Disease
+from equipoise.materials.versions import EARLY
+from equipoise.materials.vignette import ROLES
 from equipoise.report.plot import Plot, Row, figure, forest_row, undefined_row, words
+from equipoise.studies.exam.effects import WEIGHTED
+from equipoise.studies.questions.effects import CONTRASTS, NEUTRAL, ORIGINAL, arm, label
+from equipoise.studies.stigma.effects import ALL as ALL_SENTENCES
 
 RATES = ("differential_bias_rate", "silent_influence_rate", "silent_bias_rate_moved", "silent_bias_rate")
 SHIFTS = ("stereotype_shift_net", "stereotype_shift", "stereotype_shift_stub")
@@ -276,7 +278,7 @@ def _heatmap(layout: Callable[[Sequence[Effect]], list[Row]], title: str) -> Plo
     return Plot(layout=layout, template="heatmap", x="dimension", y="other", title=title, x_label="")
 
 
-ALL: dict[Study, dict[str, Plot]] = {
+ALL: dict[str, dict[str, Plot]] = {
     "vignettes": {
         "rates": Plot(layout=rate_rows, title="Bias rates, with {level} Wilson intervals", x_label="rate"),
         "shift": Plot(

@@ -11,7 +11,9 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Answer, AnswerKind, Response, Vignette
+from equipoise.core.prompts import Response
+from equipoise.materials.vignette import Vignette
+from equipoise.text.answer import Answer, AnswerKind
 from equipoise.text.conclusions import REFUSAL, UNDECIDED
 from equipoise.text.diagnoses import Diagnoses, Meaning
 from equipoise.text.naming import TAIL, Named, final_diagnosis

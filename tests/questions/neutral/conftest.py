@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.questions.neutral.lexicon import Lexicon, load_lexicon, tokenise
+from equipoise.text.neutral.lexicon import Lexicon, load_lexicon, tokenise
 
 LEXICON = Path(__file__).parents[3] / "data/lexicon"
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from equipoise.questions.neutral.lexicon import Lexicon
-from equipoise.questions.neutral.neutralise import Neutral, neutralise, select
+from equipoise.text.neutral.lexicon import Lexicon
+from equipoise.text.neutral.neutralise import Neutral, neutralise, select
 from equipoise.text.sentences import final_question
 
 THEY = {"they", "them", "their", "theirs", "themselves"}

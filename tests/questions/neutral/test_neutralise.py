@@ -6,8 +6,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from equipoise.questions.neutral.lexicon import Edit, Lexicon, apply
-from equipoise.questions.neutral.neutralise import neutralise
+from equipoise.text.neutral.lexicon import Edit, Lexicon, apply
+from equipoise.text.neutral.neutralise import neutralise
 
 AGREEMENT = [
     ("He has a rash.", "They have a rash."),

@@ -7,18 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.questions.neutral.lexicon import (
-    Edit,
-    Lexicon,
-    alternatives,
-    apply,
-    compose,
-    load_lexicon,
-    plural,
-    settle,
-)
-from equipoise.questions.neutral.neutralise import neutralise, neutralise_items, select
-from equipoise.questions.rows import Item
+from equipoise.materials.questions import Item
+from equipoise.studies.questions.neutralise import neutralise_items
+from equipoise.text.neutral.lexicon import Edit, Lexicon, alternatives, apply, compose, load_lexicon, plural, settle
+from equipoise.text.neutral.neutralise import neutralise, select
 
 CASE = "A 50-year-old man has a cough. Which drug should be given?"
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from equipoise.questions.rows import Attempt, Neutralised
-from equipoise.questions.variants.templates import Templates, load_templates
-from equipoise.questions.variants.validators import Clinical, load_clinical
-from equipoise.questions.variants.writers import RulesGenerator
+from equipoise.studies.questions.rows import Attempt, Neutralised
+from equipoise.studies.questions.variants.templates import Templates, load_templates
+from equipoise.studies.questions.variants.validators import Clinical, load_clinical
+from equipoise.studies.questions.variants.writers import RulesGenerator
 
 ROOT = Path(__file__).parents[3]
 

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.core import records
+from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
-from equipoise.questions.rows import Attempt, Neutralised
-from equipoise.questions.variants.agents import Arm, Perturb, Request
-from equipoise.questions.variants.loop import Perturbed, perturb
-from equipoise.questions.variants.templates import Templates
-from equipoise.questions.variants.validators import Clinical
-from equipoise.questions.variants.writers import (
+from equipoise.studies.questions.rows import Attempt, Neutralised
+from equipoise.studies.questions.variants.agents import Arm, Perturb, Request
+from equipoise.studies.questions.variants.loop import Perturbed, perturb
+from equipoise.studies.questions.variants.templates import Templates
+from equipoise.studies.questions.variants.validators import Clinical
+from equipoise.studies.questions.variants.writers import (
     BACKGROUND_TOKENS,
     VIGNETTE_TOKENS,
     ModelFuser,
@@ -148,7 +148,7 @@ def again(item: Neutralised, replay: Replay, clinical: Clinical) -> Perturbed:
 def test_attempts_give_the_same_run(tmp_path: Path, make: Make, clinical: Clinical, earlier: Perturbed) -> None:
     """A run from stored attempts gives the same variants and attempts."""
     path = tmp_path / "attempts.jsonl"
-    records.write(path, earlier.attempts)
+    jsonl.write(path, earlier.attempts)
 
     assert again(make(), load_replay(path), clinical) == earlier
 
@@ -156,7 +156,7 @@ def test_attempts_give_the_same_run(tmp_path: Path, make: Make, clinical: Clinic
 def test_variants_give_one_attempt_an_arm(tmp_path: Path, make: Make, clinical: Clinical, earlier: Perturbed) -> None:
     """From stored variants there is one attempt at each arm, with the text that was accepted."""
     path = tmp_path / "variants.jsonl"
-    records.write(path, earlier.variants)
+    jsonl.write(path, earlier.variants)
 
     found = again(make(), load_replay(path), clinical)
 

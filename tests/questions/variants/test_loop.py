@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.questions.rows import Neutralised, Variant
-from equipoise.questions.variants.agents import Arm, Design, Generate, Request, arms
-from equipoise.questions.variants.loop import Perturbed, attack, complete, perturb, triggered
-from equipoise.questions.variants.validators import Clinical
-from equipoise.questions.variants.writers import RulesGenerator, insert
+from equipoise.studies.questions.rows import Neutralised, Variant
+from equipoise.studies.questions.variants.agents import Arm, Design, Generate, Request, arms
+from equipoise.studies.questions.variants.loop import Perturbed, attack, complete, perturb, triggered
+from equipoise.studies.questions.variants.validators import Clinical
+from equipoise.studies.questions.variants.writers import RulesGenerator, insert
 
 Make = Callable[..., Neutralised]
 

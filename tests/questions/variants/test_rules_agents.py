@@ -11,14 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from equipoise.core import records
-from equipoise.questions.neutral.lexicon import load_lexicon
-from equipoise.questions.neutral.neutralise import neutralise_items
-from equipoise.questions.rows import GROUPS, Attempt, Item, Neutralised
-from equipoise.questions.variants.agents import NAMING, Arm, Request, arms
-from equipoise.questions.variants.templates import CHOICE, Templates
-from equipoise.questions.variants.validators import Clinical, violations
-from equipoise.questions.variants.writers import RulesGenerator, insert, stage
+from equipoise.core import jsonl
+from equipoise.materials.questions import GROUPS, Item
+from equipoise.studies.questions.neutralise import neutralise_items
+from equipoise.studies.questions.rows import Attempt, Neutralised
+from equipoise.studies.questions.variants.agents import NAMING, Arm, Request, arms
+from equipoise.studies.questions.variants.templates import CHOICE, Templates
+from equipoise.studies.questions.variants.validators import Clinical, violations
+from equipoise.studies.questions.variants.writers import RulesGenerator, insert, stage
+from equipoise.text.neutral.lexicon import load_lexicon
 from equipoise.text.sentences import sentence_spans
 
 Make = Callable[..., Neutralised]
@@ -134,9 +135,7 @@ def test_acuity_decides_how_a_background_closes(
 def test_nobody_in_danger_has_a_long_conversation(rules: RulesGenerator, failed: Failed) -> None:
     """No background of an acute item tells of a talk, of replies, or of a patient who takes part in one."""
     talk = re.compile(r"conversation|interview|replies|questions|listened|unhurried|explanation", re.IGNORECASE)
-    items = neutralise_items(
-        records.read(ROOT / "data/items/authored.jsonl", Item), load_lexicon(ROOT / "data/lexicon")
-    )
+    items = neutralise_items(jsonl.read(ROOT / "data/items/authored.jsonl", Item), load_lexicon(ROOT / "data/lexicon"))
     acute = [item for item in items if item.acuity == "acute"]
 
     assert len(acute) >= 40
@@ -146,9 +145,7 @@ def test_nobody_in_danger_has_a_long_conversation(rules: RulesGenerator, failed:
 
 def test_authored_items_pass(rules: RulesGenerator, clinical: Clinical, failed: Failed) -> None:
     """On the project's own items no text breaks a rule."""
-    items = neutralise_items(
-        records.read(ROOT / "data/items/authored.jsonl", Item), load_lexicon(ROOT / "data/lexicon")
-    )
+    items = neutralise_items(jsonl.read(ROOT / "data/items/authored.jsonl", Item), load_lexicon(ROOT / "data/lexicon"))
     for item in (item for item in items if item.excluded is None):
         for arm, _, background in backgrounds(rules, item, failed):
             (text,) = insert([(item, background)])

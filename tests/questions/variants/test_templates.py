@@ -10,8 +10,8 @@ import pytest
 from pydantic import ValidationError
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.questions.variants.agents import Perturb
-from equipoise.questions.variants.templates import load_templates
+from equipoise.studies.questions.variants.agents import Perturb
+from equipoise.studies.questions.variants.templates import load_templates
 
 FOLDER = Path(__file__).parents[3] / "data/templates"
 

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from equipoise.questions.rows import Neutralised
-from equipoise.questions.variants.agents import Arm
-from equipoise.questions.variants.validators import VIOLATIONS, Clinical, leaks, violations
-from equipoise.questions.variants.writers import insert
+from equipoise.studies.questions.rows import Neutralised
+from equipoise.studies.questions.variants.agents import Arm
+from equipoise.studies.questions.variants.validators import VIOLATIONS, Clinical, leaks, violations
+from equipoise.studies.questions.variants.writers import insert
 
 Make = Callable[..., Neutralised]
 

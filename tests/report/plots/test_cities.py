@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from equipoise.core.records import Effect
+from equipoise.figures.effects import Effect
 from equipoise.report.plot import static_svg
 from equipoise.report.plots import ALL, disease_rows, ratio_rows
 

@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from equipoise.metrics.options import Measure
-from equipoise.metrics.questions import DIRECTIONS, Answered, arm, question_effects
-from equipoise.questions.rows import ATTRIBUTES
+from equipoise.figures.options import Measure
+from equipoise.materials.questions import ATTRIBUTES
 from equipoise.report.plot import static_svg
 from equipoise.report.plots import (
     ALL,
@@ -20,6 +19,7 @@ from equipoise.report.plots import (
     distribution_rows,
     gap_rows,
 )
+from equipoise.studies.questions.effects import DIRECTIONS, Answered, arm, question_effects
 
 TEMPLATES = Path(__file__).parents[3] / ".dvc" / "plots"
 ARMS = [arm(a, g, d) for a in ATTRIBUTES for d in DIRECTIONS for g in ("privileged", "unprivileged")]

@@ -13,15 +13,15 @@ from dvc_render.vega import VegaRenderer
 from dvc_render.vega_templates import Template
 
 from builders import fill
-from equipoise.metrics.options import Measure
-from equipoise.metrics.stigma import stigma_effects
+from equipoise.figures.options import Measure
 from equipoise.report.plot import static_svg
 from equipoise.report.plots import ALL as PLOTS
 from equipoise.report.plots import GENDERS, gender_rows, stigma_rows
+from equipoise.studies.stigma.effects import stigma_effects
 
 if TYPE_CHECKING:
-    from equipoise.core.records import Effect
-    from equipoise.stigma.rows import ConditionSet, Question
+    from equipoise.figures.effects import Effect
+    from equipoise.studies.stigma.rows import ConditionSet, Question
 
 TEMPLATES = Path(__file__).parents[3] / ".dvc" / "plots"
 GROUPS: dict[Question, tuple[str, ...]] = {
