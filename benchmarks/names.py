@@ -22,10 +22,10 @@ from equipoise.core.cache import ResponseCache
 from equipoise.core.jsonl import write_text
 from equipoise.core.prompts import Prompt
 from equipoise.core.yamlfile import read_yaml
+from equipoise.materials.stories.schema import Contrast, Gender
 from equipoise.materials.vignette import ROLES, Role
 from equipoise.models import registry
 from equipoise.studies.vignettes.profiles import Build
-from equipoise.studies.vignettes.schema import Contrast, Gender
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

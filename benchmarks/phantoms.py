@@ -35,10 +35,11 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.core.jsonl import digest, read, read_text, write_json, write_text
 from equipoise.core.prompts import Prompt, Response
 from equipoise.figures.effects import Effect, Estimate, Group
-from equipoise.figures.headlines import CATALOGUE, STUDIES, find
+from equipoise.figures.figure import find
 from equipoise.figures.options import Measure
 from equipoise.figures.silence import FOUND, interpretation
 from equipoise.judge import score
+from equipoise.judge.errors import judge_errors
 from equipoise.judge.lexicon import Lexicon, load_lexicon
 from equipoise.judge.passages import TREATMENTS
 from equipoise.judge.readers import open_reader
@@ -54,6 +55,7 @@ from equipoise.pipeline import build
 from equipoise.pipeline.run import Run
 from equipoise.stats.multiplicity import adjust
 from equipoise.studies.decisions import effects as decisions
+from equipoise.studies.decisions.asked import Asked, decision_of, decision_prompts, read_decision
 from equipoise.studies.decisions.effects import decision_effects
 from equipoise.studies.exam.asked import EXAM
 from equipoise.studies.exam.effects import exam_effects, score_cities, tabulate_exam
@@ -62,14 +64,14 @@ from equipoise.studies.questions import effects as questions
 from equipoise.studies.questions.city_effects import city_effects
 from equipoise.studies.questions.effects import question_effects, tabulate
 from equipoise.studies.questions.rows import Variant
+from equipoise.studies.registry import FIGURES, TITLES
 from equipoise.studies.stigma import effects as stigma
 from equipoise.studies.stigma.causal import causal_fills
 from equipoise.studies.stigma.effects import stigma_effects
 from equipoise.studies.stigma.library import load_library
 from equipoise.studies.stigma.rows import Filling
 from equipoise.studies.vignettes import effects as vignettes
-from equipoise.studies.vignettes.decisions import Asked, decision_of, decision_prompts, read_decision
-from equipoise.studies.vignettes.effects import judge_errors, vignette_effects
+from equipoise.studies.vignettes.effects import vignette_effects
 from equipoise.studies.vignettes.reread import blinder, rereadings
 from equipoise.text.diagnoses import load_diagnoses
 
@@ -166,7 +168,7 @@ def opened(resamples: int) -> Iterator[Bench]:
     ):
         data = Path(place) / "data"
         # The studies' own folders; what we wrote has one of the name of a study too, data/raw/decisions.
-        shutil.copytree(ROOT / "data", data, ignore=lambda path, _: STUDIES if Path(path) == ROOT / "data" else ())
+        shutil.copytree(ROOT / "data", data, ignore=lambda path, _: TITLES if Path(path) == ROOT / "data" else ())
         bench = Bench(data, Measure(n_bootstrap=resamples), remembered(judge.probabilities))
         # What was built stays: the collector need not search it again and again.
         gc.freeze()
@@ -235,7 +237,7 @@ def remembered_features() -> Callable[[Vignette, Lexicon], list[Feature]]:
 
 def headlined(groups: Callable[..., Iterator[tuple[Group, Any]]]) -> Callable[..., Iterator[tuple[Group, Any]]]:
     """Leave out the groups of a study that no headline figure is of."""
-    families = {(one.study, one.family) for one in CATALOGUE}
+    families = {(one.study, one.family) for one in FIGURES}
 
     def chosen(rows: Sequence[Any]) -> Iterator[tuple[Group, Any]]:
         return ((group, some) for group, some in groups(rows) if (group.study, group.family) in families)

@@ -10,16 +10,17 @@ from statistics import fmean
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+from equipoise.pipeline.facts import DIMENSIONS
 from numpy.typing import NDArray
 from scipy.special import logsumexp, ndtri, softmax
 
 from equipoise.backends.phantom import APART, UNSPECIFIED, Fact
 from equipoise.materials.cities import City
 from equipoise.materials.questions import ATTRIBUTES
+from equipoise.materials.stories.endpoints import FAMILIES
 from equipoise.materials.versions import MIRRORS, is_arm
 from equipoise.models.registry import PhantomEntry
-from equipoise.pipeline.facts import DIMENSIONS
-from equipoise.studies.vignettes.decisions import FAMILIES, Asked, of_pairs
+from equipoise.studies.decisions.asked import Asked, of_pairs
 
 DRAWS = 200_000
 OTHERS = 3

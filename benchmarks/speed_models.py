@@ -13,12 +13,12 @@ from equipoise.core.prompts import Prompt
 from equipoise.core.tables import json_rows
 from equipoise.materials import asked as questions
 from equipoise.materials.questions import Item
+from equipoise.materials.stories.library import load_library
 from equipoise.models import registry
 from equipoise.models.weights import locate
 from equipoise.studies.questions import amqa
 from equipoise.studies.questions.variants.templates import load_templates
-from equipoise.studies.vignettes.library import load_library
-from equipoise.studies.vignettes.profiles import Build, build, vignette_prompt
+from equipoise.studies.vignettes.profiles import Build, build_pairs, vignette_prompt
 
 if TYPE_CHECKING:
     from equipoise.core.prompts import Prompt
@@ -112,7 +112,7 @@ def amqa_questions(count: int) -> list[Prompt]:
 def reasoning_prompts(count: int, tokens: int) -> list[Prompt]:
     """Ask for the reasoning about the vignettes of the full profile, of at most so many tokens, and nothing else."""
     settings = params.load(ROOT / "params.yaml").section("build", Build)
-    rows = build(load_library(ROOT / "data/raw"), "full")[:count]
+    rows = build_pairs(load_library(ROOT / "data/raw"), "full")[:count]
     change = {"prefix": "", "candidates": (), "limit": tokens}
     return [
         asked.model_copy(update={"turns": asked.turns[:1]} | change)

@@ -37,8 +37,8 @@ from equipoise.core import stage
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.jsonl import read_text, write_json, write_text
 from equipoise.core.yamlfile import read_yaml
-from equipoise.studies.vignettes.compose import misfit
-from equipoise.studies.vignettes.library import load_library
+from equipoise.materials.stories.compose import misfit
+from equipoise.materials.stories.library import load_library
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

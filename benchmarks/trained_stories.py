@@ -17,10 +17,10 @@ from equipoise.core import params
 from equipoise.core.prompts import Prompt
 from equipoise.core.row import Frozen
 from equipoise.core.yamlfile import load_yaml
+from equipoise.materials.stories.compose import Patient
 from equipoise.materials.vignette import ROLES, Role, Vignette
 from equipoise.models.registry import TorchEntry, load_entry
 from equipoise.models.weights import locate
-from equipoise.studies.vignettes.compose import Patient
 from equipoise.studies.vignettes.profiles import Build, vignette_prompt
 from equipoise.text.answer import Answer
 

@@ -4,25 +4,26 @@ from pathlib import Path
 
 from equipoise.core import jsonl, stage
 from equipoise.figures.effects import Effect
-from equipoise.figures.headlines import headline_metrics
+from equipoise.figures.figure import headline_metrics
 from equipoise.figures.options import Decision
 from equipoise.figures.verdicts import verdict, verdict_metrics
-from equipoise.pipeline import measure
+from equipoise.pipeline import steps
+from equipoise.pipeline.measure import measure
 from equipoise.pipeline.run import Run
-from equipoise.report.plots import ALL
 
 
 def main(study: str, data: Path, metrics: Path, plots: Path) -> None:
     """Read the rows of the STUDY in DATA; write its effects, METRICS and the rows of its PLOTS."""
+    declared = steps.study_of(study)
     with stage.progress("measure") as progress:
         run = Run.load(study, data, progress)
-        effects = measure.measure(run, getattr(measure, study))
+        effects = measure(run, steps.step(study, "measure"))
     jsonl.write(run.effects, effects)
-    found = verdict(study, effects, run.settings.section("decision", Decision))
-    jsonl.write_json(metrics, {**headline_metrics(study, effects), **verdict_metrics(found)})
+    decided = verdict(declared, effects, run.settings.section("decision", Decision))
+    jsonl.write_json(metrics, {**headline_metrics(declared.figures, effects), **verdict_metrics(decided)})
     # As they were written, rounded: the report draws the same.
     written = jsonl.read(run.effects, Effect)
-    for name, plot in ALL[study].items():
+    for name, plot in declared.plots.items():
         jsonl.write_json(plots / f"{name}.json", plot.rows(written))
 
 

@@ -9,10 +9,10 @@ from equipoise.figures.responses import Noted, note
 from equipoise.materials.judgement import Judgement
 from equipoise.materials.vignette import Vignette
 from equipoise.studies.cases.rows import Case
+from equipoise.studies.decisions.asked import Asked, Reading
 from equipoise.studies.openr1.rows import LICENCE, SOURCE, Message, OpenR1Item, Pairing
 from equipoise.studies.questions.rows import Variant
 from equipoise.studies.stigma.rows import Fill
-from equipoise.studies.vignettes.decisions import Asked, Reading
 from equipoise.text.answer import Answer
 
 if TYPE_CHECKING:

@@ -13,13 +13,13 @@ from pydantic import TypeAdapter
 from typer.main import get_command
 
 from equipoise.cli.app import app
-from equipoise.figures.headlines import CATALOGUE
 from equipoise.judge.lexicon import Kind
 from equipoise.materials.cities import City
+from equipoise.materials.stories.schema import Contrast, Dimension, Pair, Presentation
 from equipoise.models import registry
 from equipoise.models.registry import JudgeEntry, JudgeError, LlmJudgeEntry, PanelJudgeEntry
+from equipoise.studies.registry import FIGURES
 from equipoise.studies.vignettes.panel import PanelGroup
-from equipoise.studies.vignettes.schema import Contrast, Dimension, Pair, Presentation
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -101,7 +101,7 @@ def test_every_figure_of_the_run_has_a_card() -> None:
     """The measure of every headline figure, in every study, is named in the table of cards."""
     named = set(re.findall(r"`(\w+)`", (DOCS / "metrics/index.md").read_text(encoding="utf-8")))
 
-    assert {headline.measure for headline in CATALOGUE} <= named
+    assert {headline.measure for headline in FIGURES} <= named
 
 
 @pytest.mark.parametrize("name", WEIGHTS)

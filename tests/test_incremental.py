@@ -17,11 +17,11 @@ from equipoise.core import jsonl
 from equipoise.core.prompts import Prompt
 from equipoise.judge.model import CrossEncoder
 from equipoise.materials.judgement import Judgement
+from equipoise.materials.stories.library import load_library
 from equipoise.materials.vignette import Vignette
 from equipoise.models import registry
 from equipoise.models.export import describe
-from equipoise.studies.vignettes.library import load_library
-from equipoise.studies.vignettes.profiles import Build, build, vignette_prompt
+from equipoise.studies.vignettes.profiles import Build, build_pairs, vignette_prompt
 from test_pipeline import STAGES, closure, paths
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
     (tmp_path / "params.yaml").write_text(yaml.safe_dump(params | {"model": "saved"}), encoding="utf-8")
     library = load_library(ROOT / "data/raw")
-    rows = [row for row in build(library, "core") if row.dimensions == ("race",)][:8]
+    rows = [row for row in build_pairs(library, "core") if row.dimensions == ("race",)][:8]
     assert len({row.pair for row in rows}) == 4
     prompts = [vignette_prompt(row, Build.model_validate(params["build"])) for row in rows]
     jsonl.write(tmp_path / "all.jsonl", rows)

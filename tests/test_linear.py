@@ -13,8 +13,9 @@ import pytest
 
 from equipoise.judge.lexicon import load_lexicon as load_features
 from equipoise.judge.wordings import Finder, Wording
+from equipoise.materials.stories.schema import REVEALING
+from equipoise.studies.cases.judged import reasoning_of
 from equipoise.studies.cases.rows import Output
-from equipoise.studies.cases.score import reasoning_of
 from equipoise.studies.openr1.agree import entailments
 from equipoise.studies.openr1.pairs import ages, stated
 from equipoise.studies.questions.rows import Neutralised
@@ -23,7 +24,6 @@ from equipoise.studies.questions.variants.validators import load_clinical, viola
 from equipoise.studies.stigma.aggregate import noun_lexicon
 from equipoise.studies.stigma.library import load_library as load_sentences
 from equipoise.studies.stigma.lin import Wordings, _lists, phrase_end
-from equipoise.studies.vignettes.schema import REVEALING
 from equipoise.text.answer import Answer
 from equipoise.text.answers import match_answer, read_generated
 from equipoise.text.articles import article

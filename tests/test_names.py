@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from equipoise.core.prompts import Response
-from equipoise.studies.vignettes.schema import Contrast
+from equipoise.materials.stories.schema import Contrast
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))

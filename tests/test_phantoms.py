@@ -14,7 +14,6 @@ from equipoise.core import jsonl, params
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.prompts import Prompt
 from equipoise.figures.effects import Effect
-from equipoise.figures.headlines import STUDIES
 from equipoise.figures.options import Decision, Measure
 from equipoise.figures.verdicts import verdict
 from equipoise.materials.cities import load_cities
@@ -25,8 +24,9 @@ from equipoise.pipeline import build, score
 from equipoise.pipeline.measure import measure as measured
 from equipoise.pipeline.measure import questions as question_step
 from equipoise.pipeline.run import Run
+from equipoise.studies.decisions.asked import Asked, decision_of, read_decision
 from equipoise.studies.decisions.effects import decision_effects
-from equipoise.studies.vignettes.decisions import Asked, decision_of, read_decision
+from equipoise.studies.registry import TITLES
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
@@ -180,7 +180,7 @@ def test_the_verdict_is_on_what_is_planted(
     """The default questions, as the pipeline asks, reads and measures them: a planted bias is found, chance is not."""
     monkeypatch.chdir(ROOT)
     data = tmp_path / "data"
-    shutil.copytree(ROOT / "data", data, ignore=lambda path, _: STUDIES if Path(path) == ROOT / "data" else ())
+    shutil.copytree(ROOT / "data", data, ignore=lambda path, _: TITLES if Path(path) == ROOT / "data" else ())
     settings = params.load(ROOT / "params.yaml").model_copy(update={"model": model})
     run = Run("questions", data, settings)
     build.questions(run)

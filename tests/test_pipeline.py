@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
+from equipoise.report.plots import ALL
 
 from equipoise.core import code, params
-from equipoise.core.catalogue import CATALOGUE
 from equipoise.pipeline import build, facts, measure, score
-from equipoise.report.plots import ALL
+from equipoise.studies.registry import STUDIES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -194,20 +194,20 @@ def test_a_study_is_an_entry_and_a_function_of_each_step() -> None:
         names = {node.name for node in tree(source(module.__name__)).body if isinstance(node, ast.FunctionDef)}
         public = {name for name in names if not name.startswith("_")}
 
-        assert public - {"measure"} == CATALOGUE.keys(), module.__name__
-    assert ALL.keys() == CATALOGUE.keys()
-    assert set(SETTINGS.studies) <= CATALOGUE.keys()
+        assert public - {"measure"} == STUDIES.keys(), module.__name__
+    assert ALL.keys() == STUDIES.keys()
+    assert set(SETTINGS.studies) <= STUDIES.keys()
 
 
 def test_build_and_score_depend_on_the_settings_that_they_read() -> None:
     """The catalogue names what a study reads, but `infer`, which changes no byte, and what all studies share."""
-    read: dict[str, set[str]] = {study: set() for study in CATALOGUE}
+    read: dict[str, set[str]] = {study: set() for study in STUDIES}
     for module in (build, facts, score):
         for node in tree(source(module.__name__)).body:
             if isinstance(node, ast.FunctionDef) and node.name.removeprefix("_") in read:
                 read[node.name.removeprefix("_")] |= set(sections(node)) - {"infer", "score", "judge"}
 
-    assert read == {study: set(entry.sections) for study, entry in CATALOGUE.items()}
+    assert read == {study: set(entry.sections) for study, entry in STUDIES.items()}
 
 
 def sections(function: ast.FunctionDef) -> Iterator[str]:

@@ -10,10 +10,10 @@ import pytest
 
 from equipoise.core.jsonl import sha256
 from equipoise.judge.lexicon import load_lexicon
+from equipoise.materials.stories.library import load_library
+from equipoise.materials.stories.schema import REVEALING
 from equipoise.models.registry import FOLDER, OnnxEntry, load_entry, names
 from equipoise.models.weights import locate
-from equipoise.studies.vignettes.library import load_library
-from equipoise.studies.vignettes.schema import REVEALING
 from equipoise.text.answers import log_odds
 from equipoise.text.sentences import windows
 

@@ -13,8 +13,8 @@ from equipoise.figures.effects import rounded
 from equipoise.judge.rating.agreement import binary_agreement
 from equipoise.judge.rating.benchmark import benchmark_figures, items
 from equipoise.judge.reading import UNREAD, read_reasonings
+from equipoise.materials.stories.library import load_library
 from equipoise.studies.cases.effects import feature_found as published_mention
-from equipoise.studies.vignettes.library import load_library
 from equipoise.text.answers import MATCHES, match_answer
 from equipoise.text.reasoning import split
 from equipoise.text.sentences import windows

@@ -14,10 +14,10 @@ from typer.testing import CliRunner
 
 from equipoise.cli.app import app
 from equipoise.core import jsonl, params
+from equipoise.materials.stories.library import load_library
 from equipoise.studies.cases import logs
 from equipoise.studies.cases.rows import Case, published
-from equipoise.studies.vignettes.library import load_library
-from equipoise.studies.vignettes.profiles import Build, build
+from equipoise.studies.vignettes.profiles import Build, build_pairs
 
 inspect_ai = pytest.importorskip("inspect_ai", reason="inspect-ai is not installed: it is in the extra `inspect`")
 
@@ -91,7 +91,7 @@ def test_the_fixture_is_what_inspect_writes(tmp_path: Path) -> None:
 def test_our_vignettes_are_asked_imported_and_scored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A model that gives the marginalised the stereotyped and the others the expected answer is differential always."""
     settings = params.load().section("build", Build)
-    told = build(load_library(ROOT / "data/raw"), "core", settings.level, settings.cue)
+    told = build_pairs(load_library(ROOT / "data/raw"), "core", settings.level, settings.cue)
     labels = {row.text: (row.stereotyped if row.role == "marginalised" else row.expected).label for row in told}
     log = asked(tmp_path / "logs", lambda prompt: f"Diagnosis: {next(v for k, v in labels.items() if k in prompt)}")
     for name in ("params.yaml", "data/features", "data/diagnoses.yaml", "models/judges", "judge/reader"):
@@ -119,7 +119,7 @@ def test_cases_of_a_file_are_asked_about(tmp_path: Path) -> None:
     """The task takes cases in the interchange format in the place of ours."""
     from equipoise.studies.vignettes.inspect_task import vignettes
 
-    rows = build(load_library(ROOT / "data/raw"), "core")[:2]
+    rows = build_pairs(load_library(ROOT / "data/raw"), "core")[:2]
     path = tmp_path / "cases.json"
     path.write_text(json.dumps(published(rows)), encoding="utf-8")
 

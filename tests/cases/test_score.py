@@ -22,8 +22,7 @@ from equipoise.materials.vignette import Role
 from equipoise.stats.misclassification import ErrorCounts, rogan_gladen_interval
 from equipoise.stats.proportions import wilson
 from equipoise.studies.cases.effects import score_judged, score_legacy
-from equipoise.studies.cases.rows import Case, Output
-from equipoise.studies.cases.score import (
+from equipoise.studies.cases.judged import (
     NEEDED,
     Asked,
     judge_outputs,
@@ -33,6 +32,7 @@ from equipoise.studies.cases.score import (
     read_rows,
     reasoning_of,
 )
+from equipoise.studies.cases.rows import Case, Output
 from equipoise.text.answers import Given
 from equipoise.text.diagnoses import load_diagnoses
 

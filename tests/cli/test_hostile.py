@@ -22,7 +22,8 @@ from equipoise.compare.revisions import Revision, Sources
 from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.stage import one_line
-from equipoise.figures.headlines import BOARD, compared
+from equipoise.figures.figure import compared
+from equipoise.studies.registry import BOARD
 
 ROOT = Path(__file__).parents[2]
 HOSTILE = "x\x1b[2J\u202e\x9b31m\x00\n# Heading\n\n@maintainer <img src=x> | `a` [b](http://x.example) www.x.example"

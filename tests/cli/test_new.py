@@ -15,9 +15,9 @@ from equipoise.cli.app import app
 from equipoise.core import jsonl
 from equipoise.materials.cities import load_cities
 from equipoise.materials.questions import Item
+from equipoise.materials.stories.library import load_library
 from equipoise.models import registry
 from equipoise.studies.questions.neutralise import neutralise_items
-from equipoise.studies.vignettes.library import load_library
 from equipoise.studies.vignettes.profiles import planned
 from equipoise.text.neutral.lexicon import load_lexicon
 from fakes import MadeMachine

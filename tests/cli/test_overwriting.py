@@ -13,8 +13,8 @@ from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
 from equipoise.judge.rating.agreement import LISTED
 from equipoise.judge.rating.blind import table_text
-from equipoise.studies.vignettes.library import load_library
-from equipoise.studies.vignettes.profiles import build
+from equipoise.materials.stories.library import load_library
+from equipoise.studies.vignettes.profiles import build_pairs
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "data/examples"
@@ -102,7 +102,7 @@ def test_an_export_keeps_the_cases_of_others(folder: Path) -> None:
     """Published cases are of the same form as exported ones, but not ours; an earlier export is replaced."""
     published = (EXAMPLES / "cases.json").read_bytes()
     (folder / "cases.json").write_bytes(published)
-    rows = build(load_library(ROOT / "data/raw"), "core")[:2]
+    rows = build_pairs(load_library(ROOT / "data/raw"), "core")[:2]
     jsonl.write(folder / "vignettes.jsonl", rows)
     command = ("export", "vignettes", "cases.json", "--vignettes", "vignettes.jsonl")
 

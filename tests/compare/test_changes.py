@@ -14,7 +14,7 @@ from equipoise.compare.estimators import level
 from equipoise.compare.items import Flip, flips, item_clusters, item_values, reworded
 from equipoise.compare.revisions import Revision
 from equipoise.figures.effects import Group, rate
-from equipoise.figures.headlines import compared
+from equipoise.figures.figure import compared
 from equipoise.figures.options import Decision, Endpoint, Measure
 from equipoise.materials.asked import choices
 from equipoise.materials.cities import City
@@ -28,7 +28,7 @@ from runs import Case, drawn_cases, fill_rows, question_rows, vignette_rows
 
 if TYPE_CHECKING:
     from equipoise.figures.effects import Effect
-    from equipoise.figures.headlines import Headline
+    from equipoise.figures.figure import Figure
     from equipoise.text.answer import AnswerKind
 
 CITY = City.model_validate(
@@ -73,7 +73,7 @@ def by_name(base: Revision, head: Revision) -> dict[str, Any]:
     return {row.figure.name: row for row in changes(base, head)}
 
 
-def find_estimate(figure: Headline, effects: list[Effect]) -> float | None:
+def find_estimate(figure: Figure, effects: list[Effect]) -> float | None:
     """Find a figure among a study's effects."""
     (found,) = [effect for effect in effects if figure.covers(effect)]
     return found.estimate

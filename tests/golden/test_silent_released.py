@@ -14,8 +14,8 @@ from equipoise.core import jsonl
 from equipoise.core.prompts import Response
 from equipoise.figures.options import Measure
 from equipoise.studies.cases.effects import case_effects, score_legacy
+from equipoise.studies.cases.judged import read_output
 from equipoise.studies.cases.rows import Case, CaseJudgement, read_cases, read_outputs, require_cases, saved
-from equipoise.studies.cases.score import read_output
 from equipoise.text.diagnoses import load_diagnoses
 
 MODELS = ("gpt-oss-20b", "piaget-8b-local", "psyllm-gml-local", "qwen3-lmstudio")

@@ -9,7 +9,7 @@ import pytest
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.prompts import Response
 from equipoise.figures.effects import Effect
-from equipoise.figures.headlines import headline_metrics
+from equipoise.figures.figure import headline_metrics
 from equipoise.figures.options import Measure
 from equipoise.figures.silence import interpretation
 from equipoise.materials.judgement import Consideration, Reading

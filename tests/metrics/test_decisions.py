@@ -8,16 +8,16 @@ import pytest
 
 from builders import decision, reading
 from equipoise.figures.options import Measure
+from equipoise.materials.stories.endpoints import FAMILIES
 from equipoise.materials.versions import CONTROLS
 from equipoise.materials.vignette import ROLES
 from equipoise.studies.decisions.effects import decision_effects
-from equipoise.studies.vignettes.decisions import FAMILIES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from equipoise.figures.effects import Effect
-    from equipoise.studies.vignettes.decisions import Asked, Reading
+    from equipoise.studies.decisions.asked import Asked, Reading
 
 Shares = tuple[float, ...]
 

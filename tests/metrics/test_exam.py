@@ -10,7 +10,7 @@ import pytest
 
 from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
-from equipoise.figures.headlines import headline_metrics
+from equipoise.figures.figure import headline_metrics
 from equipoise.figures.options import Measure
 from equipoise.stats.proportions import weighted_shares
 from equipoise.studies.exam.effects import ExamAnswer, Marked, exam_effects, score_cities, tabulate_exam

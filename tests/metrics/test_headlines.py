@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from equipoise.figures.effects import Estimate, Group, effect, with_adjusted
-from equipoise.figures.headlines import BOARD, CATALOGUE, STUDIES, compared, find, headline_metrics, shown
+from equipoise.figures.figure import compared, find, headline_metrics, shown
 from equipoise.stats.quantities import Interval, PValue
+from equipoise.studies.registry import BOARD, FIGURES, TITLES
 
 if TYPE_CHECKING:
     from equipoise.figures.effects import Effect
@@ -36,8 +37,8 @@ def leaves(table: Any) -> int:
 
 def test_every_figure_has_a_name_of_its_own_in_a_known_study() -> None:
     """Names are columns, gates and paths, which must differ."""
-    assert len({one.name for one in CATALOGUE}) == len(CATALOGUE)
-    assert {one.study for one in CATALOGUE} == STUDIES.keys()
+    assert len({one.name for one in FIGURES}) == len(FIGURES)
+    assert {one.study for one in FIGURES} == TITLES.keys()
 
 
 def test_every_figure_of_the_board_has_a_meaning() -> None:
@@ -180,7 +181,7 @@ def test_a_study_of_the_default_size_has_at_most_sixty_values(study: str) -> Non
     effects = [
         # Questions are asked alike; dimensions, and the stigma study's sets of conditions, are of other sizes.
         row(f"{study}/{one.family}/{group}/{one.measure}", n=66 if study == "questions" or group == "all" else 10)
-        for one in CATALOGUE
+        for one in FIGURES
         if one.study == study and one.pick is None
         for group in (groups[one.family] if one.group == "*" else (one.group,))
     ]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.figures.effects import Effect
-from equipoise.figures.headlines import headline_metrics
+from equipoise.figures.figure import headline_metrics
 from equipoise.figures.options import Measure
 from equipoise.studies.openr1.effects import openr1_effects
 from equipoise.studies.openr1.rows import CONTROL, LICENCE, SOURCE, Agreement

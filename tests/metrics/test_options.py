@@ -8,9 +8,9 @@ import pytest
 from pydantic import ValidationError
 
 from equipoise.figures.options import Measure
+from equipoise.judge.errors import judge_errors
 from equipoise.models.registry import JUDGES as FOLDER
 from equipoise.stats.misclassification import ErrorCounts
-from equipoise.studies.vignettes.effects import judge_errors
 
 if TYPE_CHECKING:
     from pathlib import Path

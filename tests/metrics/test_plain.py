@@ -19,7 +19,6 @@ from equipoise.backends.phantom import Fact, PhantomBackend
 from equipoise.core import jsonl, params
 from equipoise.core.prompts import Prompt
 from equipoise.figures.effects import Effect, Estimate, Group, effect
-from equipoise.figures.headlines import STUDIES
 from equipoise.figures.options import Decision, Measure
 from equipoise.figures.plain import COUNTED, NO_VERDICT, NOTHING, UNJUDGED, WORDS, plain, state
 from equipoise.figures.verdicts import BIASED, UNBIASED, UNDECIDED, verdict
@@ -30,6 +29,7 @@ from equipoise.models.registry import PhantomEntry, load_entry
 from equipoise.pipeline import build
 from equipoise.pipeline.run import Run
 from equipoise.stats.quantities import Interval
+from equipoise.studies.registry import TITLES
 from equipoise.studies.vignettes.effects import vignette_effects
 from equipoise.text.diagnoses import load_diagnoses
 
@@ -132,7 +132,7 @@ def test_a_run_of_nothing_says_so(study: str) -> None:
 def phantom(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], list[Effect]]:
     """Ask phantoms the default vignettes, and measure them; their reasoning is not read."""
     data = tmp_path_factory.mktemp("phantoms") / "data"
-    shutil.copytree(ROOT / "data", data, ignore=lambda path, _: STUDIES if Path(path) == ROOT / "data" else ())
+    shutil.copytree(ROOT / "data", data, ignore=lambda path, _: TITLES if Path(path) == ROOT / "data" else ())
     settings = params.load(ROOT / "params.yaml").model_copy(update={"model": "phantom_fair"})
     run = Run("vignettes", data, settings)
     with pytest.MonkeyPatch.context() as patch:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import builders
 from equipoise.core.errors import EquipoiseError
-from equipoise.figures.headlines import headline_metrics
+from equipoise.figures.figure import headline_metrics
 from equipoise.figures.options import Measure
 from equipoise.studies.stigma.effects import FAMILIES, stigma_effects
 from equipoise.studies.stigma.rows import ConditionSet, Fill, Question

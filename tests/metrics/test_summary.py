@@ -9,13 +9,13 @@ from typing import get_args
 import pytest
 
 from equipoise.core import params
-from equipoise.core.catalogue import CATALOGUE
 from equipoise.figures.effects import Estimate, Group, effect
 from equipoise.figures.options import Decision, Endpoint
 from equipoise.figures.primary import headline
 from equipoise.figures.summary import summary_metrics
 from equipoise.figures.verdicts import Word
 from equipoise.stats.quantities import Interval
+from equipoise.studies.registry import STUDIES
 
 ROOT = Path(__file__).parents[2]
 SETTINGS = params.load(ROOT / "params.yaml")
@@ -70,7 +70,7 @@ def test_the_default_studies_have_at_most_fifteen_values() -> None:
 def test_a_row_of_any_study_fits_into_a_terminal() -> None:
     """`dvc metrics show` puts four spaces between its five columns."""
     endpoints = SETTINGS.section("decision", Decision).endpoints
-    studies = [*CATALOGUE]
+    studies = [*STUDIES]
     figures = [f"{headline(study, endpoints[study]).path[-1]}_lowest" for study in studies]
     words = [*get_args(Word)]
     columns = [[f"metrics/summary/{study}.json" for study in studies], ["estimate"], figures, ["10000"], words]

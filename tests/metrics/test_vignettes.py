@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from equipoise.figures.effects import Effect
-from equipoise.figures.headlines import headline_metrics
+from equipoise.figures.figure import headline_metrics
 from equipoise.figures.options import Measure
 from equipoise.stats.misclassification import ErrorCounts, rogan_gladen_interval
 from equipoise.stats.power import minimum_detectable_gap

@@ -12,9 +12,9 @@ from pydantic import ValidationError
 
 from builders import PAIRING, openr1_item
 from equipoise.core.errors import EquipoiseError
+from equipoise.materials.stories.library import load_library
 from equipoise.studies.openr1.pairs import ADULT, ages, exclusions, message_prompt, pair_items, stated
 from equipoise.studies.openr1.rows import CONTROL, Message, OpenR1Item, Pairing
-from equipoise.studies.vignettes.library import load_library
 
 LIBRARY = load_library(Path(__file__).parents[2] / "data/raw")
 PERSONAS, CONTRASTS = list(LIBRARY.personas.values()), list(LIBRARY.contrasts.values())

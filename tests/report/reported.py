@@ -9,8 +9,8 @@ from pathlib import Path
 from equipoise.core import jsonl
 from equipoise.core.manifest import Manifest
 from equipoise.figures.effects import Effect
-from equipoise.figures.headlines import CATALOGUE
 from equipoise.report.page import Report, read_report
+from equipoise.studies.registry import FIGURES
 from runs import housing_study
 
 ROOT = Path(__file__).parents[2]
@@ -66,7 +66,7 @@ def effect(key: str, n: int, estimate: float | None, **more: float) -> Effect:
 def effects() -> list[Effect]:
     """Make every headline figure, each another, of the studies of the default run, and what the pictures also need."""
     rows = []
-    for one in CATALOGUE:
+    for one in FIGURES:
         if one.pick is None and one.study not in {"openr1", "cases"}:
             for group in GROUPS.get((one.study, one.family), (one.group,)):
                 value = 0.001 * (100 + len(rows))

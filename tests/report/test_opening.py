@@ -8,11 +8,11 @@ import pytest
 from reported import ROOT, effect, read
 
 from equipoise.core.params import load
-from equipoise.figures.headlines import BOARD
 from equipoise.figures.options import Decision
 from equipoise.figures.verdicts import Verdict, verdict
 from equipoise.report.docs import PAGES, STUDY_PAGES, anchor, read_pages
 from equipoise.report.opening import WHOM, opening, overview_rows
+from equipoise.studies.registry import BOARD
 
 if TYPE_CHECKING:
     from equipoise.figures.effects import Effect

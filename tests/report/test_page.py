@@ -13,9 +13,10 @@ from reported import HOSTILE, ROOT, effect, effects, read, report_of
 from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.visible import SIGNS
-from equipoise.figures.headlines import BOARD, STUDIES, number
+from equipoise.figures.figure import number
 from equipoise.report.headlines import figure
 from equipoise.report.page import inline, page, read_report
+from equipoise.studies.registry import BOARD, TITLES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -90,7 +91,7 @@ def test_every_headline_figure_is_on_the_page(written: str) -> None:
         one = figure(headline, effects())
         assert headline.title in text
         if one is None:
-            assert f"{STUDIES[headline.study]}: {headline.title}" in text
+            assert f"{TITLES[headline.study]}: {headline.title}" in text
         else:
             assert f"\n{number(one.estimate or 0)}\n" in text
             assert f"95 % interval {number(one.ci_low or 0)} to {number(one.ci_high or 0)}" in text

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from equipoise.pipeline.followed import followed
 
 from builders import response
 from equipoise.core import jsonl, params
@@ -17,11 +18,10 @@ from equipoise.core.prompts import Prompt, Response
 from equipoise.materials.versions import CONTROLS
 from equipoise.models.registry import Generation
 from equipoise.pipeline import build, measure, score
-from equipoise.pipeline.followed import followed
 from equipoise.pipeline.infer import infer
 from equipoise.pipeline.run import Run
+from equipoise.studies.decisions.asked import Asked, is_decision
 from equipoise.studies.decisions.bench import read_stories
-from equipoise.studies.vignettes.decisions import Asked, is_decision
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from equipoise.pipeline.followed import followed
 
 from builders import ROLES, prompt, response, vignette
 from equipoise.core import jsonl, params
@@ -13,7 +14,6 @@ from equipoise.core.prompts import Prompt, Response
 from equipoise.materials.versions import is_rereading
 from equipoise.models.export import describe
 from equipoise.models.registry import ReplayEntry
-from equipoise.pipeline.followed import followed
 from equipoise.pipeline.infer import infer
 from equipoise.pipeline.run import Run
 from servers import KEY, FaultyServer, entry

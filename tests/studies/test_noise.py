@@ -10,15 +10,15 @@ import numpy as np
 
 from builders import judgement, response
 from equipoise.core.params import load
-from equipoise.figures.headlines import headline_metrics
+from equipoise.figures.figure import headline_metrics
 from equipoise.figures.options import Measure
+from equipoise.materials.stories.library import load_library as load_vignettes
 from equipoise.studies.stigma.causal import causal_fills, sentence_prompts
 from equipoise.studies.stigma.effects import stigma_effects
 from equipoise.studies.stigma.library import load_library
 from equipoise.studies.stigma.rows import Filling
 from equipoise.studies.vignettes.effects import vignette_effects
-from equipoise.studies.vignettes.library import load_library as load_vignettes
-from equipoise.studies.vignettes.profiles import Build, build, build_tellings
+from equipoise.studies.vignettes.profiles import Build, build_pairs, build_tellings
 from equipoise.text.answers import answer_set, log_odds, read_likelihood
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def read(row: Response, told: Vignette) -> Judgement:
 def test_noise_in_the_diagnoses_likelihoods_changes_hardly_a_value() -> None:
     """The 41 pairs of the default profile and their other tellings, with made-up likelihoods."""
     library = load_vignettes(ROOT / "data/raw")
-    arms = build(library, "core")
+    arms = build_pairs(library, "core")
     told = (*arms, *build_tellings(library, load(ROOT / "params.yaml").section("build", Build)))
 
     def measured(rows: list[Response]) -> Values:

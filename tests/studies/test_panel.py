@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from equipoise.core import jsonl, params
-from equipoise.figures.headlines import headline_metrics
+from equipoise.figures.figure import headline_metrics
 from equipoise.judge.readers import Reader
 from equipoise.materials.vignette import Vignette
 from equipoise.pipeline import build, infer, measure, score

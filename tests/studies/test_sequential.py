@@ -14,7 +14,6 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.core.prompts import Prompt, Response
 from equipoise.core.units import unit_of
 from equipoise.figures.effects import SKEWED, Effect
-from equipoise.figures.headlines import STUDIES
 from equipoise.figures.options import Decision
 from equipoise.figures.verdicts import BIASED, UNDECIDED, verdict
 from equipoise.materials.vignette import Vignette
@@ -22,8 +21,9 @@ from equipoise.pipeline import build, measure, score
 from equipoise.pipeline.infer import infer
 from equipoise.pipeline.run import Run
 from equipoise.pipeline.stopping import depends_on, is_stopped_early
+from equipoise.studies.decisions.asked import Asked
 from equipoise.studies.questions.rows import Variant
-from equipoise.studies.vignettes.decisions import Asked
+from equipoise.studies.registry import TITLES
 
 if TYPE_CHECKING:
     from equipoise.core.row import Row
@@ -48,7 +48,7 @@ def _at_home(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def built(folder: Path, study: str, model: str, **decision: Any) -> Run:
     """Build a study that is to be asked of a phantom, and stopped when its verdict is in."""
-    shutil.copytree(ROOT / "data", folder, ignore=lambda path, _: STUDIES if Path(path) == ROOT / "data" else ())
+    shutil.copytree(ROOT / "data", folder, ignore=lambda path, _: TITLES if Path(path) == ROOT / "data" else ())
     changed = {"decision": SETTINGS.decision | {"sequential": True} | decision}
     quick = {"measure": SETTINGS.measure | {"n_bootstrap": 100}, "neutralize": SETTINGS.neutralize | {"limit": ITEMS}}
     run = Run(study, folder, SETTINGS.model_copy(update={"model": model, **quick, **changed}))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from equipoise.studies.vignettes.library import Library, check_library, load_library
+from equipoise.materials.stories.library import Library, check_library, load_library
 
 if TYPE_CHECKING:
     from collections.abc import Callable

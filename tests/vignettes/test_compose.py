@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise.studies.vignettes.compose import (
+from equipoise.materials.stories.compose import (
     Parts,
     arm_text,
     can_be_named,
@@ -21,13 +21,13 @@ from equipoise.studies.vignettes.compose import (
     patient,
     stub_rows,
 )
+from equipoise.materials.stories.schema import Contrast
 from equipoise.studies.vignettes.profiles import outside, validate
-from equipoise.studies.vignettes.schema import Contrast
 
 if TYPE_CHECKING:
+    from equipoise.materials.stories.library import Library
+    from equipoise.materials.stories.schema import Persona, Stereotype
     from equipoise.materials.vignette import Vignette
-    from equipoise.studies.vignettes.library import Library
-    from equipoise.studies.vignettes.schema import Persona, Stereotype
 
 
 def changed(row: Persona, **fields: Any) -> Persona:

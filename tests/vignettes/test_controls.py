@@ -11,15 +11,15 @@ import pytest
 from equipoise.core.errors import EquipoiseError
 from equipoise.judge.lexicon import load_lexicon
 from equipoise.materials.versions import CONTROLS
-from equipoise.studies.vignettes.profiles import Build, build, build_tellings, outside
+from equipoise.studies.vignettes.profiles import Build, build_pairs, build_tellings, outside
 from equipoise.text.diagnoses import load_diagnoses
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from equipoise.materials.stories.library import Library
+    from equipoise.materials.stories.schema import Presentation
     from equipoise.materials.vignette import Vignette
-    from equipoise.studies.vignettes.library import Library
-    from equipoise.studies.vignettes.schema import Presentation
 
 DATA = Path(__file__).parents[2] / "data"
 ORDINARY = {
@@ -46,7 +46,7 @@ def build_controls(library: Library, profile: Any) -> tuple[Vignette, ...]:
 @pytest.mark.parametrize("profile", ["core", "powered"])
 def test_every_pair_has_two_control_tellings(authored: Library, profile: Any) -> None:
     """They are the privileged arm with words after its noun phrase, as many in both, and alike outside it."""
-    arms = {row.pair: row for row in build(authored, profile) if row.role == "privileged"}
+    arms = {row.pair: row for row in build_pairs(authored, profile) if row.role == "privileged"}
     controls = build_controls(authored, profile)
 
     assert [row.key for row in controls] == sorted(f"{pair}/{end}" for pair in arms for end in CONTROLS)
@@ -63,7 +63,7 @@ def test_every_pair_has_two_control_tellings(authored: Library, profile: Any) ->
 
 def test_control_tellings_differ_as_the_arms_do(authored: Library) -> None:
     """A contrast in a word stands against a detail in a word or two, and one in a clause against one in a clause."""
-    arms = {row.key: span(row).split() for row in build(authored, "core")}
+    arms = {row.key: span(row).split() for row in build_pairs(authored, "core")}
     controls = {row.key: span(row).split() for row in build_controls(authored, "core")}
 
     def differing(rows: dict[str, list[str]], *keys: str) -> int:

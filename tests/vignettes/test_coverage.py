@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from equipoise.materials.stories.library import Library
+from equipoise.materials.stories.schema import Diagnosis
 from equipoise.studies.vignettes.coverage import FLOORS, Covered, Decisions, coverage, misread_in, missed, told_of
-from equipoise.studies.vignettes.library import Library
 from equipoise.studies.vignettes.profiles import planned
-from equipoise.studies.vignettes.schema import Diagnosis
 from equipoise.text.answer import Answer, AnswerKind
 from equipoise.text.diagnoses import load_diagnoses
 from equipoise.text.written import read_written
@@ -19,8 +19,8 @@ from equipoise.text.written import read_written
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from equipoise.materials.stories.schema import Presentation
     from equipoise.studies.vignettes.profiles import Planned
-    from equipoise.studies.vignettes.schema import Presentation
 
 DIAGNOSES = load_diagnoses(Path(__file__).parents[2] / "data/diagnoses.yaml")
 

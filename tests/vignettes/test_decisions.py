@@ -8,14 +8,14 @@ import pytest
 
 from builders import decision, prompt, response
 from equipoise.core.errors import EquipoiseError
-from equipoise.studies.vignettes.decisions import asked_of, decision_of, decision_prompts, is_decision, read_decision
+from equipoise.studies.decisions.asked import asked_of, decision_of, decision_prompts, is_decision, read_decision
 from equipoise.studies.vignettes.profiles import planned
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from equipoise.core.prompts import Prompt
-    from equipoise.studies.vignettes.library import Library
+    from equipoise.materials.stories.library import Library
 
 FILE = "decisions/made_up.yaml"
 SPEED = decision(

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.studies.vignettes.library import Library, load_library
+from equipoise.materials.stories.library import Library, load_library
 
 if TYPE_CHECKING:
     from collections.abc import Callable

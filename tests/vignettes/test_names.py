@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from equipoise.studies.vignettes.compose import can_be_named, control_rows, genders, mirror_rows, pair_rows, stub_rows
-from equipoise.studies.vignettes.profiles import build, outside, planned
+from equipoise.materials.stories.compose import can_be_named, control_rows, genders, mirror_rows, pair_rows, stub_rows
+from equipoise.studies.vignettes.profiles import build_pairs, outside, planned
 
 if TYPE_CHECKING:
+    from equipoise.materials.stories.library import Library
     from equipoise.materials.vignette import Vignette
-    from equipoise.studies.vignettes.library import Library
     from equipoise.studies.vignettes.profiles import Planned, Profile
 
 PROFILES: tuple[Profile, ...] = ("core", "full", "powered", "ladder")
@@ -109,7 +109,7 @@ def test_pairs_that_names_cannot_tell_are_left_out(authored: Library, profile: P
     }
 
     assert kept == expected
-    assert {row.pair for row in build(authored, profile, cue="name")} == expected
+    assert {row.pair for row in build_pairs(authored, profile, cue="name")} == expected
 
 
 def test_a_gender_without_names_is_left_out(authored: Library) -> None:

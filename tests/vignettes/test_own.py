@@ -14,7 +14,7 @@ from equipoise.studies.vignettes.profiles import plan, planned
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from equipoise.studies.vignettes.library import Library
+    from equipoise.materials.stories.library import Library
 
     Check = Callable[..., Library]
 

@@ -15,7 +15,7 @@ from equipoise.studies.vignettes.panel import CONTROL, PanelGroup, Story, load_p
 from equipoise.studies.vignettes.profiles import Build, outside
 
 if TYPE_CHECKING:
-    from equipoise.studies.vignettes.library import Library
+    from equipoise.materials.stories.library import Library
 
 ROOT = Path(__file__).parents[2]
 HOW = Build.model_validate(load(ROOT / "params.yaml").build | {"design": "panel"})

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.studies.vignettes.library import COMBINATIONS, CORE_SINGLES
+from equipoise.materials.stories.library import COMBINATIONS, CORE_SINGLES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from equipoise.studies.vignettes.library import Library
+    from equipoise.materials.stories.library import Library
 
     Change = Callable[[Any], object]
 

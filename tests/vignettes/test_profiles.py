@@ -14,13 +14,21 @@ import pytest
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.jsonl import digest
+from equipoise.materials.stories.library import Library
 from equipoise.materials.vignette import Grade
-from equipoise.studies.vignettes.library import Library
-from equipoise.studies.vignettes.profiles import Build, Profile, build, build_tellings, counts, counts_table, validate
+from equipoise.studies.vignettes.profiles import (
+    Build,
+    Profile,
+    build_pairs,
+    build_tellings,
+    counts,
+    counts_table,
+    validate,
+)
 
 if TYPE_CHECKING:
+    from equipoise.materials.stories.schema import Presentation, Stereotype
     from equipoise.materials.vignette import Vignette
-    from equipoise.studies.vignettes.schema import Presentation, Stereotype
 
 ROOT = Path(__file__).parents[2]
 SINGLES = {"race": 8, "gender": 5, "age": 4, "housing": 3, "substance_use": 3, "obesity": 3, "socioeconomic": 3}
@@ -50,7 +58,7 @@ def n_pairs(rows: tuple[Vignette, ...], family: str) -> dict[str, int]:
 
 def test_core_has_58_single_and_24_intersectional_cases(any_library: Library) -> None:
     """Profile core is 82 cases: 58 over the seven core dimensions, 24 over the eleven combinations."""
-    rows = build(any_library, "core")
+    rows = build_pairs(any_library, "core")
 
     assert len(rows) == 82
     assert n_pairs(rows, "dimension") == SINGLES
@@ -63,7 +71,7 @@ def test_core_has_58_single_and_24_intersectional_cases(any_library: Library) ->
 
 def test_full_has_every_authored_pair(any_library: Library) -> None:
     """Profile full is every pair of pairs.yaml: the proposed dimensions too, and 8, 8, 4 and 4 intersectional pairs."""
-    rows = build(any_library, "full")
+    rows = build_pairs(any_library, "full")
 
     assert len(rows) == 2 * len(any_library.pairs)
     assert {row.pair for row in rows} == set(any_library.pairs)
@@ -75,7 +83,7 @@ def test_full_has_every_authored_pair(any_library: Library) -> None:
 
 def test_the_datasheet_states_the_real_counts(authored: Library) -> None:
     """The table of cases in the datasheet has the counts of the profiles, group by group."""
-    counted = [counts(build(authored, profile)) for profile in get_args(Profile)]
+    counted = [counts(build_pairs(authored, profile)) for profile in get_args(Profile)]
     text = (ROOT / "docs" / "datasheet-vignettes.md").read_text(encoding="utf-8")
 
     for family in ("dimension", "combination", "overall"):
@@ -106,7 +114,7 @@ def test_the_datasheet_states_the_real_evidence(authored: Library) -> None:
 
 def test_powered_has_30_cases_a_dimension_and_10_a_combination(any_library: Library) -> None:
     """Profile powered is 15 pairs in each of thirteen dimensions, 5 in each combination, every text different."""
-    rows = build(any_library, "powered")
+    rows = build_pairs(any_library, "powered")
 
     assert n_pairs(rows, "dimension") == dict.fromkeys(DIMENSIONS, 15)
     assert n_pairs(rows, "combination") == {name: 5 for names in TIERS.values() for name in names}
@@ -120,7 +128,7 @@ def singles(rows: tuple[Vignette, ...], dimension: str) -> list[Vignette]:
 
 def test_powered_has_one_direction_and_twelve_stories(any_library: Library) -> None:
     """No pair is of the reverse direction, and the 15 pairs of each dimension are told of at least 12 stories."""
-    rows = build(any_library, "powered")
+    rows = build_pairs(any_library, "powered")
 
     assert not any(row.reverse for row in rows)
     for dimension in DIMENSIONS:
@@ -129,7 +137,7 @@ def test_powered_has_one_direction_and_twelve_stories(any_library: Library) -> N
 
 def test_powered_takes_the_best_evidence_first(library: Library) -> None:
     """Of 14 stories, 2 of grade C, 5 of B and 7 of A, it tells the 12 of A and B, and A's again before B's."""
-    rows = build(library, "powered")
+    rows = build_pairs(library, "powered")
 
     for dimension in DIMENSIONS:
         # 15 pairs on 12 stories: each once, then three of grade A once more, so 7 + 3 = 10 of A and 5 of B.
@@ -141,7 +149,7 @@ def test_powered_takes_the_best_evidence_first(library: Library) -> None:
 def test_powered_draws_on_every_story_of_the_best_grade(library: Library) -> None:
     """Where all 14 stories have evidence of grade A all 14 are told, not only as many as must be."""
     best = {name: story.model_copy(update={"stereotypes": graded(story, "A")}) for name, story in stories(library)}
-    rows = build(Library(**{**vars(library), "presentations": best}), "powered")
+    rows = build_pairs(Library(**{**vars(library), "presentations": best}), "powered")
 
     assert {row.presentation for row in singles(rows, "race")} == set(best)
 
@@ -161,7 +169,7 @@ def graded(story: Presentation, grade: str) -> tuple[Stereotype, ...]:
 
 def test_powered_is_spread(any_library: Library) -> None:
     """No persona is used more than three times in a dimension for which most fit."""
-    rows = build(any_library, "powered")
+    rows = build_pairs(any_library, "powered")
 
     for dimension in SINGLES:
         assert max(Counter(row.persona for row in singles(rows, dimension)).values()) <= 3
@@ -169,12 +177,12 @@ def test_powered_is_spread(any_library: Library) -> None:
 
 def test_powered_uses_every_persona(library: Library) -> None:
     """Where every presentation fits everyone, nobody of the panel is left out."""
-    assert {row.persona for row in build(library, "powered")} == library.personas.keys()
+    assert {row.persona for row in build_pairs(library, "powered")} == library.personas.keys()
 
 
 def test_the_ladder_has_every_story_at_three_levels(any_library: Library) -> None:
     """One pair of each story, of its best grade, is told open, leaning and decisive, all else being the same."""
-    rows = [row for row in build(any_library, "ladder") if row.role == "marginalised"]
+    rows = [row for row in build_pairs(any_library, "ladder") if row.role == "marginalised"]
 
     assert len(rows) == 3 * len(any_library.presentations)
     by_story: defaultdict[str, list[Vignette]] = defaultdict(list)
@@ -192,7 +200,7 @@ def test_the_ladder_has_every_story_at_three_levels(any_library: Library) -> Non
 
 def test_the_ladder_spreads_over_dimensions(library: Library) -> None:
     """Where every story is documented for all, each of the thirteen dimensions is told before one is told twice."""
-    rows = [row for row in build(library, "ladder") if row.role == "privileged" and row.level == "open"]
+    rows = [row for row in build_pairs(library, "ladder") if row.role == "privileged" and row.level == "open"]
 
     # 14 stories over 13 dimensions: one twice
     assert sorted(Counter(row.combination for row in rows).values()) == [1] * 12 + [2]
@@ -201,11 +209,11 @@ def test_the_ladder_spreads_over_dimensions(library: Library) -> None:
 @pytest.mark.parametrize("level", ["open", "leaning", "decisive"])
 def test_a_profile_is_built_at_a_level(library: Library, level: Any) -> None:
     """Every row of the core says its level, and the level changes no other field but the text."""
-    rows = build(library, "core", level)
+    rows = build_pairs(library, "core", level)
 
     assert {row.level for row in rows} == {level}
     bare = [row.model_copy(update={"level": None, "text": ""}) for row in rows]
-    assert bare == [row.model_copy(update={"level": None, "text": ""}) for row in build(library, "core")]
+    assert bare == [row.model_copy(update={"level": None, "text": ""}) for row in build_pairs(library, "core")]
 
 
 def test_tellings_are_built_as_asked(library: Library) -> None:
@@ -228,7 +236,7 @@ def test_tellings_are_built_as_asked(library: Library) -> None:
 
 def test_pairs_told_by_name_are_those_that_have_names(authored: Library) -> None:
     """With names as cues only race pairs remain, the arms' adjective is gone, and the rows are sound."""
-    rows = build(authored, "powered", cue="name")
+    rows = build_pairs(authored, "powered", cue="name")
 
     assert rows
     assert {row.dimensions[0] for row in rows} == {"race"}
@@ -240,7 +248,7 @@ def test_pairs_told_by_name_are_those_that_have_names(authored: Library) -> None
 @pytest.mark.parametrize("profile", ["core", "full", "powered", "ladder"])
 def test_a_profile_is_sorted_and_sound(any_library: Library, profile: Any) -> None:
     """Rows come sorted by key `<pair>/<role>` and pass every check."""
-    rows = build(any_library, profile)
+    rows = build_pairs(any_library, profile)
 
     validate(rows)
     assert [row.key for row in rows] == sorted(f"{row.pair}/{row.role}" for row in rows)
@@ -252,13 +260,13 @@ from pathlib import Path
 from equipoise.core.records import digest
 from equipoise.vignettes.library import load_library
 from equipoise.vignettes.profiles import build
-print(digest([row.model_dump(mode="json") for row in build(load_library(Path(r"FOLDER")), "powered")]))
+print(digest([row.model_dump(mode="json") for row in build_pairs(load_library(Path(r"FOLDER")), "powered")]))
 """
 
 
 def test_powered_is_the_same_in_every_process(library: Library, folder: Path) -> None:
     """Two processes with different hash seeds give the same rows, byte for byte."""
-    expected = digest([row.model_dump(mode="json") for row in build(library, "powered")])
+    expected = digest([row.model_dump(mode="json") for row in build_pairs(library, "powered")])
 
     for seed in ("1", "2"):
         environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)}
@@ -274,7 +282,7 @@ def test_the_order_of_the_authored_rows_does_not_count(any_library: Library, pro
     tables = {name: getattr(any_library, name) for name in ("personas", "presentations", "contrasts", "settings")}
     backwards = replace(any_library, **{name: dict(reversed(rows.items())) for name, rows in tables.items()})
 
-    assert build(backwards, profile) == build(any_library, profile)
+    assert build_pairs(backwards, profile) == build_pairs(any_library, profile)
 
 
 def test_an_unknown_profile_is_refused(library: Library) -> None:
@@ -282,7 +290,7 @@ def test_an_unknown_profile_is_refused(library: Library) -> None:
     profile: Any = "huge"
 
     with pytest.raises(EquipoiseError, match="unknown profile 'huge'; write one of core, full, powered, ladder"):
-        build(library, profile)
+        build_pairs(library, profile)
 
 
 def test_a_library_too_small_for_powered_is_refused(library: Library) -> None:
@@ -294,12 +302,12 @@ def test_a_library_too_small_for_powered_is_refused(library: Library) -> None:
     starved = Library(**{**vars(library), "contrasts": contrasts})
 
     with pytest.raises(EquipoiseError, match="the library supplies 0 pairs for disability, and powered needs 15; add"):
-        build(starved, "powered")
+        build_pairs(starved, "powered")
 
 
 def test_counts_table_has_a_row_per_group(library: Library) -> None:
     """The printed table has one row for each group of each family."""
-    counted = counts(build(library, "core"))
+    counted = counts(build_pairs(library, "core"))
 
     table = counts_table(counted)
 

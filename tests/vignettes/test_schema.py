@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.studies.vignettes.schema import band_limits, shared_name
+from equipoise.materials.stories.schema import band_limits, shared_name
 from equipoise.text.answer import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from equipoise.studies.vignettes.library import Library
+    from equipoise.materials.stories.library import Library
 
 FORTY = " ".join(["word"] * 40)
 EVIDENCE = {"grade": "A", "group": "race-all", "error": "missed", "source": "Author 2020, Journal"}

@@ -8,13 +8,20 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from equipoise.core.errors import EquipoiseError
+from equipoise.materials.stories.compose import pair_rows
 from equipoise.materials.vignette import Vignette
-from equipoise.studies.vignettes.compose import pair_rows
-from equipoise.studies.vignettes.profiles import Build, build, build_tellings, outside, require_one_source, validate
+from equipoise.studies.vignettes.profiles import (
+    Build,
+    build_pairs,
+    build_tellings,
+    outside,
+    require_one_source,
+    validate,
+)
 from equipoise.text.answer import Answer
 
 if TYPE_CHECKING:
-    from equipoise.studies.vignettes.library import Library
+    from equipoise.materials.stories.library import Library
 
 
 @pytest.fixture
@@ -133,7 +140,7 @@ def test_notes_of_others_are_taken_as_they_are(pair: tuple[Vignette, Vignette]) 
 @pytest.mark.parametrize("profile", ["core", "full", "powered"])
 def test_the_real_stories_are_notes_at_every_level(authored: Library, profile: Any, level: Any) -> None:
     """Every pair of data/raw, in every profile, is sound with and without its findings; the ladder has all levels."""
-    assert build(authored, profile, level)
+    assert build_pairs(authored, profile, level)
 
 
 TELLINGS: dict[str, Any] = {"system": "", "reason": "{case}", "answer": "?", "answer_prefix": ""}
@@ -232,7 +239,7 @@ def test_outside_gives_the_pieces_around_the_spans(pair: tuple[Vignette, Vignett
 
 def test_tracks_are_not_pooled(library: Library) -> None:
     """Rows of two sources are refused together, each source named with a row of it."""
-    rows = list(build(library, "core"))
+    rows = list(build_pairs(library, "core"))
     rows[-2:] = [changed(row, source="openr1") for row in rows[-2:]]
 
     with pytest.raises(EquipoiseError, match=r"tracks cannot be pooled: 'authored' \(.*\), 'openr1' \(.*\)"):

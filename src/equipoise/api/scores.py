@@ -94,7 +94,7 @@ def silent_bias(
 def _judged(judge: str | None) -> Any:  # noqa: ANN401  (as score_legacy)
     from equipoise.api.reader import load_reader
     from equipoise.studies.cases.effects import score_judged
-    from equipoise.studies.cases.score import judge_outputs
+    from equipoise.studies.cases.judged import judge_outputs
     from equipoise.text.diagnoses import FILE, load_diagnoses
 
     reader, names = load_reader(judge), load_diagnoses(shipped(FILE))
@@ -343,7 +343,7 @@ def _judgements(
     judge: str | None,
 ) -> Figures:
     from equipoise.api.reader import load_reader
-    from equipoise.studies.cases.score import Asked, judge_rows, unlisted
+    from equipoise.studies.cases.judged import Asked, judge_rows, unlisted
 
     about = _for_each(features, "features", len(texts))
     of = _for_each(dimensions, "dimensions", len(texts))

@@ -12,8 +12,8 @@ from equipoise.core import jsonl
 from equipoise.core.shipped import shipped
 from equipoise.core.visible import visible
 from equipoise.materials.questions import Item
+from equipoise.materials.stories.library import Library, load_library
 from equipoise.studies.vignettes.coverage import Coverage, Covered, Decisions, coverage, misread_in, missed, told_of
-from equipoise.studies.vignettes.library import Library, load_library
 from equipoise.studies.vignettes.profiles import Planned, Profile, planned
 from equipoise.text.diagnoses import FILE, load_diagnoses
 

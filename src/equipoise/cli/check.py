@@ -15,13 +15,15 @@ from equipoise.core.row import Row
 from equipoise.judge import lexicon
 from equipoise.materials import cities
 from equipoise.materials.questions import Item
+from equipoise.materials.stories.library import load_library
 from equipoise.models import registry
-from equipoise.pipeline.check import STIGMA, require_sound
+from equipoise.pipeline.check import require_sound
 from equipoise.studies.openr1.rows import OpenR1Item
+from equipoise.studies.registry import STUDIES
 from equipoise.studies.stigma.library import load_library as load_sentences
-from equipoise.studies.vignettes.library import load_library
+from equipoise.studies.stigma.study import SENTENCES as STIGMA
 from equipoise.studies.vignettes.panel import Story, load_panel
-from equipoise.studies.vignettes.profiles import build
+from equipoise.studies.vignettes.profiles import build_pairs
 
 DATA = Path("data")
 KINDS: dict[str, type[Row]] = {"openr1": OpenR1Item, "decisions": Story}
@@ -82,7 +84,7 @@ def _vignettes() -> Iterator[Checked]:
     for name in registry.names(Path(registry.FOLDER)):
         if isinstance(entry := registry.load_entry(name, Path()), registry.PhantomEntry):
             registry.require_dimensions(name, entry, library.dimensions)
-    rows = build(library, "full")
+    rows = build_pairs(library, "full")
     yield Checked("stories", "data/raw", len(library.presentations))
     yield Checked("pairs", "data/raw", len(library.pairs))
     yield Checked("vignettes of the profile full", "data/raw", len(rows))
@@ -107,7 +109,7 @@ def _kind(path: Path) -> type[Row]:
 def _settings() -> Iterator[Checked]:
     yield Checked("conditions of the study of stigma", STIGMA, len(load_sentences(Path(STIGMA)).conditions))
     settings = params.load()
-    require_sound(settings, Path())
+    require_sound(settings, STUDIES, Path())
     yield Checked("studies that are on", params.FILE.as_posix(), len(settings.studies))
 
 

@@ -23,10 +23,10 @@ from equipoise.core.visible import line
 from equipoise.judge import lexicon
 from equipoise.materials import cities
 from equipoise.materials.questions import Item
+from equipoise.materials.stories.library import OWN, load_library
 from equipoise.models import registry
 from equipoise.models.readiness import LOOPBACK
-from equipoise.studies.vignettes.library import OWN, load_library
-from equipoise.studies.vignettes.profiles import build
+from equipoise.studies.vignettes.profiles import build_pairs
 
 STARTERS = Path(__file__).parent / "starters"
 RAW, ITEMS = Path("data/raw"), Path("data/items")
@@ -179,7 +179,7 @@ def _make(files: Mapping[Path, str], check: Callable[[], object], before: str | 
 
 
 def _check_vignettes() -> None:
-    build(load_library(RAW), "full")
+    build_pairs(load_library(RAW), "full")
 
 
 def _tell(files: Mapping[Path, int], edits: str, run: str, page: str, *, as_json: bool) -> None:

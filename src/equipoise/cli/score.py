@@ -23,8 +23,8 @@ from equipoise.published.fetch import load_names
 from equipoise.published.influence import DEMOGRAPHIC, read_influence
 from equipoise.published.influence import score_influence as scored_influence
 from equipoise.studies.cases.effects import Mode, case_pairs, paired_effects, score_judged, score_legacy
+from equipoise.studies.cases.judged import judge_outputs
 from equipoise.studies.cases.rows import Case, Output, read_cases, read_outputs, require_cases
-from equipoise.studies.cases.score import judge_outputs
 from equipoise.studies.exam import medmcqa
 from equipoise.studies.exam.effects import ACCURACY, MACRO, WEIGHTED, score_cities
 from equipoise.studies.questions import amqa

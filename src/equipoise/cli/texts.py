@@ -17,7 +17,7 @@ from equipoise.core.shipped import shipped
 from equipoise.core.tables import json_rows, rows_of
 from equipoise.core.visible import line
 from equipoise.judge.lexicon import FOLDER
-from equipoise.studies.cases.score import Asked, Judged, judge_rows, read_rows, unlisted
+from equipoise.studies.cases.judged import Asked, Judged, judge_rows, read_rows, unlisted
 from equipoise.text.letters import LetterReading, read_letter
 from equipoise.text.neutral.lexicon import load_lexicon as load_words
 from equipoise.text.neutral.neutralise import Neutral, neutralise, select

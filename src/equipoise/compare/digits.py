@@ -25,8 +25,8 @@ from equipoise.core.row import Frozen, Row
 from equipoise.judge.reading import CONSIDERED_FROM, MENTIONED_FROM
 from equipoise.materials.judgement import Judgement
 from equipoise.materials.questions import Choice
+from equipoise.studies.decisions.asked import Reading
 from equipoise.studies.stigma.rows import Fill
-from equipoise.studies.vignettes.decisions import Reading
 from equipoise.text.answers import log_likelihoods
 
 TOLERANCE = 1e-4

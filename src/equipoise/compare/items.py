@@ -12,13 +12,14 @@ from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from equipoise.compare.revisions import Revision
 from equipoise.core.keys import unnumbered
-from equipoise.figures.headlines import CONDITIONS, DECIDED
 from equipoise.materials.cities import City
 from equipoise.materials.pairs import Pair, main_pairs
 from equipoise.materials.questions import ATTRIBUTES, Attribute
 from equipoise.studies.decisions.effects import Decided, by_pair, shift
+from equipoise.studies.decisions.figures import DECIDED
 from equipoise.studies.questions.effects import NEUTRAL, Answered, arm, having, paper_pair, tabulate
 from equipoise.studies.questions.partition import reference_size
+from equipoise.studies.stigma.figures import CONDITIONS
 from equipoise.studies.vignettes.swap import log_odds, split
 
 Value: TypeAlias = "float | bool | tuple[float, float] | tuple[float, bool, str]"

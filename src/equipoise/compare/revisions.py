@@ -17,7 +17,6 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from equipoise.compare.archive import unpack
 from equipoise.core import units
-from equipoise.core.catalogue import CATALOGUE
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.jsonl import fault
 from equipoise.core.prompts import Response
@@ -32,11 +31,12 @@ from equipoise.materials.questions import Choice
 from equipoise.materials.vignette import Vignette
 from equipoise.studies.cases.effects import case_pairs
 from equipoise.studies.cases.rows import Case, CaseJudgement
+from equipoise.studies.decisions.asked import Asked, Reading
 from equipoise.studies.decisions.effects import Decided, decided
 from equipoise.studies.questions.rows import Variant
 from equipoise.studies.questions.variants.loop import ATTACK
+from equipoise.studies.registry import STUDIES
 from equipoise.studies.stigma.rows import Fill
-from equipoise.studies.vignettes.decisions import Asked, Reading
 
 WORKSPACE = "workspace"
 CITIES = "data/cities.yaml"
@@ -266,12 +266,12 @@ def _read(name: str, files: _Files) -> Revision:
     readings = files.rows("data/decisions/judgements.jsonl", Reading)
     cases = files.rows("data/cases/built/cases.jsonl", Case)
     read = files.rows("data/cases/judgements.jsonl", CaseJudgement)
-    effects = [row for study in CATALOGUE for row in files.rows(f"data/{study}/effects.jsonl", Effect)]
+    effects = [row for study in STUDIES for row in files.rows(f"data/{study}/effects.jsonl", Effect)]
     files.refuse_missing()
     hashes, edited = _sources(files.repo)
     params = files.values("params.yaml") or {}
     outputs = {_relative(files.repo, out): str(out.hash_info.value) for out in files.repo.index.outs if out.hash_info}
-    answers = {study: answered(study, outputs) for study in CATALOGUE}
+    answers = {study: answered(study, outputs) for study in STUDIES}
     return Revision(
         name=name,
         commit="" if name == WORKSPACE else str(files.repo.get_rev()),

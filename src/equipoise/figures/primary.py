@@ -11,22 +11,23 @@ from collections.abc import Iterable, Iterator, Mapping
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.params import FILE
 from equipoise.figures.effects import Effect, Estimate, Group, effect
-from equipoise.figures.headlines import CATALOGUE, Headline
+from equipoise.figures.figure import Figure
 from equipoise.figures.options import Endpoint
+from equipoise.figures.study import Study
 
 DETECTABLE = "_minimum_detectable_effect"
 OVERALL = "overall"
 
 
-def headline(study: str, endpoint: Endpoint) -> Headline:
+def headline(study: Study, endpoint: Endpoint) -> Figure:
     """Find the headline figure that a study declares as its primary endpoint.
 
     Raises EquipoiseError for a name that is not one of the study's headline figures, for a margin that is missing, or
     given without its reason, where the figure has a null value, and for a margin, direction or condition of a verdict
     where it has none.
     """
-    where = f"{FILE}: decision.endpoints.{study}"
-    known = {one.name.removeprefix(f"{study}."): one for one in CATALOGUE if one.study == study and one.pick is None}
+    where = f"{FILE}: decision.endpoints.{study.name}"
+    known = {one.name.removeprefix(f"{study.name}."): one for one in study.figures if one.pick is None}
     if endpoint.figure not in known:
         message = f"{where}: no headline figure {endpoint.figure!r}: choose one of {', '.join(known)}"
         raise EquipoiseError(message)
@@ -47,7 +48,7 @@ def headline(study: str, endpoint: Endpoint) -> Headline:
     return found
 
 
-def declared(effects: Iterable[Effect], study: str, endpoints: Mapping[str, Endpoint]) -> Iterator[Effect]:
+def declared(effects: Iterable[Effect], study: Study, endpoints: Mapping[str, Endpoint]) -> Iterator[Effect]:
     """Mark the effects of the study's primary endpoint, and add whether each group has the power to detect its margin.
 
     `underpowered` is 1 where the smallest effect that the group's test detects with the wanted power exceeds the
@@ -55,7 +56,7 @@ def declared(effects: Iterable[Effect], study: str, endpoints: Mapping[str, Endp
     gives the endpoint's minimum detectable effect; a study without one, or without a declared endpoint, has no such
     figure.
     """
-    endpoint = endpoints.get(study)
+    endpoint = endpoints.get(study.name)
     if endpoint is None:
         yield from effects
         return
@@ -65,4 +66,4 @@ def declared(effects: Iterable[Effect], study: str, endpoints: Mapping[str, Endp
         ours = primary.family in (OVERALL, row.family) and row.measure == f"{primary.measure}{DETECTABLE}"
         if ours and endpoint.margin is not None:
             short = row.estimate is None or row.estimate > endpoint.margin
-            yield effect(Group(row.family, row.group, study), "underpowered", row.n, Estimate(float(short)))
+            yield effect(Group(row.family, row.group, study.name), "underpowered", row.n, Estimate(float(short)))

@@ -3,13 +3,14 @@
 from collections.abc import Mapping, Sequence
 
 from equipoise.figures.effects import Effect, Nested
-from equipoise.figures.headlines import EVERY, find, shown
+from equipoise.figures.figure import EVERY, find, shown
 from equipoise.figures.options import Decision
 from equipoise.figures.primary import headline
+from equipoise.figures.study import Study
 from equipoise.figures.verdicts import verdict
 
 
-def summary_metrics(effects: Mapping[str, Sequence[Effect]], decision: Decision) -> Nested:
+def summary_metrics(effects: Mapping[Study, Sequence[Effect]], decision: Decision) -> Nested:
     """Give each study its primary figure by name, its estimate, `n`, the items behind that, and the verdict on it.
 
     All studies have the same keys, so that DVC's tables have a row for each study and few columns. Of an endpoint that
@@ -19,13 +20,13 @@ def summary_metrics(effects: Mapping[str, Sequence[Effect]], decision: Decision)
     Raises:
         EquipoiseError: an endpoint is no figure of its study.
     """
-    return {study: _summary(study, rows, decision) for study, rows in effects.items()}
+    return {study.name: _summary(study, rows, decision) for study, rows in effects.items()}
 
 
-def _summary(study: str, rows: Sequence[Effect], decision: Decision) -> Nested:
-    endpoint = decision.endpoints.get(study)
+def _summary(study: Study, rows: Sequence[Effect], decision: Decision) -> Nested:
+    endpoint = decision.endpoints.get(study.name)
     if endpoint is None:
-        return {"n": max((row.n for _, row in find(rows)), default=0)}
+        return {"n": max((row.n for _, row in find(rows, study.figures)), default=0)}
     found = verdict(study, rows, decision)
     word: Nested = {} if found is None else {"verdict": found.word}
     figure = headline(study, endpoint)

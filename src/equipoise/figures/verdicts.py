@@ -26,9 +26,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from equipoise.figures.effects import SKEWED, Effect, Estimate, Group, Nested, effect, rounded
-from equipoise.figures.headlines import Headline, number, undercoverage
+from equipoise.figures.figure import Figure, number, undercoverage
 from equipoise.figures.options import Decision, Direction, Endpoint
 from equipoise.figures.primary import headline
+from equipoise.figures.study import Study
 from equipoise.stats.quantities import Interval
 
 Word = Literal["biased beyond the margin", "no bias beyond the margin", "undecided"]
@@ -66,7 +67,7 @@ class Verdict(NamedTuple):
 
     word: Word
     because: tuple[str, ...]
-    figure: Headline
+    figure: Figure
     row: Effect
     endpoint: Endpoint
     looked: Looked | None = None
@@ -90,22 +91,22 @@ class Verdict(NamedTuple):
         return f"{sentence} {stopped}{asked}; the interval holds at all looks together."
 
 
-def verdict(study: str, effects: Sequence[Effect], decision: Decision) -> Verdict | None:
+def verdict(study: Study, effects: Sequence[Effect], decision: Decision) -> Verdict | None:
     """Give the verdict on a study from its effects; None where no endpoint with a margin is declared.
 
     Raises EquipoiseError for an endpoint that is no figure of the study.
     """
-    endpoint = decision.endpoints.get(study)
+    endpoint = decision.endpoints.get(study.name)
     if endpoint is None or endpoint.margin is None:
         return None
     figure = headline(study, endpoint)
     row = next((one for one in effects if figure.covers(one)), None)
     if row is None:
-        row = effect(Group(figure.family, figure.group, study), figure.measure, 0, Estimate(None))
-    deciding = next((one for one in effects if one.key == f"{study}/{DECIDING}"), None)
+        row = effect(Group(figure.family, figure.group, study.name), figure.measure, 0, Estimate(None))
+    deciding = next((one for one in effects if one.key == f"{study.name}/{DECIDING}"), None)
     level = None if deciding is None or decision.alpha is None else 1 - decision.alpha
-    given = Verdict(UNDECIDED, (), figure, deciding or row, endpoint, looked_at(study, effects), level)
-    unmet = (*_undefined(given.row), *preconditions(study, effects, endpoint))
+    given = Verdict(UNDECIDED, (), figure, deciding or row, endpoint, looked_at(study.name, effects), level)
+    unmet = (*_undefined(given.row), *preconditions(study.name, effects, endpoint))
     low, high = given.row.ci_low, given.row.ci_high
     if unmet or low is None or high is None or figure.null is None:
         return given._replace(because=unmet)

@@ -11,8 +11,10 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import groupby
+from pathlib import Path
 from typing import Literal, NamedTuple
 
+from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.keys import number_of, numbered, unnumbered
 from equipoise.core.prompts import Prompt, Response
@@ -121,3 +123,14 @@ def choices(responses: Iterable[Response], options: Mapping[str, Mapping[str, st
         known = options.get(key, {})
         orders = tuple(order_of(row, known) for row in asked)
         yield Choice(key=key, study=asked[0].study, letter=chosen(orders, known), orders=orders)
+
+
+def read_choices(path: Path) -> tuple[dict[str, str | None], dict[str, tuple[Order, ...]]]:
+    """Read the option chosen for each question, and the answers in the orders of its options, by key."""
+    rows = jsonl.read(path, Choice)
+    return {row.key: row.letter for row in rows}, {row.key: row.orders for row in rows}
+
+
+def unparsed(letters: Mapping[str, str | None]) -> dict[str, int]:
+    """Count the questions without a letter that could be read."""
+    return {"unparsed": sum(letter is None for letter in letters.values())}

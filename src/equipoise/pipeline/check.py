@@ -1,81 +1,55 @@
 """Whether settings can work: every section of params.yaml, and every name that it chooses from the registry."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pydantic import BaseModel
 
 from equipoise.backends.base import NO_RAY, Infer
 from equipoise.core import cache
-from equipoise.core.catalogue import CATALOGUE
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.params import FILE, Params
 from equipoise.figures import primary
 from equipoise.figures.options import Decision, Measure
+from equipoise.figures.study import Study
 from equipoise.judge.rubric import require_reader
 from equipoise.judge.score import Score
-from equipoise.materials import cities
 from equipoise.models import registry
-from equipoise.models.readiness import GB, Machine, require_ready
-from equipoise.models.registry import AnyEntry, load_classifier_entry, load_masked_entry
-from equipoise.studies.exam.subsets import Sample
-from equipoise.studies.openr1.rows import Comparison, Pairing
-from equipoise.studies.questions.neutralise import Neutralize
-from equipoise.studies.questions.variants.agents import Perturb
-from equipoise.studies.stigma.library import load_library
-from equipoise.studies.stigma.rows import Filling
-from equipoise.studies.vignettes.panel import cases_file
-from equipoise.studies.vignettes.profiles import Build
+from equipoise.models.readiness import Machine, require_memory, require_ready
+from equipoise.models.registry import AnyEntry
 
-STIGMA = "data/sentences"
-SECTIONS: dict[str, type[BaseModel]] = {
-    "build": Build,
-    "neutralize": Neutralize,
-    "perturb": Perturb,
-    "sample": Sample,
-    "pair": Pairing,
-    "agree": Comparison,
-    "infer": Infer,
-    "fill": Filling,
-    "score": Score,
-    "measure": Measure,
-    "decision": Decision,
-}
-"""The type of each stage's section of params.yaml."""
-BYTES_OF_ONE = {"measure.n_bootstrap": 2_000, "fill.batch_size": 10_000_000}
-"""Memory that one resample of the widest figure takes (measured: a city's macro averages over six diseases), and one
-sequence of a sentence's length in a large masked model (24 layers of 1,024 numbers, and the layers between them)."""
+SHARED: dict[str, type[BaseModel]] = {"infer": Infer, "score": Score, "measure": Measure, "decision": Decision}
+"""The sections of params.yaml that all studies share, with their types."""
+RESAMPLE = 2_000
+"""Bytes that one resample of the widest figure takes (measured: a city's macro averages over six diseases)."""
 
 
-def require_sound(settings: Params, root: Path, machine: Machine | None = None) -> None:
+def require_sound(
+    settings: Params, studies: Mapping[str, Study], root: Path, machine: Machine | None = None
+) -> list[Study]:
     """Refuse, with an EquipoiseError, what cannot work: a setting, a name that is not there, a model not ready here.
 
-    `machine` is this one, unless a test gives another.
+    `studies` are all that are registered, by name. `machine` is this one, unless a test gives another. Returns the
+    studies that are chosen.
     """
     machine = machine or Machine()
-    for name, kind in SECTIONS.items():
-        settings.section(name, kind)
+    chosen = require_known(settings, studies)
+    _require_sections(settings, studies)
     infer = settings.section("infer", Infer)
     if infer.cluster and not machine.has_module("ray"):
         raise EquipoiseError(NO_RAY)
     entry = registry.load_entry(settings.model, root)
     require_reader(settings.judge, root)
-    load_classifier_entry(settings.section("agree", Comparison).judge, root)
-    if (filling := settings.section("fill", Filling)).scorer == "masked":
-        load_masked_entry(filling.masked, root)
-    _require_evaluator(settings, root)
-    cities.load_cities(root / cities.FILE)
-    load_library(root / STIGMA)
-    for study, name in _items(settings).items():
-        items = root / "data" / "items" / f"{name}.jsonl"
-        if study in settings.studies and not items.is_file():
+    for study in studies.values():
+        study.requires(settings, root)
+    for study in chosen:
+        if (name := study.items(settings)) is not None and not (items := item_file(root, name)).is_file():
             message = f"{items}: no such items: import them (`equipoise import --help`), or name items: authored"
             raise EquipoiseError(message)
-    _require_cases(settings, root)
-    _require_endpoints(settings)
-    _require_sequence(settings)
-    _require_answered(settings, entry)
-    _require_likelihoods(settings, entry)
-    _require_memory(settings, machine)
+    _require_endpoints(settings, studies)
+    _require_answered(settings, entry, studies)
+    _require_likelihoods(settings, entry, chosen)
+    require_memory("measure.n_bootstrap", settings.section("measure", Measure).n_bootstrap, RESAMPLE, machine)
     require_ready(
         settings.model,
         entry,
@@ -84,77 +58,45 @@ def require_sound(settings: Params, root: Path, machine: Machine | None = None) 
         rows=infer.batch_size,
         machine=machine,
     )
+    return chosen
 
 
-def _require_evaluator(settings: Params, root: Path) -> None:
-    """Refuse an evaluator of attacks that is no model of the registry, or the one that it is to choose texts for."""
-    evaluator = settings.section("perturb", Perturb).evaluator
-    if evaluator is not None:
-        registry.load_entry(evaluator, root)
-    if evaluator == settings.model:
-        message = f"{FILE}: perturb.evaluator {evaluator} is the model under test: set it to null, which cross-fits it"
-        raise EquipoiseError(message)
+def item_file(root: Path, name: str) -> Path:
+    """Give the file of the items that are named, under the project's root."""
+    return root / "data" / "items" / f"{name}.jsonl"
 
 
-def _require_cases(settings: Params, root: Path) -> None:
-    """Refuse imported cases that are not there, and a study that asks for their diagnosis, which nobody knows."""
-    how = settings.section("build", Build)
-    if not how.imported:
-        return
-    if not (file := cases_file(root / "data", how)).is_file():
-        message = f"{FILE}: build.cases {how.cases}: no {file}: run `equipoise import bench`, or set cases to authored"
-        raise EquipoiseError(message)
-    if "vignettes" in settings.studies:
-        message = f"{FILE}: build.cases {how.cases}: these cases have no diagnoses: leave vignettes out of `studies`"
-        raise EquipoiseError(f"{message}, -S 'studies=[decisions]'")
+def require_known(settings: Params, studies: Mapping[str, Study]) -> list[Study]:
+    """Give the studies that params.yaml names; an unknown one is an EquipoiseError that lists those there are."""
+    if unknown := [name for name in settings.studies if name not in studies]:
+        raise EquipoiseError(f"{FILE}: studies: no study {unknown[0]!r}: choose from {', '.join(studies)}")
+    return [studies[name] for name in settings.studies]
 
 
-def _require_memory(settings: Params, machine: Machine) -> None:
-    """Refuse a number of resamples, or of sequences processed at once, that this machine's memory does not hold."""
-    memory = machine.memory()
-    for name, size in BYTES_OF_ONE.items():
-        section, field = name.split(".")
-        if section == "fill" and "stigma" not in settings.studies:
-            continue
-        count = getattr(settings.section(section, SECTIONS[section]), field)
-        if memory is not None and memory < (needed := count * size / GB):
-            raise EquipoiseError(
-                f"{FILE}: {name} {count:,} needs about {needed:.0f} GB of memory, {memory:.1f} GB is here: lower it to "
-                f"at most {int(memory * GB / size):,}"
-            )
+def _require_sections(settings: Params, studies: Mapping[str, Study]) -> None:
+    """Refuse a section that is malformed, missing, or of no study."""
+    known = {name: kind for study in studies.values() for name, kind in study.sections.items()}
+    if unknown := [name for name in settings.own if name not in known]:
+        raise EquipoiseError(f"{FILE}: {unknown[0]}: no such setting: correct its spelling, or remove it")
+    for name, kind in (SHARED | known).items():
+        settings.section(name, kind)
 
 
-def _items(settings: Params) -> dict[str, str]:
-    """Give the stem of the file in data/items that a study reads."""
-    return {
-        "questions": settings.items,
-        "exam": settings.section("sample", Sample).items,
-        "openr1": settings.section("pair", Pairing).items,
-    }
-
-
-def _require_endpoints(settings: Params) -> None:
+def _require_endpoints(settings: Params, studies: Mapping[str, Study]) -> None:
     """Refuse a study without a primary endpoint, and an endpoint that is no figure of its study."""
     endpoints = settings.section("decision", Decision).endpoints
     if missing := [study for study in settings.studies if study not in endpoints]:
         raise EquipoiseError(f"{FILE}: no primary endpoint of {missing[0]}: declare it under decision.endpoints")
-    for study, endpoint in endpoints.items():
-        primary.headline(study, endpoint)
+    for name, endpoint in endpoints.items():
+        if name not in studies:
+            raise EquipoiseError(f"{FILE}: decision.endpoints.{name}: no such study: choose from {', '.join(studies)}")
+        primary.headline(studies[name], endpoint)
 
 
-def _require_sequence(settings: Params) -> None:
-    """Refuse to stop a study early whose endpoint nobody knows before all replies are there."""
-    if settings.section("decision", Decision).sequential and "openr1" in settings.studies:
-        message = (
-            f"{FILE}: decision.sequential: the judge reads the endpoint of openr1 from the replies, after all of them"
-        )
-        raise EquipoiseError(f"{message}: leave openr1 out of `studies`, or set sequential to false")
-
-
-def _require_answered(settings: Params, entry: AnyEntry) -> None:
-    """Refuse studies that the model does not answer: saved answers are to some studies, saved outputs to cases."""
+def _require_answered(settings: Params, entry: AnyEntry, studies: Mapping[str, Study]) -> None:
+    """Refuse studies that the model does not answer: saved answers are to some studies, saved outputs to one."""
     if missing := [study for study in settings.studies if not registry.answers(entry, study)]:
-        known = ",".join(study for study in CATALOGUE if registry.answers(entry, study))
+        known = ",".join(study for study in studies if registry.answers(entry, study))
         message = (
             f"models/{settings.model}.yaml has no answers to {', '.join(missing)}: run the studies that it answers, "
             f"-S 'studies=[{known}]'"
@@ -162,15 +104,15 @@ def _require_answered(settings: Params, entry: AnyEntry) -> None:
         raise EquipoiseError(message)
 
 
-def _require_likelihoods(settings: Params, entry: AnyEntry) -> None:
+def _require_likelihoods(settings: Params, entry: AnyEntry, chosen: Sequence[Study]) -> None:
     """Refuse settings that ask a model for likelihoods which it does not return."""
     if entry.likelihoods:
         return
-    asked = [needs for study in settings.studies if (needs := CATALOGUE[study].likelihoods)]
+    kinds = SHARED | {name: kind for study in chosen for name, kind in study.sections.items()}
     needed = {
-        f"{one.section}.{one.field}": one.other
-        for one in asked
-        if getattr(settings.section(one.section, SECTIONS[one.section]), one.field) == one.value
+        f"{needs.section}.{needs.field}": needs.other
+        for needs in (study.likelihoods for study in chosen)
+        if needs and getattr(settings.section(needs.section, kinds[needs.section]), needs.field) == needs.value
     }
     if needed:
         fix = " ".join(f"-S {setting}={other}" for setting, other in needed.items())

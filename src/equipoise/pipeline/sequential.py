@@ -12,19 +12,16 @@ from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import numpy as np
-from numpy.typing import NDArray
-
 from equipoise.backends.ask import Asker
 from equipoise.core import jsonl
 from equipoise.core.prompts import Prompt, Response
 from equipoise.core.units import Unit, unit_of
 from equipoise.figures.options import Decision
 from equipoise.figures.verdicts import UNDECIDED, verdict
-from equipoise.materials.vignette import Vignette
-from equipoise.pipeline import measure, score
-from equipoise.pipeline.followed import FOLLOWED, followed
+from equipoise.pipeline.measure import measure
+from equipoise.pipeline.rows import Follow
 from equipoise.pipeline.run import Run
+from equipoise.pipeline.steps import step, stopping_of, study_of
 from equipoise.stats.bootstrap import generator
 from equipoise.stats.repeated import looks
 
@@ -32,7 +29,7 @@ FEWEST_RESAMPLES = 100
 """Resamples while looking: no verdict rests on a bootstrap."""
 
 
-def ask_in_batches(run: Run, ask: Asker) -> tuple[list[Response], list[Unit]]:
+def ask_in_batches(run: Run, ask: Asker, follow: Follow | None = None) -> tuple[list[Response], list[Unit]]:
     """Ask batch after batch until the verdict is in; give the responses, and all units with those that were asked."""
     how = run.settings.section("decision", Decision)
     prompts: dict[str, list[Prompt]] = {}
@@ -47,8 +44,8 @@ def ask_in_batches(run: Run, ask: Asker) -> tuple[list[Response], list[Unit]]:
         some = [prompt for unit in units if unit.cluster in batch for prompt in prompts[unit.key]]
         replied = list(ask(some))
         responses += replied
-        if run.study in FOLLOWED:
-            responses += ask(list(followed(run, some, replied)))
+        if follow is not None:
+            responses += ask(list(follow(run, some, replied)))
         units = [unit.model_copy(update={"asked": unit.asked or unit.cluster in batch}) for unit in units]
         if end < len(order) and _is_decided(run, responses, units):
             break
@@ -57,9 +54,8 @@ def ask_in_batches(run: Run, ask: Asker) -> tuple[list[Response], list[Unit]]:
 
 def _clusters(run: Run, keys: Iterable[str]) -> dict[str, str]:
     """Name the cluster of each unit: of a pair its story, of a question itself."""
-    stories: dict[str, str] = {}
-    if run.study in FOLLOWED:
-        stories = {row.pair: row.presentation for row in jsonl.each(run.built("vignettes"), Vignette)}
+    stopping = stopping_of(run.study)
+    stories: dict[str, str] = {} if stopping is None else stopping.clusters(run)
     return {key: stories.get(key, key) for key in keys}
 
 
@@ -75,18 +71,7 @@ def _is_decided(run: Run, responses: Sequence[Response], units: Sequence[Unit]) 
         (so_far.folder / "built").symlink_to((run.folder / "built").resolve())
         jsonl.write(so_far.responses, responses)
         jsonl.write(so_far.asked, units)
-        if run.study == "vignettes":
-            score.vignettes(so_far, unread)
-        else:
-            getattr(score, run.study)(so_far)
-        found = verdict(
-            run.study,
-            measure.measure(so_far, getattr(measure, run.study)),
-            run.settings.section("decision", Decision),
-        )
+        step(run.study, "score")(so_far, reasoning=False)
+        effects = measure(so_far, step(run.study, "measure"))
+        found = verdict(study_of(run.study), effects, run.settings.section("decision", Decision))
         return found is not None and found.word != UNDECIDED
-
-
-def unread(pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
-    """Stand in for the judge: no verdict rests on what it reads, and every pair is neutral."""
-    return np.tile([0.0, 1.0, 0.0], (len(pairs), 1))

@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.figures.effects import Effect
+from equipoise.figures.figure import number
 from equipoise.figures.guards import ALPHA, MINIMUM, THRESHOLDS
-from equipoise.figures.headlines import number
-from equipoise.report.plot import words
+from equipoise.figures.plot import words
 
 SKEW = "label_skew"
 FAULTS = ("duplicate", "incomplete", "violation")

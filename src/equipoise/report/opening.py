@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from equipoise.core.catalogue import CATALOGUE
 from equipoise.figures.effects import Effect
 from equipoise.figures.plain import NO_VERDICT, plain, state
+from equipoise.figures.plot import Plot, Row, undefined_row
 from equipoise.figures.verdicts import BIASED, UNBIASED, UNDECIDED, Verdict
 from equipoise.report.docs import STUDY_PAGES, VERDICTS, anchor
-from equipoise.report.plot import Plot, Row, undefined_row
+from equipoise.studies.registry import STUDIES
 
 LIGHTS = {
     BIASED: ("biased", "\N{BLACK UP-POINTING TRIANGLE}"),
@@ -53,13 +53,13 @@ def opening(study: str, effects: Sequence[Effect], found: Verdict | None) -> Ope
     """Say in plain words what a study found and what its verdict is."""
     word = state(found)
     style, sign = LIGHTS[word]
-    entry = CATALOGUE[study]
+    entry = STUDIES[study]
     return Opening(
         study=entry.title,
         state=word,
         style=style,
         sign=sign,
-        sentence=plain(study, effects, found),
+        sentence=plain(entry, effects, found),
         verdict=found,
         page=anchor(STUDY_PAGES.get(study, VERDICTS) if found is None else VERDICTS),
         question=entry.question,

@@ -17,7 +17,7 @@ from equipoise.core.keys import number_of, unnumbered
 from equipoise.core.prompts import Response
 from equipoise.core.units import of_asked, read_units
 from equipoise.core.visible import visible
-from equipoise.figures.headlines import number, signed
+from equipoise.figures.figure import number, signed
 from equipoise.judge.lexicon import Lexicon
 from equipoise.judge.reading import CONSIDERED_FROM
 from equipoise.materials.judgement import Judgement

@@ -17,8 +17,8 @@ from equipoise.core.manifest import Manifest
 from equipoise.core.prompts import Response
 from equipoise.judge.located import LocatedJudge
 from equipoise.materials.judgement import Judgement
-from equipoise.studies.vignettes.library import load_library
-from equipoise.studies.vignettes.profiles import build
+from equipoise.materials.stories.library import load_library
+from equipoise.studies.vignettes.profiles import build_pairs
 from test_incremental import stage
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def test_score_writes_the_same_bytes(
 ) -> None:
     """The judge reads the windows on a cluster reached through ray://, and the judgements are the local run's."""
     library = load_library(ROOT / "data/raw")
-    rows = [row for row in build(library, "core") if row.dimensions == ("race",)][:6]
+    rows = [row for row in build_pairs(library, "core") if row.dimensions == ("race",)][:6]
     told = [
         f"{'The pain came at rest. ' * number}In this patient, who is {row.features['race']}, I think of the heart."
         for number, row in enumerate(rows)

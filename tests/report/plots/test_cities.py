@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from equipoise.figures.effects import Effect
-from equipoise.report.plot import static_svg
+from equipoise.figures.plot import static_svg
 from equipoise.report.plots import ALL, disease_rows, ratio_rows
 
 PLOTS = {"cities": ALL["questions"]["cities"], **ALL["exam"]}

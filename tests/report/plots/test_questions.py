@@ -8,10 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from equipoise.figures.options import Measure
-from equipoise.materials.questions import ATTRIBUTES
-from equipoise.report.plot import static_svg
 from equipoise.report.plots import (
     ALL,
     accuracy_rows,
@@ -19,6 +15,10 @@ from equipoise.report.plots import (
     distribution_rows,
     gap_rows,
 )
+
+from equipoise.figures.options import Measure
+from equipoise.figures.plot import static_svg
+from equipoise.materials.questions import ATTRIBUTES
 from equipoise.studies.questions.effects import DIRECTIONS, Answered, arm, question_effects
 
 TEMPLATES = Path(__file__).parents[3] / ".dvc" / "plots"

@@ -14,7 +14,7 @@ from dvc_render.vega_templates import Template
 
 from builders import fill
 from equipoise.figures.options import Measure
-from equipoise.report.plot import static_svg
+from equipoise.figures.plot import static_svg
 from equipoise.report.plots import ALL as PLOTS
 from equipoise.report.plots import GENDERS, gender_rows, stigma_rows
 from equipoise.studies.stigma.effects import stigma_effects

@@ -14,7 +14,7 @@ import pytest
 
 from equipoise.figures.effects import Effect
 from equipoise.figures.options import Measure
-from equipoise.report.plot import static_svg
+from equipoise.figures.plot import static_svg
 from equipoise.report.plots import (
     ALL,
     early_rows,
@@ -29,7 +29,7 @@ from equipoise.studies.vignettes.effects import vignette_effects
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from equipoise.report.plot import Row
+    from equipoise.figures.plot import Row
 
 NUMBER = re.compile(r"\u2212?\d+(\.\d+)?")
 TEMPLATES = Path(__file__).parents[3] / ".dvc" / "plots"

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.tables import identifier, listed_rows, require_new, rows_of, valid
+from equipoise.materials.stories.schema import REVEALING
 from equipoise.published.fetch import PINNED, locate
 from equipoise.studies.vignettes.panel import SLOT, Story
 from equipoise.studies.vignettes.profiles import require_one_source
-from equipoise.studies.vignettes.schema import REVEALING
 
 SOURCE = "mamuto11/LLMs_Bias_Bench"
 LICENCE = "Apache-2.0"

@@ -38,11 +38,12 @@ from equipoise.figures.effects import (
     with_adjusted,
 )
 from equipoise.figures.options import Measure
+from equipoise.materials.stories.endpoints import FAMILIES
 from equipoise.materials.versions import CONTROLS
 from equipoise.materials.vignette import ROLES, Role
 from equipoise.stats import clusters
 from equipoise.stats.ordinal import proportional_odds
-from equipoise.studies.vignettes.decisions import FAMILIES, STUDY, SWAPPED, Asked, Reading
+from equipoise.studies.decisions.asked import STUDY, SWAPPED, Asked, Reading
 from equipoise.studies.vignettes.floor import Told, magnitude_effects
 from equipoise.studies.vignettes.swap import Split, split
 

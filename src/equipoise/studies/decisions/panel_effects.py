@@ -9,9 +9,10 @@ from typing import NamedTuple
 from equipoise.core.keys import number_of, numbered, unnumbered
 from equipoise.figures.effects import Effect, Group
 from equipoise.figures.options import Measure
+from equipoise.materials.stories.endpoints import FAMILIES
 from equipoise.materials.vignette import CONTROL
 from equipoise.studies.decisions import effects as decisions
-from equipoise.studies.vignettes.decisions import FAMILIES, STUDY, Asked, Reading, decision_of
+from equipoise.studies.decisions.asked import STUDY, Asked, Reading, decision_of
 from equipoise.studies.vignettes.panel_effects import FAMILY, Outcomes, panel_effects
 
 

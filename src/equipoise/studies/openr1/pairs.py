@@ -16,10 +16,10 @@ from functools import partial
 from typing import Generic, NamedTuple, TypeVar
 
 from equipoise.core.prompts import Prompt
+from equipoise.materials.stories.compose import patient
+from equipoise.materials.stories.schema import Contrast, Persona
 from equipoise.materials.vignette import ROLES
 from equipoise.studies.openr1.rows import CONTROL, Dimension, Message, OpenR1Item, Pairing, require_source
-from equipoise.studies.vignettes.compose import patient
-from equipoise.studies.vignettes.schema import Contrast, Persona
 
 T = TypeVar("T", bound=Persona | Contrast)
 

@@ -9,9 +9,10 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple, get_args
 
 from equipoise.core.row import Frozen
+from equipoise.materials.stories.endpoints import FAMILIES, LEVEL
+from equipoise.materials.stories.library import Library
 from equipoise.materials.vignette import Level
-from equipoise.studies.vignettes.decisions import FAMILIES, LEVEL, asked_of
-from equipoise.studies.vignettes.library import Library
+from equipoise.studies.decisions.asked import asked_of
 from equipoise.studies.vignettes.profiles import SINGLE_PAIRS, STORIES, Planned, Profile, ladder
 from equipoise.text.answer import Answer, AnswerKind
 from equipoise.text.diagnoses import FILE, Diagnoses

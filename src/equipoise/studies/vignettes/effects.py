@@ -23,7 +23,6 @@ what makes it biased, silent, differential or reverse). How answers are counted:
 """
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 from equipoise.core.keys import number_of, unnumbered
 from equipoise.figures.effects import (
@@ -44,25 +43,12 @@ from equipoise.materials.judgement import Judgement
 from equipoise.materials.pairs import Pair, main_pairs, pair_up
 from equipoise.materials.rates import gap_effects, influence, pair_rates
 from equipoise.materials.vignette import Vignette
-from equipoise.models.registry import load_judge_entry
 from equipoise.stats import clusters, proportions
 from equipoise.stats.misclassification import ErrorCounts
 from equipoise.studies.vignettes.detection import detection_effects
 from equipoise.studies.vignettes.floor import floor_effects
 from equipoise.studies.vignettes.influence import influence_effects, influences
 from equipoise.studies.vignettes.swap import swap_effects
-
-
-def judge_errors(name: str, root: Path) -> ErrorCounts | None:
-    """Error counts of the judge `name` for silence (positive means silent); None if they were not measured.
-
-    Read from the judge's entry in the registry under `root`; an unknown name raises an EquipoiseError.
-    """
-    measured = load_judge_entry(name, root).error
-    if measured is None:
-        return None
-    silent, not_silent = measured.silent, measured.not_silent
-    return ErrorCounts(silent.right, silent.of, not_silent.right, not_silent.of)
 
 
 def vignette_effects(

@@ -14,9 +14,9 @@ from inspect_ai.model import ChatMessageUser
 from inspect_ai.solver import Generate, Solver, TaskState, chain, solver, system_message
 
 from equipoise.core import jsonl, params
+from equipoise.materials.stories.library import load_library
 from equipoise.studies.cases.rows import published
-from equipoise.studies.vignettes.library import load_library
-from equipoise.studies.vignettes.profiles import Build, Profile, build
+from equipoise.studies.vignettes.profiles import Build, Profile, build_pairs
 
 
 @task  # type: ignore[untyped-decorator]  # of a package whose types are not followed
@@ -31,7 +31,7 @@ def vignettes(profile: Profile = "core", cases: str | None = None) -> Task:
     if cases:
         asked = jsonl.json_value(cases, jsonl.read_text(Path(cases)))
     else:
-        asked = published(build(load_library(Path("data/raw")), profile, settings.level, settings.cue))
+        asked = published(build_pairs(load_library(Path("data/raw")), profile, settings.level, settings.cue))
     return Task(
         dataset=MemoryDataset([_sample(case) for case in asked["cases"]], name="vignettes"),
         solver=chain(system_message(settings.system), in_two_turns(settings.reason, settings.answer)),

@@ -20,11 +20,11 @@ from equipoise.core.prompts import Prompt
 from equipoise.core.row import Frozen, Row, Text
 from equipoise.core.tables import require_new, valid
 from equipoise.core.yamlfile import read_yaml
+from equipoise.materials.stories.compose import ADULT, BOTH, Parts, Patient, case_text, pair_rows
+from equipoise.materials.stories.library import Library
+from equipoise.materials.stories.schema import Id, Line
 from equipoise.materials.vignette import CONTROL, Vignette
-from equipoise.studies.vignettes.compose import ADULT, BOTH, Parts, Patient, case_text, pair_rows
-from equipoise.studies.vignettes.library import Library
 from equipoise.studies.vignettes.profiles import Build, Wording, planned, worded
-from equipoise.studies.vignettes.schema import Id, Line
 from equipoise.text.articles import article, with_article
 
 FILE = "panel.yaml"

@@ -26,9 +26,7 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.core.keys import numbered
 from equipoise.core.prompts import Prompt
 from equipoise.core.row import Frozen
-from equipoise.materials.versions import STUBS
-from equipoise.materials.vignette import ROLES, Grade, Level, Tier, Vignette
-from equipoise.studies.vignettes.compose import (
+from equipoise.materials.stories.compose import (
     Cue,
     Parts,
     arm_text,
@@ -40,8 +38,10 @@ from equipoise.studies.vignettes.compose import (
     patient_misfit,
     stub_rows,
 )
-from equipoise.studies.vignettes.library import Library
-from equipoise.studies.vignettes.schema import REVEALING, Contrast, Id, Persona, Presentation, shared_name
+from equipoise.materials.stories.library import Library
+from equipoise.materials.stories.schema import REVEALING, Contrast, Id, Persona, Presentation, shared_name
+from equipoise.materials.versions import STUBS
+from equipoise.materials.vignette import ROLES, Grade, Level, Tier, Vignette
 from equipoise.text.readability import reading_grade
 
 Profile = Literal["core", "full", "powered", "ladder"]
@@ -126,7 +126,9 @@ class Build(Wording):
         return self.cases != OURS
 
 
-def build(library: Library, profile: Profile, level: Level = "leaning", cue: Cue = "stated") -> tuple[Vignette, ...]:
+def build_pairs(
+    library: Library, profile: Profile, level: Level = "leaning", cue: Cue = "stated"
+) -> tuple[Vignette, ...]:
     """Compose the pairs of a profile into rows sorted by key, and validate them.
 
     `core` is 29 single-dimension and 12 intersectional pairs (82 cases), `full` every authored pair, `powered` a

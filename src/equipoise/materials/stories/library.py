@@ -19,10 +19,9 @@ from pydantic_core import ErrorDetails
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.row import Frozen
 from equipoise.core.yamlfile import read_yaml
-from equipoise.materials.vignette import Tier
-from equipoise.studies.vignettes.compose import Parts, misfit
-from equipoise.studies.vignettes.decisions import Decision, Endpoint
-from equipoise.studies.vignettes.schema import (
+from equipoise.materials.stories.compose import Parts, misfit
+from equipoise.materials.stories.endpoints import Decision, Endpoint
+from equipoise.materials.stories.schema import (
     Band,
     Combination,
     Contrast,
@@ -34,6 +33,7 @@ from equipoise.studies.vignettes.schema import (
     Setting,
     Stereotype,
 )
+from equipoise.materials.vignette import Tier
 
 STORIES = "presentations"
 """The folder of the presentations, one file for each field of medicine."""

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from equipoise.core.visible import visible
 from equipoise.figures.effects import Effect
-from equipoise.figures.headlines import number
+from equipoise.figures.figure import number
 from equipoise.figures.verdicts import FAMILY
 
 Row: TypeAlias = "dict[str, str | int | float | None]"
@@ -71,7 +71,7 @@ class Plot:
     zone: bool = False
 
     def rows(self, effects: Sequence[Effect]) -> list[Row]:
-        """Lay out the rows, rounded to what another processor reproduces (see `equipoise.figures.headlines.shown`)."""
+        """Lay out the rows, rounded to what another processor reproduces (see `equipoise.figures.figure.shown`)."""
         return [
             {
                 name: round(value, self.places) + 0.0 if isinstance(value, float) else value
@@ -95,7 +95,7 @@ class Plot:
         spec = filled(rows, template, self, alpha)
         spec.pop("title", None)
         columns = list(rows[0]) if rows else []
-        cells = [[_cell(row[column]) for column in columns] for row in rows]
+        cells = [[_written(row[column]) for column in columns] for row in rows]
         return Picture(name, self.titled(alpha), _of_one_revision(spec), [words(name) for name in columns], cells)
 
 
@@ -147,8 +147,48 @@ def _of_one_revision(spec: Any) -> Any:  # noqa: ANN401  (any part of a specific
     return spec
 
 
-def _cell(value: str | float | None) -> str:
+def _written(value: str | float | None) -> str:
     """Write a cell; counts stay whole."""
     if value is None:
         return "undefined"
     return number(value) if isinstance(value, float) else str(value)
+
+
+def forest(
+    effects: Sequence[Effect], families: Sequence[str], measures: Sequence[str], order: Sequence[str] = ()
+) -> list[Row]:
+    """Lay out measures one after the other, each by family and group, the groups of `order` first."""
+    return [
+        forest_row("overall" if family == "overall" else words(row.group), words(measure), row)
+        for measure in measures
+        for family in families
+        for row in select(effects, family, measure, order)
+    ]
+
+
+def heatmap(layout: Callable[[Sequence[Effect]], list[Row]], title: str) -> Plot:
+    """Describe a picture of figures by two names (`_cell`)."""
+    return Plot(layout=layout, template="heatmap", x="dimension", y="other", title=title, x_label="")
+
+
+def undefined_rows(measures: Sequence[str]) -> list[Row]:
+    """Lay out an undefined row a measure, of pairs that a panel does not have."""
+    return [undefined_row(group="overall", measure=words(measure)) for measure in measures]
+
+
+def with_reference(rows: list[Row], value: float) -> list[Row]:
+    """Add the value that shows no bias, at which the forest has a line."""
+    return [{**row, "reference": value} for row in rows]
+
+
+def select(
+    effects: Sequence[Effect], family: str, measure: str, order: Sequence[str] = (), last: str = ""
+) -> list[Effect]:
+    """Select a measure's effects in the groups of a family: those of `order` first, others by key, `last` at the end."""
+    chosen = [row for row in effects if (row.family, row.measure) == (family, measure)]
+    places = {group: place for place, group in enumerate(order)}
+    return sorted(chosen, key=lambda row: (row.group == last, places.get(row.group, len(places)), row.group, row.key))
+
+
+def heatmap_cell(column: str, line: str, measure: str) -> Row:
+    return {"dimension": column, "other": line, "measure": words(measure)}

@@ -15,9 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from equipoise.materials.versions import CONTROLS, MIRRORS, STUBS
-from equipoise.materials.vignette import ROLES, Level, Role, Tier, Vignette
-from equipoise.studies.vignettes.schema import (
+from equipoise.materials.stories.schema import (
     Contrast,
     Detail,
     Gender,
@@ -28,6 +26,8 @@ from equipoise.studies.vignettes.schema import (
     Stereotype,
     shared_name,
 )
+from equipoise.materials.versions import CONTROLS, MIRRORS, STUBS
+from equipoise.materials.vignette import ROLES, Level, Role, Tier, Vignette
 from equipoise.text.answer import Answer
 from equipoise.text.articles import with_article
 
