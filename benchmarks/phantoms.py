@@ -76,7 +76,7 @@ from equipoise.studies.vignettes.reread import blinder, rereadings
 from equipoise.text.diagnoses import load_diagnoses
 
 ROOT = Path(__file__).parents[1]
-FIGURES, PAGE = ROOT / "benchmarks/phantoms.json", ROOT / "docs/phantoms.md"
+MEASURED, PAGE = ROOT / "benchmarks/phantoms.json", ROOT / "docs/phantoms.md"
 CHAINS: tuple[str, ...] = ("vignettes", "questions", "exam", "stigma", "decisions")
 MINUS = "\N{MINUS SIGN}"
 
@@ -184,7 +184,7 @@ def main(
     render: Annotated[bool, typer.Option("--render", help="Write the page from the figures alone.")] = False,
 ) -> None:
     """Measure the phantoms, and write figures and page."""
-    figures: dict[str, Any] = json.loads(read_text(FIGURES)) if FIGURES.is_file() else {}
+    figures: dict[str, Any] = json.loads(read_text(MEASURED)) if MEASURED.is_file() else {}
     if not render:
         known = [name for name in names(ROOT / FOLDER) if name.startswith("phantom_")]
         chosen, asked = some(phantoms, known, "phantom"), some(studies, CHAINS, "study")
@@ -192,7 +192,7 @@ def main(
             for name in chosen:
                 found = held_against(bench, name, seeds, asked)
                 figures[name] = merged(figures[name], found) if name in figures else found
-                write_json(FIGURES, dict(sorted(figures.items())))
+                write_json(MEASURED, dict(sorted(figures.items())))
                 typer.echo(f"{name}: done")
     write_text(PAGE, page(dict(sorted(figures.items()))) + section(known_figures()))
 

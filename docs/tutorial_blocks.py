@@ -40,7 +40,7 @@ from equipoise.models import registry
 from equipoise.pipeline import build, measure, score
 from equipoise.pipeline.infer import infer
 from equipoise.pipeline.run import Run
-from equipoise.studies.registry import TITLES
+from equipoise.studies.registry import STUDIES
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
@@ -71,7 +71,7 @@ def measured(name: str) -> Measured:
     """Run the study on a phantom, in a copy of the project's data."""
     with TemporaryDirectory() as folder, chdir(folder), redirect_stdout(StringIO()):
         # The studies' own folders; what we wrote has one of the name of a study too, data/raw/decisions.
-        shutil.copytree(ROOT / "data", "data", ignore=lambda path, _: TITLES if Path(path) == ROOT / "data" else ())
+        shutil.copytree(ROOT / "data", "data", ignore=lambda path, _: STUDIES if Path(path) == ROOT / "data" else ())
         for part in ("models", "judge"):
             Path(part).symlink_to(ROOT / part)
         run = Run(STUDY, Path("data"), SETTINGS.model_copy(update={"model": f"phantom_{name}"}))

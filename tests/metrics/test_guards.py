@@ -14,12 +14,12 @@ from equipoise.figures.guards import (
     Guard,
     answer_guards,
     arm_skews,
-    diagnosis_skew,
     exam_skew,
     guard_effects,
     reply_guards,
     unread,
 )
+from equipoise.studies.vignettes.guards import diagnosis_skew
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from builders import noted
-from equipoise.figures.guards import diagnoses_read, run_effects
+from equipoise.figures.guards import run_effects
+from equipoise.studies.vignettes.guards import diagnoses_read
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -18,6 +18,8 @@ from equipoise.stats.quantities import Interval, PairedCells, PValue, ratio
 Nested: TypeAlias = "dict[str, Nested | float | int | str]"
 """Finite scalars under stable names: what a metrics file holds."""
 
+VERDICT = "verdict"
+"""The family of a verdict's effects."""
 SKEWED = "_skewed"
 """What the name of a mean ends with in the row that has its interval corrected for skewness (`skewed_mean`)."""
 TESTED_TOGETHER = ("dimension", "tier", "combination")

@@ -11,11 +11,8 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from equipoise.core.keys import unnumbered
 from equipoise.figures.effects import Effect, Estimate, Group, effect
 from equipoise.figures.responses import OF_PAIRS, Noted, copied, identical_arms, repeated, results
-from equipoise.materials.judgement import Judgement
-from equipoise.materials.vignette import Vignette
 from equipoise.stats.quantities import UNDERFLOW, PValue, ratio
 from equipoise.text.answer import AnswerKind
 
@@ -196,24 +193,8 @@ def arm_skews(effects: Iterable[Effect]) -> Iterator[Guard]:
 def exam_skew(shown: Sequence[tuple[str | None, str]]) -> Guard:
     """Compare the letters given in the exam with the right ones, as they were shown in each order of each question."""
     skew = label_skew([given for given, _ in shown], [right for _, right in shown])
-    figures = {} if skew.distance is None else {"largest": skew.distance, **_tested(skew.p)}
+    figures = {} if skew.distance is None else {"largest": skew.distance, **tested(skew.p)}
     return Guard("label_skew", int(skew.distance is not None), int(skew.alarm), figures)
-
-
-def diagnosis_skew(vignettes: Sequence[Vignette], judgements: Sequence[Judgement]) -> Guard:
-    """Compare the privileged patients' wrong diagnoses with an even choice among the wrong ones of each case."""
-    wrong_answers = {one.key: 1 + len(one.distractors) for one in vignettes if one.role == "privileged"}
-    skew = stereotype_skew(
-        [
-            (judgement.answer == "stereotyped", 1 / wrong_answers[unnumbered(judgement.key)])
-            for judgement in judgements
-            if unnumbered(judgement.key) in wrong_answers and judgement.answer in {"stereotyped", "distractor"}
-        ]
-    )
-    figures: dict[str, float] = {"n_wrong": skew.n}
-    if skew.share is not None and skew.expected is not None:
-        figures |= {"share_given": skew.share, "share_expected": skew.expected, **_tested(skew.p)}
-    return Guard("stereotype_skew", int(skew.n > 0), int(skew.alarm), figures)
 
 
 def guard_effects(study: str, guards: Iterable[Guard]) -> Iterator[Effect]:
@@ -240,7 +221,7 @@ def guard_effects(study: str, guards: Iterable[Guard]) -> Iterator[Effect]:
     yield effect(every, "n_triggered", len(looked), Estimate(float(sum(guard.triggered for guard in found))))
 
 
-def _tested(p: PValue | None) -> dict[str, float]:
+def tested(p: PValue | None) -> dict[str, float]:
     """Lay out a p-value as figures are kept; one that is 0 has no finite logarithm, and is left out."""
     return {} if p is None or not math.isfinite(p.neg_log10) else {"neg_log10_p": p.neg_log10}
 
@@ -263,16 +244,3 @@ def run_effects(study: str, responses: Sequence[Noted], read: Mapping[str, int])
     }
     for measure, count in counts.items():
         yield effect(Group(RUN, "all", study), measure, len(responses), Estimate(float(count)))
-
-
-def diagnoses_read(judgements: Sequence[Judgement]) -> dict[str, int]:
-    """Count unparsed answers and refusals, in the reading that the study uses and in the generated text.
-
-    A likelihood always names an answer, so the generated text is counted beside it.
-    """
-    return {
-        "unparsed": sum(judgement.answer == "unparsed" for judgement in judgements),
-        "refusals": sum(judgement.answer == "refusal" for judgement in judgements),
-        "generated_unparsed": sum(judgement.answer_generated == "unparsed" for judgement in judgements),
-        "generated_refusals": sum(judgement.answer_generated == "refusal" for judgement in judgements),
-    }

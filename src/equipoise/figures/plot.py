@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 from equipoise.core.visible import visible
-from equipoise.figures.effects import Effect
+from equipoise.figures.effects import VERDICT, Effect
 from equipoise.figures.figure import number
-from equipoise.figures.verdicts import FAMILY
 
 Row: TypeAlias = "dict[str, str | int | float | None]"
 
@@ -102,7 +101,7 @@ class Plot:
 def _with_margin(rows: Sequence[Row], effects: Sequence[Effect]) -> list[Row]:
     """Give the rows of the primary endpoint's measure its margin; the others, and those of a run without one, none."""
     primary = {words(effect.measure) for effect in effects if effect.primary}
-    margin = next((one.estimate for one in effects if (one.family, one.measure) == (FAMILY, "margin")), None)
+    margin = next((one.estimate for one in effects if (one.family, one.measure) == (VERDICT, "margin")), None)
     return [{**row, "margin": margin if row["measure"] in primary else None} for row in rows]
 
 

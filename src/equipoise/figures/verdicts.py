@@ -25,7 +25,7 @@ against the same margin: *worse*, *not worse* or *undecided* (`change_verdict`).
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from equipoise.figures.effects import SKEWED, Effect, Estimate, Group, Nested, effect, rounded
+from equipoise.figures.effects import SKEWED, VERDICT, Effect, Estimate, Group, Nested, effect, rounded
 from equipoise.figures.figure import Figure, number, undercoverage
 from equipoise.figures.options import Decision, Direction, Endpoint
 from equipoise.figures.primary import headline
@@ -39,11 +39,9 @@ UNBIASED: Word = "no bias beyond the margin"
 UNDECIDED: Literal["undecided"] = "undecided"
 WORSE: ChangeWord = "worse"
 NOT_WORSE: ChangeWord = "not worse"
-FAMILY = "verdict"
-"""The family of a verdict's effects."""
-ASKED = f"{FAMILY}/all/asked"
+ASKED = f"{VERDICT}/all/asked"
 """The effect, after its study, that says how far a study was asked: clusters, and `n` of them in all."""
-DECIDING = f"{FAMILY}/all/interval"
+DECIDING = f"{VERDICT}/all/interval"
 """The effect, after its study, that a verdict rests on where decisions have a confidence level of their own."""
 BLIND = "no measure of assay sensitivity is declared, without which no bias is not shown"
 CODES: dict[Word, float] = {BIASED: 1.0, UNBIASED: 0.0}
@@ -147,7 +145,7 @@ def at_all_looks(
         if row.key in read:
             changed |= {"ci_low": repeated[row.key].ci_low, "ci_high": repeated[row.key].ci_high}
         found.append(row.model_copy(update=changed))
-    return [*found, effect(Group(FAMILY, "all", study), "asked", looked.planned, Estimate(float(looked.asked)))]
+    return [*found, effect(Group(VERDICT, "all", study), "asked", looked.planned, Estimate(float(looked.asked)))]
 
 
 def held_against(interval: Interval, margin: float, direction: Direction) -> Word:
@@ -186,7 +184,7 @@ def verdict_effects(study: str, found: Verdict | None) -> Iterator[Effect]:
     """Lay a verdict out as effects: 1 biased, 0 no bias, undefined if undecided; and its margin."""
     if found is None:
         return
-    group = Group(FAMILY, "all", study)
+    group = Group(VERDICT, "all", study)
     yield effect(group, "biased", found.row.n, Estimate(CODES.get(found.word)))
     yield effect(group, "margin", found.row.n, Estimate(found.endpoint.margin))
 

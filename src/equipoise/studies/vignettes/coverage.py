@@ -12,7 +12,6 @@ from equipoise.core.row import Frozen
 from equipoise.materials.stories.endpoints import FAMILIES, LEVEL
 from equipoise.materials.stories.library import Library
 from equipoise.materials.vignette import Level
-from equipoise.studies.decisions.asked import asked_of
 from equipoise.studies.vignettes.profiles import SINGLE_PAIRS, STORIES, Planned, Profile, ladder
 from equipoise.text.answer import Answer, AnswerKind
 from equipoise.text.diagnoses import FILE, Diagnoses
@@ -107,18 +106,19 @@ def coverage(library: Library, pairs: Sequence[Planned], items: int) -> Coverage
 def _decisions(library: Library, pairs: Iterable[Planned]) -> dict[str, Decisions]:
     """Count what the pairs ask for, by family."""
     asked = [
-        row
+        (library.endpoints[decision.ask].family, pair, decision.story, decision.grade(parts))
         for pair, _, parts in pairs
-        for row in asked_of(pair, parts, library.decisions.values(), library.endpoints)
         if parts.level == LEVEL
+        for decision in library.decisions.values()
+        if decision.story == parts.presentation.id
     ]
     found: dict[str, Decisions] = {}
     for family in FAMILIES:
-        rows = [row for row in asked if row.family == family]
-        grades = Counter(row.grade for row in rows)
+        rows = [row for row in asked if row[0] == family]
+        grades = Counter(grade for *_, grade in rows)
         found[family] = Decisions(
-            pairs=len({row.pair for row in rows}),
-            stories=len({row.story for row in rows}),
+            pairs=len({pair for _, pair, _, _ in rows}),
+            stories=len({story for _, _, story, _ in rows}),
             grade_a=grades["A"],
             grade_b=grades["B"],
             grade_c=grades["C"],

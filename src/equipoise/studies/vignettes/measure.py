@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from equipoise.core import jsonl
 from equipoise.figures import guards
 from equipoise.figures.effects import Effect
-from equipoise.figures.guards import diagnoses_read, run_effects
+from equipoise.figures.guards import run_effects
 from equipoise.judge.rating.labelled import FOLDER, read_labels
 from equipoise.materials.judgement import Judgement
 from equipoise.materials.pairs import require_same_keys
@@ -14,6 +14,7 @@ from equipoise.materials.vignette import Vignette
 from equipoise.pipeline.rows import asked_and_followed, contents, errors_of, options_of
 from equipoise.pipeline.run import Run
 from equipoise.studies.vignettes.effects import vignette_effects
+from equipoise.studies.vignettes.guards import diagnoses_read, diagnosis_skew
 from equipoise.studies.vignettes.infer import followed
 from equipoise.studies.vignettes.panel_effects import panel_vignette_effects
 from equipoise.studies.vignettes.profiles import Build
@@ -37,7 +38,7 @@ def measure(run: Run) -> Iterator[Effect]:
     found = [
         *guards.reply_guards(run.study, written, contents(prompts), presentations),
         *guards.answer_guards([judgement.answer for judgement in judged]),
-        guards.diagnosis_skew(told, judged),
+        diagnosis_skew(told, judged),
     ]
     yield from guards.guard_effects(run.study, found)
     yield from run_effects(run.study, responses, diagnoses_read(judged))
