@@ -270,21 +270,16 @@ def misreading() -> str:
 
 
 def trials() -> str:
-    """Lay out what was tried."""
+    """Lay out the readers that were measured on the benchmark."""
     rows = json.loads((ROOT / "judge/metrics/trials.json").read_text(encoding="utf-8"))["trials"]
-    lines = [
-        "| reader | trained on | measured on | questions | κ, considered | κ, three ways |",
-        "|---|---|---|---:|---:|---:|",
-    ]
+    lines = ["| reader | trained on | κ, considered | κ, three ways |", "|---|---|---:|---:|"]
+    reader = ""
     for row in rows:
-        cells = (
-            row["reader"],
-            row["trained_on"],
-            row["measured_on"],
-            str(row["n"]),
-            *("" if row[k] is None else number(row[k], 2) for k in ("considered", "three_way")),
-        )
-        lines.append(f"| {' | '.join(cells)} |")
+        if row["reader"] != "the same":
+            reader = row["reader"]
+        if row["measured_on"] == "benchmark":
+            kappas = (number(row[name], 2) for name in ("considered", "three_way"))
+            lines.append(f"| {reader} | {row['trained_on']} | {' | '.join(kappas)} |")
     return "\n".join(lines)
 
 

@@ -197,3 +197,24 @@ def test_every_command_that_the_pages_name_exists() -> None:
 
     assert len(named) > 5
     assert named <= known
+
+
+def test_the_index_of_decisions_lists_every_record_and_nothing_else() -> None:
+    """The list of decisions/index.md links to each record once, in order."""
+    records = sorted(path.name for path in (DOCS / "decisions").glob("0*.md"))
+
+    assert re.findall(r"\]\((.+?)\)", (DOCS / "decisions/index.md").read_text(encoding="utf-8")) == records
+
+
+def test_every_page_that_the_code_names_exists() -> None:
+    """Docstrings, comments and strings name only pages that exist; the pages of other projects have longer paths."""
+    files = [path for folder in ("src", "stages", "benchmarks") for path in (ROOT / folder).rglob("*")]
+    named = {
+        (page, path.name)
+        for path in files
+        if path.suffix in {".py", ".yaml"}
+        for page in re.findall(r"(?<![\w/])docs/[\w/-]+\.md", path.read_text(encoding="utf-8"))
+    }
+
+    assert len(named) > 20
+    assert {(page, name) for page, name in named if not (ROOT / page).is_file()} == set()

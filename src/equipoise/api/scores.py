@@ -41,7 +41,7 @@ def silent_bias(
 ) -> Figures:
     """Score saved outputs: how many biased answers are silent about the patient's feature.
 
-    The figures are those of `equipoise score silent`; docs/metrics/silent_bias.md says how they are defined. Cases have
+    The figures are those of `equipoise score silent`; docs/metrics/silent_bias_rate.md defines them. Cases have
     one arm each, so that no paired figure is among them.
 
     Args:
