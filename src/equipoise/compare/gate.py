@@ -19,7 +19,8 @@ from typing import Any, NamedTuple
 from equipoise.compare.changes import Change, estimate, reflected
 from equipoise.compare.items import item_clusters, item_values
 from equipoise.compare.revisions import Revision
-from equipoise.figures.figure import Figure, signed
+from equipoise.core.display import signed
+from equipoise.figures.figure import Figure
 from equipoise.figures.options import Direction, Endpoint, Measure
 from equipoise.figures.primary import headline
 from equipoise.figures.verdicts import NOT_WORSE, UNDECIDED, WORSE, ChangeWord, change_verdict, looked_at, preconditions

@@ -6,9 +6,8 @@ details alone did (`equipoise.studies.vignettes.floor`): that is what chance wou
 
 from collections.abc import Sequence
 
-from equipoise.figures.effects import Effect
+from equipoise.figures.result import BIASED, UNBIASED, UNDECIDED, StudyResult, Verdict, Word
 from equipoise.figures.study import Rows, Study
-from equipoise.figures.verdicts import BIASED, UNBIASED, UNDECIDED, Verdict, Word
 
 NO_VERDICT = "no verdict"
 """The state of a study whose endpoint has no margin."""
@@ -22,28 +21,22 @@ UNJUDGED = "This says nothing about whether the model is biased."
 NOTHING = "There was nothing to compare."
 
 
-def plain(study: Study, effects: Sequence[Effect], found: Verdict | None) -> str:
-    """Say in two plain sentences what a study found, and its verdict (None where no endpoint has a margin)."""
-    start = f"{study.name}/"
-    rows = {row.key.removeprefix(start): row for row in effects if row.key.startswith(start) and _defined(row)}
-    return f"{study.sentence(rows) or NOTHING} {_judged(found)}"
+def plain(study: Study, result: StudyResult) -> str:
+    """Say in two plain sentences what a study found, and what follows from its verdict."""
+    return f"{study.sentence(result.defined) or NOTHING} {_judged(result.verdict)}"
 
 
-def state(found: Verdict | None) -> str:
+def state(verdict: Verdict | None) -> str:
     """Name the state of a study: its verdict, or that it has none."""
-    return NO_VERDICT if found is None else found.word
+    return NO_VERDICT if verdict is None else verdict.word
 
 
-def _judged(found: Verdict | None) -> str:
-    if found is None:
+def _judged(verdict: Verdict | None) -> str:
+    if verdict is None:
         return UNJUDGED
-    null, estimate = found.figure.null or 0.0, found.row.estimate
-    side = found.figure.above if estimate is not None and estimate > null else found.figure.below
-    return WORDS[found.word].format(side=side)
-
-
-def _defined(row: Effect) -> bool:
-    return row.estimate is not None
+    null, estimate = verdict.figure.null or 0.0, verdict.row.estimate
+    side = verdict.figure.above if estimate is not None and estimate > null else verdict.figure.below
+    return WORDS[verdict.word].format(side=side)
 
 
 def value_of(rows: Rows, key: str) -> float | None:

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from equipoise.core.display import number
 from equipoise.core.errors import EquipoiseError
 from equipoise.figures.effects import Effect
-from equipoise.figures.figure import number
 from equipoise.figures.guards import ALPHA, MINIMUM, THRESHOLDS
 from equipoise.figures.plot import words
 

@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from equipoise.core import jsonl
+from equipoise.core.display import number
 from equipoise.core.errors import EquipoiseError
 from equipoise.figures.effects import Effect
-from equipoise.figures.figure import NOTE_EXTREMES, Figure, endpoint, number, undercoverage
+from equipoise.figures.figure import NOTE_EXTREMES, Figure, endpoint, undercoverage
 from equipoise.figures.silence import interpretation
 from equipoise.report.docs import PAGES, anchor
 from equipoise.report.guards import warnings
