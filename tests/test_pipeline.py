@@ -14,7 +14,8 @@ import yaml
 from equipoise.report.plots import ALL
 
 from equipoise.core import code, params
-from equipoise.pipeline import build, facts, measure, score
+from equipoise.pipeline import facts
+from equipoise.pipeline.measure import measure
 from equipoise.studies.registry import STUDIES
 
 if TYPE_CHECKING:

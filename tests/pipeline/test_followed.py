@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from equipoise.pipeline.followed import followed
 
 from builders import ROLES, prompt, response, vignette
 from equipoise.core import jsonl, params
@@ -16,6 +15,7 @@ from equipoise.models.export import describe
 from equipoise.models.registry import ReplayEntry
 from equipoise.pipeline.infer import infer
 from equipoise.pipeline.run import Run
+from equipoise.studies.vignettes.infer import followed
 from servers import KEY, FaultyServer, entry
 
 if TYPE_CHECKING:

@@ -15,8 +15,10 @@ from equipoise.core import jsonl, params
 from equipoise.figures.figure import headline_metrics
 from equipoise.judge.readers import Reader
 from equipoise.materials.vignette import Vignette
-from equipoise.pipeline import build, infer, measure, score
+from equipoise.pipeline import infer
+from equipoise.pipeline.measure import measure
 from equipoise.pipeline.run import Run
+from equipoise.pipeline.steps import step
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,9 +54,9 @@ def effects(model: str, data: Path) -> dict[str, Effect]:
     """Run a phantom from build to measure; index its effects as `family/group/measure`."""
     chosen = {"model": model, "build": SETTINGS.build | {"design": "panel"}}
     run = Run("vignettes", data, SETTINGS.model_copy(update=chosen))
-    for step in (build.vignettes, infer.infer, score.vignettes):
+    for step in (step("vignettes", "build"), infer.infer, step("vignettes", "score")):
         step(run)
-    found = measure.measure(run, measure.vignettes)
+    found = measure(run, step(run.study, "measure"))
     assert headline_metrics("vignettes", found).keys() >= {"n", "panel", "prompts"}
     return {row.key.removeprefix("vignettes/"): row for row in found}
 

@@ -17,9 +17,10 @@ from equipoise.figures.effects import SKEWED, Effect
 from equipoise.figures.options import Decision
 from equipoise.figures.verdicts import BIASED, UNDECIDED, verdict
 from equipoise.materials.vignette import Vignette
-from equipoise.pipeline import build, measure, score
 from equipoise.pipeline.infer import infer
+from equipoise.pipeline.measure import measure
 from equipoise.pipeline.run import Run
+from equipoise.pipeline.steps import step
 from equipoise.pipeline.stopping import depends_on, is_stopped_early
 from equipoise.studies.decisions.asked import Asked
 from equipoise.studies.questions.rows import Variant
@@ -52,14 +53,14 @@ def built(folder: Path, study: str, model: str, **decision: Any) -> Run:
     changed = {"decision": SETTINGS.decision | {"sequential": True} | decision}
     quick = {"measure": SETTINGS.measure | {"n_bootstrap": 100}, "neutralize": SETTINGS.neutralize | {"limit": ITEMS}}
     run = Run(study, folder, SETTINGS.model_copy(update={"model": model, **quick, **changed}))
-    getattr(build, study)(run)
+    step(study, "build")(run)
     return run
 
 
 def measured(run: Run) -> dict[str, Effect]:
     """Score and measure what was asked; index the effects by key."""
-    getattr(score, run.study)(run)
-    return {row.key: row for row in measure.measure(run, getattr(measure, run.study))}
+    step(run.study, "score")(run)
+    return {row.key: row for row in measure(run, step(run.study, "measure"))}
 
 
 def judged(run: Run, effects: dict[str, Effect]) -> Verdict:
@@ -173,13 +174,13 @@ def test_a_response_to_what_was_not_asked_is_refused(questions: tuple[Run, dict[
     given, left = responses(run), next(unit.key for unit in run.units if not unit.asked)
     stray = next(one for one in jsonl.each(run.built("prompts"), Prompt) if unit_of(one.key) == left)
     jsonl.write(run.responses, [*given, given[0].model_copy(update={"key": stray.key})])
-    step = getattr(measure, run.study)
+    step = step(run.study, "measure")
 
     with pytest.raises(EquipoiseError, match="which is not among the prompts of the study"):
-        measure.measure(run, step)
+        measure(run, step)
     jsonl.write(run.responses, given[1:])
     with pytest.raises(EquipoiseError, match="prompts have no response"):
-        measure.measure(run, step)
+        measure(run, step)
 
 
 def test_a_decision_at_a_level_of_its_own_rests_on_an_interval_of_that_level(
@@ -188,7 +189,7 @@ def test_a_decision_at_a_level_of_its_own_rests_on_an_interval_of_that_level(
     """It is narrower at 80 % than that of the figure, and as far from it as other quantiles are; the rest stays."""
     stopped, whole = questions
     settings = stopped.settings.model_copy(update={"decision": stopped.settings.decision | {"alpha": 0.2}})
-    found = {row.key: row for row in measure.measure(replace(stopped, settings=settings), measure.questions)}
+    found = {row.key: row for row in measure(replace(stopped, settings=settings), step("questions", "measure"))}
     at_level, figure = found["questions/verdict/all/interval"], found["questions/overall/all/group_effect"]
     sentence = judged(replace(stopped, settings=settings), found).sentence
 
