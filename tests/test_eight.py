@@ -31,7 +31,6 @@ from equipoise.models.readiness import Machine
 from equipoise.models.registry import ModelHubSource, TorchEntry, VllmEntry
 from equipoise.models.weights import locate
 from equipoise.pipeline import check
-from equipoise.pipeline.infer import infer
 from equipoise.pipeline.measure import measure
 from equipoise.pipeline.run import Run
 from equipoise.pipeline.steps import step
@@ -179,7 +178,7 @@ def test_each_of_the_eight_is_one_run(
     run = Run("vignettes", Path("data"), settings)
     step("vignettes", "build")(run)
     keep(run, 2)
-    infer(run)
+    step(run.study, "infer")(run)
     step("vignettes", "score")(run)
     effects = measure(run, step(run.study, "measure"))
     responses = {one.key: one for one in jsonl.read(run.responses, Response)}
@@ -232,7 +231,7 @@ def test_quantised_loading_answers_in_few_bits(
     run = Run("vignettes", Path("data"), settings)
     step("vignettes", "build")(run)
     keep(run, 1)
-    infer(run)
+    step(run.study, "infer")(run)
     entry = registry.load_entry("piaget8b", project)
     assert isinstance(entry, TorchEntry)
     with TorchBackend(locate(at(entry, commit), project), entry) as backend:
@@ -279,7 +278,7 @@ def test_weights_published_in_four_bits_run_in_torch(project: Path, hub: Loopbac
     run = Run("vignettes", Path("data"), settings)
     step("vignettes", "build")(run)
     keep(run, 1)
-    infer(run)
+    step(run.study, "infer")(run)
     found = jsonl.read(run.responses, Response)
     other = registry.load_entry("gpt_oss_20b", project).model_copy(update={"dtype": "float32"})
     assert isinstance(other, TorchEntry)
@@ -338,7 +337,7 @@ def test_the_large_judge_reads_a_run(project: Path, hub: LoopbackHub, tmp_path: 
     run = Run("vignettes", Path("data"), settings)
     step("vignettes", "build")(run)
     keep(run, 4)
-    infer(run)
+    step(run.study, "infer")(run)
     step("vignettes", "score")(run)
     judged = jsonl.read(run.judgements, Judgement)
     repository.faults.append("broken")
@@ -370,7 +369,7 @@ def test_each_masked_model_fills_the_sentences(project: Path, hub: LoopbackHub, 
     check.require_sound(run.settings, Path(), RichMachine())
     stage("export").main(ROOT / "data/raw/probes.yaml", Path("data/manifest.json"))
     step("stigma", "build")(run)
-    infer(run)
+    step(run.study, "infer")(run)
     step("stigma", "score")(run)
     effects = measure(run, step(run.study, "measure"))
 
