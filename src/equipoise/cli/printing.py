@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.visible import json_line, line, visible
+from equipoise.core.visible import json_line, visible
 
 NOT_DEFINED = "-"
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object: the files written, with their rows.")]

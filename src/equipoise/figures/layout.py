@@ -24,7 +24,6 @@ from equipoise.figures.result import (
     Looked,
     Question,
     StudyResult,
-    Verdict,
     Word,
 )
 from equipoise.figures.study import Study
@@ -168,7 +167,9 @@ def require_measures(study: str, what: str, measures: Iterable[str], known: Coll
 
 def _count_rows(study: str, counts: Counts | None) -> Iterator[Effect]:
     """Give each count a row, whose `n` is the number of prompts."""
-    for measure, count in () if counts is None else counts.known.items():
+    if counts is None:
+        return
+    for measure, count in counts.known.items():
         yield effect(Group(RUN, ALL, study), measure, counts.n_prompts, Estimate(float(count)))
 
 
