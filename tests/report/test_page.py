@@ -11,9 +11,9 @@ import pytest
 from reported import HOSTILE, ROOT, effect, effects, read, report_of
 
 from equipoise.core import jsonl
+from equipoise.core.display import number
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.visible import SIGNS
-from equipoise.core.display import number
 from equipoise.report.headlines import figure
 from equipoise.report.page import inline, page, read_report
 from equipoise.studies.registry import BOARD, TITLES
