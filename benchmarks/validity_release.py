@@ -16,11 +16,13 @@ from validity_section import BOOTSTRAPPED, POWER, SIZE, TESTED, Row, Study
 from equipoise.compare.estimators import mean_change
 from equipoise.figures.effects import SKEWED, Estimate, Group, bounded_mean, clustered_mean, effect
 from equipoise.figures.options import Decision, Endpoint
-from equipoise.figures.verdicts import BIASED, NOT_WORSE, UNBIASED, UNDECIDED, WORSE, change_verdict, verdict
+from equipoise.figures.result import BIASED, UNBIASED, UNDECIDED, StudyResult
+from equipoise.figures.verdicts import NOT_WORSE, WORSE, change_verdict, verdict
 from equipoise.stats.clusters import clustered_mean as robust_mean
 from equipoise.stats.clusters import probit_contrast, simulated_coverage
 from equipoise.stats.equivalence import clusters_needed
 from equipoise.stats.quantities import Interval
+from equipoise.studies.registry import STUDIES
 from equipoise.studies.vignettes.detection import FEWEST
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from validity_simulations import Outcomes, Simulation
 
     from equipoise.core.row import StudyName as Name
-    from equipoise.figures.verdicts import Word
+    from equipoise.figures.result import Word
 
     Array = NDArray[np.float64]
 
@@ -175,7 +177,8 @@ def judged(study: Name, found: Estimate, margin: float, skewed: Interval | None)
     sees = effect(group, "d_prime_privileged", 35, Estimate(1.0, Interval(0.5, 1.5)))
     corrected = effect(group, f"{FIGURES[study]}{SKEWED}", 41, Estimate(found.value, skewed))
     effects = [effect(group, FIGURES[study], 41, found), corrected, sees]
-    given = verdict(study, effects, Decision(endpoints={study: endpoint}))
+    result = StudyResult(study=study, effects=effects)
+    given = verdict(STUDIES[study], result, Decision(endpoints={study: endpoint}))
     assert given is not None  # noqa: S101
     return given.word
 
