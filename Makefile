@@ -112,7 +112,8 @@ judge: .venv/developed
 	pip install --quiet --constraint requirements/constraints.txt --group judge
 	cd judge && dvc repro
 
-# Simulate whether the statistics keep their promises, and write docs/validity.md (some minutes on one core).
+# Simulate whether the statistics keep their promises; write benchmarks/validity.jsonl and docs/validity.md (some minutes
+# on one core).
 validity: .venv/developed
 	python benchmarks/validity.py
 

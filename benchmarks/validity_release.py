@@ -41,8 +41,9 @@ FLOOR = "overall/all/d_prime_privileged"
 SHAPES = {"41 pairs of 25 stories": [2] * 16 + [1] * 9, "190 pairs of 41 stories": [5] * 26 + [4] * 15}
 FIGURES: dict[Name, str] = {"vignettes": "stereotype_shift_net", "questions": "group_effect"}
 NOTE = (
-    "Few stories, skewed values: an interval misses the truth more often on one side; less so than Student's alone, by "
-    "that corrected for skewness. Verdicts on intervals whose simulated coverage is below 0.92 are withheld."
+    "With few stories and skewed values an interval misses the truth more often on one side; the interval corrected "
+    "for skewness does so less than Student's alone. Verdicts on intervals whose simulated coverage is below 0.92 are "
+    "withheld."
 )
 
 
