@@ -117,7 +117,8 @@ judge: .venv/developed
 validity: .venv/developed
 	python benchmarks/validity.py
 
-# Hold what is reported of the phantoms against what is planted, and write docs/phantoms.md (minutes a phantom):
+# Compare what is reported of the phantoms with what is planted; write benchmarks/phantoms.jsonl and docs/phantoms.md
+# (minutes per phantom):
 # make phantoms PHANTOMS=phantom_open STUDIES="vignettes decisions" measures those anew alone.
 SEEDS ?= 200
 PHANTOMS ?=
