@@ -13,6 +13,7 @@ from pydantic import TypeAdapter
 from typer.main import get_command
 
 from equipoise.cli.app import app
+from equipoise.core.catalogue import CATALOGUE as CHAINED
 from equipoise.judge.lexicon import Kind
 from equipoise.metrics.headlines import CATALOGUE
 from equipoise.models import registry
@@ -197,3 +198,23 @@ def test_every_command_that_the_pages_name_exists() -> None:
 
     assert len(named) > 5
     assert named <= known
+
+
+def test_every_stage_and_target_that_the_pages_name_exists() -> None:
+    """Every `stage@study`, and every stage after `dvc repro` or of a run's cost, is in dvc.yaml; targets in Makefile.
+
+    Decision records also name what was.
+    """
+    stages = set(yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))["stages"])
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    text = "\n".join(page.read_text(encoding="utf-8") for page in PAGES if page.parent != DOCS / "decisions")
+    chains = re.findall(r"\b([a-z]+)@(\w+)", text)
+    named = {stage for stage, _ in chains}
+    named |= {one for some in re.findall(r"dvc repro((?: [a-z]+)+)(?!@)\b", text) for one in some.split()}
+    costs = (DOCS / "performance.md").read_text(encoding="utf-8").partition("| stage |")[2].partition("| DVC's")[0]
+    named |= set(re.findall(r"^\| ([a-z]+) \|", costs, re.MULTILINE))
+
+    assert len(named) > 5
+    assert named <= stages
+    assert {study for _, study in chains} <= {*CHAINED, "S", "STUDY"}
+    assert set(re.findall(r"`make ([a-z-]+)", text)) - {"--silent"} <= targets

@@ -104,4 +104,4 @@ def test_a_kind_that_cannot_be_made_is_told() -> None:
 
     assert "| int8 | 1.50 | 50.0% | 1e-01 | failed |" in lines
     assert "| 4 bits | | | | export failed: no |" in lines
-    assert "- quantised (load before: 0.1): 2 cores of A processor (avx2), Python 3.11.7, torch 2.13.0." in lines
+    assert "- 2 cores of A processor (avx2): quantised (0.1)." in lines
