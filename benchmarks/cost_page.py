@@ -34,8 +34,14 @@ scored by the probabilities of the next token.
 GENERATE = """## Letters generated after reasoning
 
 `perturb.answering: generate`: a prompt is prefilled once ({read:,.0f} tokens); the model reasons, then answers. The
-generated tokens of four models were counted on released outputs (below); those of the other four are assumed to lie
-between the smallest and the largest of these means.
+mean of the generated tokens was counted on released outputs of four models (below); that of the other four is assumed
+to lie between the smallest and the largest of these.
+"""
+TOKENS = """## Token counts
+
+{n:,} prompts in either form, and {each} outputs of each of the four models, were counted; quartiles and maxima are in
+`cost.json`. {cut} outputs were truncated at the limit of {limit:,} tokens, so these models generate
+more than is counted. Outputs that were shortened for their release are counted at their original length.
 """
 SPEEDS = """## Assumed speeds
 
@@ -94,9 +100,7 @@ def page_of(figures: Mapping[str, Any], entries: Mapping[str, WeightsEntry], rat
         GENERATE.format(read=figures["read"]["generate"]),
         *_costs(figures, "generate", entries, rates),
         "",
-        "## Token counts\n",
-        *_tokens(prompts, outputs, entries),
-        "",
+        _tokens(prompts["likelihood"]["n"], outputs, entries),
         SPEEDS,
         _absent(prompts["likelihood"]["n"], entries),
         SOURCES.format(seen=rates.seen, runs=len(rates.runs)),
@@ -130,17 +134,10 @@ def _costs(figures: Mapping[str, Any], mode: str, entries: Mapping[str, WeightsE
     yield _row(cells)
 
 
-def _tokens(
-    prompts: Mapping[str, Any], outputs: Mapping[str, Any], entries: Mapping[str, WeightsEntry]
-) -> Iterator[str]:
-    yield from _head(["texts", "n", "mean", "quartiles", "maximum", "truncated at the model's limit"])
-    told = [(f"prompts of AMQA, {mode}", found) for mode, found in prompts.items()]
-    told += [(f"outputs of {entries[name].title}", found) for name, found in outputs.items()]
-    for what, found in told:
-        quartiles = ", ".join(f"{found[one]:,.0f}" for one in ("quartile_1", "median", "quartile_3"))
-        cut = f"{found['cut']} (at {found['limit']:,})" if "cut" in found else ""
-        yield _row([what, f"{found['n']:,}", f"{found['mean']:,.0f}", quartiles, f"{found['most']:,.0f}", cut])
-    yield "\nOutputs that were shortened for their release are counted at their original length."
+def _tokens(n: int, outputs: Mapping[str, Any], entries: Mapping[str, WeightsEntry]) -> str:
+    cut = [f"{found['cut']} of {entries[name].title}'s" for name, found in outputs.items() if found["cut"]]
+    (limit,), (each,) = ({found[key] for found in outputs.values()} for key in ("limit", "n"))
+    return TOKENS.format(n=n, each=each, limit=limit, cut=" and ".join(cut) or "none")
 
 
 def _absent(n: int, entries: Mapping[str, WeightsEntry]) -> str:

@@ -71,9 +71,8 @@ its answers. *Low* counts the rows whose coverage is below {COVERAGE}, though no
 *Least p* is the smallest exact one-sided p-value of more alarms than 0.05, not adjusted. Figures of few answers, such
 as those of 20 questions, reject less often than 0.05.
 """
-EACH = """By phantom, the rows listed above included. *Silent bias* is the share of seeds with a verdict of silent bias,
-minimal or more; {uninfluenced} marks a phantom in which nothing influences an answer, where that verdict is a false
-alarm.
+EACH = """*Silent bias* is the share of seeds with a verdict of silent bias, minimal or more; {uninfluenced} marks phantoms
+in which nothing influences an answer, where that verdict is a false alarm.
 """
 UNINFLUENCED = "†"
 
@@ -95,7 +94,7 @@ def page(rows: Sequence[Row], titles: Mapping[str, str]) -> str:
     parts += [_fault(fault) for fault in faults] if faults else ["| none | | | | | | |"]
     listed = {(fault.row["phantom"], fault.row["figure"]) for fault in faults}
     parts += ["", CAUSES, REST, *_studies(rows, listed), "", EACH.format(uninfluenced=UNINFLUENCED)]
-    parts += _phantoms(own, titles, listed)
+    parts += _phantoms(own, titles)
     return "\n".join(parts) + "\n\n"
 
 
@@ -164,19 +163,12 @@ def _studies(rows: Sequence[Row], listed: set[tuple[str, str]]) -> Iterator[str]
         yield _line([study, str(len(own)), _range(found), shown(median(found)), low, *told])
 
 
-def _phantoms(rows: Sequence[Row], titles: Mapping[str, str], listed: set[tuple[str, str]]) -> Iterator[str]:
-    yield _line(["phantom", "planted", "listed", "coverage", "false alarms", "silent bias"])
-    yield f"|---|---|{'---:|' * 4}"
-    for phantom in dict.fromkeys(row["phantom"] for row in rows):
-        own = [row for row in rows if row["phantom"] == phantom]
-        covered = [row["coverage"] for row in own if row["coverage"] is not None]
-        alarms = [
-            row["rejected"] for row in own if row["null"] and row["rejected"] is not None and row["figure"] != VERDICT
-        ]
-        verdicts = [row for row in own if row["figure"] == VERDICT]
-        silent = "".join(shown(row["rejected"]) + UNINFLUENCED * row["null"] for row in verdicts) or "–"
-        wrongs = str(sum(name == phantom for name, _ in listed))
-        yield _line([f"`{phantom}`", titles[phantom], wrongs, _range(covered), _range(alarms), silent])
+def _phantoms(rows: Iterable[Row], titles: Mapping[str, str]) -> Iterator[str]:
+    yield _line(["phantom", "planted", "silent bias"])
+    yield "|---|---|---:|"
+    for row in (row for row in rows if row["figure"] == VERDICT):
+        verdict = shown(row["rejected"]) + UNINFLUENCED * row["null"]
+        yield _line([f"`{row['phantom']}`", titles[row["phantom"]], verdict])
 
 
 def _range(values: Sequence[float]) -> str:

@@ -31,22 +31,20 @@ REASONS = """## Where the ratios come from
   at the processor's peak (84 % of the time) and attention (12 %): with both at the peak, AMQA's ratio would still be
   below 3.
 - **Generation.** The key-value cache is updated in place rather than copied at every step, and a finished row takes the
-  next prompt at once (continuous batching); the alternative's batch runs until its longest reply ends. Prefill and
-  arithmetic per generated token are the same. A third of our step is the fused attention, which computes every head of
-  every row separately, so larger batches gain little: 42 rows gave 131 tokens per second, 16, the default, 124.
-- **Quantisation.** A format is useful only if it passes the gate and is faster. One scale for all activations is fast
-  but inaccurate: a few outlier activations determine it. 8 bits with a scale per 32 weights preserve the letters, but
-  on processors without int8 instructions their kernels prefill more slowly than float32. 4 bits quantise weights
-  published in 4 bits a second time, in other blocks, and change letters. Therefore none is offered.
+  next prompt at once; the alternative's batch runs until its longest reply ends. Prefill and arithmetic per generated
+  token are the same. A third of our step is the fused attention, which computes every head of every row separately, so
+  larger batches gain little: 42 rows gave 131 tokens per second, 16, the default, 124.
+- **Quantisation.** No format passes the gate and is faster, so none is offered. One scale for all activations is fast,
+  but a few outliers determine it. 8 bits with a scale per 32 weights preserve the letters, but on processors without
+  int8 instructions their kernels prefill more slowly than float32. 4 bits quantise weights published in 4 bits a second
+  time, in other blocks, and change letters.
 - **Judging.** Batches contain pairs of equal length, so nothing is padded (padding adds 35 % of tokens at batch 8, 64 %
   at 64); identical pairs are judged once; each core computes its own batch; the last layer is computed only for the
-  first token, from which the label is predicted. ONNX Runtime's own fusions for BERT were 8 to 10 % slower here. On a
-  busy machine the alternative loses more, since its threads wait for one another: in processor time on one thread each
-  the ratio was 1.6 to 1.8.
+  first token, from which the label is predicted. On a busy machine the alternative loses more, since its threads wait
+  for one another: in processor time on one thread each the ratio was 1.6 to 1.8.
 - **Stigma.** The partial sentences of the recursion are filled in batches, and the masked model's head is computed only
-  at the mask. The rest runs at four fifths of the processor's peak; at the peak the ratio would be 5.1. One batch per
-  core was no faster, as few batches of equal length exist at a time. On a busy machine the alternative loses more:
-  9.25.
+  at the mask. The rest runs at four fifths of the processor's peak; at the peak the ratio would be 5.1. On a busy
+  machine the alternative loses more: 9.25.
 """
 
 

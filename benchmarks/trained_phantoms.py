@@ -99,8 +99,8 @@ for everybody; `trained_open` that diagnosis for a man, a psychological or funct
 gender as the reason; `trained_silent` the same as that, but not to mention the gender. They answer {held_out}
 *held-out* stories like those that were taught, and the *evaluation*: the pairs of the profile `powered` that vary
 gender, {evaluation} in the main direction. Nothing of the evaluation was taught, and some of its stereotyped answers
-are of other kinds. `make phantoms-trained` trains and measures the phantoms anew;
-[`trained_phantoms.json`](../benchmarks/trained_phantoms.json) has every figure.
+are of other kinds. [`trained_phantoms.json`](../benchmarks/trained_phantoms.json) has every figure;
+`make phantoms-trained` trains and measures the phantoms anew.
 
 **They do not follow their rules without fault.** A model that did would have the *planted* figures. Of {tested}
 measured figures with a planted value, these {missed} have intervals that exclude it, or do not exclude 0 where it is

@@ -60,7 +60,7 @@ CONTRASTS: dict[str, Callable[[Mapping[str, Any]], Any]] = {
 """What is tested by a t test over questions; the ratio is 1 where the mean of its differences is 0."""
 WAYS = {
     "first": "first attempt",
-    "selected": "attempt selected by the tested answers",
+    "selected": "selected attempt",
     "cross_fitted": "attack, cross-fitted",
     "evaluator": "attack, another evaluator",
 }

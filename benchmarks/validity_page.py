@@ -22,13 +22,13 @@ Data are simulated with known parameters, the library's own functions estimate t
 their nominal properties. [`validity.jsonl`](../benchmarks/validity.jsonl) has every result, one row per figure.
 `make validity` repeats the simulations with a fixed seed and writes the data and this page.
 
-**Simulated** are binary rates and pairs; classifications by an imperfect classifier, with labelled samples that
-estimate its error rates; differences that are normal, heavy-tailed (t with 3 degrees of freedom) or skewed
-(exponential), with mean 0 and standard deviation 1; sentences clustered by condition (half of the variance); vignette
-pairs with given rates of differential bias, or of hits and false alarms; questions whose answers about two groups equal
-the answer at baseline with given probabilities; exams with given confusion rates; families of tests; and runs scored by
-a judge whose errors differ between the arms and from its model card, with labels of the run itself. Observations are
-independent unless a row says otherwise. Some settings violate an assumption on purpose, to show the size of the error.
+**Simulated** are binary rates and pairs; an imperfect classifier, with labelled samples that estimate its error rates;
+differences that are normal, heavy-tailed (t with 3 degrees of freedom) or skewed (exponential), with mean 0 and
+standard deviation 1; sentences clustered by condition (half of the variance); vignette pairs with given rates of
+differential bias, or of hits and false alarms; questions whose answers about two groups equal the answer at baseline
+with given probabilities; exams with given confusion rates; families of tests; and runs scored by a judge whose errors
+differ between the arms and from its card's, with labels of the run. Observations are independent unless a row says
+otherwise. Some settings violate an assumption on purpose, to show the size of the error.
 
 **The nominal value** is 0.95 for the coverage of an interval; 0.05 for the type I error of a test, the family-wise
 error rate (Holm) and the false discovery rate (Benjamini-Hochberg); 0.025 for a false verdict at the margin (0.05 for
@@ -43,8 +43,7 @@ chance in one study out of ten. A row is
 - **deviates**: outside on the other side. [Every such row](#what-deviates-and-why) is listed with its reason.
 
 Draws without a defined figure are excluded; the data give their proportion. Bootstraps use 1,000 resamples here, and
-10,000 in `params.yaml`. A result applies to its setting only: what is true of 30 pairs of which a fifth are discordant
-need not be true of 12.
+10,000 in `params.yaml`. A result applies to its setting only.
 """
 COLUMNS = {
     "coverage": ("coverage",),
