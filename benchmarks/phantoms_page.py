@@ -71,8 +71,8 @@ its answers. *Low* counts the rows whose coverage is below {COVERAGE}, though no
 *Least p* is the smallest exact one-sided p-value of more alarms than 0.05, not adjusted. Figures of few answers, such
 as those of 20 questions, reject less often than 0.05.
 """
-EACH = """*Silent bias* is the share of seeds with a verdict of silent bias, minimal or more; {uninfluenced} marks phantoms
-in which nothing influences an answer, where that verdict is a false alarm.
+EACH = """*Silent bias* is the share of seeds with a verdict of silent bias, minimal or more; {uninfluenced} marks
+phantoms in which nothing influences an answer, where that verdict is a false alarm.
 """
 UNINFLUENCED = "†"
 
