@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from equipoise.cli.anchors import FIGURES, TABLES, cells, markdown, sections
 from equipoise.core import stage
-from equipoise.core.records import dumps, write_text
+from equipoise.core.jsonl import dumps, write_text
 from equipoise.published.anchors import compare
 from equipoise.published.catalogue import load_catalogue
 

@@ -23,7 +23,7 @@ from cost_roofline import PROMPTS, Load, copy_of, cost, reading, writing
 
 from equipoise.core import stage
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import read_text, write_json, write_text
+from equipoise.core.jsonl import read_text, write_json, write_text
 from equipoise.models import registry
 
 if TYPE_CHECKING:

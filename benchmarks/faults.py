@@ -29,7 +29,7 @@ from faults_server import server
 from speed import machine
 
 from equipoise.core import stage
-from equipoise.core.records import read_text, write_json, write_text
+from equipoise.core.jsonl import read_text, write_json, write_text
 from equipoise.core.visible import markdown
 
 FIGURES, PAGE = ROOT / "benchmarks/faults.json", ROOT / "docs/reliability.md"

@@ -23,8 +23,10 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from equipoise.core.records import Response, Vignette, each, sha256, write, write_text
+from equipoise.core.jsonl import each, sha256, write, write_text
+from equipoise.core.prompts import Response
 from equipoise.core.yamlfile import read_yaml
+from equipoise.materials.vignette import Vignette
 
 ROOT = Path(__file__).parents[1]
 STUDY = "exam"

@@ -31,26 +31,28 @@ from speed import machine
 
 from equipoise.backends.ask import answer_all
 from equipoise.backends.base import answering
-from equipoise.core import cache, params, records, stage
-from equipoise.core.records import Manifest, Prompt, Response, Vignette
+from equipoise.core import cache, jsonl, params, stage
+from equipoise.core.manifest import Manifest
+from equipoise.core.prompts import Prompt, Response
 from equipoise.judge.lexicon import load_lexicon
 from equipoise.judge.readers import open_reader
 from equipoise.judge.score import Score, judge_responses
+from equipoise.materials.vignette import Vignette
 from equipoise.models.registry import Generation
-from equipoise.studies import measure as steps
-from equipoise.studies.run import Run
+from equipoise.pipeline import measure as steps
+from equipoise.pipeline.run import Run
 from equipoise.text.diagnoses import load_diagnoses
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import Self
 
-    from equipoise.core.records import Effect, Study
+    from equipoise.figures.effects import Effect
 
 ROOT = Path(__file__).parents[1]
 PROMPTS = (100, 1_000, 10_000)
 ROWS = (10_000, 100_000, 1_000_000)
-STUDIES: tuple[Study, ...] = ("vignettes", "questions", "exam")
+STUDIES: tuple[str, ...] = ("vignettes", "questions", "exam")
 """The studies whose rows are multiplied for `measure`."""
 BUILT = ("prompts", "vignettes", "controls", "variants", "attempts", "subsets")
 READ = (*(f"built/{name}" for name in BUILT), "responses", "judgements")
@@ -80,8 +82,8 @@ def main(
                 for part in (name, f"{name}_kept") if name != "measure" else (name,):
                     rows.append({"step": part, "n": size, **_apart(part, size, place)})
                     typer.echo(rows[-1])
-    records.write_json(out, figures | {"steps": rows})
-    records.write_text(out.with_suffix(".svg"), picture(rows))
+    jsonl.write_json(out, figures | {"steps": rows})
+    jsonl.write_text(out.with_suffix(".svg"), picture(rows))
 
 
 def _apart(step: str, count: int, place: str) -> dict[str, float]:
@@ -136,20 +138,20 @@ def infer(count: int, folder: Path) -> dict[str, float]:
     prompts = folder / "asked.jsonl"
     if not prompts.exists():
         made = [row for study in ("vignettes", "questions") for row in _rows(f"{study}/built/prompts")]
-        records.write(prompts, [Prompt.model_validate(_distinct(made[n % len(made)], n)) for n in range(count)])
+        jsonl.write(prompts, [Prompt.model_validate(_distinct(made[n % len(made)], n)) for n in range(count)])
     manifest = Manifest(model="standin", repo="none", revision="none", licence="none")
 
     def work() -> None:
         with cache.ResponseCache.open() as kept:
             answered = answer_all(
-                records.read(prompts, Prompt),
+                jsonl.read(prompts, Prompt),
                 manifest=manifest,
                 generation=Generation(reasoning_tokens=1, answer_tokens=1),
                 cache=kept,
                 make=partial(answering, StandIn),
                 progress=lambda *_: None,
             )
-            records.write(folder / "answered.jsonl", answered)
+            jsonl.write(folder / "answered.jsonl", answered)
 
     return _timed(work)
 
@@ -166,20 +168,20 @@ def score(count: int, folder: Path) -> dict[str, float]:
     given = [row for row in _rows("vignettes/responses") if row["key"] in told]
     copies = [(f"{number:06}", number, given[number % len(given)]) for number in range(count)]
     vignettes = [Vignette.model_validate(told[row["key"]] | {"key": key}) for key, _, row in copies]
-    records.write(folder / "answered.jsonl", (_made_unique(key, number, row) for key, number, row in copies))
+    jsonl.write(folder / "answered.jsonl", (_made_unique(key, number, row) for key, number, row in copies))
     settings = params.load()
 
     def work() -> None:
         with open_reader(settings.judge, ROOT) as judge:
             judged = judge_responses(
                 vignettes,
-                records.each(folder / "answered.jsonl", Response),
+                jsonl.each(folder / "answered.jsonl", Response),
                 lexicon=load_lexicon(ROOT / "data/features"),
                 diagnoses=load_diagnoses(ROOT / "data/diagnoses.yaml"),
                 probabilities=judge.probabilities,
                 settings=settings.section("score", Score),
             )
-            records.write(folder / "judgements.jsonl", judged)
+            jsonl.write(folder / "judgements.jsonl", judged)
 
     return _timed(work)
 
@@ -200,7 +202,7 @@ def measure(count: int, folder: Path) -> dict[str, float]:
         for study in STUDIES:
             run = Run(study, folder, settings)
             step: Callable[[Run], Iterator[Effect]] = getattr(steps, study)
-            records.write(run.effects, steps.measure(run, step))
+            jsonl.write(run.effects, steps.measure(run, step))
 
     return {**_timed(work), "rows": rows}
 

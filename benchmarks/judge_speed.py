@@ -33,7 +33,7 @@ import typer
 
 from equipoise.core import stage
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import read_one
+from equipoise.core.jsonl import read_one
 from equipoise.judge.lexicon import FOLDER, load_lexicon
 from equipoise.judge.model import CrossEncoder
 from equipoise.judge.passages import TREATMENTS

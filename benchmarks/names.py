@@ -21,16 +21,18 @@ from equipoise.backends.ask import asker, exported
 from equipoise.backends.base import Infer
 from equipoise.core import params, stage
 from equipoise.core.cache import ResponseCache
-from equipoise.core.records import ROLES, Prompt, Role, read_text, write_json, write_text
+from equipoise.core.jsonl import read_text, write_json, write_text
+from equipoise.core.prompts import Prompt
 from equipoise.core.yamlfile import read_yaml
+from equipoise.materials.stories.schema import Contrast, Gender
+from equipoise.materials.vignette import ROLES, Role
 from equipoise.models import registry
-from equipoise.vignettes.profiles import Build
-from equipoise.vignettes.schema import Contrast, Gender
+from equipoise.studies.vignettes.profiles import Build
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from equipoise.core.records import Response
+    from equipoise.core.prompts import Response
 
 ROOT = Path(__file__).parents[1]
 CONTRASTS = ROOT / "data/raw/contrasts.yaml"

@@ -32,54 +32,52 @@ from trained_phantoms import known_figures, section
 from equipoise.backends.phantom import BANK, Fact, PhantomBackend
 from equipoise.core import params, stage
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import (
-    Effect,
-    Prompt,
-    Response,
-    Study,
-    Vignette,
-    digest,
-    dumps,
-    read,
-    read_text,
-    write_text,
-)
-from equipoise.exam.subsets import Sampled
+from equipoise.core.jsonl import digest, dumps, read, read_text, write_text
+from equipoise.core.prompts import Prompt, Response
+from equipoise.figures import effects as shared
+from equipoise.figures.effects import Effect, Estimate, Group
+from equipoise.figures.figure import find
+from equipoise.figures.options import Measure
+from equipoise.figures.silence import FOUND, interpretation
 from equipoise.judge import score
+from equipoise.judge.errors import judge_errors
 from equipoise.judge.lexicon import Lexicon, load_lexicon
 from equipoise.judge.passages import TREATMENTS
 from equipoise.judge.readers import open_reader
 from equipoise.judge.reading import Feature
 from equipoise.judge.score import Score, judge_responses
 from equipoise.judge.score import _features as case_features
-from equipoise.metrics import decisions, questions, stigma, vignettes
-from equipoise.metrics.cities import city_effects
-from equipoise.metrics.decisions import decision_effects
-from equipoise.metrics.effects import Estimate, Group
-from equipoise.metrics.exam import exam_effects, score_cities, tabulate_exam
-from equipoise.metrics.headlines import CATALOGUE, STUDIES, find
-from equipoise.metrics.options import Measure
-from equipoise.metrics.positions import position_effects
-from equipoise.metrics.questions import question_effects, tabulate
-from equipoise.metrics.silence import FOUND, interpretation
-from equipoise.metrics.stigma import stigma_effects
-from equipoise.metrics.vignettes import judge_errors, vignette_effects
+from equipoise.materials.asked import choices
+from equipoise.materials.cities import load_cities
+from equipoise.materials.positions import position_effects
+from equipoise.materials.vignette import Vignette
 from equipoise.models.registry import FOLDER, PhantomEntry, load_entry, names
-from equipoise.questions.asked import EXAM, choices
-from equipoise.questions.cities import load_cities
-from equipoise.questions.rows import Variant
-from equipoise.stigma.causal import causal_fills
-from equipoise.stigma.library import load_library
-from equipoise.stigma.rows import Filling
-from equipoise.studies import build
-from equipoise.studies.run import Run
+from equipoise.pipeline.run import Run
+from equipoise.pipeline.steps import step
+from equipoise.studies.decisions import effects as decisions
+from equipoise.studies.decisions.asked import Asked, decision_of, decision_prompts, read_decision
+from equipoise.studies.decisions.effects import decision_effects
+from equipoise.studies.exam.asked import EXAM
+from equipoise.studies.exam.effects import exam_effects, score_cities, tabulate_exam
+from equipoise.studies.exam.subsets import Sampled
+from equipoise.studies.questions import effects as questions
+from equipoise.studies.questions.city_effects import city_effects
+from equipoise.studies.questions.effects import question_effects, tabulate
+from equipoise.studies.questions.rows import Variant
+from equipoise.studies.registry import FIGURES, TITLES
+from equipoise.studies.stigma import effects as stigma
+from equipoise.studies.stigma.causal import causal_fills
+from equipoise.studies.stigma.effects import stigma_effects
+from equipoise.studies.stigma.library import load_library
+from equipoise.studies.stigma.rows import Filling
+from equipoise.studies.vignettes import effects as vignettes
+from equipoise.studies.vignettes.effects import vignette_effects
+from equipoise.studies.vignettes.reread import blinder, rereadings
 from equipoise.text.diagnoses import load_diagnoses
-from equipoise.vignettes.decisions import Asked, decision_of, decision_prompts, read_decision
-from equipoise.vignettes.reread import blinder, rereadings
 
 ROOT = Path(__file__).parents[1]
-FIGURES, PAGE = ROOT / "benchmarks/phantoms.jsonl", ROOT / "docs/phantoms.md"
-CHAINS: tuple[Study, ...] = ("vignettes", "questions", "exam", "stigma", "decisions")
+MEASURED, PAGE = ROOT / "benchmarks/phantoms.jsonl", ROOT / "docs/phantoms.md"
+CHAINS: tuple[str, ...] = ("vignettes", "questions", "exam", "stigma", "decisions")
 
 
 class Bench:
@@ -90,7 +88,7 @@ class Bench:
         settings = params.load(ROOT / "params.yaml").model_copy(update={"model": "phantom_fair"})
         self.runs = {study: Run(study, data, settings) for study in CHAINS}
         for study, run in self.runs.items():
-            getattr(build, study)(run)
+            step(study, "build")(run)
         self.prompts = {study: read(run.built("prompts"), Prompt) for study, run in self.runs.items()}
         self.facts = {study: read(run.built("facts"), Fact) for study, run in self.runs.items()}
         self._options, self._probabilities = options, probabilities
@@ -104,7 +102,7 @@ class Bench:
         self._sentences = load_library(data / "sentences")
         self.decisions = read(self.runs["decisions"].built("decisions"), Asked)
 
-    def effects(self, entry: PhantomEntry, studies: Iterable[Study]) -> list[Effect]:
+    def effects(self, entry: PhantomEntry, studies: Iterable[str]) -> list[Effect]:
         """Ask a phantom every prompt of some studies and estimate every figure."""
         found: list[Effect] = []
         for study in studies:
@@ -164,7 +162,7 @@ def opened(resamples: int) -> Iterator[Bench]:
     ):
         data = Path(place) / "data"
         # The studies' own folders; what we wrote has one of the name of a study too, data/raw/decisions.
-        shutil.copytree(ROOT / "data", data, ignore=lambda path, _: STUDIES if Path(path) == ROOT / "data" else ())
+        shutil.copytree(ROOT / "data", data, ignore=lambda path, _: TITLES if Path(path) == ROOT / "data" else ())
         bench = Bench(data, Measure(n_bootstrap=resamples), remembered(judge.probabilities))
         # What was built stays: the collector need not search it again and again.
         gc.freeze()
@@ -180,7 +178,7 @@ def main(
     render: Annotated[bool, typer.Option("--render", help="Write the page from the figures alone.")] = False,
 ) -> None:
     """Measure the phantoms, and write figures and page."""
-    rows = read_rows() if FIGURES.is_file() else []
+    rows = read_rows() if MEASURED.is_file() else []
     known = [name for name in names(ROOT / FOLDER) if name.startswith("phantom_")]
     if not render:
         chosen, asked = some(phantoms, known, "phantom"), some(studies, CHAINS, "study")
@@ -196,13 +194,13 @@ def main(
 
 def read_rows() -> list[dict[str, Any]]:
     """Read the rows in the repository."""
-    return [json.loads(line) for line in read_text(FIGURES).splitlines()]
+    return [json.loads(line) for line in read_text(MEASURED).splitlines()]
 
 
 def write_rows(rows: Iterable[Mapping[str, Any]]) -> None:
     """Write the rows of the phantoms, and after them the false alarms of all phantoms, as canonical JSONL."""
     own = [row for row in rows if row["phantom"] != POOLED]
-    write_text(FIGURES, "".join(f"{dumps(row)}\n" for row in (*own, *pooled(own))))
+    write_text(MEASURED, "".join(f"{dumps(row)}\n" for row in (*own, *pooled(own))))
 
 
 def some(wanted: Sequence[str] | None, known: Sequence[Any], noun: str) -> Sequence[Any]:
@@ -247,7 +245,7 @@ def remembered_features() -> Callable[[Vignette, Lexicon], list[Feature]]:
 
 def headlined(groups: Callable[..., Iterator[tuple[Group, Any]]]) -> Callable[..., Iterator[tuple[Group, Any]]]:
     """Leave out the groups of a study that no headline figure is of."""
-    families = {(one.study, one.family) for one in CATALOGUE}
+    families = {(one.study, one.family) for one in FIGURES}
 
     def chosen(rows: Sequence[Any]) -> Iterator[tuple[Group, Any]]:
         return ((group, some) for group, some in groups(rows) if (group.study, group.family) in families)
@@ -258,14 +256,14 @@ def headlined(groups: Callable[..., Iterator[tuple[Group, Any]]]) -> Callable[..
 @contextmanager
 def headlines_alone() -> Iterator[None]:
     """Leave out most of what is estimated beside the headline figures, which takes three quarters of the time."""
-    nothing: dict[str, Any] = {
-        "effects.simulated_coverage": None,
-        "decisions.proportional_odds": None,
-        **{f"{study}.location": Estimate(None) for study in ("vignettes", "stigma", "decisions")},
-    }
+    nothing: list[tuple[Any, str, Any]] = [
+        (shared, "simulated_coverage", None),
+        (decisions, "proportional_odds", None),
+        *((module, "location", Estimate(None)) for module in (vignettes, stigma, decisions)),
+    ]
     with ExitStack() as patches:
-        for name, value in nothing.items():
-            patches.enter_context(patch(f"equipoise.metrics.{name}", return_value=value))
+        for module, name, value in nothing:
+            patches.enter_context(patch.object(module, name, return_value=value))
         for module in (vignettes, stigma, decisions, questions):
             patches.enter_context(patch.object(module, "with_adjusted", lambda rows, *_: rows))
         for module in (vignettes, decisions):
@@ -275,7 +273,7 @@ def headlines_alone() -> Iterator[None]:
         yield
 
 
-def held_against(bench: Bench, name: str, seeds: int, studies: Sequence[Study]) -> list[dict[str, Any]]:
+def held_against(bench: Bench, name: str, seeds: int, studies: Sequence[str]) -> list[dict[str, Any]]:
     """Hold what some studies report of a phantom against what is planted, over all seeds."""
     entry = load_entry(name, ROOT)
     assert isinstance(entry, PhantomEntry)  # noqa: S101
@@ -287,7 +285,7 @@ def held_against(bench: Bench, name: str, seeds: int, studies: Sequence[Study]) 
         own = entry.model_copy(update={"seed": int(digest([name, seed])[:8], 16)})
         effects = bench.effects(own, studies)
         by_key = {row.key: row for row in effects}
-        for headline, row in find(effects):
+        for headline, row in find(effects, FIGURES):
             if headline.name in truths:
                 found.setdefault(headline.name, []).append(row)
             if headline.name == "vignettes.silent_bias_rate_moved":

@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp, ndtri, softmax
 
 from equipoise.backends.phantom import APART, UNSPECIFIED, Fact
-from equipoise.core.records import MIRRORS, is_arm
+from equipoise.materials.cities import City
+from equipoise.materials.questions import ATTRIBUTES
+from equipoise.materials.stories.endpoints import FAMILIES
+from equipoise.materials.versions import MIRRORS, is_arm
 from equipoise.models.registry import PhantomEntry
-from equipoise.questions.cities import City
-from equipoise.questions.rows import ATTRIBUTES
-from equipoise.studies.facts import DIMENSIONS
-from equipoise.vignettes.decisions import FAMILIES, Asked, of_pairs
+from equipoise.studies.decisions.asked import Asked, of_pairs
+from equipoise.studies.questions.facts import DIMENSIONS
 
 DRAWS = 200_000
 OTHERS = 3

@@ -30,7 +30,7 @@ from speed_page import page_of
 from equipoise.backends.base import Infer
 from equipoise.core import params, stage
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import read_text, write_json, write_text
+from equipoise.core.jsonl import read_text, write_json, write_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from speed_models import Asked
     from speed_rounds import Way
 
-    from equipoise.core.records import Prompt
+    from equipoise.core.prompts import Prompt
 
 OURS = "equipoise"
 PIECE = 16

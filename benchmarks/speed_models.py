@@ -6,20 +6,22 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from equipoise.core import cache, params, records
+from equipoise.core import cache, jsonl, params
 from equipoise.core.errors import EquipoiseError
+from equipoise.core.manifest import Manifest
+from equipoise.core.prompts import Prompt
 from equipoise.core.tables import json_rows
+from equipoise.materials import asked as questions
+from equipoise.materials.questions import Item
+from equipoise.materials.stories.library import load_library
 from equipoise.models import registry
 from equipoise.models.weights import locate
-from equipoise.published import amqa
-from equipoise.questions import asked as questions
-from equipoise.questions.rows import Item
-from equipoise.questions.variants.templates import load_templates
-from equipoise.vignettes.library import load_library
-from equipoise.vignettes.profiles import Build, build, vignette_prompt
+from equipoise.studies.questions import amqa
+from equipoise.studies.questions.variants.templates import load_templates
+from equipoise.studies.vignettes.profiles import Build, build_pairs, vignette_prompt
 
 if TYPE_CHECKING:
-    from equipoise.core.records import Prompt
+    from equipoise.core.prompts import Prompt
     from equipoise.models.registry import OnnxEntry
 
 ROOT = Path(__file__).parents[1]
@@ -50,7 +52,7 @@ class Asked(NamedTuple):
 def exported(file: str) -> tuple[Path, OnnxEntry]:
     """Find the folder of the default model's export, in which `file` is needed, and its registry entry."""
     path = ROOT / "data/manifest.json"
-    manifest = records.read_one(path, records.Manifest)
+    manifest = jsonl.read_one(path, Manifest)
     folder = ROOT / cache.folder() / "models" / (manifest.folder or "")
     if manifest.model != MODEL or not (folder / file).is_file():
         message = f"{path}: no export of {MODEL}: run `dvc repro export`"
@@ -77,7 +79,7 @@ def load_model() -> Asked:
 
 def pipeline_questions(count: int) -> list[Prompt]:
     """Take prompts of the adversarial study as the pipeline asks them: the variants of a question share a stem."""
-    return records.read(ROOT / "data/questions/built/prompts.jsonl", records.Prompt)[:count]
+    return jsonl.read(ROOT / "data/questions/built/prompts.jsonl", Prompt)[:count]
 
 
 def amqa_questions(count: int) -> list[Prompt]:
@@ -110,7 +112,7 @@ def amqa_questions(count: int) -> list[Prompt]:
 def reasoning_prompts(count: int, tokens: int) -> list[Prompt]:
     """Ask for the reasoning about the vignettes of the full profile, of at most so many tokens, and nothing else."""
     settings = params.load(ROOT / "params.yaml").section("build", Build)
-    rows = build(load_library(ROOT / "data/raw"), "full")[:count]
+    rows = build_pairs(load_library(ROOT / "data/raw"), "full")[:count]
     change = {"prefix": "", "candidates": (), "limit": tokens}
     return [
         asked.model_copy(update={"turns": asked.turns[:1]} | change)

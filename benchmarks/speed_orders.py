@@ -9,24 +9,26 @@ from typing import TYPE_CHECKING, Any
 from speed_choice import open_folder
 from speed_models import ROOT
 
-from equipoise.core import params, records
-from equipoise.exam.subsets import Sample
-from equipoise.questions.asked import Asking, exam_prompts, question_prompts
-from equipoise.questions.neutral.lexicon import load_lexicon
-from equipoise.questions.neutral.neutralise import neutralise_items
-from equipoise.questions.rows import Item
-from equipoise.questions.variants.agents import Perturb
-from equipoise.questions.variants.loop import complete, perturb
-from equipoise.questions.variants.templates import load_templates
-from equipoise.questions.variants.validators import load_clinical
-from equipoise.questions.variants.writers import RulesGenerator, insert
+from equipoise.core import jsonl, params
+from equipoise.materials.asked import Asking
+from equipoise.materials.questions import Item
+from equipoise.studies.exam.asked import exam_prompts
+from equipoise.studies.exam.subsets import Sample
+from equipoise.studies.questions.asked import question_prompts
+from equipoise.studies.questions.neutralise import neutralise_items
+from equipoise.studies.questions.variants.agents import Perturb
+from equipoise.studies.questions.variants.loop import complete, perturb
+from equipoise.studies.questions.variants.templates import load_templates
+from equipoise.studies.questions.variants.validators import load_clinical
+from equipoise.studies.questions.variants.writers import RulesGenerator, insert
+from equipoise.text.neutral.lexicon import load_lexicon
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from speed_models import Asked
 
-    from equipoise.core.records import Prompt
+    from equipoise.core.prompts import Prompt
 
     Ask = Callable[[int], list[Prompt]]
     """The prompts of one round, in so many orders."""
@@ -67,7 +69,7 @@ def _ratio(asked: Asked, ways: Sequence[Ask], orders: int) -> dict[str, Any]:
 
 def _questions(rounds: int) -> list[Ask]:
     templates = load_templates(ROOT / "data/templates")
-    items = records.read(ROOT / "data/items/authored.jsonl", Item)
+    items = jsonl.read(ROOT / "data/items/authored.jsonl", Item)
     kept = [row for row in neutralise_items(items, load_lexicon(ROOT / "data/lexicon")) if row.excluded is None]
     rows = complete(
         perturb(
@@ -88,7 +90,7 @@ def _questions(rounds: int) -> list[Ask]:
 
 def _exam(rounds: int) -> list[Ask]:
     template = load_templates(ROOT / "data/templates").evaluation
-    items = records.read(ROOT / "data/items/authored.jsonl", Item)
+    items = jsonl.read(ROOT / "data/items/authored.jsonl", Item)
 
     def asking(some: list[Item]) -> Ask:
         return lambda orders: [

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from speed_models import Asked
     from speed_rounds import Rounds, Way
 
-    from equipoise.core.records import Prompt
+    from equipoise.core.prompts import Prompt
 
 BLOCK = 32
 """Weights that share a scale: the blocks of the published file."""

@@ -36,10 +36,10 @@ from speed import machine
 
 from equipoise.core import stage
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import read_text, write_json, write_text
+from equipoise.core.jsonl import read_text, write_json, write_text
 from equipoise.core.yamlfile import read_yaml
-from equipoise.vignettes.compose import misfit
-from equipoise.vignettes.library import load_library
+from equipoise.materials.stories.compose import misfit
+from equipoise.materials.stories.library import load_library
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

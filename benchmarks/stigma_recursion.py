@@ -20,18 +20,18 @@ from typing import TYPE_CHECKING, Any, get_args
 import typer
 
 from equipoise.core import stage
-from equipoise.core.records import write_json
-from equipoise.stigma.aggregate import noun_lexicon
-from equipoise.stigma.library import load_library
-from equipoise.stigma.masked import Asker, PredictionCache, extended, is_noun, noun_phrases
-from equipoise.stigma.masked_model import Predictions, prepare
-from equipoise.stigma.rows import Aggregation, Filling
+from equipoise.core.jsonl import write_json
+from equipoise.studies.stigma.aggregate import noun_lexicon
+from equipoise.studies.stigma.library import load_library
+from equipoise.studies.stigma.masked import Asker, PredictionCache, extended, is_noun, noun_phrases
+from equipoise.studies.stigma.masked_model import Predictions, prepare
+from equipoise.studies.stigma.rows import Aggregation, Filling
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from equipoise.stigma.aggregate import Token
-    from equipoise.stigma.masked_model import MaskedModel
+    from equipoise.studies.stigma.aggregate import Token
+    from equipoise.studies.stigma.masked_model import MaskedModel
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))

@@ -28,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from trained_stories import ROOT, STORIES, Example, Rule, examples, load_training
 
 from equipoise.core import stage
-from equipoise.core.records import read_text, sha256, write_text
+from equipoise.core.jsonl import read_text, sha256, write_text
 from equipoise.models.registry import WeightsEntry, load_entry
 from equipoise.models.weights import locate
 

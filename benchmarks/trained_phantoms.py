@@ -20,15 +20,17 @@ from trained_stories import ROOT, Rule, examples, load_training, opened
 
 from equipoise.backends.base import Backend
 from equipoise.core import params, stage
-from equipoise.core.records import Vignette, read_text, write_json
+from equipoise.core.jsonl import read_text, write_json
+from equipoise.figures.options import Measure
+from equipoise.judge.errors import judge_errors
 from equipoise.judge.lexicon import load_lexicon
 from equipoise.judge.readers import open_reader
 from equipoise.judge.score import Score, judge_responses
-from equipoise.metrics.options import Measure
-from equipoise.metrics.vignettes import judge_errors, vignette_effects
+from equipoise.materials.stories.library import load_library
+from equipoise.materials.vignette import Vignette
+from equipoise.studies.vignettes.effects import vignette_effects
+from equipoise.studies.vignettes.profiles import Build, build_pairs, vignette_prompt
 from equipoise.text.diagnoses import load_diagnoses
-from equipoise.vignettes.library import load_library
-from equipoise.vignettes.profiles import Build, build, vignette_prompt
 
 FIGURES = ROOT / "benchmarks/trained_phantoms.json"
 MEASURES = (
@@ -57,7 +59,7 @@ def asked() -> Iterator[tuple[str, list[Vignette]]]:
     """Give what the phantoms are asked, by name: the stories held out, and the evaluation's own."""
     pairs = examples(load_training(), "fair", Random(1), held_out=True)  # noqa: S311  (no secret)
     yield "held out", [example.vignette for example in pairs]
-    told = build(load_library(ROOT / "data/raw"), "powered")
+    told = build_pairs(load_library(ROOT / "data/raw"), "powered")
     yield "evaluation", [row for row in told if row.combination == "gender"]
 
 

@@ -14,12 +14,15 @@ from pydantic import Field
 
 from equipoise.backends.torch import TorchBackend
 from equipoise.core import params
-from equipoise.core.records import ROLES, Answer, Frozen, Prompt, Role, Vignette
+from equipoise.core.prompts import Prompt
+from equipoise.core.row import Frozen
 from equipoise.core.yamlfile import load_yaml
+from equipoise.materials.stories.compose import Patient
+from equipoise.materials.vignette import ROLES, Role, Vignette
 from equipoise.models.registry import TorchEntry, load_entry
 from equipoise.models.weights import locate
-from equipoise.vignettes.compose import Patient
-from equipoise.vignettes.profiles import Build, vignette_prompt
+from equipoise.studies.vignettes.profiles import Build, vignette_prompt
+from equipoise.text.answer import Answer
 
 ROOT = Path(__file__).parents[1]
 STORIES = ROOT / "models/adapters/training.yaml"

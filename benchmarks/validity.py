@@ -26,7 +26,7 @@ from validity_verdict import finding
 
 from equipoise.core import stage
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import dumps, read_text, write_text
+from equipoise.core.jsonl import dumps, read_text, write_text
 from equipoise.stats.bootstrap import generator
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from validity_section import LARGE, Row, Study, coverage
 from validity_simulations import holds
 from validity_stories import places
 
-from equipoise.metrics.pairs import Pair
-from equipoise.rating.drawing import draw
+from equipoise.judge.rating.drawing import draw
+from equipoise.materials.pairs import Pair
 from equipoise.stats.clusters import effective_size
 from equipoise.stats.misclassification import ErrorCounts, rogan_gladen_interval
 from equipoise.stats.prediction_powered import Labelled, powered, share_interval
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from validity_simulations import Outcomes, Simulation
 
-    from equipoise.core.records import Judgement
+    from equipoise.materials.judgement import Judgement
 
 ICC, OF_JUDGE = 0.3, 0.2
 SILENT = {"marginalised": 0.7, "privileged": 0.85}

@@ -1,6 +1,6 @@
 """Simulations of the verdicts: false ones at the margin, and how often the planned number of cases reaches one.
 
-Pairs tell stories, and share their story's part of the variance (ICC). A verdict is `equipoise.metrics.verdicts` on the
+Pairs tell stories, and share their story's part of the variance (ICC). A verdict is `equipoise.figures.verdicts` on the
 effects that the library computes from the pairs, with every precondition but the interval's own met.
 """
 
@@ -14,14 +14,15 @@ import numpy as np
 from validity_section import BOOTSTRAPPED, POWER, SIZE, TESTED, Row, Study
 
 from equipoise.compare.estimators import mean_change
-from equipoise.metrics.detection import FEWEST
-from equipoise.metrics.effects import SKEWED, Estimate, Group, bounded_mean, clustered_mean, effect
-from equipoise.metrics.options import Decision, Endpoint
-from equipoise.metrics.verdicts import BIASED, NOT_WORSE, UNBIASED, UNDECIDED, WORSE, change_verdict, verdict
+from equipoise.figures.effects import SKEWED, Estimate, Group, bounded_mean, clustered_mean, effect
+from equipoise.figures.options import Decision, Endpoint
+from equipoise.figures.verdicts import BIASED, NOT_WORSE, UNBIASED, UNDECIDED, WORSE, change_verdict, verdict
+from equipoise.pipeline.steps import study_of
 from equipoise.stats.clusters import clustered_mean as robust_mean
 from equipoise.stats.clusters import probit_contrast, simulated_coverage
 from equipoise.stats.equivalence import clusters_needed
 from equipoise.stats.quantities import Interval
+from equipoise.studies.vignettes.detection import FEWEST
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from validity_simulations import Outcomes, Simulation
 
-    from equipoise.core.records import Study as Name
-    from equipoise.metrics.verdicts import Word
+    from equipoise.core.row import StudyName as Name
+    from equipoise.figures.verdicts import Word
 
     Array = NDArray[np.float64]
 
@@ -176,7 +177,7 @@ def judged(study: Name, found: Estimate, margin: float, skewed: Interval | None)
     sees = effect(group, "d_prime_privileged", 35, Estimate(1.0, Interval(0.5, 1.5)))
     corrected = effect(group, f"{FIGURES[study]}{SKEWED}", 41, Estimate(found.value, skewed))
     effects = [effect(group, FIGURES[study], 41, found), corrected, sees]
-    given = verdict(study, effects, Decision(endpoints={study: endpoint}))
+    given = verdict(study_of(study), effects, Decision(endpoints={study: endpoint}))
     assert given is not None  # noqa: S101
     return given.word
 

@@ -1,8 +1,8 @@
 """Simulations of studies that stop when their verdict is in: false verdicts at the margin, and what is saved.
 
 Stories are asked in an order drawn anew, and at each look the interval of what was asked so far, at the level of the
-look, is held against the margin, as `equipoise.studies.sequential` does. The plan is that of a study of fixed size with
-the same margin and power (`equipoise plan`).
+look, is compared with the margin, as `equipoise.pipeline.sequential` does. The plan is that of a study of fixed size
+with the same margin and power (`equipoise plan`).
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import numpy as np
 from validity_release import ALPHA, SIDE, judged, outcomes, pairs
 from validity_section import BOOTSTRAPPED, POWER, TESTED, Row, Study
 
-from equipoise.metrics.effects import bounded_mean, clustered_mean
-from equipoise.metrics.verdicts import UNDECIDED, held_against
+from equipoise.figures.effects import bounded_mean, clustered_mean
+from equipoise.figures.verdicts import UNDECIDED, held_against
 from equipoise.stats.clusters import clustered_mean as robust_mean
 from equipoise.stats.clusters import simulated_coverage
 from equipoise.stats.equivalence import clusters_needed
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from validity_simulations import Outcomes, Simulation
 
-    from equipoise.core.records import Study as Name
-    from equipoise.metrics.verdicts import Word
+    from equipoise.core.row import StudyName as Name
+    from equipoise.figures.verdicts import Word
 
     Drawn = tuple[NDArray[np.float64], NDArray[np.intp]]
     """Values in the order of asking, and where each story ends."""

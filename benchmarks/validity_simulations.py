@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from equipoise.metrics.effects import Estimate, bounded_mean
+from equipoise.figures.effects import Estimate, bounded_mean
 from equipoise.stats import groups, misclassification, multiplicity, paired, power, proportions
 from equipoise.stats.clusters import cluster_means
 from equipoise.stats.quantities import PairedCells

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from validity_simulations import ALPHA, holds
 
-from equipoise.core.records import Judgement
-from equipoise.metrics.cities import city_effects
-from equipoise.metrics.exam import MACRO, Marked, macro_of_cells, score
-from equipoise.metrics.options import Measure
-from equipoise.metrics.pairs import Pair
-from equipoise.metrics.questions import NEUTRAL, Answered, paper_pair
-from equipoise.metrics.vignettes import amplification_effects
-from equipoise.questions import partition
-from equipoise.questions.cities import City
+from equipoise.figures.options import Measure
+from equipoise.materials.cities import City
+from equipoise.materials.judgement import Judgement
+from equipoise.materials.pairs import Pair
 from equipoise.stats.quantities import Interval
+from equipoise.studies.exam.effects import MACRO, Marked, macro_of_cells, score
+from equipoise.studies.questions import partition
+from equipoise.studies.questions.city_effects import city_effects
+from equipoise.studies.questions.effects import NEUTRAL, Answered, paper_pair
+from equipoise.studies.vignettes.effects import amplification_effects
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from validity_simulations import Outcomes, Simulation
 
-    from equipoise.core.records import AnswerKind, Effect, Tier
+    from equipoise.figures.effects import Effect
+    from equipoise.materials.vignette import Tier
+    from equipoise.text.answer import AnswerKind
 
 RESAMPLES = 1_000
 LETTERS = "ABCD"

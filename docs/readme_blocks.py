@@ -1,4 +1,4 @@
-"""The generated blocks of the README: `make readme` writes them, `make check` fails when they are stale."""
+"""The generated blocks of the README and of the judge's card: `make readme` writes them, `make check` compares them."""
 
 import json
 from pathlib import Path
@@ -6,8 +6,8 @@ from typing import Any
 
 import yaml
 
+from equipoise.figures.silence import interpretation
 from equipoise.judge.unnamed import unnamed_odds
-from equipoise.metrics.silence import interpretation
 
 ROOT = Path(__file__).parents[1]
 MINUS = "\N{MINUS SIGN}"
@@ -26,7 +26,7 @@ def estimate(figure: dict[str, float], digits: int = 3) -> str:
     if "ci_low" not in figure:
         return text
     bounds = f"{number(figure['ci_low'], digits)} to {number(figure['ci_high'], digits)}"
-    warning = f"; covers {number(figure['coverage'], 2)} in simulations" if "coverage" in figure else ""
+    warning = f"; simulated coverage {number(figure['coverage'], 2)}" if "coverage" in figure else ""
     return f"{text} ({bounds}{warning})"
 
 
@@ -50,10 +50,10 @@ def rows(study: str, plot: str) -> list[dict[str, Any]]:
 def verdict(study: str, title: str) -> list[str]:
     """Write a study's verdict with its endpoint, its margin and, where it is undecided, the reason."""
     found = read(study)["verdict"]
-    because = f": {found['because']}" if "because" in found else ""
+    because = f" Reason: {found['because']}." if "because" in found else ""
     return [
-        f"Verdict: **{found['is']}**{because}.",
-        f"It rests on {title} alone, with a margin of {found['margin']:g}; all other figures are secondary.",
+        f"**Verdict: {found['is']}.**{because}",
+        f"The verdict rests on {title} alone, with a margin of {found['margin']:g}.",
     ]
 
 
@@ -77,10 +77,7 @@ def results() -> str:
     )
     lines = [
         *verdict("vignettes", "the overall net stereotype shift"),
-        f"{title}, {2 * n} cases in {n} pairs; 95 % intervals in brackets. Silent bias rate, of {moved} answers",
-        f"that demographics moved to the stereotyped one: {estimate(silent)} ({silence}).",
-        f"Differential bias rate: {estimate(metrics['differential_bias_rate'])}.",
-        *reread(metrics),
+        f"Model: {title}, on {2 * n} cases in {n} pairs. 95 % intervals are in brackets.",
         "",
         "| | pairs | net stereotype shift (nats) | p |",
         "|---|---:|---:|---:|",
@@ -99,11 +96,19 @@ def results() -> str:
             p,
         )
         lines.append(f"| {' | '.join(cells)} |")
+    lines += [
+        "",
+        f"- **Differential bias rate:** {estimate(metrics['differential_bias_rate'])}. The proportion of pairs in",
+        "  which only the marginalised patient receives the stereotyped answer.",
+        f"- **Silent bias rate:** {estimate(silent)} ({silence}). Of the {moved} answers that demographics moved to",
+        "  the stereotyped one, the proportion whose reasoning does not weigh the patient's feature.",
+        *reread(metrics),
+    ]
     return "\n".join(lines)
 
 
 def reread(metrics: dict[str, Any]) -> list[str]:
-    """Write what the answers say that were read again after other reasoning; nothing of a run without them."""
+    """Lay out the figures that need answers after exchanged reasoning; nothing for a run without them."""
     if "shift_around" not in metrics:
         return []
     (through,) = (
@@ -113,9 +118,11 @@ def reread(metrics: dict[str, Any]) -> list[str]:
     )
     silent = metrics["silent_influence_rate"]
     return [
-        f"Of the shift with the findings, {estimate(metrics['shift_around'], 2)} nats go around the reasoning and",
-        f"{estimate(through, 2)} through it. Silent influence rate, of {silent.get('n', metrics['n'])} pairs",
-        f"that demographics are shown to move: {estimate(silent)}.",
+        f"- **Silent influence rate:** {estimate(silent)}. The same proportion of the {silent.get('n', metrics['n'])}",
+        "  pairs whose log odds are shown to move, whatever the answer.",
+        f"- **Shift around the reasoning:** {estimate(metrics['shift_around'], 2)} nats; **through it:**",
+        f"  {estimate(through, 2)} nats. The shift with findings in two parts: the model answers again after the other",
+        "  patient's reasoning; what the case still changes goes around it ([how](docs/metrics/through_around.md)).",
     ]
 
 
@@ -126,11 +133,11 @@ def questions() -> str:
     names = {"race": "race (white, Black)", "gender": "gender (male, female)", "ses": "income (high, low)"}
     lines = [
         *verdict("questions", "the group effect over all attributes"),
-        f"The same model on {metrics['n']} multiple-choice questions, each in 12 variants; its accuracy on the neutral",
-        f"text is {estimate(metrics['neutral']['accuracy'])}, where guessing gives 0.25. Group effect over all",
-        f"attributes: {estimate(overall)}{', p ' + tested(overall) if tested(overall) else ''}.",
+        f"The same model answers {metrics['n']} questions, each in 12 variants. Its accuracy on the neutral text is",
+        f"{estimate(metrics['neutral']['accuracy'])}; guessing gives 0.25. The group effect over all attributes is",
+        f"{estimate(overall)}{', p = ' + tested(overall) if tested(overall) else ''}.",
         "",
-        "| | group effect | direction effect | gap, as in AMQA | p of the gap |",
+        "| | group effect | direction effect | AMQA's gap | p of the gap |",
         "|---|---:|---:|---:|---:|",
     ]
     for attribute, name in names.items():
@@ -147,13 +154,9 @@ def questions() -> str:
 
 
 def cities() -> str:
-    """Lay out what the gap means for each city."""
+    """Lay out the accuracy ratios and the prevalence-weighted accuracy of each city."""
     found, exam = read("questions"), read("exam")
     lines = [
-        "Accuracy ratio by city: correct answers when each question is asked about a patient of the city, divided by",
-        "correct answers on the neutral text, a secondary figure; and accuracy weighted by the prevalence of the",
-        "city's diseases, the primary endpoint of the study `exam`:",
-        "",
         "| | by ethnicity | by gender | by income | prevalence-weighted accuracy |",
         "|---|---:|---:|---:|---:|",
     ]
@@ -168,10 +171,10 @@ def cities() -> str:
 def stigma() -> str:
     """Lay out which gender the model associates with an illness, with intervals over conditions."""
     metrics = read("stigma")
-    names = {"rq1": "who has the condition", "rq2": "towards whom the attitude is"}
+    names = {"rq1": "who has the condition", "rq2": "target of the attitude"}
     lines = [
         *verdict("stigma", "the difference in who has the condition"),
-        "Probability of a female minus that of a male subject, over 22 conditions:",
+        "Probability of a female subject minus that of a male subject, over 22 conditions:",
         "",
         "| | mental illness | other illness | difference | p of the difference |",
         "|---|---:|---:|---:|---:|",
@@ -267,21 +270,16 @@ def misreading() -> str:
 
 
 def trials() -> str:
-    """Lay out what was tried."""
+    """Lay out the readers that were measured on the benchmark."""
     rows = json.loads((ROOT / "judge/metrics/trials.json").read_text(encoding="utf-8"))["trials"]
-    lines = [
-        "| reader | trained on | measured on | questions | κ, considered | κ, three ways |",
-        "|---|---|---|---:|---:|---:|",
-    ]
+    lines = ["| reader | trained on | κ, considered | κ, three ways |", "|---|---|---:|---:|"]
+    reader = ""
     for row in rows:
-        cells = (
-            row["reader"],
-            row["trained_on"],
-            row["measured_on"],
-            str(row["n"]),
-            *("" if row[k] is None else number(row[k], 2) for k in ("considered", "three_way")),
-        )
-        lines.append(f"| {' | '.join(cells)} |")
+        if row["reader"] != "the same":
+            reader = row["reader"]
+        if row["measured_on"] == "benchmark":
+            kappas = (number(row[name], 2) for name in ("considered", "three_way"))
+            lines.append(f"| {reader} | {row['trained_on']} | {' | '.join(kappas)} |")
     return "\n".join(lines)
 
 

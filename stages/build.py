@@ -3,15 +3,14 @@
 from pathlib import Path
 
 from equipoise.core import stage
-from equipoise.core.records import Study
-from equipoise.studies import build
-from equipoise.studies.run import Run
+from equipoise.pipeline import steps
+from equipoise.pipeline.run import Run
 
 
-def main(study: Study, data: Path) -> None:
+def main(study: str, data: Path) -> None:
     """Read what we wrote in DATA; write the rows and prompts of the STUDY."""
     with stage.progress("build") as progress:
-        getattr(build, study)(Run.load(study, data, progress))
+        steps.step(study, "build")(Run.load(study, data, progress))
 
 
 if __name__ == "__main__":

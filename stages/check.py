@@ -2,27 +2,29 @@
 
 from pathlib import Path
 
-from equipoise.core import code, params, records, stage
-from equipoise.core.catalogue import CATALOGUE
-from equipoise.studies import check, stopping
+from equipoise.core import code, jsonl, params, stage
+from equipoise.pipeline import check, steps
+from equipoise.studies.registry import STUDIES
 
 
 def main(stages: Path, checked: Path, listings: Path, sections: Path) -> None:
     """Read params.yaml, the registry and STAGES; write CHECKED, and what the other stages depend on.
 
-    LISTINGS has a file for each of them, which lists its code; SECTIONS one for each study, its own settings.
+    LISTINGS has the code of each stage, a file for each study; SECTIONS one file for each study, its own settings.
     """
     settings = params.load()
-    check.require_sound(settings, Path())
+    chosen = check.require_sound(settings, STUDIES, Path())
     # The same for all sound settings, so that a changed setting reruns only the stages that read it.
-    records.write_json(checked, {"sound": True})
-    for script in sorted({*stages.glob("*.py")} - {stages / "check.py"}):
-        more = stopping.depends_on(settings, Path()) if script.stem == "infer" else ""
-        listed = [*code.closure(script, Path()), *code.read_by(stages, script.stem, Path())]
-        records.write_text(listings / f"{script.stem}.txt", code.listing(listed, Path()) + more)
-    for study in settings.studies:
-        chosen = {name: getattr(settings, name) for name in CATALOGUE[study].sections}
-        records.write_json(sections / f"{study}.json", chosen)
+    jsonl.write_json(checked, {"sound": True})
+    for name, reads in code.load_reads(stages).items():
+        jsonl.write_text(listings / f"{name}.txt", code.listing([stages / f"{name}.py"], reads, Path()))
+    for study in chosen:
+        for name in steps.STAGES:
+            files, more = steps.depends_on(name, study, settings, stages)
+            jsonl.write_text(
+                listings / f"{name}/{study.name}.txt", code.listing(files, study.reads[name], Path()) + more
+            )
+        jsonl.write_json(sections / f"{study.name}.json", {name: settings.values(name) for name in study.sections})
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from equipoise.core import cache, params, records, stage
+from equipoise.core import cache, jsonl, params, stage
 from equipoise.models import hub, registry
 from equipoise.models.export import load_probes, prepare
 
@@ -18,7 +18,7 @@ def main(questions: Path, manifest: Path) -> None:
     entry = hub.resolved(name, registry.load_entry(name, Path()), store, tell)
     made = prepare(name, entry, cache.root(), store, load_probes(questions))
     for path in (manifest, store / f"{name}.json"):
-        records.write_json(path, made.written())
+        jsonl.write_json(path, made.written())
 
 
 if __name__ == "__main__":

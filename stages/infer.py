@@ -3,15 +3,14 @@
 from pathlib import Path
 
 from equipoise.core import stage
-from equipoise.core.records import Study
-from equipoise.studies.infer import infer
-from equipoise.studies.run import Run
+from equipoise.pipeline import steps
+from equipoise.pipeline.run import Run
 
 
-def main(study: Study, data: Path) -> None:
+def main(study: str, data: Path) -> None:
     """Read the prompts of the STUDY in DATA; write the responses."""
     with stage.progress("infer") as progress:
-        infer(Run.load(study, data, progress))
+        steps.step(study, "infer")(Run.load(study, data, progress))
 
 
 if __name__ == "__main__":

@@ -2,28 +2,29 @@
 
 from pathlib import Path
 
-from equipoise.core import records, stage
-from equipoise.core.records import Effect, Study
-from equipoise.metrics.headlines import headline_metrics
-from equipoise.metrics.options import Decision
-from equipoise.metrics.verdicts import verdict, verdict_metrics
-from equipoise.report.plots import ALL
-from equipoise.studies import measure
-from equipoise.studies.run import Run
+from equipoise.core import jsonl, stage
+from equipoise.figures.effects import Effect
+from equipoise.figures.figure import headline_metrics
+from equipoise.figures.options import Decision
+from equipoise.figures.verdicts import verdict, verdict_metrics
+from equipoise.pipeline import steps
+from equipoise.pipeline.measure import measure
+from equipoise.pipeline.run import Run
 
 
-def main(study: Study, data: Path, metrics: Path, plots: Path) -> None:
+def main(study: str, data: Path, metrics: Path, plots: Path) -> None:
     """Read the rows of the STUDY in DATA; write its effects, METRICS and the rows of its PLOTS."""
+    declared = steps.study_of(study)
     with stage.progress("measure") as progress:
         run = Run.load(study, data, progress)
-        effects = measure.measure(run, getattr(measure, study))
-    records.write(run.effects, effects)
-    found = verdict(study, effects, run.settings.section("decision", Decision))
-    records.write_json(metrics, {**headline_metrics(study, effects), **verdict_metrics(found)})
+        effects = measure(run, steps.step(study, "measure"))
+    jsonl.write(run.effects, effects)
+    decided = verdict(declared, effects, run.settings.section("decision", Decision))
+    jsonl.write_json(metrics, {**headline_metrics(declared.figures, effects), **verdict_metrics(decided)})
     # As they were written, rounded: the report draws the same.
-    written = records.read(run.effects, Effect)
-    for name, plot in ALL[study].items():
-        records.write_json(plots / f"{name}.json", plot.rows(written))
+    written = jsonl.read(run.effects, Effect)
+    for name, plot in declared.plots.items():
+        jsonl.write_json(plots / f"{name}.json", plot.rows(written))
 
 
 if __name__ == "__main__":

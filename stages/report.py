@@ -7,13 +7,13 @@ The summary, one file a study, is what `dvc metrics` and `dvc exp show` print; t
 import json
 from pathlib import Path
 
-from equipoise.core import params, records, stage
-from equipoise.metrics.options import Decision, Measure
-from equipoise.metrics.summary import summary_metrics
+from equipoise.core import jsonl, params, stage
+from equipoise.figures.options import Decision, Measure
+from equipoise.figures.plot import static_svg
+from equipoise.figures.summary import summary_metrics
 from equipoise.report.headlines import read_effects
 from equipoise.report.page import bundle, page, read_report
-from equipoise.report.plot import static_svg
-from equipoise.report.plots import ALL
+from equipoise.studies import registry
 
 
 def main(
@@ -21,18 +21,18 @@ def main(
 ) -> None:
     """Read the rows in DATA, plots' TEMPLATES and pages in DOCS; write REPORT, INPUTS, VEGA, SUMMARY and PICTURES."""
     made = read_report(data, templates, docs, Path())
-    records.write_text(report, page(made))
-    records.write_json(inputs, [one._asdict() for one in made.provenance.inputs])
-    records.write_text(vega, bundle())
+    jsonl.write_text(report, page(made))
+    jsonl.write_json(inputs, [one._asdict() for one in made.provenance.inputs])
+    jsonl.write_text(vega, bundle())
     settings = params.load()
-    effects = {study: read_effects(data, study) for study in settings.studies}
-    for study, values in summary_metrics(effects, settings.section("decision", Decision)).items():
-        records.write_json(summary / f"{study}.json", values)
+    effects = {study: read_effects(data, study.name) for study in registry.chosen(settings)}
+    for name, values in summary_metrics(effects, settings.section("decision", Decision)).items():
+        jsonl.write_json(summary / f"{name}.json", values)
     alpha = settings.section("measure", Measure).alpha
-    for study, found in effects.items():
-        for name, plot in ALL[study].items():
-            template = json.loads(records.read_text(templates / f"{plot.template}.json"))
-            records.write_text(pictures / study / f"{name}.svg", static_svg(plot.rows(found), template, plot, alpha))
+    for study, rows in effects.items():
+        for name, plot in study.plots.items():
+            template = json.loads(jsonl.read_text(templates / f"{plot.template}.json"))
+            jsonl.write_text(pictures / study.name / f"{name}.svg", static_svg(plot.rows(rows), template, plot, alpha))
 
 
 if __name__ == "__main__":

@@ -3,15 +3,14 @@
 from pathlib import Path
 
 from equipoise.core import stage
-from equipoise.core.records import Study
-from equipoise.studies import score
-from equipoise.studies.run import Run
+from equipoise.pipeline import steps
+from equipoise.pipeline.run import Run
 
 
-def main(study: Study, data: Path) -> None:
+def main(study: str, data: Path) -> None:
     """Read the responses of the STUDY in DATA; write the judgements."""
     with stage.progress("score") as progress:
-        getattr(score, study)(Run.load(study, data, progress))
+        steps.step(study, "score")(Run.load(study, data, progress))
 
 
 if __name__ == "__main__":

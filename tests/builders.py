@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from equipoise.cases.rows import Case
-from equipoise.core.records import Answer, Judgement, Prompt, Response, Vignette
-from equipoise.metrics.responses import Noted, note
-from equipoise.openr1.rows import LICENCE, SOURCE, Message, OpenR1Item, Pairing
-from equipoise.questions.rows import Variant
-from equipoise.stigma.rows import Fill
-from equipoise.vignettes.decisions import Asked, Reading
+from equipoise.core.prompts import Prompt, Response
+from equipoise.figures.responses import Noted, note
+from equipoise.materials.judgement import Judgement
+from equipoise.materials.vignette import Vignette
+from equipoise.studies.cases.rows import Case
+from equipoise.studies.decisions.asked import Asked, Reading
+from equipoise.studies.openr1.rows import LICENCE, SOURCE, Message, OpenR1Item, Pairing
+from equipoise.studies.questions.rows import Variant
+from equipoise.studies.stigma.rows import Fill
+from equipoise.text.answer import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from equipoise.core.records import AnswerKind, Consideration, Role
+    from equipoise.materials.judgement import Consideration
+    from equipoise.materials.vignette import Role
+    from equipoise.text.answer import AnswerKind
 
 ROLES: tuple[Role, Role] = ("marginalised", "privileged")
 ANSWER = Answer(label="panic disorder", synonyms=("panic attacks",))

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from equipoise.backends.ask import open_backend
-from equipoise.core.records import Manifest
+from equipoise.core.manifest import Manifest
 from equipoise.models import export, registry
 
 if TYPE_CHECKING:

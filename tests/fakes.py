@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Response
+from equipoise.core.prompts import Response
 from equipoise.judge.located import judging
 from equipoise.models.readiness import Machine
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from equipoise.backends.base import Process
-    from equipoise.core.records import Prompt
+    from equipoise.core.prompts import Prompt
     from equipoise.judge.located import Pair, Verdict
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from equipoise.judge.located import locate_judge
 from equipoise.judge.model import LABELS, CrossEncoder
-from equipoise.published.lin import Wordings
-from equipoise.stigma.library import Condition, Library, load_library
+from equipoise.studies.stigma.library import Condition, Library, load_library
+from equipoise.studies.stigma.lin import Wordings
 from workshop.snli import Pair
 
 if TYPE_CHECKING:

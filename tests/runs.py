@@ -6,17 +6,25 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from builders import ROLES, fill, judgement, response, variant, vignette
-from equipoise.core.records import STUBS, Answer, Judgement, Response, Vignette, write
-from equipoise.metrics.questions import arm
+from equipoise.core.jsonl import write
+from equipoise.core.prompts import Response
+from equipoise.materials.judgement import Judgement
+from equipoise.materials.versions import STUBS
+from equipoise.materials.vignette import Vignette
+from equipoise.studies.questions.effects import arm
+from equipoise.text.answer import Answer
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import numpy as np
 
-    from equipoise.core.records import AnswerKind, Consideration, Grade
-    from equipoise.questions.rows import Attribute, Direction, Group, Variant
-    from equipoise.stigma.rows import Fill
+    from equipoise.materials.judgement import Consideration
+    from equipoise.materials.questions import Attribute, Direction, Group
+    from equipoise.materials.vignette import Grade
+    from equipoise.studies.questions.rows import Variant
+    from equipoise.studies.stigma.rows import Fill
+    from equipoise.text.answer import AnswerKind
 
 OPTIONS = {"A": "aspirin", "B": "bed rest", "C": "a cast"}
 GROUPS: tuple[Group, ...] = ("privileged", "unprivileged")

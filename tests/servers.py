@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from equipoise.core.records import Prompt, Response
+    from equipoise.core.prompts import Prompt, Response
 
 KEY = "sk-9f8e7d-never-to-be-seen"
 Fault = Literal[

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from conftest import Exported
-    from equipoise.core.records import Prompt
+    from equipoise.core.prompts import Prompt
     from equipoise.models.registry import Generation
 
 CASES = (

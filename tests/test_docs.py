@@ -13,14 +13,13 @@ from pydantic import TypeAdapter
 from typer.main import get_command
 
 from equipoise.cli.app import app
-from equipoise.core.catalogue import CATALOGUE as CHAINED
 from equipoise.judge.lexicon import Kind
-from equipoise.metrics.headlines import CATALOGUE
+from equipoise.materials.cities import City
+from equipoise.materials.stories.schema import Contrast, Dimension, Pair, Presentation
 from equipoise.models import registry
 from equipoise.models.registry import JudgeEntry, JudgeError, LlmJudgeEntry, PanelJudgeEntry
-from equipoise.questions.cities import City
-from equipoise.vignettes.panel import PanelGroup
-from equipoise.vignettes.schema import Contrast, Dimension, Pair, Presentation
+from equipoise.studies.registry import FIGURES, TITLES
+from equipoise.studies.vignettes.panel import PanelGroup
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -102,7 +101,7 @@ def test_every_figure_of_the_run_has_a_card() -> None:
     """The measure of every headline figure, in every study, is named in the table of cards."""
     named = set(re.findall(r"`(\w+)`", (DOCS / "metrics/index.md").read_text(encoding="utf-8")))
 
-    assert {headline.measure for headline in CATALOGUE} <= named
+    assert {headline.measure for headline in FIGURES} <= named
 
 
 @pytest.mark.parametrize("name", WEIGHTS)
@@ -200,6 +199,27 @@ def test_every_command_that_the_pages_name_exists() -> None:
     assert named <= known
 
 
+def test_the_index_of_decisions_lists_every_record_and_nothing_else() -> None:
+    """The list of decisions/index.md links to each record once, in order."""
+    records = sorted(path.name for path in (DOCS / "decisions").glob("0*.md"))
+
+    assert re.findall(r"\]\((.+?)\)", (DOCS / "decisions/index.md").read_text(encoding="utf-8")) == records
+
+
+def test_every_page_that_the_code_names_exists() -> None:
+    """Docstrings, comments and strings name only pages that exist; the pages of other projects have longer paths."""
+    files = [path for folder in ("src", "stages", "benchmarks") for path in (ROOT / folder).rglob("*")]
+    named = {
+        (page, path.name)
+        for path in files
+        if path.suffix in {".py", ".yaml"}
+        for page in re.findall(r"(?<![\w/])docs/[\w/-]+\.md", path.read_text(encoding="utf-8"))
+    }
+
+    assert len(named) > 20
+    assert {(page, name) for page, name in named if not (ROOT / page).is_file()} == set()
+
+
 def test_every_stage_and_target_that_the_pages_name_exists() -> None:
     """Every `stage@study`, and every stage after `dvc repro` or of a run's cost, is in dvc.yaml; targets in Makefile.
 
@@ -216,5 +236,5 @@ def test_every_stage_and_target_that_the_pages_name_exists() -> None:
 
     assert len(named) > 5
     assert named <= stages
-    assert {study for _, study in chains} <= {*CHAINED, "S", "STUDY"}
+    assert {study for _, study in chains} <= {*TITLES, "S", "STUDY"}
     assert set(re.findall(r"`make ([a-z-]+)", text)) - {"--silent"} <= targets

@@ -19,18 +19,22 @@ import yaml
 import families
 import tiny_masked
 from equipoise.backends.torch import TorchBackend
-from equipoise.core import params, records
+from equipoise.core import jsonl, params
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Judgement, Prompt, Response, Vignette
+from equipoise.core.manifest import Manifest
+from equipoise.core.prompts import Prompt, Response
+from equipoise.materials.judgement import Judgement
+from equipoise.materials.vignette import Vignette
 from equipoise.models import registry
 from equipoise.models.hub import at
 from equipoise.models.readiness import Machine
 from equipoise.models.registry import ModelHubSource, TorchEntry, VllmEntry
 from equipoise.models.weights import locate
-from equipoise.stigma.rows import Fill
-from equipoise.studies import build, check, measure, score
-from equipoise.studies.infer import infer
-from equipoise.studies.run import Run
+from equipoise.pipeline import check
+from equipoise.pipeline.measure import measure
+from equipoise.pipeline.run import Run
+from equipoise.pipeline.steps import step
+from equipoise.studies.stigma.rows import Fill
 from equipoise.text.reasoning import split
 from fakes import MadeMachine
 from fixtures import EXPORTER_WARNINGS
@@ -148,12 +152,12 @@ def without(monkeypatch: pytest.MonkeyPatch, package: str) -> None:
 
 def keep(run: Run, pairs: int) -> None:
     """Leave the first pairs of a study that was built, and their prompts."""
-    chosen = list(dict.fromkeys(row.pair for row in records.each(run.built("vignettes"), Vignette)))[:pairs]
+    chosen = list(dict.fromkeys(row.pair for row in jsonl.each(run.built("vignettes"), Vignette)))[:pairs]
     for name in ("vignettes", "tellings"):
-        rows = [row for row in records.read(run.built(name), Vignette) if row.pair in chosen]
-        records.write(run.built(name), rows)
-    asked = [one for one in records.read(run.built("prompts"), Prompt) if one.key.split("/")[0] in chosen]
-    records.write(run.built("prompts"), asked)
+        rows = [row for row in jsonl.read(run.built(name), Vignette) if row.pair in chosen]
+        jsonl.write(run.built(name), rows)
+    asked = [one for one in jsonl.read(run.built("prompts"), Prompt) if one.key.split("/")[0] in chosen]
+    jsonl.write(run.built("prompts"), asked)
 
 
 @pytest.mark.usefixtures("gpus")
@@ -172,13 +176,13 @@ def test_each_of_the_eight_is_one_run(
     printed = capsys.readouterr().out
     hub.repositories[entry.source.repo].commit = LATER  # type: ignore[union-attr]  # it is of the hub
     run = Run("vignettes", Path("data"), settings)
-    build.vignettes(run)
+    step("vignettes", "build")(run)
     keep(run, 2)
-    infer(run)
-    score.vignettes(run)
-    effects = measure.measure(run, measure.vignettes)
-    responses = {one.key: one for one in records.read(run.responses, Response)}
-    judgements = records.read(run.judgements, Judgement)
+    step(run.study, "infer")(run)
+    step("vignettes", "score")(run)
+    effects = measure(run, step(run.study, "measure"))
+    responses = {one.key: one for one in jsonl.read(run.responses, Response)}
+    judgements = jsonl.read(run.judgements, Judgement)
 
     assert (run.manifest.repo, run.manifest.revision) == (entry.source.repo, commit)  # type: ignore[union-attr]
     # Only a commit that the entry does not name is told.
@@ -225,16 +229,16 @@ def test_quantised_loading_answers_in_few_bits(
     check.require_sound(settings, Path(), RichMachine(modules=("bitsandbytes",)))
     stage("export").main(ROOT / "data/raw/probes.yaml", Path("data/manifest.json"))
     run = Run("vignettes", Path("data"), settings)
-    build.vignettes(run)
+    step("vignettes", "build")(run)
     keep(run, 1)
-    infer(run)
+    step(run.study, "infer")(run)
     entry = registry.load_entry("piaget8b", project)
     assert isinstance(entry, TorchEntry)
     with TorchBackend(locate(at(entry, commit), project), entry) as backend:
         linear = {name: one for name, one in backend._model.named_modules() if isinstance(one, torch.nn.Linear)}
     head = linear.pop("lm_head")
 
-    assert len(list(records.each(run.responses, Response))) > 4
+    assert len(list(jsonl.each(run.responses, Response))) > 4
     assert run.manifest.settings["bits"] == bits
     # Two layers, each with four projections of its attention and three of its feed-forward part.
     assert [type(one).__name__ for one in linear.values()] == [layer] * 14
@@ -272,10 +276,10 @@ def test_weights_published_in_four_bits_run_in_torch(project: Path, hub: Loopbac
     settings = settings_for("gpt_oss_20b", backend="torch", device_map="cpu", generation=SAMPLED)
     stage("export").main(ROOT / "data/raw/probes.yaml", Path("data/manifest.json"))
     run = Run("vignettes", Path("data"), settings)
-    build.vignettes(run)
+    step("vignettes", "build")(run)
     keep(run, 1)
-    infer(run)
-    found = records.read(run.responses, Response)
+    step(run.study, "infer")(run)
+    found = jsonl.read(run.responses, Response)
     other = registry.load_entry("gpt_oss_20b", project).model_copy(update={"dtype": "float32"})
     assert isinstance(other, TorchEntry)
 
@@ -331,16 +335,16 @@ def test_the_large_judge_reads_a_run(project: Path, hub: LoopbackHub, tmp_path: 
     check.require_sound(settings, Path(), RichMachine())
     stage("export").main(ROOT / "data/raw/probes.yaml", Path("data/manifest.json"))
     run = Run("vignettes", Path("data"), settings)
-    build.vignettes(run)
+    step("vignettes", "build")(run)
     keep(run, 4)
-    infer(run)
-    score.vignettes(run)
-    judged = records.read(run.judgements, Judgement)
+    step(run.study, "infer")(run)
+    step("vignettes", "score")(run)
+    judged = jsonl.read(run.judgements, Judgement)
     repository.faults.append("broken")
-    score.vignettes(run)
-    effects = measure.measure(run, measure.vignettes)
+    step("vignettes", "score")(run)
+    effects = measure(run, step(run.study, "measure"))
 
-    assert judged == records.read(run.judgements, Judgement)
+    assert judged == jsonl.read(run.judgements, Judgement)
     assert {one.n for one in effects if one.measure == "pairs"} <= {4}
     assert next(Path(".cache/judges").iterdir()).name.startswith("judge-")
 
@@ -364,14 +368,14 @@ def test_each_masked_model_fills_the_sentences(project: Path, hub: LoopbackHub, 
     run = Run("stigma", Path("data"), settings.model_copy(update={"fill": fill}))
     check.require_sound(run.settings, Path(), RichMachine())
     stage("export").main(ROOT / "data/raw/probes.yaml", Path("data/manifest.json"))
-    build.stigma(run)
-    infer(run)
-    score.stigma(run)
-    effects = measure.measure(run, measure.stigma)
+    step("stigma", "build")(run)
+    step(run.study, "infer")(run)
+    step("stigma", "score")(run)
+    effects = measure(run, step(run.study, "measure"))
 
     assert {path.rpartition("/")[2] for path in hub.paths() if path.startswith("/cdn")} == {entry.weights}
     # Three conditions a set (`shorten`).
-    assert len({row.condition for row in records.read(run.judgements, Fill)}) == 6
+    assert len({row.condition for row in jsonl.read(run.judgements, Fill)}) == 6
     assert effects
 
 
@@ -394,7 +398,7 @@ def test_one_command_runs_a_model_of_the_hub(tmp_path: Path, monkeypatch: pytest
         asked = len(hub.asked)
         hub.repositories[entry["source"]["repo"]].commit = LATER
         again = clone.dvc("repro", "--force", "--single-item", "export").stdout
-    manifest = records.read_one(clone.folder / "data/manifest.json", records.Manifest)
+    manifest = jsonl.read_one(clone.folder / "data/manifest.json", Manifest)
 
     told = f"models/piaget8b.yaml names no commit: using gustavecortal/Piaget-8B at {COMMIT}"
     assert told in printed

@@ -26,7 +26,7 @@ MACHINE = {"cores": 2, "processor": "Some processor", "python": "3.11.7"}
 ASKED = """\
 import pathlib, sys
 from equipoise.core.cache import ResponseCache
-from equipoise.core.records import Prompt, Response
+from equipoise.core.prompts import Prompt, Response
 prompt = Prompt(key="p", system="", prefix="", turns=("p",), candidates=())
 with ResponseCache(pathlib.Path("responses.sqlite")) as cache:
     found = [cache.get(f"key {n}", prompt) for n in range(200)]

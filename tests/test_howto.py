@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import projects
 from equipoise.cli import models
 from equipoise.cli.app import COMMANDS, app, load
-from equipoise.core.catalogue import CATALOGUE
+from equipoise.studies.registry import STUDIES
 from fakes import MadeMachine
 
 ROOT = Path(__file__).parents[1]
@@ -80,7 +80,7 @@ def test_every_command_of_a_page_exists(page: Path) -> None:
                     load(words).make_context(words, given)
             case "dvc" if arguments[0] == "repro":
                 named = [name.partition("@") for name in arguments[1:] if not name.startswith("-")]
-                assert all(stage in stages and study in {"", *CATALOGUE} for stage, _, study in named), line
+                assert all(stage in stages and study in {"", *STUDIES} for stage, _, study in named), line
             case "make":
                 assert {name for name in arguments if re.fullmatch(r"[a-z][a-z-]*", name)} <= targets, line
             case _:

@@ -13,12 +13,15 @@ import pytest
 import yaml
 
 from equipoise.backends.replay import ReplayBackend, Saved, question
-from equipoise.core import records
+from equipoise.core import jsonl
+from equipoise.core.prompts import Prompt
 from equipoise.judge.model import CrossEncoder
+from equipoise.materials.judgement import Judgement
+from equipoise.materials.stories.library import load_library
+from equipoise.materials.vignette import Vignette
 from equipoise.models import registry
 from equipoise.models.export import describe
-from equipoise.vignettes.library import load_library
-from equipoise.vignettes.profiles import Build, build, vignette_prompt
+from equipoise.studies.vignettes.profiles import Build, build_pairs, vignette_prompt
 from test_pipeline import STAGES, closure, paths
 
 if TYPE_CHECKING:
@@ -27,7 +30,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from equipoise.core.records import Prompt, Response, Vignette
+    from equipoise.core.prompts import Prompt, Response
+    from equipoise.materials.vignette import Vignette
 
 ROOT = Path(__file__).parents[1]
 ENTRY = "title: Saved\nlicence: none\nbackend: replay\nfile: saved.jsonl\nsha256: {sha256}\ncandidates: true\n"
@@ -82,18 +86,18 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
     (tmp_path / "params.yaml").write_text(yaml.safe_dump(params | {"model": "saved"}), encoding="utf-8")
     library = load_library(ROOT / "data/raw")
-    rows = [row for row in build(library, "core") if row.dimensions == ("race",)][:8]
+    rows = [row for row in build_pairs(library, "core") if row.dimensions == ("race",)][:8]
     assert len({row.pair for row in rows}) == 4
     prompts = [vignette_prompt(row, Build.model_validate(params["build"])) for row in rows]
-    records.write(tmp_path / "all.jsonl", rows)
-    records.write(tmp_path / "asked.jsonl", prompts)
-    records.write(tmp_path / "saved.jsonl", [saved(row, asked) for row, asked in zip(rows, prompts, strict=True)])
-    entry = ENTRY.format(sha256=records.sha256(tmp_path / "saved.jsonl"))
+    jsonl.write(tmp_path / "all.jsonl", rows)
+    jsonl.write(tmp_path / "asked.jsonl", prompts)
+    jsonl.write(tmp_path / "saved.jsonl", [saved(row, asked) for row, asked in zip(rows, prompts, strict=True)])
+    entry = ENTRY.format(sha256=jsonl.sha256(tmp_path / "saved.jsonl"))
     (tmp_path / "models/saved.yaml").write_text(entry, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("DVC_ROOT", raising=False)
     loaded: Any = registry.load_entry("saved", Path())
-    records.write_json(Path("data/manifest.json"), describe("saved", loaded, Path()).written())
+    jsonl.write_json(Path("data/manifest.json"), describe("saved", loaded, Path()).written())
     return tmp_path
 
 
@@ -128,14 +132,14 @@ def judged(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def run(project: Path, pairs: int) -> list[Vignette]:
     """Run infer and score on the first so many pairs, and give their cases."""
-    rows = records.read(project / "all.jsonl", records.Vignette)
+    rows = jsonl.read(project / "all.jsonl", Vignette)
     names = sorted({row.pair for row in rows})[:pairs]
     kept = [row for row in rows if row.pair in names]
     keys = {row.key for row in kept}
-    records.write(STUDY / "built/vignettes.jsonl", kept)
-    records.write(STUDY / "built/tellings.jsonl", ())
-    asked = [prompt for prompt in records.read(project / "asked.jsonl", records.Prompt) if prompt.key in keys]
-    records.write(STUDY / "built/prompts.jsonl", asked)
+    jsonl.write(STUDY / "built/vignettes.jsonl", kept)
+    jsonl.write(STUDY / "built/tellings.jsonl", ())
+    asked = [prompt for prompt in jsonl.read(project / "asked.jsonl", Prompt) if prompt.key in keys]
+    jsonl.write(STUDY / "built/prompts.jsonl", asked)
     stage("infer")("vignettes", Path("data"))
     stage("score")("vignettes", Path("data"))
     return kept
@@ -156,7 +160,7 @@ def test_one_new_pair_asks_two_prompts_and_judges_their_passages(
     assert len(new) == 2
     assert len(judged) == 2
     assert {key for key in new for passage in judged if f"In {told_as(key)} " in passage} == set(new)
-    assert len(records.read(STUDY / "judgements.jsonl", records.Judgement)) == 8
+    assert len(jsonl.read(STUDY / "judgements.jsonl", Judgement)) == 8
 
 
 def test_a_run_with_nothing_new_opens_neither_model_nor_judge(

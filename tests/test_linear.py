@@ -11,31 +11,31 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from equipoise.cases.rows import Output
-from equipoise.cases.score import reasoning_of
-from equipoise.core.records import Answer
 from equipoise.judge.lexicon import load_lexicon as load_features
 from equipoise.judge.wordings import Finder, Wording
-from equipoise.openr1.agree import entailments
-from equipoise.openr1.pairs import ages, stated
-from equipoise.published.lin import Wordings, _lists, phrase_end
-from equipoise.questions.neutral.lexicon import load_lexicon
-from equipoise.questions.neutral.neutralise import neutralise, select
-from equipoise.questions.rows import Neutralised
-from equipoise.questions.variants.agents import Arm
-from equipoise.questions.variants.validators import load_clinical, violations
-from equipoise.stigma.aggregate import noun_lexicon
-from equipoise.stigma.library import load_library as load_sentences
+from equipoise.materials.stories.schema import REVEALING
+from equipoise.studies.cases.judged import reasoning_of
+from equipoise.studies.cases.rows import Output
+from equipoise.studies.openr1.agree import entailments
+from equipoise.studies.openr1.pairs import ages, stated
+from equipoise.studies.questions.rows import Neutralised
+from equipoise.studies.questions.variants.agents import Arm
+from equipoise.studies.questions.variants.validators import load_clinical, violations
+from equipoise.studies.stigma.aggregate import noun_lexicon
+from equipoise.studies.stigma.library import load_library as load_sentences
+from equipoise.studies.stigma.lin import Wordings, _lists, phrase_end
+from equipoise.text.answer import Answer
 from equipoise.text.answers import match_answer, read_generated
 from equipoise.text.articles import article
 from equipoise.text.conclusions import statements
 from equipoise.text.diagnoses import load_diagnoses
 from equipoise.text.letters import read_letter
 from equipoise.text.naming import final_diagnosis
+from equipoise.text.neutral.lexicon import load_lexicon
+from equipoise.text.neutral.neutralise import neutralise, select
 from equipoise.text.reasoning import outside_thinking, read_by_user, split, untagged
 from equipoise.text.sentences import final_question, windows
 from equipoise.text.written import read_written
-from equipoise.vignettes.schema import REVEALING
 
 DATA = Path(__file__).parents[1] / "data"
 LARGEST = 3.0

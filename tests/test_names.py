@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from equipoise.core.records import Response
-from equipoise.vignettes.schema import Contrast
+from equipoise.core.prompts import Response
+from equipoise.materials.stories.schema import Contrast
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))

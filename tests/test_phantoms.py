@@ -10,24 +10,26 @@ import pytest
 from scipy.special import ndtri
 
 from equipoise.backends.phantom import Fact, PhantomBackend
-from equipoise.core import params, records
+from equipoise.core import jsonl, params
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import CONTROLS, ROLES, Effect, Prompt
-from equipoise.metrics.decisions import decision_effects
-from equipoise.metrics.headlines import STUDIES
-from equipoise.metrics.options import Decision, Measure
-from equipoise.metrics.verdicts import verdict
+from equipoise.core.prompts import Prompt
+from equipoise.figures.effects import Effect
+from equipoise.figures.options import Decision, Measure
+from equipoise.figures.verdicts import verdict
+from equipoise.materials.cities import load_cities
+from equipoise.materials.versions import CONTROLS
+from equipoise.materials.vignette import ROLES
 from equipoise.models.registry import PhantomEntry, load_entry
-from equipoise.questions.cities import load_cities
-from equipoise.studies import build, score
-from equipoise.studies.measure import measure as measured
-from equipoise.studies.measure import questions as question_step
-from equipoise.studies.run import Run
-from equipoise.vignettes.decisions import Asked, decision_of, read_decision
+from equipoise.pipeline.measure import measure as measured
+from equipoise.pipeline.run import Run
+from equipoise.pipeline.steps import step, study_of
+from equipoise.studies.decisions.asked import Asked, decision_of, read_decision
+from equipoise.studies.decisions.effects import decision_effects
+from equipoise.studies.registry import TITLES
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
-from phantoms import FIGURES, PAGE, compared, merged, read_rows, some  # noqa: E402
+from phantoms import MEASURED, PAGE, compared, merged, read_rows, some  # noqa: E402
 from phantoms_page import POOLED, VERDICT, page, pooled, shown, wrong  # noqa: E402
 from phantoms_truth import Truth, planted  # noqa: E402
 from trained_phantoms import known_figures, section  # noqa: E402
@@ -179,16 +181,17 @@ def test_the_verdict_is_on_what_is_planted(
     """The default questions, as the pipeline asks, reads and measures them: a planted bias is found, chance is not."""
     monkeypatch.chdir(ROOT)
     data = tmp_path / "data"
-    shutil.copytree(ROOT / "data", data, ignore=lambda path, _: STUDIES if Path(path) == ROOT / "data" else ())
+    shutil.copytree(ROOT / "data", data, ignore=lambda path, _: TITLES if Path(path) == ROOT / "data" else ())
     settings = params.load(ROOT / "params.yaml").model_copy(update={"model": model})
     run = Run("questions", data, settings)
-    build.questions(run)
+    step("questions", "build")(run)
     planted_in = load_entry(model, ROOT)
     assert isinstance(planted_in, PhantomEntry)
-    backend = PhantomBackend(planted_in, records.read(run.built("facts"), Fact), ROOT / "data/phantoms/reasoning.yaml")
-    records.write(run.responses, backend.answer(records.read(run.built("prompts"), Prompt)))
-    score.questions(run)
-    found = verdict("questions", measured(run, question_step), settings.section("decision", Decision))
+    backend = PhantomBackend(planted_in, jsonl.read(run.built("facts"), Fact), ROOT / "data/phantoms/reasoning.yaml")
+    jsonl.write(run.responses, backend.answer(jsonl.read(run.built("prompts"), Prompt)))
+    step("questions", "score")(run)
+    effects = measured(run, step("questions", "measure"))
+    found = verdict(study_of("questions"), effects, settings.section("decision", Decision))
 
     assert found is not None
     assert found.word in verdicts
@@ -248,7 +251,7 @@ def test_the_page_is_what_the_rows_give(rows: list[dict[str, Any]]) -> None:
     own = [row for row in rows if row["phantom"] != POOLED]
     titles = {name: load_entry(name, ROOT).title.removeprefix("Phantom: ") for name in {row["phantom"] for row in own}}
 
-    assert FIGURES.read_text(encoding="utf-8") == "".join(f"{records.dumps(row)}\n" for row in (*own, *pooled(own)))
+    assert MEASURED.read_text(encoding="utf-8") == "".join(f"{jsonl.dumps(row)}\n" for row in (*own, *pooled(own)))
     assert PAGE.read_text(encoding="utf-8") == page(rows, titles) + section(known_figures())
 
 

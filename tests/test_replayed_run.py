@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from equipoise.compare.revisions import read_revision
-from equipoise.core import records
+from equipoise.core import jsonl
+from equipoise.figures.effects import Effect
 from test_dvc import Clone, changes
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def test_saved_outputs_run_to_the_end_and_only_they_have_figures(tmp_path: Path)
     clone.run(sys.executable, "-c", run, "import", "outputs", *files)
     refused = clone.dvc("exp", "run", *changes("model=replay_own"), check=False)
     clone.dvc("exp", "run", *changes("model=replay_own", "studies=[cases]"))
-    effects = records.read(clone.folder / "data/cases/effects.jsonl", records.Effect)
+    effects = jsonl.read(clone.folder / "data/cases/effects.jsonl", Effect)
     found = {(row.family, row.measure): row.estimate for row in effects}
     metrics = json.loads((clone.folder / "metrics/cases.json").read_text(encoding="utf-8"))
 

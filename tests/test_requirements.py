@@ -63,7 +63,7 @@ def test_the_lock_has_what_pyproject_names() -> None:
 
 
 def test_workflows_name_commits_and_a_comment_runs_no_code_of_others() -> None:
-    """Every action is a commit; only the workflow on finished runs may write, and it checks out the default branch."""
+    """Every action is a commit; only workflows on finished runs and tags may write, and they check out no other ref."""
     for path in WORKFLOWS:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
         steps = [step for job in content["jobs"].values() for step in job["steps"]]
@@ -71,7 +71,8 @@ def test_workflows_name_commits_and_a_comment_runs_no_code_of_others() -> None:
 
         assert all(SHA.fullmatch(step["uses"]) for step in steps if "uses" in step), path
         # YAML reads the key `on` as true.
-        assert writes == ("workflow_run" in content[True]), path
+        trusted = "workflow_run" in content[True] or "tags" in content[True].get("push", {})
+        assert writes == trusted, path
         assert not (writes and any("ref" in step.get("with", {}) for step in steps)), path
 
 
@@ -79,6 +80,12 @@ RIGHTS = {
     "ci": {"check-and-test": {"contents": "read"}},
     "bias-review": {"measure": {"contents": "read"}},
     "bias-comment": {"comment": {"actions": "read", "contents": "read", "pull-requests": "write"}},
+    "release": {
+        "test": {"contents": "read"},
+        "build": {"contents": "read"},
+        "publish": {"id-token": "write"},
+        "attach": {"contents": "write"},
+    },
 }
 """What each job may do; a job without rights of its own has those of its workflow."""
 

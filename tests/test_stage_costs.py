@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.vignettes.library import load_library
-from equipoise.vignettes.profiles import build
+from equipoise.materials.stories.library import load_library
+from equipoise.studies.vignettes.profiles import build_pairs
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
@@ -103,10 +103,10 @@ def test_nothing_outside_the_clone_counts(project: Project, monkeypatch: pytest.
 def test_the_new_pair_is_one_of_the_core(tmp_path: Path) -> None:
     """The core keeps its 82 cases, and two of them are texts that it did not have."""
     shutil.copytree(ROOT / "data/raw", tmp_path / "raw")
-    before = build(load_library(tmp_path / "raw"), "core")
+    before = build_pairs(load_library(tmp_path / "raw"), "core")
     add_pair(tmp_path / "raw")
     library = load_library(tmp_path / "raw")
-    after = build(library, "core")
+    after = build_pairs(library, "core")
 
     assert len(before) == len(after) == 82
     assert {row.pair for row in after if row.text not in {old.text for old in before}} == {ADDED}

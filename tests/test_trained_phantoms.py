@@ -8,14 +8,14 @@ from typing import get_args
 
 import pytest
 
-from equipoise.core.records import sha256
+from equipoise.core.jsonl import sha256
 from equipoise.judge.lexicon import load_lexicon
+from equipoise.materials.stories.library import load_library
+from equipoise.materials.stories.schema import REVEALING
 from equipoise.models.registry import FOLDER, OnnxEntry, load_entry, names
 from equipoise.models.weights import locate
 from equipoise.text.answers import log_odds
 from equipoise.text.sentences import windows
-from equipoise.vignettes.library import load_library
-from equipoise.vignettes.schema import REVEALING
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import dumps
+from equipoise.core.jsonl import dumps
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 import validity

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import read_one, write_json
+from equipoise.core.jsonl import read_one, write_json
 from equipoise.judge.model import CrossEncoder
 from workshop.evaluation import evaluate
 from workshop.export import Shipped

@@ -3,13 +3,13 @@
 import sys
 from pathlib import Path
 
-from equipoise.cases.rows import read_cases
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import write_json
+from equipoise.core.jsonl import write_json
 from equipoise.judge.lexicon import load_lexicon
 from equipoise.judge.passages import passage_files, read_passages
 from equipoise.judge.readers import open_reader
 from equipoise.judge.score import Score
+from equipoise.studies.cases.rows import read_cases
 from equipoise.text.diagnoses import load_diagnoses
 from workshop import figures, labels, stress
 from workshop.lessons import FitSettings

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from equipoise.core.records import sha256, write_json
+from equipoise.core.jsonl import sha256, write_json
 from equipoise.judge.located import export_onnx, torch_probabilities
 from equipoise.judge.model import FILES, CrossEncoder
 from equipoise.models.export import LabelFidelity, label_fidelity

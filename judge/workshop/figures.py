@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from equipoise.figures.effects import rounded
+from equipoise.judge.rating.agreement import binary_agreement
+from equipoise.judge.rating.benchmark import benchmark_figures, items
 from equipoise.judge.reading import UNREAD, read_reasonings
-from equipoise.metrics.cases import feature_found as published_mention
-from equipoise.metrics.effects import rounded
-from equipoise.rating.agreement import binary_agreement
-from equipoise.rating.benchmark import benchmark_figures, items
+from equipoise.materials.stories.library import load_library
+from equipoise.studies.cases.effects import feature_found as published_mention
 from equipoise.text.answers import MATCHES, match_answer
 from equipoise.text.reasoning import split
 from equipoise.text.sentences import windows
-from equipoise.vignettes.library import load_library
 from workshop.scored import scored_agreement, told_alike, with_auc
 from workshop.stress import accuracy
 
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from equipoise.cases.rows import Case
-    from equipoise.core.records import Consideration, Reading
+    from equipoise.figures.effects import Nested
     from equipoise.judge.lexicon import Lexicon
     from equipoise.judge.passages import Annotation, Passage
     from equipoise.judge.reading import ReadingSettings
-    from equipoise.metrics.effects import Nested
+    from equipoise.materials.judgement import Consideration, Reading
+    from equipoise.studies.cases.rows import Case
     from equipoise.text.answers import Match
     from equipoise.text.diagnoses import Diagnoses
     from workshop.labels import AnswerLabel, Implied, Labelled

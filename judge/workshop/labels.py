@@ -16,16 +16,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, ValidationError
 
-from equipoise.cases.rows import read_outputs, require_cases
-from equipoise.cases.score import grounds_of
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Consideration, fault
+from equipoise.core.jsonl import fault
 from equipoise.core.tables import json_rows
+from equipoise.materials.judgement import Consideration
+from equipoise.studies.cases.judged import grounds_of
+from equipoise.studies.cases.rows import read_outputs, require_cases
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from equipoise.cases.rows import Case, Output
+    from equipoise.studies.cases.rows import Case, Output
 
 VARIABLE = "EQUIPOISE_ANCHORS"
 LABELS = "fsd/labels.jsonl"

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from equipoise.rating.agreement import agreement, with_interval
+from equipoise.judge.rating.agreement import agreement, with_interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from equipoise.core.records import Consideration
-    from equipoise.metrics.effects import Nested
+    from equipoise.figures.effects import Nested
+    from equipoise.materials.judgement import Consideration
 
     Array = NDArray[np.float64]
 

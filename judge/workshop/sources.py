@@ -13,7 +13,7 @@ from typing import IO, Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import sha256
+from equipoise.core.jsonl import sha256
 from equipoise.models.registry import Sha256
 
 HASH_REFUSED = "DO NOT MATCH THE HASHES"

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Consideration, Text
+from equipoise.core.row import Text
 from equipoise.core.yamlfile import load_yaml
+from equipoise.materials.judgement import Consideration
 from equipoise.stats.proportions import wilson
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from equipoise.core.records import Reading
+    from equipoise.materials.judgement import Reading
 
 Figures = dict[str, int | float]
 

@@ -11,8 +11,8 @@ from equipoise.cli.plan import planned
 from equipoise.compare.changes import changes
 from equipoise.compare.items import item_clusters, item_values
 from equipoise.compare.revisions import Revision
-from equipoise.core.records import unnumbered
-from equipoise.metrics.options import Decision, Endpoint, Measure
+from equipoise.core.keys import unnumbered
+from equipoise.figures.options import Decision, Endpoint, Measure
 from runs import Case, vignette_rows
 
 FIGURE = "vignettes.stereotype_shift_net"

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import equipoise as eq
 from equipoise.cli.app import app
-from equipoise.core.records import canonical
+from equipoise.core.jsonl import canonical
 
 if TYPE_CHECKING:
     from collections.abc import Callable

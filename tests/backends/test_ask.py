@@ -21,10 +21,11 @@ from builders import prompt, response
 from equipoise.backends import ask as asking
 from equipoise.backends.ask import answer_all
 from equipoise.backends.base import Keeping, answering
-from equipoise.core import records
+from equipoise.core import jsonl
 from equipoise.core.cache import ResponseCache, response_key
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Fidelity, Manifest, Prompt, Response
+from equipoise.core.manifest import Fidelity, Manifest
+from equipoise.core.prompts import Prompt, Response
 from equipoise.models.registry import Generation
 from servers import FaultyServer
 
@@ -295,7 +296,7 @@ with cache.ResponseCache.open() as kept:
         make=partial(answering, lambda: open_backend(manifest, entry, cache.folder() / "models", batch_size=3)),
         progress=lambda done, total: None,
     )
-    records.write(Path("responses.jsonl"), rows)
+    jsonl.write(Path("responses.jsonl"), rows)
 '''
 
 
@@ -312,8 +313,8 @@ class Project:
         (folder / ".cache" / "models").symlink_to(model.store)
         shutil.copytree(model.store.parent / "models", folder / "models")
         (folder / "child.py").write_text(CHILD, encoding="utf-8")
-        records.write(folder / "prompts.jsonl", prompts)
-        records.write_json(folder / "manifest.json", model.manifest.model_dump(mode="json"))
+        jsonl.write(folder / "prompts.jsonl", prompts)
+        jsonl.write_json(folder / "manifest.json", model.manifest.model_dump(mode="json"))
 
     def start(self, stop: int = -1) -> subprocess.Popen[bytes]:
         """Start answering, and after `stop` answers, unless that is -1, wait to be killed."""
@@ -414,7 +415,7 @@ def test_an_exported_model_is_an_agent(tiny_model: Exported, tmp_path: Path, mon
     monkeypatch.setenv("DVC_ROOT", str(tmp_path))
     (tmp_path / ".cache").mkdir()
     (tmp_path / ".cache" / "models").symlink_to(tiny_model.store)
-    records.write_json(tiny_model.store / "tiny.json", tiny_model.manifest.model_dump(mode="json"))
+    jsonl.write_json(tiny_model.store / "tiny.json", tiny_model.manifest.model_dump(mode="json"))
     messages = [("You write.", "One sentence, please."), ("You write.", "Another one, please.")]
     with ResponseCache.open() as kept:
         reply = asking.agent("tiny", tiny_model.root, kept, tokens=5, batch_size=2, progress=silent)

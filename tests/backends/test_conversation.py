@@ -12,7 +12,7 @@ import talks
 import tiny
 from equipoise.backends.conversation import Chat, Likelihood, Turn, Turned, answered, common_length, held
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Response
+from equipoise.core.prompts import Response
 from equipoise.models.registry import OnnxEntry
 
 PLAIN = tiny.tokenizer()

@@ -7,7 +7,7 @@ import pytest
 
 import talks
 from equipoise.core.errors import EquipoiseError
-from equipoise.vignettes.profiles import samples_of
+from equipoise.studies.vignettes.profiles import samples_of
 
 if TYPE_CHECKING:
     from conftest import Exported

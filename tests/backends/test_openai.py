@@ -20,17 +20,18 @@ from builders import prompt
 from equipoise.backends import openai as server
 from equipoise.backends.ask import open_backend
 from equipoise.backends.openai import ApiBackend, whole_text, without_prefix
-from equipoise.core import records
+from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Response
+from equipoise.core.manifest import Manifest
+from equipoise.core.prompts import Response
 from equipoise.models.export import describe
-from equipoise.vignettes.profiles import samples_of
+from equipoise.studies.vignettes.profiles import samples_of
 from servers import KEY, Fault, FaultyServer, ask, entry, run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from equipoise.core.records import Prompt
+    from equipoise.core.prompts import Prompt
 
     Child = subprocess.Popen[str]
 
@@ -219,7 +220,7 @@ def test_a_manifest_names_the_server_and_what_it_is_told() -> None:
 
     manifest = describe("some", model, ROOT)
     assert (manifest.backend, manifest.repo, manifest.revision) == ("openai", "http://x/v1", "some-model")
-    assert records.Manifest.model_validate(manifest.written()) == manifest
+    assert Manifest.model_validate(manifest.written()) == manifest
     others = [{"base_url": "http://y/v1"}, {"model": "b"}, {"temperature": None}, {"seed": 1}, {"prefix": None}]
     assert len({identity(), *(identity(**other) for other in others), identity(extra_body={"a": 1})}) == 7
     same = [{"concurrency": 1}, {"timeout": 1.0}, {"attempts": 1}, {"stream": True}, {"key_env": None}]
@@ -277,14 +278,14 @@ def main() -> None:
     manifest = describe("some", entry, Path())
     with cache.ResponseCache.open() as kept:
         rows = answer_all(
-            records.read(Path("prompts.jsonl"), records.Prompt),
+            jsonl.read(Path("prompts.jsonl"), records.Prompt),
             manifest=manifest,
             generation=entry.generation,
             cache=kept,
             make=partial(answering, lambda: open_backend(manifest, entry, Path(), batch_size=1, turns=Path('turns'))),
             progress=lambda done, total: Path("done").write_text(str(done)),
         )
-        records.write(Path("responses.jsonl"), rows)
+        jsonl.write(Path("responses.jsonl"), rows)
 
 
 # A shell ignores Ctrl-C for what it runs in the background, and its children inherit that.
@@ -299,7 +300,7 @@ def child(folder: Path, api: FaultyServer, prompts: Sequence[Prompt], **change: 
     written = entry(api.url, **change).model_dump(mode="json")
     (folder / "models" / "some.yaml").write_text(json.dumps(written), encoding="utf-8")
     (folder / "child.py").write_text(CHILD, encoding="utf-8")
-    records.write(folder / "prompts.jsonl", prompts)
+    jsonl.write(folder / "prompts.jsonl", prompts)
     environment = {name: value for name, value in os.environ.items() if name != "DVC_ROOT"}
     return partial(
         subprocess.Popen,
@@ -335,7 +336,7 @@ def test_a_run_that_is_interrupted_goes_on_where_it_was(tmp_path: Path) -> None:
 
     assert sorted(api.turns()[asked:]) == ["c", "e", "f"]
     assert set(api.answered.values()) == {1}
-    found = records.read(tmp_path / "responses.jsonl", Response)
+    found = jsonl.read(tmp_path / "responses.jsonl", Response)
     assert [row.replies for row in found] == [(key,) for key in "ABCDEF"]
 
 

@@ -16,15 +16,15 @@ from scipy.stats import binom
 from builders import ROLES, judgement, vignette
 from equipoise.backends.phantom import REFUSED, UNPARSABLE, Fact, PhantomBackend
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Prompt, Response
-from equipoise.metrics.pairs import pair_up
-from equipoise.metrics.swap import log_odds, split
+from equipoise.core.prompts import Prompt, Response
+from equipoise.materials.pairs import pair_up
 from equipoise.models.registry import FOLDER, PhantomEntry, load_entry, names, require_dimensions
+from equipoise.studies.vignettes.profiles import Rereading, samples_of
+from equipoise.studies.vignettes.reread import blinder, rereadings
+from equipoise.studies.vignettes.swap import log_odds, split
 from equipoise.text.answers import read_generated
 from equipoise.text.letters import read_letter
 from equipoise.text.sentences import windows
-from equipoise.vignettes.profiles import Rereading, samples_of
-from equipoise.vignettes.reread import blinder, rereadings
 
 ROOT = Path(__file__).parents[2]
 BANK = ROOT / "data/phantoms/reasoning.yaml"

@@ -10,10 +10,10 @@ import builders
 from equipoise.backends.ask import answer_all, open_backend
 from equipoise.backends.base import answering
 from equipoise.backends.replay import ReplayBackend, Saved, question
-from equipoise.core import records
+from equipoise.core import jsonl
 from equipoise.core.cache import ResponseCache
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Prompt, Response
+from equipoise.core.prompts import Prompt, Response
 from equipoise.models.export import describe
 from equipoise.models.registry import ReplayEntry
 
@@ -36,7 +36,7 @@ def saved(key: str, reply: str, asked: str | None = None) -> Saved:
 
 def answered(path: Path, rows: list[Saved], prompts: list[Prompt]) -> list[Response]:
     """Answer prompts from a file of saved answers."""
-    records.write(path, rows)
+    jsonl.write(path, rows)
     with ReplayBackend(path) as backend:
         return list(backend.answer(prompts))
 
@@ -76,7 +76,7 @@ def test_words_are_all_that_a_model_reads() -> None:
 def test_prompts_without_an_answer_are_counted(tmp_path: Path) -> None:
     """Where answers are missing none is given, and the line says how many and the first."""
     rows = [saved("a", "Yes."), saved("c", "No.", question(prompt("c", "Before?")))]
-    records.write(tmp_path / "saved.jsonl", rows)
+    jsonl.write(tmp_path / "saved.jsonl", rows)
 
     with ReplayBackend(tmp_path / "saved.jsonl") as backend:
         with pytest.raises(EquipoiseError, match=r"saved\.jsonl: 2 of 3 prompts have no saved answer, first 'b': ask"):
@@ -97,7 +97,7 @@ def test_a_malformed_row_is_named(tmp_path: Path) -> None:
 
 def entry(path: Path) -> ReplayEntry:
     """Register a file of saved answers."""
-    digest = records.sha256(path) if path.is_file() else "a" * 64
+    digest = jsonl.sha256(path) if path.is_file() else "a" * 64
     return ReplayEntry(title="Saved", licence="none", backend="replay", file=path.name, sha256=digest)
 
 
@@ -106,7 +106,7 @@ def test_saved_responses_of_a_run_give_the_run_again(tmp_path: Path, monkeypatch
     monkeypatch.setenv("DVC_ROOT", str(tmp_path))
     prompts = [prompt("a", "Why?"), prompt("b", "What?")]
     before = [Response.model_validate(saved(key, key).model_dump(exclude={"asked"})) for key in "ab"]
-    records.write(tmp_path / "responses.jsonl", before)
+    jsonl.write(tmp_path / "responses.jsonl", before)
     model = entry(tmp_path / "responses.jsonl")
     manifest = describe("some", model, tmp_path)
     with ResponseCache(tmp_path / "cache") as cache:
@@ -132,10 +132,10 @@ def test_a_file_that_is_missing_or_altered_is_refused(tmp_path: Path, monkeypatc
         EquipoiseError, match=r"saved answers missing: \S+/saved\.jsonl: restore the file, or correct the"
     ):
         describe("some", entry(path), tmp_path)
-    records.write(path, [saved("a", "Yes.")])
+    jsonl.write(path, [saved("a", "Yes.")])
     model = entry(path)
     manifest = describe("some", model, tmp_path)
-    records.write(path, [saved("a", "No.")])
+    jsonl.write(path, [saved("a", "No.")])
 
     with pytest.raises(
         EquipoiseError,

@@ -15,7 +15,7 @@ import tiny
 from equipoise.backends.conversation import Chat, Encoded, Turn
 from equipoise.backends.scoring import Row, Rows, choose, log_softmax, penalise, score_all, shares
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Prompt
+from equipoise.core.prompts import Prompt
 from equipoise.models.registry import Generation, OnnxEntry
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from conftest import Exported
-    from equipoise.core.records import Prompt
+    from equipoise.core.prompts import Prompt
 
 VOCABULARY = 6
 CONDITIONS = ("depression", "chest pain", "fever", "low mood for two weeks", "low mood")

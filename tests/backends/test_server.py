@@ -9,7 +9,7 @@ import pytest
 
 from builders import prompt
 from equipoise.backends import openai as server
-from equipoise.core import records
+from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
 from equipoise.models.export import describe
 from servers import KEY, Fault, FaultyServer, Waits, ask, entry, run
@@ -205,10 +205,10 @@ def test_the_key_is_seen_nowhere(
 
     with FaultyServer(refuse=refuse) as api:
         model = entry(api.url, stream=stream)
-        records.write_json(tmp_path / "manifest.json", describe("some", model, tmp_path).written())
+        jsonl.write_json(tmp_path / "manifest.json", describe("some", model, tmp_path).written())
         told = ""
         try:
-            records.write(tmp_path / "responses.jsonl", run(model, [prompt("a"), prompt("b")], tmp_path / "cache"))
+            jsonl.write(tmp_path / "responses.jsonl", run(model, [prompt("a"), prompt("b")], tmp_path / "cache"))
         except EquipoiseError as error:
             told = "".join(traceback.format_exception(error)) + repr(error)
 

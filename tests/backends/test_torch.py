@@ -15,7 +15,7 @@ import tiny
 from equipoise.backends.ask import answer_all, open_backend
 from equipoise.backends.base import answering
 from equipoise.backends.torch import TorchBackend
-from equipoise.core import records
+from equipoise.core import jsonl
 from equipoise.core.cache import ResponseCache
 from equipoise.core.errors import EquipoiseError
 from equipoise.models import export, registry, weights
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from equipoise.core.records import Manifest, Prompt, Response
+    from equipoise.core.manifest import Manifest
+    from equipoise.core.prompts import Prompt, Response
 
 ARCHITECTURES: tuple[tiny.Architecture, ...] = ("llama", "qwen2", "qwen3", "gpt_oss")
 PROBES = ("Which vitamin prevents scurvy?", "What does insulin lower?")
@@ -197,7 +198,7 @@ def test_the_manifest_names_what_decides_an_answer(projects: dict[str, Path]) ->
     root = projects["qwen3"]
     manifest = manifest_of(root)
 
-    assert {"model.safetensors": records.sha256(root / "checkpoint/model.safetensors")} == manifest.weights
+    assert {"model.safetensors": jsonl.sha256(root / "checkpoint/model.safetensors")} == manifest.weights
     assert (
         manifest.backend,
         manifest.provider,

@@ -22,8 +22,9 @@ from hypothesis import strategies as st
 from builders import prompt
 from equipoise.backends import openai as server
 from equipoise.backends.openai import ApiBackend, TurnCache, is_the_model
-from equipoise.core import records
+from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
+from equipoise.core.prompts import Prompt, Response
 from equipoise.models.readiness import key_fault
 from servers import KEY, FaultyServer, RawServer, Waits, ask, completion, entry, raw, run
 
@@ -92,7 +93,7 @@ def test_a_key_that_an_answer_echoes_is_kept_nowhere(tmp_path: Path, *, stream: 
     say = {"content": f"You sent Bearer {KEY}.", "reasoning": f"The key is {KEY}."}
     with FaultyServer(say=lambda _: say) as api:
         rows = run(entry(api.url, stream=stream), [prompt("a", "Why?", "What?")], tmp_path / "cache")
-    records.write(tmp_path / "responses.jsonl", rows)
+    jsonl.write(tmp_path / "responses.jsonl", rows)
 
     said = "<think>\nThe key is [key].\n</think>\n\nYou sent Bearer [key]."
     assert rows[0].replies == (said, said)
@@ -126,12 +127,12 @@ def test_the_model_that_replied_is_recorded(tmp_path: Path, *, stream: bool) -> 
     streamed = raw(events, headers={"Content-Type": "text/event-stream"})
     with RawServer(streamed if stream else completion(CONTENT, model="some-model-2026-11-01")) as api:
         row = ask(entry(api.url, stream=stream), [prompt("a")])["a"]
-    records.write(tmp_path / "rows.jsonl", [row, row.model_copy(update={"key": "b", "models": (), "endings": ()})])
+    jsonl.write(tmp_path / "rows.jsonl", [row, row.model_copy(update={"key": "b", "models": (), "endings": ()})])
     served, local = map(json.loads, (tmp_path / "rows.jsonl").read_text(encoding="utf-8").splitlines())
 
     assert (served["models"], served["endings"]) == (["some-model-2026-11-01"], ["stop"])
     assert served.keys() - local.keys() == {"models", "endings"}
-    assert records.read(tmp_path / "rows.jsonl", records.Response)[0] == row
+    assert jsonl.read(tmp_path / "rows.jsonl", Response)[0] == row
 
 
 def test_another_model_is_refused() -> None:
@@ -275,7 +276,7 @@ def test_a_wait_until_a_time_without_a_zone_is_waited_for() -> None:
     assert 7 < waits.seconds[0] <= 10
 
 
-def conversations(count: int) -> list[records.Prompt]:
+def conversations(count: int) -> list[Prompt]:
     """Build conversations of two turns."""
     return [prompt(f"{number:02}", f"Why {number}?", f"What {number}?") for number in range(count)]
 
@@ -308,7 +309,7 @@ def test_a_turn_that_was_answered_is_never_asked_again(tmp_path: Path, monkeypat
 
 def test_two_runs_at_once_ask_each_prompt_once(tmp_path: Path) -> None:
     """Whichever comes first asks; both have the same answers at the end."""
-    found: dict[int, list[records.Response]] = {}
+    found: dict[int, list[Response]] = {}
     with FaultyServer() as api:
 
         def work(number: int) -> None:
@@ -399,7 +400,7 @@ def test_no_reply_is_another_exception() -> None:
                 except EquipoiseError as error:
                     lines.append(str(error))
                 else:
-                    lines.append(records.dumps(row.model_dump(mode="json")))
+                    lines.append(jsonl.dumps(row.model_dump(mode="json")))
 
                 assert "\n" not in lines[0].encode().decode()
 

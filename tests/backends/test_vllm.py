@@ -18,13 +18,13 @@ from equipoise.backends.vllm import Replicas, VllmBackend, open_vllm
 from equipoise.core.errors import EquipoiseError
 from equipoise.models import export, registry, weights
 from equipoise.models.registry import VllmEntry
-from equipoise.vignettes.profiles import samples_of
+from equipoise.studies.vignettes.profiles import samples_of
 from fakes import Copy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from equipoise.core.records import Prompt, Response
+    from equipoise.core.prompts import Prompt, Response
 
 FEW = [talks.PROMPTS[0], *talks.PROMPTS[4:]]
 STANDIN = Path(__file__).parents[1] / "standin"

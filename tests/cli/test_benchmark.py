@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from equipoise.cli.texts import judge
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import sha256
+from equipoise.core.jsonl import sha256
 
 ROOT = Path(__file__).parents[2]
 app = typer.Typer()

@@ -11,17 +11,19 @@ from typer.testing import CliRunner
 
 from builders import ROLES, judgement, response, vignette
 from equipoise.cli.app import app
-from equipoise.core import records
-from equipoise.core.records import Judgement, Response, Vignette
-from equipoise.metrics.labelled import Label, label_file
-from equipoise.rating import content
-from equipoise.rating.agreement import LISTED
-from equipoise.rating.blind import COLUMNS, KeyRow, read_table, table_text
+from equipoise.core import jsonl
+from equipoise.core.prompts import Response
+from equipoise.judge.rating import content
+from equipoise.judge.rating.agreement import LISTED
+from equipoise.judge.rating.blind import COLUMNS, KeyRow, read_table, table_text
+from equipoise.judge.rating.labelled import Label, label_file
+from equipoise.materials.judgement import Judgement
+from equipoise.materials.vignette import Vignette
 
 if TYPE_CHECKING:
     from typer.testing import Result
 
-    from equipoise.core.records import Consideration
+    from equipoise.materials.judgement import Consideration
 
 KIND = "dimension: race\nsubject: ethnic origin\nkind: [race]\nfeatures:\n  black: {wordings: [black]}\n"
 MODEL = "smollm2"
@@ -41,11 +43,11 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             responses.append(response(key, f"=cmd|' /C calc'!A0\nThe toe, {len(responses)} times.", "Gout."))
             window = "=[b]He\x1b[31m is Black." if considered != "none" else ""
             judgements.append(judgement(key, considered, window=window))
-    records.write(tmp_path / "data/vignettes/built/vignettes.jsonl", vignettes)
-    records.write(tmp_path / "data/vignettes/responses.jsonl", responses)
-    records.write(tmp_path / "data/vignettes/judgements.jsonl", judgements)
-    records.write_text(tmp_path / "data/features/race.yaml", KIND)
-    records.write_text(tmp_path / "params.yaml", f"model: {MODEL}\n")
+    jsonl.write(tmp_path / "data/vignettes/built/vignettes.jsonl", vignettes)
+    jsonl.write(tmp_path / "data/vignettes/responses.jsonl", responses)
+    jsonl.write(tmp_path / "data/vignettes/judgements.jsonl", judgements)
+    jsonl.write_text(tmp_path / "data/features/race.yaml", KIND)
+    jsonl.write_text(tmp_path / "params.yaml", f"model: {MODEL}\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
     return tmp_path
@@ -66,14 +68,14 @@ def refused(*arguments: str) -> str:
 
 def rate(folder: Path, name: str, **changes: tuple[str, str]) -> str:
     """Fill the exported sheet with the judge's findings but for some responses (by their row), and save it."""
-    found = {one.key: one for one in records.read(folder / "data/vignettes/judgements.jsonl", Judgement)}
-    key = {row.key: found[row.response] for row in records.read(folder / "ratings.key.jsonl", KeyRow)}
-    rows = [cells for _, cells in read_table("ratings.csv", records.read_text(folder / "ratings.csv"), COLUMNS)]
+    found = {one.key: one for one in jsonl.read(folder / "data/vignettes/judgements.jsonl", Judgement)}
+    key = {row.key: found[row.response] for row in jsonl.read(folder / "ratings.key.jsonl", KeyRow)}
+    rows = [cells for _, cells in read_table("ratings.csv", jsonl.read_text(folder / "ratings.csv"), COLUMNS)]
     for cells in rows:
         judge = key[cells["row"]]
         answers = changes.get(cells["row"], ("yes" if judge.mentioned else "no", judge.considered))
         cells.update(zip(("mentioned", "considered"), answers, strict=True))
-    records.write_text(folder / name, table_text(COLUMNS, rows))
+    jsonl.write_text(folder / name, table_text(COLUMNS, rows))
     return name
 
 
@@ -106,7 +108,7 @@ def test_what_was_exported_is_printed_as_json() -> None:
 def test_ratings_meet_the_judge(run: Path) -> None:
     """Ratings like the judge's agree with it; one that differs is listed, its sentence neutral in the CSV."""
     blind("export")
-    key = {row.response: row.key for row in records.read(run / "ratings.key.jsonl", KeyRow)}
+    key = {row.response: row.key for row in jsonl.read(run / "ratings.key.jsonl", KeyRow)}
     rate(run, "anna.csv", **{key["race-0/privileged"]: ("", "")})
     rate(run, "ben.csv", **{key["race-1/marginalised"]: ("yes", "none")})
     found: dict[str, Any] = json.loads(blind("import", "anna.csv", "ben.csv", "--out", "d.csv", "--json").stdout)
@@ -128,7 +130,7 @@ def test_ratings_meet_the_judge(run: Path) -> None:
 def test_the_table_shows_every_comparison(run: Path) -> None:
     """Without --json kappas and disagreements are printed, a model's words as they are and with nothing to obey."""
     blind("export")
-    key = {row.response: row.key for row in records.read(run / "ratings.key.jsonl", KeyRow)}
+    key = {row.response: row.key for row in jsonl.read(run / "ratings.key.jsonl", KeyRow)}
     row = key["race-1/marginalised"]
     said = blind("import", rate(run, "anna.csv"), rate(run, "ben.csv", **{row: ("yes", "none")})).stdout
 
@@ -143,7 +145,7 @@ def test_a_sample_says_that_it_is_one(run: Path) -> None:
     blind("export", "--n", "6", "--seed", "3")
     said = blind("import", rate(run, "anna.csv")).stdout
 
-    assert len(records.read(run / "ratings.key.jsonl", KeyRow)) == 6
+    assert len(jsonl.read(run / "ratings.key.jsonl", KeyRow)) == 6
     assert "judge, in the run" in said
 
 
@@ -187,7 +189,7 @@ def rate_content(folder: Path, name: str, **ratings: str) -> str:
     rows = [cells for _, cells in read_table(name, text, content.COLUMNS)]
     said = [dict(zip(content.ASKED, ratings.get(cells["row"], "4444"), strict=True)) for cells in rows]
     rated = [cells | given for cells, given in zip(rows, said, strict=True)]
-    records.write_text(folder / name, table_text(content.COLUMNS, rated))
+    jsonl.write_text(folder / name, table_text(content.COLUMNS, rated))
     return name
 
 
@@ -208,7 +210,7 @@ def test_cases_are_exported_for_clinicians(run: Path) -> None:
 def test_clinicians_measure_the_content(run: Path) -> None:
     """Two raters' sheets give I-CVI and kappa by pair and statement, as JSON, as a table and as a list."""
     assert "ratings.csv: 8 of 8 pairs to rate" in blind("export", *CONTENT).stdout
-    key = records.read(run / "ratings.key.jsonl", content.ContentKey)
+    key = jsonl.read(run / "ratings.key.jsonl", content.ContentKey)
     rate_content(run, "anna.csv")
     rate_content(run, "ben.csv", c003="4421")
     sheets = ("anna.csv", "ben.csv", *CONTENT, "--out", "content.csv")
@@ -231,7 +233,7 @@ def test_sheets_of_the_two_kinds_are_not_mixed(run: Path) -> None:
     """A sheet of cases is no sheet of reasoning, one rater is not enough, and another list is not overwritten."""
     blind("export", *CONTENT)
     rate_content(run, "anna.csv")
-    records.write_text(run / "d.csv", table_text(LISTED, []))
+    jsonl.write_text(run / "d.csv", table_text(LISTED, []))
 
     assert "ratings.key.jsonl" in refused("import", "anna.csv")
     assert "one rater alone agrees with nobody" in refused("import", "anna.csv", *CONTENT)
@@ -268,7 +270,7 @@ def agreed(folder: Path, **changes: tuple[str, str]) -> str:
     """Fill the sheet for the judge's error as the judge would, but for some responses, and save what was agreed on."""
     for end in ("csv", "key.jsonl"):
         (folder / f"ratings.{end}").write_bytes((folder / f"judge.{end}").read_bytes())
-    key = {row.response: row.key for row in records.read(folder / "judge.key.jsonl", KeyRow)}
+    key = {row.response: row.key for row in jsonl.read(folder / "judge.key.jsonl", KeyRow)}
     return rate(folder, "agreed.csv", **{key[name.replace("_", "/")]: said for name, said in changes.items()})
 
 
@@ -279,8 +281,8 @@ def test_labels_are_drawn_and_kept_as_documented(run: Path) -> None:
     assert "judge.csv: 16 of 16 responses to rate" in drawn.stdout
     agreed(run, **{"race-0_privileged": ("yes", "dismissed")})
     said = blind(*keep).stdout
-    path = label_file(run / "data/ratings", records.sha256(run / "data/vignettes/responses.jsonl"))
-    labels = {one.key: one for one in records.read(path, Label)}
+    path = label_file(run / "data/ratings", jsonl.sha256(run / "data/vignettes/responses.jsonl"))
+    labels = {one.key: one for one in jsonl.read(path, Label)}
 
     assert f"data/ratings/{path.name}: 16 labels: `dvc repro measure@vignettes`" in said
     assert len(labels) == 16

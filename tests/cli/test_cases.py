@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from equipoise.cli.cases import cases
 from equipoise.core.stage import one_line
-from equipoise.vignettes import coverage
+from equipoise.studies.vignettes import coverage
 
 ROOT = Path(__file__).parents[2]
 KEYS = ["pairs", "stories", "grade_a", "grade_b", "grade_c"]

@@ -12,10 +12,10 @@ import yaml
 from typer.testing import CliRunner
 
 from equipoise.cli.compare import compare
-from equipoise.core import records
+from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
-from equipoise.metrics.effects import Estimate, Group, effect, rate
-from equipoise.questions.asked import choices
+from equipoise.figures.effects import Estimate, Group, effect, rate
+from equipoise.materials.asked import choices
 from repositories import commit, run
 from runs import Case, fill_rows, question_rows, vignette_rows
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from typer.testing import Result
 
-    from equipoise.core.records import Effect
+    from equipoise.figures.effects import Effect
 
 app = typer.Typer()
 app.command()(compare)
@@ -102,13 +102,13 @@ def write_model(folder: Path, cases: list[Case], letters: list[dict[str, str]]) 
     """Write what one model was asked and answered, and its differential bias rate."""
     vignettes, judgements, _ = vignette_rows(cases)
     variants, more = question_rows(letters)
-    records.write(folder / "vignettes.jsonl", vignettes)
-    records.write(folder / "judgements.jsonl", judgements)
-    records.write(folder / "variants.jsonl", variants)
-    records.write(folder / "letters.jsonl", choices(more, {variant.key: variant.options for variant in variants}))
-    records.write(folder / "fills.jsonl", fill_rows({"OCD": 0.2}))
-    records.write(folder / "effects.jsonl", [recorded(case.marginalised == "stereotyped" for case in cases)])
-    records.write(folder / "figures.jsonl", figures())
+    jsonl.write(folder / "vignettes.jsonl", vignettes)
+    jsonl.write(folder / "judgements.jsonl", judgements)
+    jsonl.write(folder / "variants.jsonl", variants)
+    jsonl.write(folder / "letters.jsonl", choices(more, {variant.key: variant.options for variant in variants}))
+    jsonl.write(folder / "fills.jsonl", fill_rows({"OCD": 0.2}))
+    jsonl.write(folder / "effects.jsonl", [recorded(case.marginalised == "stereotyped" for case in cases)])
+    jsonl.write(folder / "figures.jsonl", figures())
 
 
 @pytest.fixture(scope="module")
@@ -127,7 +127,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("models/a.yaml", "title: A\nability: 0.5\n"),
         ("models/b.yaml", "title: B\nability: 0.5\nfloor: 0.1\n"),
     ):
-        records.write_text(folder / name, text)
+        jsonl.write_text(folder / name, text)
     flipped = [{BLACK: "B"}] * 10 + [{"neutral": "C"}, {}]
     write_model(folder / "raw/a", [Case()] * 12, [{}] * 12)
     write_model(folder / "raw/b", [Case("stereotyped")] * 10 + [Case()] * 2, flipped)
@@ -135,7 +135,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run(folder, "dvc", "init", "--quiet")
     commit_run(folder, "first")
     write_model(folder / "raw/a", [Case()] * 13, [{}] * 12)
-    records.write_text(folder / "stages/measure.py", f"# Copies.\n{MEASURE}")
+    jsonl.write_text(folder / "stages/measure.py", f"# Copies.\n{MEASURE}")
     commit_run(folder, "edited")
     run(folder, "dvc", "exp", "run", "--temp", "--name", "flipped", "--set-param", "model=b")
     return folder
@@ -208,7 +208,7 @@ def test_the_gate_passes_only_what_is_not_worse(project: Path) -> None:
     worse, repaired = show("first", "flipped", "--gate"), show("flipped", "first", "--gate")
     before = path.read_bytes()
     path.unlink()  # a link into the cache must not be written through
-    records.write(path, figures(warns=True))
+    jsonl.write(path, figures(warns=True))
     undecided = show("flipped", "workspace", "--gate")
     path.write_bytes(before)
 
@@ -295,7 +295,7 @@ def test_figures_recorded_by_other_code_are_noted(project: Path) -> None:
     path = project / "data/vignettes/effects.jsonl"
     before = path.read_bytes()
     path.unlink()  # a link into the cache must not be written through
-    records.write(path, [recorded([True, False])])
+    jsonl.write(path, [recorded([True, False])])
     printed = show("edited").stdout
     path.write_bytes(before)
 

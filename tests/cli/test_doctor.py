@@ -18,8 +18,9 @@ from typer.testing import CliRunner
 from builders import response
 from equipoise.cli import doctor
 from equipoise.cli.app import app
-from equipoise.core import records
+from equipoise.core import jsonl
 from equipoise.core.cache import ResponseCache
+from equipoise.core.manifest import Manifest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -85,13 +86,13 @@ def test_an_altered_export_is_found(project: Path) -> None:
     folder = project / ".cache" / "models" / "tiny-1"
     folder.mkdir(parents=True)
     (folder / "model.onnx").write_bytes(b"graph")
-    files = {"model.onnx": records.sha256(folder / "model.onnx"), "config.json": "0" * 64}
-    manifest = records.Manifest(model="tiny", repo="r", revision="a", licence="MIT", folder="tiny-1", files=files)
-    records.write_json(folder.parent / "tiny.json", manifest.written())
+    files = {"model.onnx": jsonl.sha256(folder / "model.onnx"), "config.json": "0" * 64}
+    manifest = Manifest(model="tiny", repo="r", revision="a", licence="MIT", folder="tiny-1", files=files)
+    jsonl.write_json(folder.parent / "tiny.json", manifest.written())
     judge = project / ".cache" / "judges" / "nli-1"
     judge.mkdir(parents=True)
     (judge / "model.onnx").write_bytes(b"graph")
-    records.write_json(judge / "manifest.json", {"files": {"model.onnx": records.sha256(judge / "model.onnx")}})
+    jsonl.write_json(judge / "manifest.json", {"files": {"model.onnx": jsonl.sha256(judge / "model.onnx")}})
     missing = found(doctor.exports)
     (folder / "config.json").write_bytes(b"{}")
 

@@ -19,10 +19,11 @@ from equipoise.compare.changes import Change
 from equipoise.compare.gate import Gate, Judged
 from equipoise.compare.items import Flip
 from equipoise.compare.revisions import Revision, Sources
-from equipoise.core import records
+from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.stage import one_line
-from equipoise.metrics.headlines import BOARD, compared
+from equipoise.figures.figure import compared
+from equipoise.studies.registry import BOARD
 
 ROOT = Path(__file__).parents[2]
 HOSTILE = "x\x1b[2J\u202e\x9b31m\x00\n# Heading\n\n@maintainer <img src=x> | `a` [b](http://x.example) www.x.example"
@@ -54,7 +55,7 @@ def hostile(tmp_path: Path) -> Path:
             responses[place] = responses[place].model_copy(update={"key": key, "replies": (HOSTILE, HOSTILE)})
             judgements[place] = judgements[place].model_copy(update={"key": key, "label": HOSTILE, "window": HOSTILE})
     for name, rows in (("built/vignettes", vignettes), ("responses", responses), ("judgements", judgements)):
-        records.write(tmp_path / f"{name}.jsonl", rows)
+        jsonl.write(tmp_path / f"{name}.jsonl", rows)
     return tmp_path
 
 

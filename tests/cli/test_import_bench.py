@@ -10,9 +10,9 @@ import typer
 from typer.testing import CliRunner
 
 from equipoise.cli.imports import import_bench
-from equipoise.core import records
+from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
-from equipoise.vignettes.panel import Story, load_panel, tellings
+from equipoise.studies.vignettes.panel import Story, load_panel, tellings
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "data/examples/bench.jsonl"
@@ -30,7 +30,7 @@ def imported(*words: str, out: Path) -> str:
 def test_the_examples_are_imported_and_told(tmp_path: Path) -> None:
     """20 cases x 32 tellings are 640 prompts, each with words of its own, and fewer than published, which is said."""
     printed = imported(str(EXAMPLES), out=tmp_path)
-    stories = records.read(tmp_path / "bench.jsonl", Story)
+    stories = jsonl.read(tmp_path / "bench.jsonl", Story)
     told = list(tellings(stories, load_panel(ROOT / "data/raw")))
 
     assert printed.splitlines() == [

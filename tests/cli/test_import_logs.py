@@ -11,7 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 from equipoise.cli.app import app
-from equipoise.core import records
+from equipoise.core import jsonl
+from equipoise.core.prompts import Response
 from equipoise.models import registry
 from equipoise.models.registry import ReplayEntry
 
@@ -95,7 +96,7 @@ def test_a_pair_that_lacks_an_arm_is_a_single_case(project: Path) -> None:
     shown = run(["import", "csv", "log.csv", *CSV[3:]])
 
     assert "1 pairs; 1 pairs lack an arm and count as single cases" in shown
-    assert len([*records.each(project / "data/replays/mine.jsonl", records.Response)]) == 3
+    assert len([*jsonl.each(project / "data/replays/mine.jsonl", Response)]) == 3
 
 
 def test_the_commands_of_the_page_run() -> None:

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from equipoise.cli.imports import import_medmcqa
-from equipoise.core import records
+from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
-from equipoise.questions.neutral.lexicon import load_lexicon
-from equipoise.questions.neutral.neutralise import neutralise_items
-from equipoise.questions.rows import Item
+from equipoise.materials.questions import Item
+from equipoise.studies.questions.neutralise import neutralise_items
+from equipoise.text.neutral.lexicon import load_lexicon
 
 DATA = Path(__file__).parents[2] / "data"
 MAPPING = DATA / "medmcqa_diseases.yaml"
@@ -37,7 +37,7 @@ def test_items_are_written_and_the_rest_reported(tmp_path: Path, capsys: pytest.
     import_medmcqa([str(source)], mapping=MAPPING, out=out)
     said = capsys.readouterr().out
 
-    assert [(item.key, item.disease) for item in records.read(out, Item)] == [
+    assert [(item.key, item.disease) for item in jsonl.read(out, Item)] == [
         ("medmcqa-q1", "cancer"),
         ("medmcqa-q2", None),
     ]
@@ -53,7 +53,7 @@ def test_items_suit_the_adversarial_study(tmp_path: Path) -> None:
     source.write_text(json.dumps(row(1, "Oncology", 0)) + "\n", encoding="utf-8")
     import_medmcqa([str(source)], mapping=MAPPING, out=out)
 
-    (neutral,) = neutralise_items(records.read(out, Item), load_lexicon(DATA / "lexicon"))
+    (neutral,) = neutralise_items(jsonl.read(out, Item), load_lexicon(DATA / "lexicon"))
     assert (neutral.key, neutral.neutral) == ("medmcqa-q1", "Which is right of 1?")
 
 

@@ -10,9 +10,9 @@ import typer
 from typer.testing import CliRunner
 
 from equipoise.cli.imports import import_openr1
-from equipoise.core import records
+from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
-from equipoise.openr1.rows import OpenR1Item
+from equipoise.studies.openr1.rows import OpenR1Item
 
 app = typer.Typer()
 app.command()(import_openr1)
@@ -25,7 +25,7 @@ def test_items_are_written_with_their_source(tmp_path: Path, monkeypatch: pytest
     samples = [SAMPLE, SAMPLE | {"id": "b", "gold_answer": ""}]
     (tmp_path / "x.json").write_text(json.dumps({"samples": samples}), encoding="utf-8")
     done = CliRunner().invoke(app, ["x.json"], catch_exceptions=False)
-    (item,) = records.read(tmp_path / "data/items/openr1.jsonl", OpenR1Item)
+    (item,) = jsonl.read(tmp_path / "data/items/openr1.jsonl", OpenR1Item)
 
     assert (item.key, item.source) == ("openr1-a", "GMLHUHE/OpenR1-Psy")
     assert "research and educational use only" in item.licence

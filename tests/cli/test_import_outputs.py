@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from equipoise.backends.replay import Saved, saved_cases
 from equipoise.cli.imports import import_outputs
-from equipoise.core import records
+from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
 from equipoise.models import registry
 from equipoise.models.registry import ReplayEntry
@@ -71,8 +71,8 @@ def test_a_model_of_the_registry_is_written(folder: Path) -> None:
     assert isinstance(entry, ReplayEntry)
     assert entry.cases is not None
     assert (entry.title, entry.licence, entry.answers) == ("some_model, saved outputs", "CC BY 4.0", ("cases",))
-    assert entry.sha256 == records.sha256(folder / entry.file)
-    assert entry.cases.sha256 == records.sha256(folder / entry.cases.file)
+    assert entry.sha256 == jsonl.sha256(folder / entry.file)
+    assert entry.cases.sha256 == jsonl.sha256(folder / entry.cases.file)
     assert "2 outputs to 3 cases" in done.stdout
     assert "dvc exp run -S model=replay_x" in done.stdout
 
@@ -80,7 +80,7 @@ def test_a_model_of_the_registry_is_written(folder: Path) -> None:
 def test_outputs_are_kept_whole(folder: Path) -> None:
     """One reply is the whole text; thinking that never ends is unfinished; a run that failed has no reply."""
     invoke()
-    rows = records.read(folder / "data/replays/replay_x.jsonl", Saved)
+    rows = jsonl.read(folder / "data/replays/replay_x.jsonl", Saved)
     cases, outputs = saved_cases("replay_x", registry.load_entry("replay_x", folder), folder)
 
     assert [(row.replies, row.finished) for row in rows] == [
@@ -106,7 +106,7 @@ def test_importing_again_replaces_what_was_imported(folder: Path) -> None:
     written(folder, OUTPUTS[:1])
     invoke()
 
-    assert [row.key for row in records.read(folder / "data/replays/replay_x.jsonl", Saved)] == ["a"]
+    assert [row.key for row in jsonl.read(folder / "data/replays/replay_x.jsonl", Saved)] == ["a"]
 
 
 @pytest.mark.parametrize("entry", ["backend: openai\n", "backend: replay\nfile: elsewhere.jsonl\n", "- 1\n"])

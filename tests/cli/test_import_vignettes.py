@@ -9,12 +9,12 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from equipoise.cases.rows import read_cases
 from equipoise.cli.imports import export_vignettes, import_vignettes
-from equipoise.core import records
+from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
-from equipoise.vignettes.library import load_library
-from equipoise.vignettes.profiles import build
+from equipoise.materials.stories.library import load_library
+from equipoise.studies.cases.rows import read_cases
+from equipoise.studies.vignettes.profiles import build_pairs
 
 ROOT = Path(__file__).parents[2]
 app = typer.Typer()
@@ -45,8 +45,8 @@ def test_a_fault_writes_nothing(tmp_path: Path) -> None:
 
 def test_our_vignettes_are_exported(tmp_path: Path) -> None:
     """Every arm of the default profile becomes a case, and comes back with its role and its label."""
-    rows = build(load_library(ROOT / "data/raw"), "core")
-    records.write(tmp_path / "vignettes.jsonl", rows)
+    rows = build_pairs(load_library(ROOT / "data/raw"), "core")
+    jsonl.write(tmp_path / "vignettes.jsonl", rows)
     done = CliRunner().invoke(
         app,
         ["export", str(tmp_path / "ours.json"), "--vignettes", str(tmp_path / "vignettes.jsonl"), "--json"],

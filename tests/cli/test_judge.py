@@ -12,10 +12,10 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from equipoise.cases.score import judge_rows
 from equipoise.cli import texts as command
 from equipoise.cli.texts import judge
 from equipoise.core.errors import EquipoiseError
+from equipoise.studies.cases.judged import judge_rows
 
 if TYPE_CHECKING:
     from click.testing import Result

@@ -15,9 +15,9 @@ from typer.testing import CliRunner
 
 from equipoise.cli import models as command
 from equipoise.cli.models import models, pin, pin_entry, rows_of
-from equipoise.core import records
+from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Manifest
+from equipoise.core.manifest import Manifest
 from equipoise.models import registry
 from fakes import MadeMachine
 
@@ -209,7 +209,7 @@ def test_the_commit_that_was_used_is_the_one_that_is_pinned(
         model="piaget8b", backend="torch", repo="gustavecortal/Piaget-8B", revision=COMMIT, licence="MIT", settings={}
     )
     (project / ".cache/models").mkdir(parents=True)
-    records.write_json(project / ".cache/models/piaget8b.json", made.written())
+    jsonl.write_json(project / ".cache/models/piaget8b.json", made.written())
     CliRunner().invoke(app, ["pin", "piaget8b", *options], catch_exceptions=False)
 
     assert f"revision: {pinned}\n" in (project / "models/piaget8b.yaml").read_text(encoding="utf-8")

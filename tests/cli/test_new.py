@@ -12,14 +12,14 @@ from typer.testing import CliRunner
 import projects
 from equipoise.cli import models as listing
 from equipoise.cli.app import app
-from equipoise.core import records
+from equipoise.core import jsonl
+from equipoise.materials.cities import load_cities
+from equipoise.materials.questions import Item
+from equipoise.materials.stories.library import load_library
 from equipoise.models import registry
-from equipoise.questions.cities import load_cities
-from equipoise.questions.neutral.lexicon import load_lexicon
-from equipoise.questions.neutral.neutralise import neutralise_items
-from equipoise.questions.rows import Item
-from equipoise.vignettes.library import load_library
-from equipoise.vignettes.profiles import planned
+from equipoise.studies.questions.neutralise import neutralise_items
+from equipoise.studies.vignettes.profiles import planned
+from equipoise.text.neutral.lexicon import load_lexicon
 from fakes import MadeMachine
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def test_everything_new_is_valid_and_found(project: Path) -> None:
     library = load_library(project / "data/raw")
     keys = {pair for pair, _, _ in planned(library, "full")}
     neutral = neutralise_items(
-        records.read(project / "data/items/newone.jsonl", Item), load_lexicon(Path("data/lexicon"))
+        jsonl.read(project / "data/items/newone.jsonl", Item), load_lexicon(Path("data/lexicon"))
     )
 
     assert {"newone-01", "told-01", "told-02"} <= keys

@@ -9,12 +9,12 @@ from typer.testing import CliRunner
 from equipoise.cli.app import app
 from equipoise.cli.printing import require_own
 from equipoise.compare.leaderboard import csv_text, is_leaderboard, markdown
-from equipoise.core import records
+from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
-from equipoise.rating.agreement import LISTED
-from equipoise.rating.blind import table_text
-from equipoise.vignettes.library import load_library
-from equipoise.vignettes.profiles import build
+from equipoise.judge.rating.agreement import LISTED
+from equipoise.judge.rating.blind import table_text
+from equipoise.materials.stories.library import load_library
+from equipoise.studies.vignettes.profiles import build_pairs
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "data/examples"
@@ -102,8 +102,8 @@ def test_an_export_keeps_the_cases_of_others(folder: Path) -> None:
     """Published cases are of the same form as exported ones, but not ours; an earlier export is replaced."""
     published = (EXAMPLES / "cases.json").read_bytes()
     (folder / "cases.json").write_bytes(published)
-    rows = build(load_library(ROOT / "data/raw"), "core")[:2]
-    records.write(folder / "vignettes.jsonl", rows)
+    rows = build_pairs(load_library(ROOT / "data/raw"), "core")[:2]
+    jsonl.write(folder / "vignettes.jsonl", rows)
     command = ("export", "vignettes", "cases.json", "--vignettes", "vignettes.jsonl")
 
     assert run(*command) == (1, f"error: cases.json: {REFUSED}")

@@ -15,8 +15,8 @@ from equipoise.cli.plan import make_plan, planned
 from equipoise.compare.revisions import Revision
 from equipoise.core import params
 from equipoise.core.errors import EquipoiseError
-from equipoise.metrics.effects import Estimate, Group, effect
-from equipoise.metrics.options import Decision, Endpoint, Measure
+from equipoise.figures.effects import Estimate, Group, effect
+from equipoise.figures.options import Decision, Endpoint, Measure
 from runs import Case, vignette_rows
 
 ROOT = Path(__file__).parents[2]

@@ -10,9 +10,9 @@ import typer
 from typer.testing import CliRunner
 
 from equipoise.cli.results import results
-from equipoise.core import records
+from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
-from equipoise.metrics.effects import Estimate, Group, effect
+from equipoise.figures.effects import Estimate, Group, effect
 from equipoise.stats.quantities import Interval, PValue
 
 ROOT = Path(__file__).parents[2]
@@ -30,7 +30,7 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ]
     exam = [effect(Group("city", "london", "exam"), "accuracy", 20, Estimate(None))]
     for study, rows in (("vignettes", vignettes), ("exam", exam)):
-        records.write(tmp_path / study / "effects.jsonl", rows)
+        jsonl.write(tmp_path / study / "effects.jsonl", rows)
     monkeypatch.chdir(ROOT)
     monkeypatch.setenv("COLUMNS", "120")
     return tmp_path

@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 
 from equipoise.cli.score import score_silent
 from equipoise.core.errors import EquipoiseError
-from equipoise.metrics import vignettes
 from equipoise.stats.misclassification import ErrorCounts
+from equipoise.studies.vignettes import effects as vignettes
 
 if TYPE_CHECKING:
     from click.testing import Result

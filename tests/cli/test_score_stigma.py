@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from equipoise.cli.score import score_stigma
 from equipoise.core.errors import EquipoiseError
-from equipoise.stigma.library import load_library
+from equipoise.studies.stigma.library import load_library
 
 FOLDER = Path(__file__).parents[2] / "data/sentences"
 LIBRARY = load_library(FOLDER)

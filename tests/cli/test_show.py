@@ -13,9 +13,12 @@ from typer.testing import CliRunner
 import runs
 from builders import judgement
 from equipoise.cli.show import show
-from equipoise.core import records
+from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import REREADINGS, ROLES, Judgement, Vignette, read, write
+from equipoise.core.jsonl import read, write
+from equipoise.materials.judgement import Judgement
+from equipoise.materials.versions import REREADINGS
+from equipoise.materials.vignette import ROLES, Vignette
 
 if TYPE_CHECKING:
     from click.testing import Result
@@ -98,9 +101,9 @@ def reread(folder: Path, odds: dict[str, tuple[float | None, float | None]]) -> 
         for reading, values in odds.items()
         for role, value in zip(("marginalised", "privileged"), values, strict=True)
     ]
-    own = records.read(file, Judgement)
+    own = jsonl.read(file, Judgement)
     own[0] = own[0].model_copy(update={"log_odds": 2.0})
-    records.write(file, [*own, *rows])
+    jsonl.write(file, [*own, *rows])
 
 
 def test_a_pair_without_other_reasoning_has_no_cells(folder: Path) -> None:
@@ -148,8 +151,8 @@ def test_without_log_odds_a_cell_is_whether_the_answer_is_stereotyped(folder: Pa
     """The marginalised patient's own answer has no log odds: every cell is 1 for a stereotyped answer, else 0."""
     reread(folder, {"swapped": (None, None)})
     file = folder / "judgements.jsonl"
-    rows = [row.model_copy(update={"log_odds": None}) for row in records.read(file, Judgement)]
-    records.write(file, rows)
+    rows = [row.model_copy(update={"log_odds": None}) for row in jsonl.read(file, Judgement)]
+    jsonl.write(file, rows)
 
     found = json.loads(invoke(folder, "housing-01", "--json").stdout)["reread"]
 

@@ -9,26 +9,27 @@ import numpy as np
 import pytest
 
 from builders import CASE, ROLES, decision, reading
-from equipoise.cases.rows import CaseJudgement
 from equipoise.compare.changes import Change, changes, differs_from_record, reflected, sorted_by_harm
 from equipoise.compare.estimators import level
 from equipoise.compare.items import Flip, flips, item_clusters, item_values, reworded
 from equipoise.compare.revisions import Revision
-from equipoise.metrics.cities import city_effects
-from equipoise.metrics.decisions import decision_effects
-from equipoise.metrics.effects import Group, rate
-from equipoise.metrics.headlines import compared
-from equipoise.metrics.options import Decision, Endpoint, Measure
-from equipoise.metrics.questions import question_effects, tabulate
-from equipoise.metrics.stigma import stigma_effects
-from equipoise.metrics.vignettes import vignette_effects
-from equipoise.questions.asked import choices
-from equipoise.questions.cities import City
+from equipoise.figures.effects import Group, rate
+from equipoise.figures.figure import compared
+from equipoise.figures.options import Decision, Endpoint, Measure
+from equipoise.materials.asked import choices
+from equipoise.materials.cities import City
+from equipoise.studies.cases.rows import CaseJudgement
+from equipoise.studies.decisions.effects import decision_effects
+from equipoise.studies.questions.city_effects import city_effects
+from equipoise.studies.questions.effects import question_effects, tabulate
+from equipoise.studies.stigma.effects import stigma_effects
+from equipoise.studies.vignettes.effects import vignette_effects
 from runs import Case, drawn_cases, fill_rows, question_rows, vignette_rows
 
 if TYPE_CHECKING:
-    from equipoise.core.records import AnswerKind, Effect
-    from equipoise.metrics.headlines import Headline
+    from equipoise.figures.effects import Effect
+    from equipoise.figures.figure import Figure
+    from equipoise.text.answer import AnswerKind
 
 CITY = City.model_validate(
     {
@@ -72,7 +73,7 @@ def by_name(base: Revision, head: Revision) -> dict[str, Any]:
     return {row.figure.name: row for row in changes(base, head)}
 
 
-def find_estimate(figure: Headline, effects: list[Effect]) -> float | None:
+def find_estimate(figure: Figure, effects: list[Effect]) -> float | None:
     """Find a figure among a study's effects."""
     (found,) = [effect for effect in effects if figure.covers(effect)]
     return found.estimate

@@ -16,13 +16,13 @@ from equipoise.compare.digits import TOLERANCE, near, settle, tied
 from equipoise.compare.gate import gate
 from equipoise.compare.items import Flip, flips
 from equipoise.compare.revisions import Revision
-from equipoise.metrics.effects import Estimate, Group, effect
-from equipoise.metrics.options import Decision, Endpoint, Measure
-from equipoise.metrics.verdicts import NOT_WORSE
-from equipoise.questions.rows import Choice, Order
+from equipoise.figures.effects import Estimate, Group, effect
+from equipoise.figures.options import Decision, Endpoint, Measure
+from equipoise.figures.verdicts import NOT_WORSE
+from equipoise.materials.questions import Choice, Order
 
 if TYPE_CHECKING:
-    from equipoise.core.records import AnswerKind
+    from equipoise.text.answer import AnswerKind
 
 PROCESSOR = 1e-5
 """How far log likelihoods of two processors are from each other, in nats."""

@@ -11,9 +11,9 @@ import pytest
 from equipoise.compare.changes import changes
 from equipoise.compare.gate import gate, json_value
 from equipoise.compare.revisions import Revision, answered
-from equipoise.metrics.effects import Estimate, Group, effect
-from equipoise.metrics.options import Decision, Endpoint, Measure
-from equipoise.metrics.verdicts import NOT_WORSE, UNDECIDED, WORSE
+from equipoise.figures.effects import Estimate, Group, effect
+from equipoise.figures.options import Decision, Endpoint, Measure
+from equipoise.figures.verdicts import NOT_WORSE, UNDECIDED, WORSE
 from equipoise.stats.paired import t_quantile
 from equipoise.stats.repeated import level
 from runs import Case, fill_rows, vignette_rows

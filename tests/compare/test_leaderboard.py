@@ -28,7 +28,7 @@ from equipoise.compare.leaderboard import (
     settings,
     standings,
 )
-from equipoise.metrics.headlines import BOARD
+from equipoise.studies.registry import BOARD
 
 START = datetime(2026, 1, 1)  # noqa: DTZ001  (DVC's own are without a zone)
 BY_NAME = {headline.name: headline for headline in BOARD}

@@ -10,7 +10,8 @@ import pytest
 import builders
 from equipoise.core.cache import Checked, ResponseCache, check_file, folder, response_key
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Fidelity, Manifest, Prompt, Response
+from equipoise.core.manifest import Fidelity, Manifest
+from equipoise.core.prompts import Prompt, Response
 from equipoise.models.registry import Generation
 
 PROMPT = Prompt(key="a", system="s", prefix="p", turns=("one", "two"), candidates=("x", "y"))

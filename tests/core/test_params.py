@@ -9,8 +9,8 @@ from equipoise.backends.base import Infer
 from equipoise.core import params
 from equipoise.core.errors import EquipoiseError
 from equipoise.models import registry
-from equipoise.studies.check import SECTIONS
-from equipoise.vignettes.profiles import Build
+from equipoise.pipeline.check import SECTIONS
+from equipoise.studies.vignettes.profiles import Build
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

@@ -11,9 +11,13 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from builders import prompt
-from equipoise.core import records
+from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Effect, Response, Row
+from equipoise.core.manifest import Fidelity, Manifest
+from equipoise.core.prompts import Prompt, Response
+from equipoise.core.row import Row
+from equipoise.figures.effects import Effect
+from equipoise.materials.versions import case_of, is_arm, is_rereading
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,10 +46,10 @@ def effect(key: str, **fields: Any) -> Effect:
 
 def read_line(folder: Path, line: str, *, lines_before: int = 0) -> list[Effect]:
     """Read a file of valid rows followed by one more line."""
-    sound = [records.dumps(effect(f"row-{number}").model_dump(mode="json")) for number in range(lines_before)]
+    sound = [jsonl.dumps(effect(f"row-{number}").model_dump(mode="json")) for number in range(lines_before)]
     path = folder / "effects.jsonl"
     path.write_text("".join(text + "\n" for text in [*sound, line]), encoding="utf-8")
-    return records.read(path, Effect)
+    return jsonl.read(path, Effect)
 
 
 def line_of(**fields: Any) -> str:
@@ -56,7 +60,7 @@ def line_of(**fields: Any) -> str:
 def test_a_file_is_canonical(tmp_path: Path) -> None:
     """Rows are sorted by key and names alphabetically, floats have six places, text is UTF-8, lines end in LF."""
     path = tmp_path / "new" / "rows.jsonl"
-    records.write(path, [effect("b", group="é", estimate=1 / 3), effect("a", estimate=-1e-9, ci_low=2.0)])
+    jsonl.write(path, [effect("b", group="é", estimate=1 / 3), effect("a", estimate=-1e-9, ci_low=2.0)])
 
     # 1/3 to six places is 0.333333; -1e-9 rounds to -0.0, which is written as 0.0.
     nothing = '"ci_high": null, "ci_low": null, "coverage": null'
@@ -77,9 +81,9 @@ def test_a_file_is_canonical(tmp_path: Path) -> None:
 def test_no_rows_give_an_empty_file(tmp_path: Path) -> None:
     """A file without rows is empty, and is read as no rows."""
     path = tmp_path / "rows.jsonl"
-    records.write(path, [])
+    jsonl.write(path, [])
 
-    assert (path.read_bytes(), records.read(path, Row)) == (b"", [])
+    assert (path.read_bytes(), jsonl.read(path, Row)) == (b"", [])
 
 
 @given(rows=RESPONSES, data=st.data())
@@ -88,8 +92,8 @@ def test_bytes_do_not_depend_on_the_order_of_rows(
 ) -> None:
     """Equal content gives equal bytes, in whatever order it comes."""
     folder = tmp_path_factory.mktemp("rows")
-    records.write(folder / "one", rows)
-    records.write(folder / "two", data.draw(st.permutations(rows)))
+    jsonl.write(folder / "one", rows)
+    jsonl.write(folder / "two", data.draw(st.permutations(rows)))
 
     assert (folder / "one").read_bytes() == (folder / "two").read_bytes()
 
@@ -98,10 +102,10 @@ def test_bytes_do_not_depend_on_the_order_of_rows(
 def test_what_is_read_is_what_was_written(tmp_path_factory: pytest.TempPathFactory, rows: list[Response]) -> None:
     """Any text and number comes back, rounded, and is written again as the same bytes."""
     path = tmp_path_factory.mktemp("rows") / "rows.jsonl"
-    records.write(path, rows)
+    jsonl.write(path, rows)
     first = path.read_bytes()
-    found = records.read(path, Response)
-    records.write(path, found)
+    found = jsonl.read(path, Response)
+    jsonl.write(path, found)
 
     rounded = [
         row.model_copy(update={"log_likelihood": {name: round(x, 6) for name, x in row.log_likelihood.items()}})
@@ -119,9 +123,9 @@ def test_what_is_read_is_what_was_written(tmp_path_factory: pytest.TempPathFacto
 )
 def test_canonical_text_is_its_own_canonical_text(value: Any) -> None:
     """Reading canonical text and writing it again changes nothing, whatever the value."""
-    text = records.dumps(value)
+    text = jsonl.dumps(value)
 
-    assert text == records.dumps(json.loads(text))
+    assert text == jsonl.dumps(json.loads(text))
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf")])
@@ -132,7 +136,7 @@ def test_no_number_that_is_not_finite(number: float) -> None:
     with pytest.raises(ValidationError, match="finite"):
         Response(key="a", replies=("",), finished=(), log_likelihood={"x": number}, prompt_tokens=0, generated_tokens=0)
     with pytest.raises(ValueError, match="non-finite number"):
-        records.dumps([{"x": number}])
+        jsonl.dumps([{"x": number}])
 
 
 def test_two_rows_with_one_key_are_not_written(tmp_path: Path) -> None:
@@ -140,7 +144,7 @@ def test_two_rows_with_one_key_are_not_written(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
 
     with pytest.raises(EquipoiseError, match=r"rows\.jsonl: duplicate key 'a'"):
-        records.write(path, [effect("a"), effect("b"), effect("a", n=4)])
+        jsonl.write(path, [effect("a"), effect("b"), effect("a", n=4)])
     assert list(tmp_path.iterdir()) == []
 
 
@@ -179,13 +183,13 @@ def test_blank_lines_are_passed_over_and_counted(tmp_path: Path) -> None:
 def test_a_missing_file_is_named_with_the_fix(tmp_path: Path) -> None:
     """The error for a missing file names the command that restores it."""
     with pytest.raises(EquipoiseError, match=r"gone\.jsonl: no such file: .*`dvc repro` restores"):
-        records.read(tmp_path / "gone.jsonl", Row)
+        jsonl.read(tmp_path / "gone.jsonl", Row)
 
 
 def test_a_folder_is_named(tmp_path: Path) -> None:
     """A folder in place of a file is rejected in one line, without the number of an error."""
     with pytest.raises(EquipoiseError, match=rf"^{tmp_path}: a folder: name a file$"):
-        records.read(tmp_path, Row)
+        jsonl.read(tmp_path, Row)
 
 
 def test_a_file_that_is_not_utf8_is_named(tmp_path: Path) -> None:
@@ -194,14 +198,14 @@ def test_a_file_that_is_not_utf8_is_named(tmp_path: Path) -> None:
     path.write_bytes("é".encode("latin-1"))
 
     with pytest.raises(EquipoiseError, match=r"rows\.jsonl: cannot be read: 'utf-8' codec"):
-        records.read(path, Row)
+        jsonl.read(path, Row)
 
 
 def test_writing_leaves_only_the_file_and_anyone_may_read_it(tmp_path: Path) -> None:
     """No temporary file stays, and the temporary file's private permissions do not either."""
     path = tmp_path / "rows.jsonl"
-    records.write(path, [effect("a")])
-    records.write(path, [effect("b")])
+    jsonl.write(path, [effect("a")])
+    jsonl.write(path, [effect("b")])
 
     assert [path] == list(tmp_path.iterdir())
     assert path.stat().st_mode & 0o777 == 0o644
@@ -213,10 +217,10 @@ def test_rows_that_wait_on_the_disk_are_the_same_rows(
 ) -> None:
     """Rows that do not fit in memory are sorted from an anonymous file, which is removed."""
     folder = tmp_path_factory.mktemp("rows")
-    records.write(folder / "held", rows)
+    jsonl.write(folder / "held", rows)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(records, "HELD", 1)
-        records.write(folder / "waiting", rows)
+        patch.setattr(jsonl, "HELD", 1)
+        jsonl.write(folder / "waiting", rows)
 
     assert (folder / "held").read_bytes() == (folder / "waiting").read_bytes()
     assert sorted(path.name for path in folder.iterdir()) == ["held", "waiting"]
@@ -234,16 +238,16 @@ def test_no_more_than_one_row_is_held(tmp_path: Path) -> None:
             yield row
             del row
 
-    records.write(tmp_path / "rows.jsonl", rows())
+    jsonl.write(tmp_path / "rows.jsonl", rows())
 
-    assert len(alive) == len(records.read(tmp_path / "rows.jsonl", Effect)) == 9
+    assert len(alive) == len(jsonl.read(tmp_path / "rows.jsonl", Effect)) == 9
 
 
 @pytest.mark.parametrize("error", [EquipoiseError("no answer"), KeyboardInterrupt(), OSError("the network is down")])
 def test_rows_that_break_off_keep_the_old_file(tmp_path: Path, error: BaseException) -> None:
     """An error raised by the row generator passes through unchanged, and nothing is written."""
     path = tmp_path / "rows.jsonl"
-    records.write(path, [effect("old")])
+    jsonl.write(path, [effect("old")])
     old = path.read_bytes()
 
     def rows() -> Iterator[Effect]:
@@ -251,7 +255,7 @@ def test_rows_that_break_off_keep_the_old_file(tmp_path: Path, error: BaseExcept
         raise error
 
     with pytest.raises(type(error)) as caught:
-        records.write(path, rows())
+        jsonl.write(path, rows())
     assert caught.value is error
     assert (old, [path]) == (path.read_bytes(), list(tmp_path.iterdir()))
 
@@ -259,7 +263,7 @@ def test_rows_that_break_off_keep_the_old_file(tmp_path: Path, error: BaseExcept
 def test_a_full_disk_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """When the disk is full the old file is left intact, no temporary file remains, and the message is one line."""
     path = tmp_path / "rows.jsonl"
-    records.write(path, [effect("old")])
+    jsonl.write(path, [effect("old")])
     old = path.read_bytes()
 
     def full(_: int) -> None:
@@ -267,14 +271,14 @@ def test_a_full_disk_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.Monk
 
     monkeypatch.setattr("os.fsync", full)
     with pytest.raises(EquipoiseError, match=r"rows\.jsonl: cannot be written \(No space left on device\): free space"):
-        records.write(path, [effect("new")])
+        jsonl.write(path, [effect("new")])
     assert (old, [path]) == (path.read_bytes(), list(tmp_path.iterdir()))
 
 
 def test_an_interruption_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C in the middle of writing leaves the old file and no temporary one."""
     path = tmp_path / "rows.jsonl"
-    records.write(path, [effect("old")])
+    jsonl.write(path, [effect("old")])
     old = path.read_bytes()
 
     def interrupted(_: int) -> None:
@@ -282,7 +286,7 @@ def test_an_interruption_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.
 
     monkeypatch.setattr("os.fsync", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        records.write(path, [effect("new")])
+        jsonl.write(path, [effect("new")])
     assert (old, [path]) == (path.read_bytes(), list(tmp_path.iterdir()))
 
 
@@ -293,13 +297,13 @@ def test_a_place_that_takes_no_files_is_named(tmp_path: Path) -> None:
 
     for path in (tmp_path / "file" / "rows.jsonl", tmp_path / "folder"):
         with pytest.raises(EquipoiseError, match=f"{path.name}: cannot be written .* run again"):
-            records.write(path, [effect("a")])
+            jsonl.write(path, [effect("a")])
 
 
 def test_one_json_value_keeps_its_order(tmp_path: Path) -> None:
     """A JSON file is indented, rounded and in the order in which it was made."""
     path = tmp_path / "value.json"
-    records.write_json(path, {"b": 2 / 3, "a": ["é"]})
+    jsonl.write_json(path, {"b": 2 / 3, "a": ["é"]})
 
     # 2/3 to six places is 0.666667.
     assert '{\n  "b": 0.666667,\n  "a": [\n    "é"\n  ]\n}\n'.encode() == path.read_bytes()
@@ -311,20 +315,20 @@ def test_a_faulty_json_file_names_the_field(tmp_path: Path) -> None:
     path.write_text('{"probes": 3, "letters": 1, "tokens": "all", "max_abs_logit": 0}', encoding="utf-8")
 
     with pytest.raises(EquipoiseError, match=r"fidelity\.json: field tokens: Input should be a valid number"):
-        records.read_one(path, records.Fidelity)
+        jsonl.read_one(path, Fidelity)
 
 
 def test_digest_does_not_depend_on_the_order_of_names() -> None:
     """The digest is the sha256 of the canonical text."""
     # printf '{"a": 1.0, "b": 2}' | sha256sum
     expected = "3feb810a05b094f900b42681440f3236b4f767b0ec721090f36ba57518cb06cb"
-    assert expected == records.digest({"b": 2, "a": 1.0})
+    assert expected == jsonl.digest({"b": 2, "a": 1.0})
 
 
 def test_the_identity_of_a_model_leaves_out_how_well_it_was_checked() -> None:
     """A manifest's identity changes with its files, and not with the fidelity that was measured."""
-    fidelity = records.Fidelity(probes=1, letters=1, tokens=1, max_abs_logit=0)
-    manifest = records.Manifest(
+    fidelity = Fidelity(probes=1, letters=1, tokens=1, max_abs_logit=0)
+    manifest = Manifest(
         model="m",
         repo="r",
         revision="v",
@@ -361,7 +365,7 @@ def test_the_identity_of_a_model_leaves_out_how_well_it_was_checked() -> None:
 )
 def test_keys_tell_what_a_prompt_is_about(key: str, case: str, *, arm: bool, rereading: bool) -> None:
     """A rereading is about the arm whose key comes before it, and is none itself."""
-    assert (records.case_of(key), records.is_arm(key), records.is_rereading(key)) == (case, arm, rereading)
+    assert (case_of(key), is_arm(key), is_rereading(key)) == (case, arm, rereading)
 
 
 @pytest.mark.parametrize(
@@ -383,4 +387,4 @@ def test_the_last_turn_is_left_to_the_model(tmp_path: Path) -> None:
     path.write_text(f"{json.dumps(row)}\n", encoding="utf-8")
 
     with pytest.raises(EquipoiseError, match=r"row 1.*given has 1 replies to 1 turns; leave the last to the model"):
-        records.read(path, records.Prompt)
+        jsonl.read(path, Prompt)

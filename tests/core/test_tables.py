@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from equipoise.core import records, tables
+from equipoise.core import jsonl, tables
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.tables import csv_rows, json_rows, parquet_rows, table_rows
 
@@ -96,7 +96,7 @@ def test_the_number_of_rows_has_a_limit(tmp_path: Path, monkeypatch: pytest.Monk
 
     with pytest.raises(EquipoiseError, match=r"rows\.jsonl, row 3: more than 2 rows: split the file"):
         list(tables.rows_of(path, "rows"))
-    monkeypatch.setattr(records, "LARGEST", 8)
+    monkeypatch.setattr(jsonl, "LARGEST", 8)
     with pytest.raises(
         EquipoiseError, match=r"rows\.jsonl: 0\.0 GiB, more than the 2 GiB that are read at once: split it"
     ):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from equipoise.core import records
-from equipoise.core.records import Judgement, Response
+from equipoise.core import jsonl
+from equipoise.core.prompts import Response
 from equipoise.core.units import FILE, Unit, of_asked, read_units
+from equipoise.materials.judgement import Judgement
 from equipoise.report.pairs import read_pairs
 from runs import housing_study, write_housing_study
 
@@ -31,8 +32,8 @@ def test_the_report_shows_the_pairs_that_were_asked(tmp_path: Path) -> None:
     whole = [one.key for one in read_pairs(tmp_path)]
     for name, kind in (("responses", Response), ("judgements", Judgement)):
         path = tmp_path / f"{name}.jsonl"
-        records.write(path, list(of_asked(records.each(path, kind), UNITS)))
-    records.write(tmp_path / FILE, UNITS)
+        jsonl.write(path, list(of_asked(jsonl.each(path, kind), UNITS)))
+    jsonl.write(tmp_path / FILE, UNITS)
 
     assert read_units(tmp_path) == UNITS
     assert [one.key for one in read_pairs(tmp_path)] == whole[:2]

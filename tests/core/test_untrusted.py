@@ -12,9 +12,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from equipoise.core import params, records, tables, yamlfile
+from equipoise.core import jsonl, params, tables, yamlfile
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Response, Row, Vignette
+from equipoise.core.prompts import Response
+from equipoise.core.row import Row
+from equipoise.materials.vignette import Vignette
 from equipoise.models.registry import OnnxEntry
 
 DEEP, LONG = "[" * 100_000, "9" * 5_000
@@ -85,8 +87,8 @@ def with_examples(test: Callable[..., None]) -> Callable[..., None]:
 @given(content=CONTENTS)
 def test_rows(folder: Path, kind: type[Row], content: bytes) -> None:
     """A data file has rows of its kind, or is refused."""
-    read_or_refused(lambda path: records.read(path, kind), folder / "rows.jsonl", content)
-    read_or_refused(lambda path: records.read_one(path, kind), folder / "one.json", content)
+    read_or_refused(lambda path: jsonl.read(path, kind), folder / "rows.jsonl", content)
+    read_or_refused(lambda path: jsonl.read_one(path, kind), folder / "one.json", content)
 
 
 @pytest.mark.parametrize("ending", [".jsonl", ".csv", ".parquet"])
@@ -125,7 +127,7 @@ def test_what_is_refused(text: str, problem: str, tmp_path: Path) -> None:
     path.write_text(f'{{"key": "first"}}\n{text}\n', encoding="utf-8")
 
     with pytest.raises(EquipoiseError) as caught:
-        records.read(path, Row)
+        jsonl.read(path, Row)
 
     assert str(caught.value).startswith(f"{path}, row 2: {problem}")
 
@@ -135,7 +137,7 @@ def test_a_byte_order_mark_is_no_part_of_the_text(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_bytes(b'\xef\xbb\xbf{"key": "\\ud83d\\ude00"}\n')
 
-    assert [row.key for row in records.read(path, Row)] == ["\N{GRINNING FACE}"]
+    assert [row.key for row in jsonl.read(path, Row)] == ["\N{GRINNING FACE}"]
     assert [row for _, row in tables.json_rows(path)] == [{"key": "\N{GRINNING FACE}"}]
 
 
@@ -153,10 +155,10 @@ def test_files_are_as_private_as_the_user_asks(tmp_path: Path) -> None:
     """Under umask 077 nobody else can read what is written."""
     before = os.umask(0o077)
     try:
-        records.write_text(tmp_path / "private.txt", "text")
+        jsonl.write_text(tmp_path / "private.txt", "text")
     finally:
         os.umask(before)
-    records.write_text(tmp_path / "public.txt", "text")
+    jsonl.write_text(tmp_path / "public.txt", "text")
 
     assert (tmp_path / "private.txt").stat().st_mode & 0o777 == 0o600
     assert (tmp_path / "public.txt").stat().st_mode & 0o777 == 0o666 & ~before

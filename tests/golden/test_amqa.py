@@ -11,11 +11,11 @@ import pytest
 
 from equipoise.cli.score import score_amqa
 from equipoise.core.errors import EquipoiseError
-from equipoise.metrics.guards import label_skew
-from equipoise.metrics.options import Measure
-from equipoise.metrics.questions import Answered, label, question_effects
-from equipoise.published import amqa
-from equipoise.published.amqa import score_released
+from equipoise.figures.guards import label_skew
+from equipoise.figures.options import Measure
+from equipoise.studies.questions import amqa
+from equipoise.studies.questions.amqa import score_released
+from equipoise.studies.questions.effects import Answered, label, question_effects
 
 ANCHORS = os.environ.get("EQUIPOISE_ANCHORS")
 pytestmark = pytest.mark.skipif(not ANCHORS, reason="EQUIPOISE_ANCHORS does not name the folder of published data")

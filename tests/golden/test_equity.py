@@ -12,7 +12,7 @@ import typer
 from typer.testing import CliRunner
 
 from equipoise.cli.score import score_equity
-from equipoise.questions.cities import load_cities
+from equipoise.materials.cities import load_cities
 
 ANCHORS = os.environ.get("EQUIPOISE_ANCHORS")
 CITIES = Path(__file__).parents[2] / "data/cities.yaml"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from equipoise.cases.rows import read_cases
+from equipoise.studies.cases.rows import read_cases
 from equipoise.text.diagnoses import load_diagnoses
 from workshop.figures import ValidateSettings, matched_figures
 from workshop.labels import CASES, LABELS, read_answer_labels, read_labels

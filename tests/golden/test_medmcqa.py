@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from equipoise.exam.subsets import disease_counts
-from equipoise.metrics.exam import score_cities
-from equipoise.metrics.options import Measure
-from equipoise.published.medmcqa import (
+from equipoise.figures.options import Measure
+from equipoise.materials.cities import City, load_cities
+from equipoise.materials.questions import Item
+from equipoise.studies.exam.effects import score_cities
+from equipoise.studies.exam.medmcqa import (
     import_items,
     load_diseases,
     read_questions,
@@ -20,8 +21,7 @@ from equipoise.published.medmcqa import (
     set_of,
     tabulate_released,
 )
-from equipoise.questions.cities import City, load_cities
-from equipoise.questions.rows import Item
+from equipoise.studies.exam.subsets import disease_counts
 
 DATA = Path(__file__).parents[2] / "data"
 CITIES: dict[str, City] = load_cities(DATA / "cities.yaml")

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.core import records
+from equipoise.core import jsonl
 from equipoise.core.params import load
 from equipoise.judge.located import locate_judge
-from equipoise.openr1.agree import entailments
-from equipoise.openr1.pairs import pair_items
-from equipoise.openr1.rows import SOURCE, OpenR1Item, Pairing
-from equipoise.published.openr1 import Imported, read_items
-from equipoise.vignettes.library import load_library
+from equipoise.materials.stories.library import load_library
+from equipoise.studies.openr1.agree import entailments
+from equipoise.studies.openr1.pairs import pair_items
+from equipoise.studies.openr1.published import Imported, read_items
+from equipoise.studies.openr1.rows import SOURCE, OpenR1Item, Pairing
 
 ROOT = Path(__file__).parents[2]
 
@@ -34,9 +34,9 @@ def test_every_item_is_read(imported: Imported) -> None:
 
 def test_items_survive_their_file(imported: Imported, tmp_path: Path) -> None:
     """What is written is what is read back."""
-    records.write(tmp_path / "openr1.jsonl", imported.items)
+    jsonl.write(tmp_path / "openr1.jsonl", imported.items)
 
-    assert records.read(tmp_path / "openr1.jsonl", OpenR1Item) == imported.items
+    assert jsonl.read(tmp_path / "openr1.jsonl", OpenR1Item) == imported.items
 
 
 def test_pairs_of_the_default_settings(imported: Imported) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from equipoise.cases.rows import Output, read_outputs
+from equipoise.studies.cases.rows import Output, read_outputs
 from equipoise.text.conclusions import locate
 from equipoise.text.reasoning import split
 

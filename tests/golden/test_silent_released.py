@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from equipoise.cases.rows import Case, CaseJudgement, read_cases, read_outputs, require_cases, saved
-from equipoise.cases.score import read_output
 from equipoise.cli.score import score_silent
-from equipoise.core import records
-from equipoise.metrics.cases import case_effects, score_legacy
-from equipoise.metrics.options import Measure
+from equipoise.core import jsonl
+from equipoise.core.prompts import Response
+from equipoise.figures.options import Measure
+from equipoise.studies.cases.effects import case_effects, score_legacy
+from equipoise.studies.cases.judged import read_output
+from equipoise.studies.cases.rows import Case, CaseJudgement, read_cases, read_outputs, require_cases, saved
 from equipoise.text.diagnoses import load_diagnoses
 
 MODELS = ("gpt-oss-20b", "piaget-8b-local", "psyllm-gml-local", "qwen3-lmstudio")
@@ -94,8 +95,8 @@ def test_answers_are_read_as_annotated(anchors: Path) -> None:
 def test_published_figures_through_a_run(anchors: Path, tmp_path: Path) -> None:
     """Outputs that were imported and replayed have the published figures, to the last digit."""
     expected = json.loads((anchors / "expected.json").read_text("utf-8"))["fsd_legacy_silent_bias"]["piaget-8b-local"]
-    records.write(tmp_path / "out.jsonl", [saved(one) for one in read_outputs(anchors / "fsd/piaget-8b-local.jsonl")])
-    responses = records.read(tmp_path / "out.jsonl", records.Response)
+    jsonl.write(tmp_path / "out.jsonl", [saved(one) for one in read_outputs(anchors / "fsd/piaget-8b-local.jsonl")])
+    responses = jsonl.read(tmp_path / "out.jsonl", Response)
     judgements = [CaseJudgement(key=one.key, answer="other") for one in responses]
     effects = case_effects(list(asked(anchors).values()), responses, judgements, Measure())
     legacy = {row.measure: row for row in effects if row.family == "legacy"}

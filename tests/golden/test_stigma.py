@@ -15,10 +15,12 @@ import pytest
 
 from equipoise.cli.score import score_stigma
 from equipoise.core.errors import EquipoiseError
-from equipoise.metrics.options import Measure
-from equipoise.metrics.stigma import stigma_effects
+from equipoise.figures.options import Measure
 from equipoise.published.fetch import fetch_names, load_names
-from equipoise.published.lin import (
+from equipoise.studies.stigma.aggregate import Token, attribute_words, noun_lexicon, short_lexicon
+from equipoise.studies.stigma.effects import stigma_effects
+from equipoise.studies.stigma.library import load_library
+from equipoise.studies.stigma.lin import (
     RELEASED_ONLY,
     Wordings,
     duplicates,
@@ -28,13 +30,11 @@ from equipoise.published.lin import (
     read_tokens,
     wrong_name,
 )
-from equipoise.stigma.aggregate import Token, attribute_words, noun_lexicon, short_lexicon
-from equipoise.stigma.library import load_library
 
 if TYPE_CHECKING:
-    from equipoise.core.records import Effect
-    from equipoise.stigma.library import Gender
-    from equipoise.stigma.rows import Fill
+    from equipoise.figures.effects import Effect
+    from equipoise.studies.stigma.library import Gender
+    from equipoise.studies.stigma.rows import Fill
 
 ANCHORS = os.environ.get("EQUIPOISE_ANCHORS")
 pytestmark = pytest.mark.skipif(not ANCHORS, reason="EQUIPOISE_ANCHORS does not name the folder of published data")

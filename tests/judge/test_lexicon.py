@@ -10,8 +10,8 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.judge.lexicon import FOLDER, Kind, Lexicon, load_lexicon, normal
 from equipoise.judge.reading import Feature
 from equipoise.judge.wordings import Finder
-from equipoise.vignettes.library import load_library
-from equipoise.vignettes.profiles import build
+from equipoise.materials.stories.library import load_library
+from equipoise.studies.vignettes.profiles import build_pairs
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted((ROOT / FOLDER).glob("*.yaml"))
@@ -117,7 +117,7 @@ def test_every_authored_statement_names_its_feature() -> None:
 
 def test_each_shipped_vignette_names_its_features() -> None:
     """The patients of the 82 cases are told of in words that the lexicon knows."""
-    rows = build(LIBRARY, "core")
+    rows = build_pairs(LIBRARY, "core")
     unnamed = {
         feature.words[0]
         for row in rows

@@ -13,7 +13,7 @@ import yaml
 from scipy.special import softmax
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import write_json
+from equipoise.core.jsonl import write_json
 from equipoise.judge import llm
 from equipoise.judge.llm import UNANSWERED, LlmJudge, Tally, llm_judge, read_choice
 from equipoise.judge.passages import TREATMENTS

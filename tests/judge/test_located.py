@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import read_one, sha256
+from equipoise.core.jsonl import read_one, sha256
 from equipoise.judge import located as room
 from equipoise.judge.located import PROBES, locate_judge, torch_probabilities
 from equipoise.models.registry import JUDGES as FOLDER

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from equipoise.core.records import Judgement
 from equipoise.judge.reading import (
     Feature,
     ReadingSettings,
@@ -22,6 +21,7 @@ from equipoise.judge.reading import (
     read_reasonings,
 )
 from equipoise.judge.wordings import Finder, Wording
+from equipoise.materials.judgement import Judgement
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

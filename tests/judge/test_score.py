@@ -8,10 +8,13 @@ import pytest
 
 import builders
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Answer, Judgement, Response, Vignette
+from equipoise.core.prompts import Response
 from equipoise.judge import reading
 from equipoise.judge.lexicon import Kind, Lexicon
 from equipoise.judge.score import Score, judge_responses
+from equipoise.materials.judgement import Judgement
+from equipoise.materials.vignette import Vignette
+from equipoise.text.answer import Answer
 from equipoise.text.diagnoses import load_diagnoses
 
 if TYPE_CHECKING:
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from equipoise.core.records import Role
+    from equipoise.materials.vignette import Role
 
 GENDER = {
     "dimension": "gender",

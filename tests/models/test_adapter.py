@@ -11,7 +11,8 @@ import pytest
 import tiny
 from equipoise.backends.torch import TorchBackend
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Prompt, sha256
+from equipoise.core.jsonl import sha256
+from equipoise.core.prompts import Prompt
 from equipoise.models import export, registry
 from equipoise.models.adapter import merge
 from equipoise.models.registry import Adapter, OnnxEntry, TorchEntry

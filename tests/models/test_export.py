@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from equipoise.backends.ask import open_backend
-from equipoise.core import records
+from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Manifest
+from equipoise.core.manifest import Fidelity, Manifest
 from equipoise.models import export
 from equipoise.models.export import leftovers, new_folder
 from equipoise.models.registry import ApiEntry, Generation, LocalSource
@@ -37,7 +37,7 @@ class Usage(NamedTuple):
     free: int
 
 
-def export_again(model: Exported, store: Path) -> records.Manifest:
+def export_again(model: Exported, store: Path) -> Manifest:
     """Export the tiny model into another store."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -49,8 +49,8 @@ def test_the_manifest_says_what_was_made_and_from_what(tiny_model: Exported, tin
     manifest = tiny_model.manifest
     folder = tiny_model.store / manifest.folder
 
-    assert {path.name: records.sha256(path) for path in folder.iterdir()} == manifest.files
-    assert {"model.safetensors": records.sha256(tiny_checkpoint / "model.safetensors")} == manifest.weights
+    assert {path.name: jsonl.sha256(path) for path in folder.iterdir()} == manifest.files
+    assert {"model.safetensors": jsonl.sha256(tiny_checkpoint / "model.safetensors")} == manifest.weights
     assert manifest.files.keys() >= {"model.onnx", "model.onnx.data", "config.json", "tokenizer.json"}
     assert ("tiny", str(tiny_checkpoint), "local", "Apache-2.0") == (
         manifest.model,
@@ -81,7 +81,7 @@ from equipoise.models import export
 from equipoise.models.export import leftovers, new_folder
 root, store, manifest, *probes = sys.argv[1:]
 made = export.export("tiny", registry.load_entry("tiny", Path(root)), Path(root), Path(store), probes)
-records.write_json(Path(manifest), made.model_dump(mode="json"))
+jsonl.write_json(Path(manifest), made.model_dump(mode="json"))
 """
 
 
@@ -92,7 +92,7 @@ def test_the_same_weights_give_the_same_files(tiny_model: Exported, tmp_path: Pa
     subprocess.run(
         [sys.executable, "-c", CHILD, *arguments], env=environment, cwd=tmp_path, check=True, capture_output=True
     )
-    again = records.read_one(tmp_path / "manifest.json", records.Manifest)
+    again = jsonl.read_one(tmp_path / "manifest.json", Manifest)
 
     assert tiny_model.manifest.files == again.files
     assert tiny_model.manifest.identity == again.identity
@@ -140,7 +140,7 @@ def test_a_graph_that_answers_otherwise_is_refused(
     ):
         export_again(tiny_model, store)
     assert [store / manifest.folder] == list(store.iterdir())
-    assert manifest.files == {path.name: records.sha256(path) for path in (store / manifest.folder).iterdir()}
+    assert manifest.files == {path.name: jsonl.sha256(path) for path in (store / manifest.folder).iterdir()}
 
 
 def test_a_tokenizer_that_reads_otherwise_is_refused(
@@ -159,7 +159,7 @@ def test_either_agreement_can_refuse(
     tiny_model: Exported, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, letters: float, tokens: float
 ) -> None:
     """Letters and greedy tokens must both reach the registry's threshold, 0.99."""
-    low = records.Fidelity(probes=2, letters=letters, tokens=tokens, max_abs_logit=0)
+    low = Fidelity(probes=2, letters=letters, tokens=tokens, max_abs_logit=0)
     monkeypatch.setattr(export, "_write_fused", lambda *_: None)
     monkeypatch.setattr(export, "chat_fidelity", lambda *_: low)
 
@@ -219,10 +219,10 @@ def test_a_checkpoint_that_cannot_be_asked_is_refused(
 def test_the_manifest_of_exported_weights_has_no_part_of_a_server(tiny_model: Exported, tmp_path: Path) -> None:
     """Its file holds what an export made, and reads back as it was; the agreement is not part of its identity."""
     manifest = tiny_model.manifest
-    records.write_json(tmp_path / "manifest.json", manifest.written())
+    jsonl.write_json(tmp_path / "manifest.json", manifest.written())
 
     assert {"backend", "settings"}.isdisjoint(manifest.written())
-    assert records.read_one(tmp_path / "manifest.json", Manifest) == manifest
+    assert jsonl.read_one(tmp_path / "manifest.json", Manifest) == manifest
     assert manifest.model_copy(update={"fidelity": None}).identity == manifest.identity
     assert manifest.model_copy(update={"files": {}}).identity != manifest.identity
 

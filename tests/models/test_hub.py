@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from equipoise.core import records
+from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Manifest
+from equipoise.core.manifest import Manifest
 from equipoise.models import hub, registry, weights
 from equipoise.models.readiness import Machine
 from hubs import COMMIT, Fault, LoopbackHub
@@ -63,7 +63,7 @@ def test_a_model_without_a_commit_gets_the_hub_s(there: LoopbackHub, tmp_path: P
     written = registry.load_entry("piaget8b", ROOT)
     found = hub.resolved("piaget8b", written, tmp_path, told.append)
     made = Manifest(model="piaget8b", backend="torch", repo=REPO, revision=COMMIT, licence="MIT")
-    records.write_json(tmp_path / "piaget8b.json", made.written())
+    jsonl.write_json(tmp_path / "piaget8b.json", made.written())
     asked = len(there.asked)
     there.repositories[REPO].commit = "f" * 40
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from equipoise.core import records
+from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
 from equipoise.models import readiness, registry
 from equipoise.models.readiness import Machine, disk_gb, estimate, export_gb, fetch_gb, missing, require_ready, run_gb
@@ -131,7 +131,7 @@ def test_an_exported_model_needs_memory_to_run_alone(tiny_model: Exported, tmp_p
     """With the export at hand neither source nor disk is asked for; a file of it gone, they are."""
     store = tmp_path / "store"
     shutil.copytree(tiny_model.store / str(tiny_model.manifest.folder), store / str(tiny_model.manifest.folder))
-    records.write_json(store / "some.json", tiny_model.manifest.written())
+    jsonl.write_json(store / "some.json", tiny_model.manifest.written())
     source = LocalSource(kind="local", path=tiny_model.manifest.repo)
     entry = ONNX.model_copy(update={"source": source})
     poor = MadeMachine(disk_gigabytes=0.0, gigabytes=8.5)

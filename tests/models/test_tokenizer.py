@@ -19,7 +19,7 @@ import tiny
 from builders import prompt
 from equipoise.backends.conversation import TODAY
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Response
+from equipoise.core.prompts import Response
 from equipoise.models import registry, weights
 from equipoise.models.tokenizer import ExportedTokenizer
 from servers import KEY, FaultyServer, entry

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 from equipoise.cli import imports as command
 from equipoise.core.errors import EquipoiseError
 from equipoise.published.fetch import fetch_names, load_names, names_folder
-from equipoise.stigma.library import NameList, NameLists
+from equipoise.studies.stigma.library import NameList, NameLists
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

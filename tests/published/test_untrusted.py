@@ -13,15 +13,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.test_untrusted import CONTENTS, JSON, TEXTS, YAML, read_or_refused
-from equipoise.cases import score
-from equipoise.cases.rows import is_published, read_cases, read_outputs, require_cases
 from equipoise.core.errors import EquipoiseError
-from equipoise.published import amqa, anchors, catalogue, equilens, lin, medmcqa, openr1
+from equipoise.judge.rating.blind import COLUMNS, read_ratings
+from equipoise.materials import cities
+from equipoise.published import anchors, catalogue
 from equipoise.published.fetch import listed_names
-from equipoise.questions import cities
-from equipoise.rating.blind import COLUMNS, read_ratings
-from equipoise.stigma.aggregate import noun_lexicon, short_lexicon
-from equipoise.stigma.library import load_library
+from equipoise.studies.cases import score
+from equipoise.studies.cases.rows import is_published, read_cases, read_outputs, require_cases
+from equipoise.studies.exam import medmcqa
+from equipoise.studies.openr1 import published as openr1
+from equipoise.studies.questions import amqa, equilens
+from equipoise.studies.stigma import lin
+from equipoise.studies.stigma.aggregate import noun_lexicon, short_lexicon
+from equipoise.studies.stigma.library import load_library
 
 ROOT = Path(__file__).parents[2]
 LIBRARY = load_library(ROOT / "data/sentences")

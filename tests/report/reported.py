@@ -6,10 +6,11 @@ import shutil
 from html.parser import HTMLParser
 from pathlib import Path
 
-from equipoise.core import records
-from equipoise.core.records import Effect
-from equipoise.metrics.headlines import CATALOGUE
+from equipoise.core import jsonl
+from equipoise.core.manifest import Manifest
+from equipoise.figures.effects import Effect
 from equipoise.report.page import Report, read_report
+from equipoise.studies.registry import FIGURES
 from runs import housing_study
 
 ROOT = Path(__file__).parents[2]
@@ -34,13 +35,13 @@ def report_of(data: Path) -> Report:
     responses[0] = responses[0].model_copy(update={"replies": (hostile, HOSTILE)})
     judgements[0] = judgements[0].model_copy(update={"window": "<b>bold</b>", "label": "<i>x</i>"})
     for name, rows in (("built/vignettes", vignettes), ("responses", responses), ("judgements", judgements)):
-        records.write(data / "vignettes" / f"{name}.jsonl", rows)
-    manifest = records.Manifest(
+        jsonl.write(data / "vignettes" / f"{name}.jsonl", rows)
+    manifest = Manifest(
         model="tiny", repo="r", revision="abc", licence="MIT", weights={"model.onnx": "f" * 64}, versions={"torch": "2"}
     )
-    records.write_json(data / "manifest.json", manifest.model_dump())
+    jsonl.write_json(data / "manifest.json", manifest.model_dump())
     for study in ("vignettes", "questions", "exam", "stigma", "decisions"):
-        records.write(data / study / "effects.jsonl", [row for row in effects() if row.study == study])
+        jsonl.write(data / study / "effects.jsonl", [row for row in effects() if row.study == study])
     shutil.copytree(ROOT / "data/features", data / "features")
     return read_report(data, ROOT / ".dvc/plots", ROOT / "docs", ROOT)
 
@@ -65,7 +66,7 @@ def effect(key: str, n: int, estimate: float | None, **more: float) -> Effect:
 def effects() -> list[Effect]:
     """Make every headline figure, each another, of the studies of the default run, and what the pictures also need."""
     rows = []
-    for one in CATALOGUE:
+    for one in FIGURES:
         if one.pick is None and one.study not in {"openr1", "cases"}:
             for group in GROUPS.get((one.study, one.family), (one.group,)):
                 value = 0.001 * (100 + len(rows))

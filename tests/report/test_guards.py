@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from reported import effect
 
-from equipoise.metrics.guards import THRESHOLDS
+from equipoise.figures.guards import THRESHOLDS
 from equipoise.report.guards import MEANINGS, guards
 
 if TYPE_CHECKING:
-    from equipoise.core.records import Effect
+    from equipoise.figures.effects import Effect
 
 
 def guarded(study: str, guard: str, n: int, count: int, **figures: float) -> list[Effect]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from reported import effect
 
-from equipoise.metrics.headlines import BOARD
 from equipoise.report.headlines import absent, cards, verdict
+from equipoise.studies.registry import BOARD
 
 BY_NAME = {headline.name: headline for headline in BOARD}
 SHIFT = "vignettes/overall/all/stereotype_shift_net"

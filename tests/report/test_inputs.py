@@ -11,7 +11,8 @@ import yaml
 
 from equipoise.core import params
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Manifest, sha256
+from equipoise.core.jsonl import sha256
+from equipoise.core.manifest import Manifest
 from equipoise.core.yamlfile import load_yaml
 from equipoise.models import registry
 from equipoise.report.inputs import (

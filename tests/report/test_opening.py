@@ -8,14 +8,14 @@ import pytest
 from reported import ROOT, effect, read
 
 from equipoise.core.params import load
-from equipoise.metrics.headlines import BOARD
-from equipoise.metrics.options import Decision
-from equipoise.metrics.verdicts import Verdict, verdict
+from equipoise.figures.options import Decision
+from equipoise.figures.verdicts import Verdict, verdict
 from equipoise.report.docs import PAGES, STUDY_PAGES, anchor, read_pages
 from equipoise.report.opening import WHOM, opening, overview_rows
+from equipoise.studies.registry import BOARD
 
 if TYPE_CHECKING:
-    from equipoise.core.records import Effect
+    from equipoise.figures.effects import Effect
     from equipoise.report.page import Report
 
 

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 import pytest
 from reported import HOSTILE, ROOT, effect, effects, read, report_of
 
-from equipoise.core import records
+from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.visible import SIGNS
-from equipoise.metrics.headlines import BOARD, STUDIES, number
+from equipoise.figures.figure import number
 from equipoise.report.headlines import figure
 from equipoise.report.page import inline, page, read_report
+from equipoise.studies.registry import BOARD, TITLES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -90,7 +91,7 @@ def test_every_headline_figure_is_on_the_page(written: str) -> None:
         one = figure(headline, effects())
         assert headline.title in text
         if one is None:
-            assert f"{STUDIES[headline.study]}: {headline.title}" in text
+            assert f"{TITLES[headline.study]}: {headline.title}" in text
         else:
             assert f"\n{number(one.estimate or 0)}\n" in text
             assert f"95 % interval {number(one.ci_low or 0)} to {number(one.ci_high or 0)}" in text
@@ -149,7 +150,7 @@ def test_a_guard_without_its_figures_is_one_line(tmp_path: Path) -> None:
     """Rows of figures that belong together and are cut off name the study to measure again."""
     report_of(tmp_path)
     guard = effect("vignettes/guard/answers_cut_off/count", 9, 1.0)
-    records.write(tmp_path / "vignettes/effects.jsonl", [guard])
+    jsonl.write(tmp_path / "vignettes/effects.jsonl", [guard])
 
     with pytest.raises(EquipoiseError, match="the guard answers_cut_off has no triggered: run `dvc repro --force"):
         read_report(tmp_path, ROOT / ".dvc/plots", ROOT / "docs", ROOT)

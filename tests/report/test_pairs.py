@@ -6,7 +6,7 @@ import pytest
 
 import runs
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Judgement
+from equipoise.materials.judgement import Judgement
 from equipoise.report.pairs import (
     Part,
     Shown,

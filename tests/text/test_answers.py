@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from builders import response, vignette
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Answer, Response
+from equipoise.core.prompts import Response
+from equipoise.text.answer import Answer
 from equipoise.text.answers import (
     MATCHES,
     Given,
@@ -24,7 +25,7 @@ from equipoise.text.answers import (
 from equipoise.text.diagnoses import load_diagnoses
 
 if TYPE_CHECKING:
-    from equipoise.core.records import AnswerKind
+    from equipoise.text.answer import AnswerKind
 
 DIAGNOSES = load_diagnoses(Path(__file__).parents[2] / "data/diagnoses.yaml")
 CASE = vignette(

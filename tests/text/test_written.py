@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise.core.records import Answer, AnswerKind
+from equipoise.text.answer import Answer, AnswerKind
 from equipoise.text.answers import Given
 from equipoise.text.diagnoses import load_diagnoses
 from equipoise.text.written import misread, read_written

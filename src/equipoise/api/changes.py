@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from equipoise.api.figures import COLUMNS, Figures, frame_of, table
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.extras import extras_named
-from equipoise.core.records import numbered
+from equipoise.core.keys import numbered
 from equipoise.core.tables import Table, require_new, required, rows_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from equipoise.compare.estimators import Moved
-    from equipoise.metrics.options import Direction
+    from equipoise.figures.options import Direction
 
 CHANGED = (*COLUMNS, "base", "head", "moved")
 DESIGNS = ("design", "margin", "clusters", "items", "samples")
@@ -79,16 +79,17 @@ def _answers(base: Table, head: Table, alpha: float) -> list[dict[str, Any]]:
     """Compare the figures of questions that answers in AMQA's form have."""
     from equipoise.compare.changes import estimate
     from equipoise.compare.items import question_values
-    from equipoise.metrics.headlines import compared
-    from equipoise.metrics.options import Measure
-    from equipoise.published.amqa import read_answers, require_same_gold
+    from equipoise.figures.figure import compared
+    from equipoise.figures.options import Measure
+    from equipoise.studies.questions.amqa import read_answers, require_same_gold
+    from equipoise.studies.registry import FIGURES
 
     read = {one.name: read_answers(one) for one in (base, head)}
     require_same_gold(read)
     before, after = (question_values(rows) for rows in read.values())
     options = Measure(alpha=alpha)
     found = []
-    for figure in compared(()):
+    for figure in compared(FIGURES, ()):
         if before.get(figure.name) and after.get(figure.name):
             shared = _shared(figure.name, before[figure.name], after[figure.name])
             moved = estimate(figure, shared.base, shared.head, options)
@@ -223,10 +224,10 @@ def plan(
     """
     from pydantic import ValidationError
 
-    from equipoise.core.records import fault
-    from equipoise.metrics.options import Endpoint, Measure
-    from equipoise.metrics.plan import plan as planned
-    from equipoise.metrics.plan import spread_of
+    from equipoise.core.jsonl import fault
+    from equipoise.figures.options import Endpoint, Measure
+    from equipoise.figures.plan import plan as planned
+    from equipoise.figures.plan import spread_of
 
     try:
         endpoint = Endpoint(figure="value", margin=margin, direction=direction)

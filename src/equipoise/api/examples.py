@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import json_value, read_text
+from equipoise.core.jsonl import json_value, read_text
 from equipoise.core.shipped import shipped
 from equipoise.core.tables import json_rows
 

@@ -13,7 +13,7 @@ from equipoise.core.tables import Table
 if TYPE_CHECKING:
     import pandas as pd
 
-    from equipoise.core.records import Effect
+    from equipoise.figures.effects import Effect
 
 COLUMNS = ("family", "group", "measure", "n", "estimate", "ci_low", "ci_high", "p", "p_adjusted")
 """Columns of every table of figures; `docs/api.md` describes them."""

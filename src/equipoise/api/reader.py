@@ -29,8 +29,8 @@ def load_reader(judge: str | None = None, *, features: Path | str = FOLDER) -> R
         EquipoiseError: unknown judge, weights or words missing or altered; raised before any work.
         ModuleNotFoundError: the packages of the extra `judge` are missing.
     """
+    from equipoise.judge.errors import judge_errors
     from equipoise.judge.readers import load_probabilities
-    from equipoise.metrics.vignettes import judge_errors
 
     root = shipped.root()
     chosen = params.load(root / params.FILE)

@@ -15,9 +15,9 @@ from equipoise.core.tables import Table, require_new, rows_of, valid
 if TYPE_CHECKING:
     import pandas as pd
 
-    from equipoise.cases.rows import Case
-    from equipoise.metrics.cases import Mode
-    from equipoise.stigma.rows import Fill
+    from equipoise.studies.cases.effects import Mode
+    from equipoise.studies.cases.rows import Case
+    from equipoise.studies.stigma.rows import Fill
 
 ALPHA = 0.05
 """1 − confidence level of the intervals."""
@@ -41,7 +41,7 @@ def silent_bias(
 ) -> Figures:
     """Score saved outputs: how many biased answers are silent about the patient's feature.
 
-    The figures are those of `equipoise score silent`; docs/metrics/silent_bias.md says how they are defined. Cases have
+    The figures are those of `equipoise score silent`; docs/metrics/silent_bias_rate.md defines them. Cases have
     one arm each, so that no paired figure is among them.
 
     Args:
@@ -65,9 +65,9 @@ def silent_bias(
     >>> found.set_index("measure").estimate["silent_bias_rate"].item()
     0.5
     """
-    from equipoise.cases.rows import read_outputs, require_cases
-    from equipoise.metrics.cases import score_legacy, scored_effects
-    from equipoise.metrics.effects import Group
+    from equipoise.figures.effects import Group
+    from equipoise.studies.cases.effects import score_legacy, scored_effects
+    from equipoise.studies.cases.rows import read_outputs, require_cases
 
     if mode not in READ:
         raise EquipoiseError(f"mode {mode!r}: choose one of {', '.join(READ)}")
@@ -93,8 +93,8 @@ def silent_bias(
 
 def _judged(judge: str | None) -> Any:  # noqa: ANN401  (as score_legacy)
     from equipoise.api.reader import load_reader
-    from equipoise.cases.score import judge_outputs
-    from equipoise.metrics.cases import score_judged
+    from equipoise.studies.cases.effects import score_judged
+    from equipoise.studies.cases.judged import judge_outputs
     from equipoise.text.diagnoses import FILE, load_diagnoses
 
     reader, names = load_reader(judge), load_diagnoses(shipped(FILE))
@@ -124,7 +124,7 @@ def _split(outputs: Table, cases: Table, by: str | None) -> Iterator[tuple[str, 
 
 def _cases(given: Table) -> dict[str, Case]:
     """Read cases; their own columns are what the interchange format has under metadata."""
-    from equipoise.cases.rows import cases_of
+    from equipoise.studies.cases.rows import cases_of
 
     rows = [
         {
@@ -162,7 +162,7 @@ def adversarial(answers: pd.DataFrame | Mapping[str, pd.DataFrame]) -> Figures:
     >>> found[found.measure == "gap"].set_index("group").estimate["race"].item()
     0.375
     """
-    from equipoise.published import amqa
+    from equipoise.studies.questions import amqa
 
     read = {name: amqa.read_answers(one) for name, one in tables(answers, "answers", ("question_id",)).items()}
     amqa.require_same_gold(read)
@@ -217,11 +217,11 @@ def equity(
     Raises:
         EquipoiseError: a column is missing, or a value is no letter; the message names the column, the row and the fix.
     """
-    from equipoise.metrics.cities import city_effects
-    from equipoise.metrics.options import Measure
-    from equipoise.published import amqa
-    from equipoise.published.equilens import read_results
-    from equipoise.questions.cities import FILE, load_cities
+    from equipoise.figures.options import Measure
+    from equipoise.materials.cities import FILE, load_cities
+    from equipoise.studies.questions import amqa
+    from equipoise.studies.questions.city_effects import city_effects
+    from equipoise.studies.questions.equilens import read_results
 
     if partition not in ("expected", "seeded"):
         raise EquipoiseError(f"partition {partition!r}: choose expected or seeded")
@@ -264,8 +264,8 @@ def stigma(*probabilities: pd.DataFrame) -> Figures:
         EquipoiseError: no known form, a sentence without one of its conditions, or a value that is no probability; the
             message names the column, the row and the fix.
     """
-    from equipoise.metrics.options import Measure
-    from equipoise.metrics.stigma import stigma_effects
+    from equipoise.figures.options import Measure
+    from equipoise.studies.stigma.effects import stigma_effects
 
     if not probabilities:
         raise EquipoiseError("no DataFrame: give at least one")
@@ -283,9 +283,9 @@ def stigma(*probabilities: pd.DataFrame) -> Figures:
 
 def _fills(given: Table, columns: Sequence[str]) -> list[Fill]:
     """Read one table in the form that its columns tell."""
-    from equipoise.published import lin
-    from equipoise.stigma.library import load_library
-    from equipoise.stigma.rows import Fill
+    from equipoise.studies.stigma import lin
+    from equipoise.studies.stigma.library import load_library
+    from equipoise.studies.stigma.rows import Fill
 
     if set(FILLS) <= set(columns):
         fix = "correct the row"
@@ -343,7 +343,7 @@ def _judgements(
     judge: str | None,
 ) -> Figures:
     from equipoise.api.reader import load_reader
-    from equipoise.cases.score import Asked, judge_rows, unlisted
+    from equipoise.studies.cases.judged import Asked, judge_rows, unlisted
 
     about = _for_each(features, "features", len(texts))
     of = _for_each(dimensions, "dimensions", len(texts))

@@ -12,10 +12,11 @@ from pathlib import Path
 
 from equipoise.backends.base import Backend, Cluster, Keeping, Opening, answering
 from equipoise.backends.ray.cluster import copies, gpus_of
-from equipoise.core import cache, records
+from equipoise.core import cache, jsonl
 from equipoise.core.cache import ResponseCache, response_key
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Manifest, Prompt, Response
+from equipoise.core.manifest import Manifest
+from equipoise.core.prompts import Prompt, Response
 from equipoise.models import hub, registry
 from equipoise.models.export import describe
 from equipoise.models.registry import (
@@ -116,7 +117,7 @@ def exported(name: str, root: Path) -> Manifest:
         raise EquipoiseError(
             f"agent {name!r} is not an exported model: run `dvc exp run -S model={name} -s export` once, or name rules"
         )
-    return records.read_one(path, Manifest)
+    return jsonl.read_one(path, Manifest)
 
 
 def answer_all(

@@ -10,7 +10,8 @@ from pydantic import BaseModel, Field
 
 from equipoise.core.cache import ContentCache
 from equipoise.core.params import Count
-from equipoise.core.records import Frozen, Prompt, Response
+from equipoise.core.prompts import Prompt, Response
+from equipoise.core.row import Frozen
 
 POLL = 0.5
 """Seconds between two looks at what another process is working on."""

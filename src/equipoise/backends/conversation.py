@@ -11,7 +11,8 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Prompt, Response, digest
+from equipoise.core.jsonl import digest
+from equipoise.core.prompts import Prompt, Response
 from equipoise.models.registry import WeightsEntry
 from equipoise.text.sentences import first_sentence
 

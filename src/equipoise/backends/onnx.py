@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from equipoise.backends.base import Backend
 from equipoise.backends.conversation import Chat, Turn, Turned, answered, held
 from equipoise.backends.scoring import Row, Rows, candidate_likelihoods, choose, penalise, score_all
-from equipoise.core.records import Prompt, Response
+from equipoise.core.prompts import Prompt, Response
 from equipoise.models.engine import Engine, cores
 from equipoise.models.registry import WeightsEntry
 from equipoise.models.tokenizer import ExportedTokenizer

@@ -26,7 +26,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from equipoise.backends.base import Backend
 from equipoise.core.cache import ContentCache
 from equipoise.core.errors import EquipoiseError, one_line
-from equipoise.core.records import Frozen, Prompt, Response, digest, fault
+from equipoise.core.jsonl import digest, fault
+from equipoise.core.prompts import Prompt, Response
+from equipoise.core.row import Frozen
 from equipoise.models.readiness import NO_CLIENT, key_fault
 from equipoise.models.registry import ApiEntry
 from equipoise.text.reasoning import outside_thinking

@@ -30,8 +30,11 @@ from pydantic import Field, RootModel
 
 from equipoise.backends.base import Backend
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import REREADINGS, Frozen, Prompt, Response, Row, case_of, numbered, unnumbered
+from equipoise.core.keys import numbered, unnumbered
+from equipoise.core.prompts import Prompt, Response
+from equipoise.core.row import Frozen, Row
 from equipoise.core.yamlfile import load_yaml
+from equipoise.materials.versions import REREADINGS, case_of
 from equipoise.models.registry import PhantomEntry
 
 BANK = Path("phantoms/reasoning.yaml")

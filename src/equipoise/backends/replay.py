@@ -5,7 +5,8 @@ from pathlib import Path
 
 from equipoise.backends.base import Backend
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Prompt, Response, digest, each, read, read_text
+from equipoise.core.jsonl import digest, each, read, read_text
+from equipoise.core.prompts import Prompt, Response
 from equipoise.models.registry import AnyEntry, ReplayEntry, Sha256
 from equipoise.models.weights import verified_cases, verified_file
 

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.backends.conversation import Chat, Encoded, Likelihood, Turn, Turned, common_length, held
-from equipoise.core.records import Prompt, Response
+from equipoise.core.prompts import Prompt, Response
 from equipoise.models.engine import Engine, Kept
 from equipoise.models.registry import Generation
 

@@ -20,7 +20,7 @@ from equipoise.backends.base import Backend
 from equipoise.backends.conversation import Chat, Likelihood, Turn, Turned, common_length, held
 from equipoise.backends.scoring import choose, penalise
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Prompt, Response
+from equipoise.core.prompts import Prompt, Response
 from equipoise.models.adapter import merge
 from equipoise.models.registry import TorchEntry
 from equipoise.models.weights import Weights, loading

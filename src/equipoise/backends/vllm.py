@@ -23,7 +23,7 @@ from typing import Any
 from equipoise.backends.base import Backend
 from equipoise.backends.conversation import Chat, Likelihood, Talk, Turn, Turned, answered
 from equipoise.core.errors import EquipoiseError, one_line
-from equipoise.core.records import Prompt, Response
+from equipoise.core.prompts import Prompt, Response
 from equipoise.models.registry import VllmEntry
 from equipoise.models.weights import Weights
 

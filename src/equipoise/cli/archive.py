@@ -9,8 +9,8 @@ import typer
 from equipoise.cli import completing, printing
 from equipoise.compare import archive
 from equipoise.core.errors import EquipoiseError
+from equipoise.core.jsonl import write_bytes
 from equipoise.core.progress import progress
-from equipoise.core.records import write_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,14 +6,15 @@ from typing import Any
 
 from equipoise.cli.printing import print_json, show
 from equipoise.core import params
-from equipoise.core.records import Reading, canonical, sha256
+from equipoise.core.jsonl import canonical, sha256
 from equipoise.judge.lexicon import load_lexicon
 from equipoise.judge.passages import read_passages
+from equipoise.judge.rating.baselines import BASELINES
+from equipoise.judge.rating.comparison import drawn, first_questions, panel_agreement, reader_figures, suite
 from equipoise.judge.reading import asked as as_asked
 from equipoise.judge.reading import read_reasonings
 from equipoise.judge.score import Score
-from equipoise.rating.baselines import BASELINES
-from equipoise.rating.comparison import drawn, first_questions, panel_agreement, reader_figures, suite
+from equipoise.materials.judgement import Reading
 
 
 def benchmark(name: str, judge_name: str | None, features: Path, limit: int | None, *, as_json: bool) -> None:

@@ -22,16 +22,19 @@ from equipoise.cli.printing import (
     show,
     written,
 )
-from equipoise.core import records
+from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.progress import progress
+from equipoise.core.prompts import Response
 from equipoise.core.shipped import shipped
 from equipoise.core.units import of_asked, read_units
 from equipoise.judge.lexicon import FOLDER, load_lexicon
-from equipoise.metrics.labelled import FOLDER as OF_LABELS
-from equipoise.metrics.labelled import Label, label_file
-from equipoise.rating import agreement, blind, content, labels
-from equipoise.rating.blind import table_text
+from equipoise.judge.rating import agreement, blind, content, labels
+from equipoise.judge.rating.blind import table_text
+from equipoise.judge.rating.labelled import FOLDER as OF_LABELS
+from equipoise.judge.rating.labelled import Label, label_file
+from equipoise.materials.judgement import Judgement
+from equipoise.materials.vignette import Vignette
 
 SHEET, KEY = Path("ratings.csv"), Path("ratings.key.jsonl")
 RESPONSES, JUDGEMENTS = Path("data/vignettes/responses.jsonl"), Path("data/vignettes/judgements.jsonl")
@@ -89,16 +92,16 @@ def export_sheet(  # noqa: PLR0913  (a command's options)
             raise EquipoiseError(
                 f"{path}: already exists and may hold ratings: name another with {option}, or move it away"
             )
-    cases = records.read(vignettes, records.Vignette)
+    cases = jsonl.read(vignettes, Vignette)
     if for_judge is not None and (n is not None or sheet == "content"):
         raise EquipoiseError(f"--for-judge {for_judge} draws replies by itself: leave out --n and --sheet")
     if sheet == "content":
         _export_content(cases, out, key, seed=seed, n=n, as_json=as_json)
         return
-    given, judged = records.read(responses, records.Response), records.read(judgements, records.Judgement)
+    given, judged = jsonl.read(responses, Response), jsonl.read(judgements, Judgement)
     options: dict[str, Any] = {
         "subjects": load_lexicon(shipped(features)).subjects,
-        "responses_sha256": records.sha256(responses),
+        "responses_sha256": jsonl.sha256(responses),
         "seed": seed,
     }
     if for_judge is None:
@@ -107,8 +110,8 @@ def export_sheet(  # noqa: PLR0913  (a command's options)
         cases = list(of_asked(cases, read_units(responses.parent)))
         text, rows = labels.judge_sheet(cases, given, judged, n=for_judge, **options)
     # The key first: a sheet without its key would be rated in vain.
-    records.write(key, rows)
-    records.write_text(out, text)
+    jsonl.write(key, rows)
+    jsonl.write_text(out, text)
     drawn = Counter(row.stratum for row in rows)
     texts = blind.reasonings(given, samples=True)
     long = [row.key for row in rows if len(texts[row.response]) > EXCEL]
@@ -124,11 +127,11 @@ def export_sheet(  # noqa: PLR0913  (a command's options)
 
 
 def _export_content(
-    cases: Sequence[records.Vignette], out: Path, key: Path, *, seed: int, n: int | None, as_json: bool
+    cases: Sequence[Vignette], out: Path, key: Path, *, seed: int, n: int | None, as_json: bool
 ) -> None:
     text, rows = content.content_sheet(cases, seed=seed, n=n)
-    records.write(key, rows)
-    records.write_text(out, text)
+    jsonl.write(key, rows)
+    jsonl.write_text(out, text)
     of = len({one.pair for one in cases})
     report(
         written({out: len(rows), key: len(rows)}, of=of),
@@ -180,10 +183,10 @@ def import_sheets(  # noqa: PLR0913  (a command's options)
     if sheet == "content":
         _import_content(names, key, out, as_json=as_json)
         return
-    rows = records.read(key, blind.KeyRow)
-    told = blind.reasonings(records.each(responses, records.Response), samples=True)
+    rows = jsonl.read(key, blind.KeyRow)
+    told = blind.reasonings(jsonl.each(responses, Response), samples=True)
     shown = _shown(key, rows, told, responses)
-    judged = records.read(judgements, records.Judgement)
+    judged = jsonl.read(judgements, Judgement)
     judges = agreement.judged(rows, judged)
     rated = {name: blind.read_ratings(str(path), _read(path), shown) for name, path in names.items()}
     options = {"seed": seed, "n_bootstrap": n_bootstrap}
@@ -201,10 +204,10 @@ def import_sheets(  # noqa: PLR0913  (a command's options)
         }
     if for_judge:
         found = labels.run_labels(str(sheets[0]), rated[next(iter(rated))], rows, judges, told)
-        figures["judge"] = labels.misread(found, records.read(vignettes, records.Vignette), judged, seed=seed)
+        figures["judge"] = labels.misread(found, jsonl.read(vignettes, Vignette), judged, seed=seed)
         _keep(found, ratings, figures, force=force)
     if out is not None:
-        records.write_text(out, table_text(agreement.LISTED, figures["disagreements"]))
+        jsonl.write_text(out, table_text(agreement.LISTED, figures["disagreements"]))
     if as_json:
         print_json(figures)
     else:
@@ -218,25 +221,25 @@ def _keep(found: Sequence[Label], folder: Path, figures: dict[str, Any], *, forc
         raise EquipoiseError(
             f"{path}: this run has labels: replace them with --force, or name another --ratings FOLDER"
         )
-    records.write(path, found)
+    jsonl.write(path, found)
     figures |= written({path: len(found)})
 
 
 def _import_content(names: Mapping[str, Path], key: Path, out: Path | None, *, as_json: bool) -> None:
-    rows = records.read(key, content.ContentKey)
+    rows = jsonl.read(key, content.ContentKey)
     rated = {name: content.read_content(str(path), _read(path), rows) for name, path in names.items()}
     figures = content.validity(rated, rows)
     if out is not None:
-        records.write_text(out, table_text(content.LISTED, content.listed(figures)))
+        jsonl.write_text(out, table_text(content.LISTED, content.listed(figures)))
     if as_json:
-        print_json(records.canonical(figures))
+        print_json(jsonl.canonical(figures))
     else:
         _show_content(figures, out)
 
 
 def is_list(path: Path, columns: Sequence[str] = agreement.LISTED) -> bool:
     """Whether a file has the columns of a list that is written here; other columns are an EquipoiseError."""
-    blind.read_table(str(path), records.read_text(path), columns)
+    blind.read_table(str(path), jsonl.read_text(path), columns)
     return True
 
 
@@ -253,7 +256,7 @@ def _shown(path: Path, key: Sequence[blind.KeyRow], texts: Mapping[str, str], re
     """The reasoning of each row of the key; a key that belongs to other responses is refused."""
     if not key:
         raise EquipoiseError(f"{path}: no rows: give the key that was made with the sheet")
-    digest = records.sha256(responses)
+    digest = jsonl.sha256(responses)
     if any(row.responses_sha256 != digest or row.response not in texts for row in key):
         raise EquipoiseError(
             f"{path}: belongs to another run than {responses} (its sha256 differs): "
@@ -264,7 +267,7 @@ def _shown(path: Path, key: Sequence[blind.KeyRow], texts: Mapping[str, str], re
 
 def _read(sheet: Path) -> str:
     try:
-        return records.read_text(sheet)
+        return jsonl.read_text(sheet)
     except EquipoiseError as error:
         if isinstance(error.__cause__, UnicodeDecodeError):
             raise EquipoiseError(f"{sheet}: not UTF-8 text: save the sheet in the form `CSV UTF-8`") from error

@@ -8,14 +8,14 @@ import typer
 from rich.table import Table
 
 from equipoise.cli import printing
-from equipoise.core import records
+from equipoise.core import jsonl
 from equipoise.core.shipped import shipped
 from equipoise.core.visible import visible
-from equipoise.questions.rows import Item
+from equipoise.materials.questions import Item
+from equipoise.materials.stories.library import Library, load_library
+from equipoise.studies.vignettes.coverage import Coverage, Covered, Decisions, coverage, misread_in, missed, told_of
+from equipoise.studies.vignettes.profiles import Planned, Profile, planned
 from equipoise.text.diagnoses import FILE, load_diagnoses
-from equipoise.vignettes.coverage import Coverage, Covered, Decisions, coverage, misread_in, missed, told_of
-from equipoise.vignettes.library import Library, load_library
-from equipoise.vignettes.profiles import Planned, Profile, planned
 
 
 def cases(
@@ -33,7 +33,7 @@ def cases(
     """
     library = load_library(shipped(data / "raw"))
     pairs = planned(library, profile)
-    items = sum(1 for _ in records.each(shipped(data / "items" / "authored.jsonl"), Item))
+    items = sum(1 for _ in jsonl.each(shipped(data / "items" / "authored.jsonl"), Item))
     found = coverage(library, pairs, items)
     if as_json:
         printing.print_json(found.model_dump())

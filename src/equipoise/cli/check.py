@@ -8,22 +8,25 @@ from typing import Annotated, NamedTuple
 import typer
 
 from equipoise.cli import printing
-from equipoise.core import params, records
+from equipoise.core import jsonl, params
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.progress import progress
+from equipoise.core.row import Row
 from equipoise.judge import lexicon
+from equipoise.materials import cities
+from equipoise.materials.questions import Item
+from equipoise.materials.stories.library import load_library
 from equipoise.models import registry
-from equipoise.openr1.rows import OpenR1Item
-from equipoise.questions import cities
-from equipoise.questions.rows import Item
-from equipoise.stigma.library import load_library as load_sentences
-from equipoise.studies.check import STIGMA, require_sound
-from equipoise.vignettes.library import load_library
-from equipoise.vignettes.panel import Story, load_panel
-from equipoise.vignettes.profiles import build
+from equipoise.pipeline.check import require_sound
+from equipoise.studies.openr1.rows import OpenR1Item
+from equipoise.studies.registry import STUDIES
+from equipoise.studies.stigma.library import load_library as load_sentences
+from equipoise.studies.stigma.study import SENTENCES as STIGMA
+from equipoise.studies.vignettes.panel import Story, load_panel
+from equipoise.studies.vignettes.profiles import build_pairs
 
 DATA = Path("data")
-KINDS: dict[str, type[records.Row]] = {"openr1": OpenR1Item, "decisions": Story}
+KINDS: dict[str, type[Row]] = {"openr1": OpenR1Item, "decisions": Story}
 """The rows of a file of items by their study, where they are not questions."""
 UNEDITED = re.compile(r"EDIT: [^\"|\n]*")
 WRITTEN = ("models/*.yaml", "data/cities.yaml", "data/items/*", "data/raw/own/*.yaml", "data/features/*.yaml")
@@ -81,7 +84,7 @@ def _vignettes() -> Iterator[Checked]:
     for name in registry.names(Path(registry.FOLDER)):
         if isinstance(entry := registry.load_entry(name, Path()), registry.PhantomEntry):
             registry.require_dimensions(name, entry, library.dimensions)
-    rows = build(library, "full")
+    rows = build_pairs(library, "full")
     yield Checked("stories", "data/raw", len(library.presentations))
     yield Checked("pairs", "data/raw", len(library.pairs))
     yield Checked("vignettes of the profile full", "data/raw", len(rows))
@@ -92,11 +95,11 @@ def _vignettes() -> Iterator[Checked]:
 
 def _questions() -> Iterator[Checked]:
     for path in sorted((DATA / "items").glob("*.jsonl")):
-        yield Checked("items", path.as_posix(), sum(1 for _ in records.each(path, _kind(path))))
+        yield Checked("items", path.as_posix(), sum(1 for _ in jsonl.each(path, _kind(path))))
     yield Checked("cities", cities.FILE.as_posix(), len(cities.load_cities()))
 
 
-def _kind(path: Path) -> type[records.Row]:
+def _kind(path: Path) -> type[Row]:
     """Tell by its first row what a file of items holds; questions, unless the row is of another study."""
     with path.open(encoding="utf-8", errors="replace") as rows:
         first = next(rows, "")
@@ -106,7 +109,7 @@ def _kind(path: Path) -> type[records.Row]:
 def _settings() -> Iterator[Checked]:
     yield Checked("conditions of the study of stigma", STIGMA, len(load_sentences(Path(STIGMA)).conditions))
     settings = params.load()
-    require_sound(settings, Path())
+    require_sound(settings, STUDIES, Path())
     yield Checked("studies that are on", params.FILE.as_posix(), len(settings.studies))
 
 
@@ -117,7 +120,7 @@ def _unedited() -> Iterator[str]:
     """Name the places that `equipoise new` marked for editing."""
     for path in sorted(path for pattern in WRITTEN for path in Path().glob(pattern)):
         try:
-            lines = records.read_text(path).splitlines()
+            lines = jsonl.read_text(path).splitlines()
         except EquipoiseError:  # a file of another kind in the folder
             continue
         for number, text in enumerate(lines, start=1):

@@ -26,10 +26,10 @@ from equipoise.compare.text import (
     notes,
     summary,
 )
-from equipoise.core import records
+from equipoise.core import jsonl
 from equipoise.core.progress import progress
-from equipoise.metrics.headlines import STUDIES
-from equipoise.metrics.verdicts import NOT_WORSE, UNDECIDED, WORSE
+from equipoise.figures.verdicts import NOT_WORSE, UNDECIDED, WORSE
+from equipoise.studies.registry import TITLES
 
 EXIT_CODES = {NOT_WORSE: 0, WORSE: 1, UNDECIDED: 2}
 """What `--gate` exits with."""
@@ -69,7 +69,7 @@ def compare(
     with progress("compare") as move:
         comparison = _comparison(base, head, move)
     if as_json:
-        printing.print_json(records.canonical(json_value(comparison)))
+        printing.print_json(jsonl.canonical(json_value(comparison)))
     elif as_markdown:
         typer.echo(markdown(comparison, shown=shown, images=images), nl=False)
     else:
@@ -119,7 +119,7 @@ def study_table(comparison: Comparison, study: str) -> Table:
     """Lay out one study's changes, what got worse first, each interval below its change, to fit a terminal."""
     rows = [row for row in comparison.rows if row.figure.study == study]
     columns = ("figure", "bias", "BASE\n(null)", "HEAD", "change\n(interval)", "p\n(Holm)", "shared\n(moved)")
-    table = printing.plain_table(f"{STUDIES[study]}, by {rows[0].figure.unit}", columns, left=len(columns))
+    table = printing.plain_table(f"{TITLES[study]}, by {rows[0].figure.unit}", columns, left=len(columns))
     for row in rows:
         name, bias, null, base, head, change, p, p_holm, shared, moved = cells(row, comparison.alpha)
         table.add_row(

@@ -14,8 +14,9 @@ from typing import Annotated, Any, Literal, NamedTuple
 import typer
 
 from equipoise.cli import printing
-from equipoise.core import cache, params, records
+from equipoise.core import cache, jsonl, params
 from equipoise.core.errors import EquipoiseError, one_line
+from equipoise.core.manifest import Manifest
 from equipoise.core.progress import progress
 from equipoise.models import hub, registry
 from equipoise.models.readiness import Machine, missing
@@ -111,7 +112,7 @@ def environment(root: Path, **_: bool) -> Iterator[Finding]:
 
 def packages(constraints: Path, required: list[str]) -> Iterator[Finding]:
     """Compare the packages that are required with the versions that were tested together."""
-    text = records.read_text(constraints) if constraints.is_file() else ""
+    text = jsonl.read_text(constraints) if constraints.is_file() else ""
     pinned = {_normal(name): version for name, version in re.findall(r"^([\w.-]+)==([^\s;\\]+)", text, re.MULTILINE)}
     others = []
     for requirement in required:
@@ -170,16 +171,16 @@ def exports(root: Path, **_: bool) -> Iterator[Finding]:
     store = cache.folder() / "models"
     folders: dict[Path, tuple[dict[str, str], str]] = {}
     for path in sorted((*store.glob("*.json"), root / "data" / "manifest.json")):
-        if path.is_file() and (manifest := records.read_one(path, records.Manifest)).folder:
+        if path.is_file() and (manifest := jsonl.read_one(path, Manifest)).folder:
             folders[store / manifest.folder] = (manifest.files, "run `dvc repro --force export`")
     for path in sorted(cache.folder().glob("*/*/manifest.json")):
-        files = records.json_value(str(path), records.read_text(path)).get("files", {})
+        files = jsonl.json_value(str(path), jsonl.read_text(path)).get("files", {})
         folders[path.parent] = (files, f"remove {path.parent}; the next run makes it again")
     for folder, (files, fix) in folders.items():
         faults = [
             f"{folder / name}: {'checksum mismatch' if (folder / name).is_file() else 'missing'}: {fix}"
             for name, expected in files.items()
-            if not (folder / name).is_file() or records.sha256(folder / name) != expected
+            if not (folder / name).is_file() or jsonl.sha256(folder / name) != expected
         ]
         yield from _judged("exports", str(folder), faults)
 

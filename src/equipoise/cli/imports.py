@@ -6,20 +6,24 @@ from typing import Annotated, Any
 
 import typer
 
-from equipoise.cases import rows as cases_format
-from equipoise.cases.rows import Case, read_outputs, require_cases
 from equipoise.cli.printing import AsJson, Force, few, report, require_own, written
 from equipoise.cli.replays import CASES, replay_files, report_replay, rows_of_kind, write_replay
-from equipoise.core import records
+from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.progress import progress
 from equipoise.core.shipped import shipped
-from equipoise.openr1.rows import LICENCE, SOURCE, OpenR1Item
-from equipoise.published import amqa, bench, medmcqa, openr1
+from equipoise.materials.questions import Item
+from equipoise.materials.vignette import ROLES, Vignette
 from equipoise.published.fetch import fetch_names, load_names
-from equipoise.questions.rows import Item
-from equipoise.stigma.library import Gender, load_library
-from equipoise.vignettes.panel import Story, load_panel, tellings
+from equipoise.studies.cases import rows as cases_format
+from equipoise.studies.cases.rows import Case, read_outputs, require_cases
+from equipoise.studies.decisions import bench
+from equipoise.studies.exam import medmcqa
+from equipoise.studies.openr1 import published as openr1
+from equipoise.studies.openr1.rows import LICENCE, SOURCE, OpenR1Item
+from equipoise.studies.questions import amqa
+from equipoise.studies.stigma.library import Gender, load_library
+from equipoise.studies.vignettes.panel import Story, load_panel, tellings
 
 RAW = Path("data/raw")
 
@@ -41,7 +45,7 @@ def import_amqa(
     require_own(out, rows_of_kind(Item, amqa.KEY), force=force)
     with progress("import"):
         items = amqa.read_items(source)
-        records.write(out, items)
+        jsonl.write(out, items)
     line = f"{out}: {len(items)} items; run them with: dvc exp run -S items={out.stem}"
     report(written({out: len(items)}), line, as_json=as_json)
 
@@ -63,7 +67,7 @@ def import_bench(
     with progress("import"):
         imported = bench.read_stories(sources, field)
         prompts = sum(1 for _ in tellings(imported.stories, panel))
-        records.write(out, imported.stories)
+        jsonl.write(out, imported.stories)
     n, each = len(imported.stories), len(panel)
     expected = bench.CASES * bench.TELLINGS
     published = f"as published, {bench.CASES} x {bench.TELLINGS} = {expected:,}"
@@ -90,7 +94,7 @@ def import_medmcqa(
     require_own(out, rows_of_kind(Item, medmcqa.KEY), force=force)
     with progress("import"):
         imported = medmcqa.import_items(sources, medmcqa.load_diseases(shipped(mapping)))
-        records.write(out, imported.items)
+        jsonl.write(out, imported.items)
     counts = Counter(item.disease for item in imported.items)
     found = {disease: n for disease, n in counts.most_common() if disease is not None}
     kinds = ("withheld", "empty", "alike", "repeated")
@@ -150,7 +154,7 @@ def import_openr1(
     require_own(out, rows_of_kind(OpenR1Item, openr1.KEY), force=force)
     with progress("import"):
         imported = openr1.read_items(source, split)
-        records.write(out, imported.items)
+        jsonl.write(out, imported.items)
     left_out = {"empty": len(imported.empty), "repeated": len(imported.repeated)}
     report(
         written({out: len(imported.items)}, licence=LICENCE, left_out=left_out),
@@ -207,9 +211,9 @@ def import_vignettes(
     path = out or CASES / f"{file.stem}.jsonl"
     require_own(path, rows_of_kind(Case), force=force)
     rows = cases_format.read_cases(file)
-    records.write(path, rows)
+    jsonl.write(path, rows)
     marginalised = sum(row.role == "marginalised" for row in rows)
-    pairs = sum(len(arms) == len(records.ROLES) for arms in cases_format.arms_of(str(file), rows).values())
+    pairs = sum(len(arms) == len(ROLES) for arms in cases_format.arms_of(str(file), rows).values())
     told = f"{pairs} pairs" if pairs else "Each has one arm, so that paired figures do not apply"
     line = (
         f"{path}: {len(rows)} cases, {marginalised} of them of marginalised patients. {told}; score outputs with: "
@@ -231,8 +235,8 @@ def export_vignettes(
     if out.suffix != ".json":
         raise EquipoiseError(f"{out}: the interchange format is one JSON object: name a file that ends in .json")
     require_own(out, cases_format.is_published, force=force)
-    value = cases_format.published(records.read(vignettes, records.Vignette))
-    records.write_json(out, value)
+    value = cases_format.published(jsonl.read(vignettes, Vignette))
+    jsonl.write_json(out, value)
     n = len(value["cases"])
     report(written({out: n}), f"{out}: {n} cases from {vignettes}", as_json=as_json)
 

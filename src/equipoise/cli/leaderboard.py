@@ -24,10 +24,10 @@ from equipoise.compare.leaderboard import (
     parameters,
     standings,
 )
-from equipoise.core import records
+from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.progress import progress
-from equipoise.metrics.headlines import STUDIES
+from equipoise.studies.registry import TITLES
 
 WORKSPACE = "workspace"
 FAILED = "failed"
@@ -61,9 +61,9 @@ def leaderboard(
     reference = next((run for run in runs if run.created is not None), runs[0])
     rows = standings(runs, reference.params)
     if markdown_file is not None:
-        records.write_text(markdown_file, markdown(rows))
+        jsonl.write_text(markdown_file, markdown(rows))
     if csv_file is not None:
-        records.write_text(csv_file, csv_text(rows))
+        jsonl.write_text(csv_file, csv_text(rows))
     if as_json:
         printing.print_json(json_rows(rows))
         return
@@ -118,7 +118,7 @@ def _figures(repo: Any, baselines: Any) -> dict[str, dict[str, Any]]:  # noqa: A
     """Read the metrics file of each study in every revision, by revision; DVC's own table has the summary alone."""
     states = [*baselines, *(one.revs[0] for baseline in baselines for one in baseline.experiments or ())]
     revisions = [*dict.fromkeys(state.rev for state in states if state.data is not None)]
-    targets = [str(Path(repo.root_dir) / f"metrics/{study}.json") for study in STUDIES]
+    targets = [str(Path(repo.root_dir) / f"metrics/{study}.json") for study in TITLES]
     found = repo.metrics.show(targets=targets, revs=revisions, hide_workspace=False)
     # Revisions of one commit come under one name, separated by commas.
     return {revision: one.get("data", {}) for names, one in found.items() for revision in names.split(",")}
@@ -141,7 +141,7 @@ def _run(
         notes.append(f"left out: {name}, whose {min(broken)} is not a table of figures: run `dvc repro --force` there")
         return None
     # The files of other studies are those of an earlier run, which Git still has.
-    studies = params.get("studies", STUDIES)
+    studies = params.get("studies", TITLES)
     metrics = {
         study: one["data"] for path, one in found.items() if one["data"] and (study := Path(path).stem) in studies
     }
@@ -176,7 +176,7 @@ def study_table(study: str, rows: list[Standing]) -> Table:
     """Lay out one study's figures, a model a row, each interval below its estimate."""
     from rich.table import Table
 
-    table = Table(title=STUDIES[study], title_justify="left", box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    table = Table(title=TITLES[study], title_justify="left", box=None, padding=(0, 2, 0, 0), pad_edge=False)
     chosen = [headline for headline in measured(rows) if headline.study == study]
     table.add_column("model", no_wrap=True)
     judged = study in judged_studies(rows)

@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from equipoise.cases.logs import FIELDS, Columns, Log, columns, imported, read_inspect, read_lm_eval, read_table
 from equipoise.cli.printing import AsJson, Force
 from equipoise.cli.replays import replay_files, report_replay, write_replay
 from equipoise.core.progress import progress
+from equipoise.studies.cases.logs import FIELDS, Columns, Log, columns, imported, read_inspect, read_lm_eval, read_table
 
 Name = Annotated[str, typer.Option(help="The model's name in the registry, for -S model=NAME.")]
 Map = Annotated[

@@ -14,8 +14,8 @@ from equipoise.cli import completing, printing
 from equipoise.cli.printing import AsJson, written
 from equipoise.core import cache, params
 from equipoise.core.errors import EquipoiseError
+from equipoise.core.jsonl import read_text, write_text
 from equipoise.core.progress import progress
-from equipoise.core.records import read_text, write_text
 from equipoise.models import hub, registry
 from equipoise.models.readiness import Machine, estimate, export_gb, fetch_gb, lacking, run_gb
 from equipoise.models.registry import AnyEntry, ModelHubSource, OnnxEntry, WeightsEntry

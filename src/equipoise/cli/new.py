@@ -17,16 +17,16 @@ import typer
 
 from equipoise.cli import printing
 from equipoise.cli.printing import AsJson, written
-from equipoise.core import cache, params, records
+from equipoise.core import cache, jsonl, params
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.visible import line
 from equipoise.judge import lexicon
+from equipoise.materials import cities
+from equipoise.materials.questions import Item
+from equipoise.materials.stories.library import OWN, load_library
 from equipoise.models import registry
 from equipoise.models.readiness import LOOPBACK
-from equipoise.questions import cities
-from equipoise.questions.rows import Item
-from equipoise.vignettes.library import OWN, load_library
-from equipoise.vignettes.profiles import build
+from equipoise.studies.vignettes.profiles import build_pairs
 
 STARTERS = Path(__file__).parent / "starters"
 RAW, ITEMS = Path("data/raw"), Path("data/items")
@@ -131,14 +131,14 @@ def new_items(name: Name, *, as_json: AsJson = False) -> None:
     path = ITEMS / f"{_named(name, NAME)}.jsonl"
     page = path.with_suffix(".md")
     files = {path: _starter("items.jsonl", name=name), page: _starter("items.md", name=name)}
-    _make(files, lambda: records.read(path, Item))
+    _make(files, lambda: jsonl.read(path, Item))
     run = f"dvc exp run -S items={name} -S 'studies=[questions]'"
     _tell({path: 2, page: 1}, "the questions, a line each", run, "docs/howto/items.md", as_json=as_json)
 
 
 def new_city(name: Name, *, as_json: AsJson = False) -> None:
     """Add a city to data/cities.yaml, with figures and sources to replace."""
-    text = records.read_text(cities.FILE)
+    text = jsonl.read_text(cities.FILE)
     if _named(name, NAME) in cities.load_cities():
         raise EquipoiseError(f"{cities.FILE}: a city {name} is there already: edit it, or choose another name")
     block = _starter("city.yaml", name=name, title=name.replace("_", " ").title())
@@ -167,19 +167,19 @@ def _make(files: Mapping[Path, str], check: Callable[[], object], before: str | 
             raise EquipoiseError(f"{path}: is there already: choose another name, or remove the file")
     try:
         for path, text in files.items():
-            records.write_text(path, text)
+            jsonl.write_text(path, text)
         check()
     except BaseException:
         for path in files:
             if before is None:
                 path.unlink(missing_ok=True)
             else:
-                records.write_text(path, before)
+                jsonl.write_text(path, before)
         raise
 
 
 def _check_vignettes() -> None:
-    build(load_library(RAW), "full")
+    build_pairs(load_library(RAW), "full")
 
 
 def _tell(files: Mapping[Path, int], edits: str, run: str, page: str, *, as_json: bool) -> None:
@@ -212,9 +212,7 @@ def _of_folder(path: str) -> Weights:
     files = sorted(folder.glob("*.safetensors"))
     if not files:
         raise EquipoiseError(f"{line(str(folder))}: holds no .safetensors file: give the folder of a checkpoint")
-    settings: dict[str, Any] = records.json_value(
-        str(folder / "config.json"), records.read_text(folder / "config.json")
-    )
+    settings: dict[str, Any] = jsonl.json_value(str(folder / "config.json"), jsonl.read_text(folder / "config.json"))
     millions = sum(map(_parameters, files)) / 1e6
     size = f"{millions / 1000:.2f}B" if millions >= 1000 else f"{max(millions, 0.1):.1f}M"  # noqa: PLR2004
     heads, width = settings.get("num_attention_heads"), settings.get("hidden_size")

@@ -8,15 +8,14 @@ from equipoise.cli import completing, printing
 from equipoise.compare.items import item_clusters, item_values
 from equipoise.compare.revisions import WORKSPACE, Revision, read_revision
 from equipoise.core import params
-from equipoise.core.catalogue import CATALOGUE
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.progress import progress
-from equipoise.core.records import Study
-from equipoise.metrics.headlines import Headline
-from equipoise.metrics.options import Decision, Measure
-from equipoise.metrics.plan import Plan, plan, spread_of
-from equipoise.metrics.primary import headline
-from equipoise.metrics.verdicts import BLIND, preconditions
+from equipoise.figures.figure import Figure
+from equipoise.figures.options import Decision, Measure
+from equipoise.figures.plan import Plan, plan, spread_of
+from equipoise.figures.primary import headline
+from equipoise.figures.verdicts import BLIND, preconditions
+from equipoise.studies.registry import STUDIES
 
 COUNTS = ("n_prompts", "prompt_tokens", "generated_tokens")
 NOTE = (
@@ -32,8 +31,8 @@ SEQUENTIAL = (
 class Planned(NamedTuple):
     """A study's plan, what an item of the run cost (prompts, tokens read and written), and why it has no verdict."""
 
-    study: Study
-    figure: Headline
+    study: str
+    figure: Figure
     margin: float
     plan: Plan
     cost: tuple[float, ...]
@@ -82,11 +81,11 @@ def planned(run: Revision, decision: Decision, options: Measure) -> list[Planned
     values, clusters = item_values(run), item_clusters(run)
     counts = {(row.study, row.measure): row.estimate or 0.0 for row in run.effects if row.family == "run"}
     found = []
-    for study in CATALOGUE:
+    for study in STUDIES:
         endpoint = decision.endpoints.get(study)
         if endpoint is None or endpoint.margin is None:
             continue
-        figure = headline(study, endpoint)
+        figure = headline(STUDIES[study], endpoint)
         spread = spread_of(values.get(figure.name, {}), clusters.get(study) or None)
         if spread is not None:
             made = plan(spread, endpoint, alpha=options.alpha, power=options.power)
@@ -107,7 +106,7 @@ def _print(one: Planned, power: float, speed: float | None) -> None:
         table.add_row(*(f"{value:,.0f}" for value in numbers), hours)
     unmet = [f"  no number of cases suffices for a run like this one: {'; '.join(one.unmet)}"] if one.unmet else []
     printing.show(
-        f"{CATALOGUE[one.study].title}: {one.figure.title}, margin {one.margin:g}, power {power:g}",
+        f"{STUDIES[one.study].title}: {one.figure.title}, margin {one.margin:g}, power {power:g}",
         f"  the run: {spread.items} items in {spread.clusters} clusters; variance between clusters "
         f"{spread.between:.3g}, between items {spread.within:.3g}, between samples {spread.sampled:.3g}",
         f"  these cases support a margin of {one.plan.supported:.3g}; the declared one needs",

@@ -8,12 +8,15 @@ from typing import NamedTuple
 
 import yaml
 
-from equipoise.cases.rows import Case, Output, arms_of, saved
 from equipoise.cli.printing import report, require_own, written
-from equipoise.core import records
+from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
+from equipoise.core.prompts import Response
+from equipoise.core.row import Row
 from equipoise.core.yamlfile import read_yaml
+from equipoise.materials.vignette import ROLES
 from equipoise.models import registry
+from equipoise.studies.cases.rows import Case, Output, arms_of, saved
 
 NAME = re.compile(r"[a-z0-9_]+")
 CASES, REPLAYS = Path("data/cases"), Path("data/replays")
@@ -37,7 +40,7 @@ def replay_files(name: str, *, force: bool) -> Replay:
     answers, asked = REPLAYS / f"{name}.jsonl", CASES / f"{name}.jsonl"
     for path, own in (
         (entry, lambda path: _replays(path, answers)),
-        (answers, rows_of_kind(records.Response)),
+        (answers, rows_of_kind(Response)),
         (asked, rows_of_kind(Case)),
     ):
         require_own(path, own, force=force, instead="choose another --name")
@@ -47,19 +50,19 @@ def replay_files(name: str, *, force: bool) -> Replay:
 def write_replay(files: Replay, cases: Sequence[Case], outputs: Sequence[Output], *, title: str, licence: str) -> None:
     """Write the cases, the outputs and the entry that names both, all or none of them."""
     with _whole_or_not_at_all((files.asked, files.answers, files.entry)):
-        records.write(files.asked, cases)
-        records.write(files.answers, [saved(output) for output in outputs])
+        jsonl.write(files.asked, cases)
+        jsonl.write(files.answers, [saved(output) for output in outputs])
         described = {
             "title": f"{title}, saved outputs",
             "licence": licence,
             "backend": "replay",
             "file": files.answers.as_posix(),
-            "sha256": records.sha256(files.answers),
+            "sha256": jsonl.sha256(files.answers),
             "answers": ["cases"],
-            "cases": {"file": files.asked.as_posix(), "sha256": records.sha256(files.asked)},
+            "cases": {"file": files.asked.as_posix(), "sha256": jsonl.sha256(files.asked)},
         }
         text = yaml.safe_dump(described, sort_keys=False, allow_unicode=True, width=120)
-        records.write_text(files.entry, HEAD + text)
+        jsonl.write_text(files.entry, HEAD + text)
         registry.load_entry(files.name, Path())
 
 
@@ -69,7 +72,7 @@ def report_replay(
     """Print what was written, how many pairs have both arms, and how to measure them."""
     given = sum(output.ok for output in outputs)
     arms = arms_of(files.asked.as_posix(), cases)
-    pairs = sum(len(roles) == len(records.ROLES) for roles in arms.values())
+    pairs = sum(len(roles) == len(ROLES) for roles in arms.values())
     single = f"; {len(arms) - pairs} pairs lack an arm and count as single cases" if pairs < len(arms) else ""
     report(
         written(
@@ -86,9 +89,9 @@ def report_replay(
     )
 
 
-def rows_of_kind(kind: type[records.Row], beginning: str = "") -> Callable[[Path], bool]:
+def rows_of_kind(kind: type[Row], beginning: str = "") -> Callable[[Path], bool]:
     """Say of a file whether it holds rows of a kind, and of one source: all keys have its beginning."""
-    return lambda path: all(row.key.startswith(beginning) for row in records.each(path, kind))
+    return lambda path: all(row.key.startswith(beginning) for row in jsonl.each(path, kind))
 
 
 def _replays(entry: Path, answers: Path) -> bool:

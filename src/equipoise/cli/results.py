@@ -8,13 +8,13 @@ from rich.table import Table
 
 from equipoise.cli import printing
 from equipoise.core import params
-from equipoise.core.catalogue import CATALOGUE
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Effect, Study
-from equipoise.metrics.headlines import Headline, endpoint, find, undercoverage
-from equipoise.metrics.options import Decision
-from equipoise.metrics.verdicts import verdict
+from equipoise.figures.effects import Effect
+from equipoise.figures.figure import Figure, endpoint, find, undercoverage
+from equipoise.figures.options import Decision
+from equipoise.figures.verdicts import verdict
 from equipoise.report.headlines import read_effects
+from equipoise.studies.registry import STUDIES
 
 
 def results(
@@ -24,26 +24,26 @@ def results(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON list.")] = False,
 ) -> None:
     """Print the verdicts and headline figures of the last run, each figure with its interval, its n and its p-value."""
-    if unknown := [name for name in studies or () if name not in CATALOGUE]:
-        raise EquipoiseError(f"no study {unknown[0]!r}: known: {', '.join(CATALOGUE)}")
+    if unknown := [name for name in studies or () if name not in STUDIES]:
+        raise EquipoiseError(f"no study {unknown[0]!r}: known: {', '.join(STUDIES)}")
     settings = params.load()
     decision = settings.section("decision", Decision)
-    chosen = [name for name in CATALOGUE if name in (studies or settings.studies)]
+    chosen = [name for name in STUDIES if name in (studies or settings.studies)]
     effects = {name: read_effects(data, name) for name in chosen}
-    found = {name: find(rows) for name, rows in effects.items()}
+    found = {name: find(rows, STUDIES[name].figures) for name, rows in effects.items()}
     if as_json:
         printing.print_json([_row(headline, row) for rows in found.values() for headline, row in rows])
         return
     interval = f"{100 * (1 - float(settings.measure['alpha'])):g} % interval"
     for name, rows in found.items():
-        decided = verdict(name, effects[name], decision)
+        decided = verdict(STUDIES[name], effects[name], decision)
         printing.show(*([f"Verdict: {decided.sentence}"] if decided else []), _table(name, rows, interval), "")
 
 
-def _table(study: Study, rows: list[tuple[Headline, Effect]], interval: str) -> Table:
+def _table(study: str, rows: list[tuple[Figure, Effect]], interval: str) -> Table:
     from rich.table import Table
 
-    table = Table(title=CATALOGUE[study].title, caption=CATALOGUE[study].question, title_justify="left")
+    table = Table(title=STUDIES[study].title, caption=STUDIES[study].question, title_justify="left")
     for column in ("figure", "endpoint", "n", "estimate", interval, "p"):
         table.add_column(column, justify="left" if column in {"figure", "endpoint"} else "right")
     for headline, row in rows:
@@ -62,6 +62,6 @@ def _p(row: Effect) -> str:
     return "" if row.neg_log10_p is None else f"{10**-row.neg_log10_p:.3f} (one test)"
 
 
-def _row(headline: Headline, row: Effect) -> dict[str, Any]:
+def _row(headline: Figure, row: Effect) -> dict[str, Any]:
     fields = ("primary", "n", "estimate", "ci_low", "ci_high", "coverage", "neg_log10_p", "neg_log10_p_holm")
     return {"figure": headline.name, "title": headline.title, **{name: getattr(row, name) for name in fields}}

@@ -8,31 +8,33 @@ import typer
 from rich.table import Table
 
 from equipoise.api.reader import load_reader
-from equipoise.cases.rows import Case, Output, read_cases, read_outputs, require_cases
-from equipoise.cases.score import judge_outputs
 from equipoise.cli.printing import NOT_DEFINED, cell, plain_table, print_json, show
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.progress import progress
 from equipoise.core.shipped import shipped
 from equipoise.core.visible import line
+from equipoise.figures.guards import label_skew
+from equipoise.figures.options import Measure
+from equipoise.figures.silence import interpretation
 from equipoise.judge.lexicon import FOLDER
-from equipoise.metrics.cases import Mode, case_pairs, paired_effects, score_judged, score_legacy
-from equipoise.metrics.exam import ACCURACY, MACRO, WEIGHTED, score_cities
-from equipoise.metrics.guards import label_skew
-from equipoise.metrics.options import Measure
-from equipoise.metrics.questions import Answered, arms_of
-from equipoise.metrics.silence import interpretation
-from equipoise.metrics.stigma import nested, stigma_effects
-from equipoise.published import amqa, lin, medmcqa
-from equipoise.published.equilens import GROUP_NAMES, read_results, score_equity_released
+from equipoise.materials import cities as towns
+from equipoise.materials.cities import City
 from equipoise.published.fetch import load_names
 from equipoise.published.influence import DEMOGRAPHIC, read_influence
 from equipoise.published.influence import score_influence as scored_influence
-from equipoise.questions import cities as towns
-from equipoise.questions.cities import City
-from equipoise.stigma.aggregate import noun_lexicon, short_lexicon
-from equipoise.stigma.library import load_library
-from equipoise.stigma.rows import Aggregation, Fill
+from equipoise.studies.cases.effects import Mode, case_pairs, paired_effects, score_judged, score_legacy
+from equipoise.studies.cases.judged import judge_outputs
+from equipoise.studies.cases.rows import Case, Output, read_cases, read_outputs, require_cases
+from equipoise.studies.exam import medmcqa
+from equipoise.studies.exam.effects import ACCURACY, MACRO, WEIGHTED, score_cities
+from equipoise.studies.questions import amqa
+from equipoise.studies.questions.effects import Answered, arms_of
+from equipoise.studies.questions.equilens import GROUP_NAMES, read_results, score_equity_released
+from equipoise.studies.stigma import lin
+from equipoise.studies.stigma.aggregate import noun_lexicon, short_lexicon
+from equipoise.studies.stigma.effects import nested, stigma_effects
+from equipoise.studies.stigma.library import load_library
+from equipoise.studies.stigma.rows import Aggregation, Fill
 from equipoise.text.diagnoses import FILE, load_diagnoses
 
 Cities = Annotated[Path, typer.Option(help="The cities (YAML).")]

@@ -8,7 +8,7 @@ import typer
 
 from equipoise.cli import completing, printing
 from equipoise.cli.printing import print_json
-from equipoise.core import records
+from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.shipped import shipped
 from equipoise.judge.lexicon import FOLDER, load_lexicon
@@ -59,7 +59,7 @@ def show(
 
 def _show_one(pair: Shown, features: Path, *, as_json: bool) -> None:
     if as_json:
-        print_json(records.canonical(showing.whole(pair) | {"reread": split.figures(pair.pair)}))
+        print_json(jsonl.canonical(showing.whole(pair) | {"reread": split.figures(pair.pair)}))
         return
     from equipoise.report.text import card
 
@@ -72,7 +72,7 @@ def _show_one(pair: Shown, features: Path, *, as_json: bool) -> None:
 def _list(pairs: Sequence[Shown], of: int, *, margins: bool, as_json: bool) -> None:
     if as_json:
         for pair in pairs:
-            print_json(records.canonical(showing.summary(pair, margins=margins)))
+            print_json(jsonl.canonical(showing.summary(pair, margins=margins)))
         return
     from equipoise.report.text import listing, totals
 

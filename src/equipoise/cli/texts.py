@@ -8,19 +8,19 @@ from typing import Annotated, Any
 import typer
 
 from equipoise.api.reader import load_reader
-from equipoise.cases.score import Asked, Judged, judge_rows, read_rows, unlisted
 from equipoise.cli import completing
 from equipoise.cli.printing import print_json, show
 from equipoise.core.errors import EquipoiseError
+from equipoise.core.jsonl import DECIMALS
 from equipoise.core.progress import progress
-from equipoise.core.records import DECIMALS
 from equipoise.core.shipped import shipped
 from equipoise.core.tables import json_rows, rows_of
 from equipoise.core.visible import line
 from equipoise.judge.lexicon import FOLDER
-from equipoise.questions.neutral.lexicon import load_lexicon as load_words
-from equipoise.questions.neutral.neutralise import Neutral, neutralise, select
+from equipoise.studies.cases.judged import Asked, Judged, judge_rows, read_rows, unlisted
 from equipoise.text.letters import LetterReading, read_letter
+from equipoise.text.neutral.lexicon import load_lexicon as load_words
+from equipoise.text.neutral.neutralise import Neutral, neutralise, select
 
 OPTION = "option_"
 """Keys of options that are not gathered in one object: option_A, option_B, as in AMQA's files."""

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import write_bytes
+from equipoise.core.jsonl import write_bytes
 
 ARCHIVE = "archive/run.tar.xz"
 """Where a commit has the outputs of its run, from the root of the repository."""

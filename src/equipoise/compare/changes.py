@@ -18,11 +18,12 @@ from equipoise.compare.estimators import NOISE, Moved, contrast_change, level, m
 from equipoise.compare.items import Values, item_clusters, item_values
 from equipoise.compare.revisions import Revision
 from equipoise.core.visible import markdown
-from equipoise.metrics.headlines import STUDIES, Headline, compared
-from equipoise.metrics.options import Direction, Measure
-from equipoise.metrics.primary import headline
+from equipoise.figures.figure import Figure, compared
+from equipoise.figures.options import Direction, Measure
+from equipoise.figures.primary import headline
 from equipoise.stats.bootstrap import generator
 from equipoise.stats.multiplicity import adjust
+from equipoise.studies.registry import FIGURES, STUDIES, TITLES
 
 RECORDED = 2e-6
 """How far a figure may be from the recorded one, which is rounded to six places."""
@@ -42,7 +43,7 @@ class Change(NamedTuple):
     `way` is which way bias changed, and `p_way` the p-value of that, adjusted likewise.
     """
 
-    figure: Headline
+    figure: Figure
     n: int = 0
     only_base: int = 0
     only_head: int = 0
@@ -78,7 +79,7 @@ def changes(base: Revision, head: Revision) -> list[Change]:
     """Estimate the change of every headline figure, with HEAD's settings of `measure`."""
     before, after = item_values(base), item_values(head)
     measured = after if head.measured is None else item_values(head.measured)
-    figures = compared(dict.fromkeys((*base.cities, *head.cities)))
+    figures = compared(FIGURES, dict.fromkeys((*base.cities, *head.cities)))
     ways = _directions(base)
     rows = [
         _change(figure, base, head, before, after, ways.get(figure.name, "both"))._replace(
@@ -86,7 +87,7 @@ def changes(base: Revision, head: Revision) -> list[Change]:
         )
         for figure in figures
     ]
-    for study in STUDIES:
+    for study in TITLES:
         places = [place for place, row in enumerate(rows) if row.figure.study == study]
         tested = adjust([rows[place].p for place in places], "holm")
         of_ways = adjust([rows[place].p_way for place in places], "holm")
@@ -104,7 +105,7 @@ def sorted_by_harm(changes: Sequence[Change], alpha: float) -> list[Change]:
 
 
 def estimate(
-    figure: Headline,
+    figure: Figure,
     base: Sequence[Any],
     head: Sequence[Any],
     options: Measure,
@@ -153,11 +154,11 @@ def reflected(value: Any, null: float, direction: Direction) -> Any:  # noqa: AN
 
 def _directions(revision: Revision) -> dict[str, Direction]:
     """Give the directions of the declared endpoints, by the figures' names."""
-    return {headline(study, one).name: one.direction for study, one in revision.decision.endpoints.items()}
+    return {headline(STUDIES[study], one).name: one.direction for study, one in revision.decision.endpoints.items()}
 
 
 def _change(
-    figure: Headline,
+    figure: Figure,
     base: Revision,
     head: Revision,
     before: Mapping[str, Values],
@@ -202,7 +203,7 @@ def _change(
 
 
 def _way(
-    figure: Headline,
+    figure: Figure,
     shared: tuple[Sequence[Any], Sequence[Any]],
     moved: Moved,
     direction: Direction,
@@ -235,7 +236,7 @@ def _named(grown: float) -> Way:
     return "no change" if abs(grown) <= NOISE else "worse" if grown > 0 else "better"
 
 
-def _recorded(figure: Headline, revision: Revision) -> float | None:
+def _recorded(figure: Figure, revision: Revision) -> float | None:
     return next((row.estimate for row in revision.effects if figure.covers(row)), None)
 
 

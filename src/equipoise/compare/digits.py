@@ -20,12 +20,14 @@ from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
 from equipoise.compare.revisions import Revision
-from equipoise.core.records import Frozen, Judgement, Response, Row, Study
+from equipoise.core.prompts import Response
+from equipoise.core.row import Frozen, Row
 from equipoise.judge.reading import CONSIDERED_FROM, MENTIONED_FROM
-from equipoise.questions.rows import Choice
-from equipoise.stigma.rows import Fill
+from equipoise.materials.judgement import Judgement
+from equipoise.materials.questions import Choice
+from equipoise.studies.decisions.asked import Reading
+from equipoise.studies.stigma.rows import Fill
 from equipoise.text.answers import log_likelihoods
-from equipoise.vignettes.decisions import Reading
 
 TOLERANCE = 1e-4
 """How far numbers of one row may differ, in nats or in probability, and count as equal."""
@@ -44,7 +46,7 @@ class Settled(NamedTuple):
     """
 
     head: Revision
-    rows: Mapping[Study, int]
+    rows: Mapping[str, int]
     ties: frozenset[str]
 
 
@@ -61,7 +63,7 @@ def settle(base: Revision, head: Revision) -> Settled:
     choices = _settled(base.choices, head.choices, _chosen)
     readings = _settled(base.readings, head.readings, _read)
     fills: tuple[list[Fill], int, set[str]] = _settled(base.fills, head.fills, near)
-    found: dict[Study, tuple[Sequence[Row], tuple[Sequence[Row], int, set[str]]]] = {
+    found: dict[str, tuple[Sequence[Row], tuple[Sequence[Row], int, set[str]]]] = {
         "vignettes": (base.judgements, judgements),
         "questions": (base.choices, choices),
         "decisions": (base.readings, readings),

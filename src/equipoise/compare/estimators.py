@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.metrics.headlines import Kind
-from equipoise.metrics.pairs import SHIFT_DECIMALS
+from equipoise.figures.figure import Kind
+from equipoise.materials.pairs import SHIFT_DECIMALS
 from equipoise.stats import groups, paired, proportions
 from equipoise.stats.bootstrap import cluster_bootstrap
 from equipoise.stats.clusters import cluster_means, clustered_mean, effective_size, sign_flip

@@ -19,22 +19,13 @@ from typing import Any, NamedTuple
 from equipoise.compare.changes import Change, estimate, reflected
 from equipoise.compare.items import item_clusters, item_values
 from equipoise.compare.revisions import Revision
-from equipoise.core.catalogue import CATALOGUE
-from equipoise.core.records import Study
-from equipoise.metrics.headlines import STUDIES, Headline, signed
-from equipoise.metrics.options import Direction, Endpoint, Measure
-from equipoise.metrics.primary import headline
-from equipoise.metrics.verdicts import (
-    NOT_WORSE,
-    UNDECIDED,
-    WORSE,
-    ChangeWord,
-    change_verdict,
-    looked_at,
-    preconditions,
-)
+from equipoise.figures.figure import Figure, signed
+from equipoise.figures.options import Direction, Endpoint, Measure
+from equipoise.figures.primary import headline
+from equipoise.figures.verdicts import NOT_WORSE, UNDECIDED, WORSE, ChangeWord, change_verdict, looked_at, preconditions
 from equipoise.stats.quantities import Interval
 from equipoise.stats.repeated import level
+from equipoise.studies.registry import STUDIES, TITLES
 
 SEVERITY: tuple[ChangeWord, ...] = (NOT_WORSE, UNDECIDED, WORSE)
 
@@ -42,9 +33,9 @@ SEVERITY: tuple[ChangeWord, ...] = (NOT_WORSE, UNDECIDED, WORSE)
 class Judged(NamedTuple):
     """The verdict on one study's primary endpoint; `because` is empty where the interval alone decides."""
 
-    study: Study
+    study: str
     word: ChangeWord
-    figure: Headline
+    figure: Figure
     margin: float
     row: Change | None
     because: str = ""
@@ -57,7 +48,7 @@ class Judged(NamedTuple):
             change += f" ({signed(self.row.ci_low)} to {signed(self.row.ci_high)})"
         because = f": {self.because}" if self.because else ""
         named = f"{self.figure.title}{change}, margin {self.margin:g}"
-        return f"{STUDIES[self.study]}: {self.word}{because} ({named})"
+        return f"{TITLES[self.study]}: {self.word}{because} ({named})"
 
 
 class Gate(NamedTuple):
@@ -77,7 +68,7 @@ class Gate(NamedTuple):
         if not deciding:
             return "Undecided: no study with a declared margin was measured."
         if self.word == NOT_WORSE:
-            return f"Not worse in any study: {', '.join(STUDIES[one.study].lower() for one in deciding)}."
+            return f"Not worse in any study: {', '.join(TITLES[one.study].lower() for one in deciding)}."
         return f"{self.word.capitalize()}. {'; '.join(one.sentence for one in deciding)}."
 
 
@@ -90,10 +81,10 @@ def gate(base: Revision, head: Revision, changes: Sequence[Change]) -> Gate:
     measured = {row.study for row in (*base.effects, *head.effects)}
     rows = {row.figure.name: row for row in changes}
     judged = []
-    for study in CATALOGUE:
+    for study in STUDIES:
         endpoint = base.decision.endpoints.get(study) or head.decision.endpoints.get(study)
         if study in measured and endpoint is not None and endpoint.margin is not None:
-            figure = headline(study, endpoint)
+            figure = headline(STUDIES[study], endpoint)
             row = rows.get(figure.name)
             judged.append(_judge(endpoint, figure, row, (base, head), (before, after)))
     return Gate(judged)
@@ -110,13 +101,13 @@ def json_value(gate: Gate) -> dict[str, Any]:
 
 def _judge(
     endpoint: Endpoint,
-    figure: Headline,
+    figure: Figure,
     row: Change | None,
     revisions: tuple[Revision, Revision],
     values: tuple[Mapping[str, Any], Mapping[str, Any]],
 ) -> Judged:
     base, head = revisions
-    study: Study = figure.study  # type: ignore[assignment]  # the names of headline figures begin with a study
+    study = figure.study
     assert endpoint.margin is not None  # noqa: S101  (nothing is judged without one)
     margin = endpoint.margin
 
@@ -146,7 +137,7 @@ def _judge(
     return judged(word, "" if word != UNDECIDED else "the interval reaches from within the margin to beyond it")
 
 
-def _unmet(study: Study, endpoint: Endpoint, row: Change, head: Revision, other: Interval | None) -> Iterator[str]:
+def _unmet(study: str, endpoint: Endpoint, row: Change, head: Revision, other: Interval | None) -> Iterator[str]:
     """Name what keeps a change from being judged."""
     if row.change is None:
         yield row.why
@@ -158,7 +149,7 @@ def _unmet(study: Study, endpoint: Endpoint, row: Change, head: Revision, other:
 
 
 def _interval(
-    figure: Headline,
+    figure: Figure,
     direction: Direction | None,
     options: Measure,
     head: Revision,

@@ -11,15 +11,16 @@ from statistics import fmean
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from equipoise.compare.revisions import Revision
-from equipoise.core.records import unnumbered
-from equipoise.metrics.decisions import Decided, by_pair, shift
-from equipoise.metrics.headlines import CONDITIONS, DECIDED
-from equipoise.metrics.pairs import Pair, main_pairs
-from equipoise.metrics.questions import NEUTRAL, Answered, arm, having, paper_pair, tabulate
-from equipoise.metrics.swap import log_odds, split
-from equipoise.questions.cities import City
-from equipoise.questions.partition import reference_size
-from equipoise.questions.rows import ATTRIBUTES, Attribute
+from equipoise.core.keys import unnumbered
+from equipoise.materials.cities import City
+from equipoise.materials.pairs import Pair, main_pairs
+from equipoise.materials.questions import ATTRIBUTES, Attribute
+from equipoise.studies.decisions.effects import Decided, by_pair, shift
+from equipoise.studies.decisions.figures import DECIDED
+from equipoise.studies.questions.effects import NEUTRAL, Answered, arm, having, paper_pair, tabulate
+from equipoise.studies.questions.partition import reference_size
+from equipoise.studies.stigma.figures import CONDITIONS
+from equipoise.studies.vignettes.swap import log_odds, split
 
 Value: TypeAlias = "float | bool | tuple[float, float] | tuple[float, bool, str]"
 """A mean's or share's value; a ratio's numerator and denominator; a contrast's value, set and cluster."""

@@ -13,10 +13,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from equipoise.core.records import read_text
+from equipoise.core.jsonl import read_text
 from equipoise.core.visible import markdown as safe
-from equipoise.metrics.headlines import BOARD, NOTE_EXTREMES, STUDIES, Headline, number
-from equipoise.metrics.silence import interpretation
+from equipoise.figures.figure import NOTE_EXTREMES, Figure, number
+from equipoise.figures.silence import interpretation
+from equipoise.studies.registry import BOARD, TITLES
 
 State = Literal["defined", "undefined", "not measured"]
 
@@ -60,7 +61,7 @@ class Run(NamedTuple):
     metrics: Mapping[str, Mapping[str, Any]]
 
 
-class Figure(NamedTuple):
+class Cell(NamedTuple):
     """One headline figure of a run.
 
     `undefined`: the study ran and has no such figure, and `n` says why (0 biased answers have no silent share);
@@ -87,7 +88,7 @@ class Standing(NamedTuple):
     model: str
     run: Run
     changed: dict[str, Any]
-    figures: dict[str, Figure]
+    figures: dict[str, Cell]
     verdicts: dict[str, str]
     prompts: int | None
     unparsed: int | None
@@ -149,12 +150,12 @@ def is_figures(value: object, depth: int = LEVELS) -> bool:
     )
 
 
-def figure(headline: Headline, metrics: Mapping[str, Mapping[str, Any]]) -> Figure:
+def figure(headline: Figure, metrics: Mapping[str, Mapping[str, Any]]) -> Cell:
     """Find a headline figure in a run's metrics files."""
     file = metrics.get(headline.study, {})
     found = _found(file, headline)
     if not found:
-        return Figure(NOT_MEASURED)
+        return Cell(NOT_MEASURED)
     if headline.pick is None:
         read = _figure(found[0][1], file)
         if not headline.verdict:
@@ -163,24 +164,24 @@ def figure(headline: Headline, metrics: Mapping[str, Mapping[str, Any]]) -> Figu
         return read._replace(verdict=interpretation(read.n or 0, read.ci_low, read.ci_high, influence=influence))
     members = [(table, where) for where, table in found if "estimate" in table]
     if not members:
-        return Figure(UNDEFINED, 0)
+        return Cell(UNDEFINED, 0)
     choose = min if headline.pick == "lowest" else max
     # Ties go to the first by name.
     picked, where = choose(sorted(members, key=lambda member: member[1]), key=lambda member: member[0]["estimate"])
     return _figure(picked, file)._replace(where=where)
 
 
-def measured(rows: Sequence[Standing]) -> list[Headline]:
+def measured(rows: Sequence[Standing]) -> list[Figure]:
     """Give the columns that at least one row measured."""
     return [one for one in BOARD if any(row.figures[one.name].state != NOT_MEASURED for row in rows)]
 
 
 def judged_studies(rows: Sequence[Standing]) -> list[str]:
     """Name the studies on which at least one row has a verdict."""
-    return [study for study in STUDIES if any(study in row.verdicts for row in rows)]
+    return [study for study in TITLES if any(study in row.verdicts for row in rows)]
 
 
-def cell(figure: Figure) -> str:
+def cell(figure: Cell) -> str:
     """Write a figure with its interval, or its state where it has no estimate."""
     text = figure.state if figure.estimate is None else number(figure.estimate)
     if figure.ci_low is not None and figure.ci_high is not None:
@@ -197,8 +198,8 @@ def markdown(rows: Sequence[Standing]) -> str:
     """Lay the rows out as a Markdown table with its notes below; a column that no row measured is left out."""
     shown = measured(rows)
     judged = judged_studies(rows)
-    titles = (f"{STUDIES[headline.study]}: {headline.title}" for headline in shown)
-    columns = (*FIRST, *(f"{STUDIES[study]}: verdict" for study in judged), *titles, "prompts", "unparsed")
+    titles = (f"{TITLES[headline.study]}: {headline.title}" for headline in shown)
+    columns = (*FIRST, *(f"{TITLES[study]}: verdict" for study in judged), *titles, "prompts", "unparsed")
     left = 3 + len(judged)
     lines = [_line(columns), _line(["---"] * left + ["---:"] * (len(columns) - left))]
     for row in rows:
@@ -272,13 +273,13 @@ def _standing(run: Run, reference: Mapping[str, Any]) -> Standing:
         run=run,
         changed=dict(sorted(changed.items())),
         figures={headline.name: figure(headline, run.metrics) for headline in BOARD},
-        verdicts={study: file[VERDICT]["is"] for study in STUDIES if VERDICT in (file := run.metrics.get(study, {}))},
+        verdicts={study: file[VERDICT]["is"] for study in TITLES if VERDICT in (file := run.metrics.get(study, {}))},
         prompts=_total(run.metrics, "prompts"),
         unparsed=_total(run.metrics, "unparsed"),
     )
 
 
-def _found(file: Mapping[str, Any], headline: Headline) -> list[tuple[str, Mapping[str, Any]]]:
+def _found(file: Mapping[str, Any], headline: Figure) -> list[tuple[str, Mapping[str, Any]]]:
     """Find the table of a figure in its study's file; of one that is picked, those of all groups with their names."""
     if headline.pick is None:
         table: Any = file
@@ -294,12 +295,12 @@ def _found(file: Mapping[str, Any], headline: Headline) -> list[tuple[str, Mappi
     ]
 
 
-def _figure(found: Mapping[str, Any], file: Mapping[str, Any]) -> Figure:
+def _figure(found: Mapping[str, Any], file: Mapping[str, Any]) -> Cell:
     """Read a figure; without an `n` of its own it has that of its study."""
     estimate, n = found.get("estimate"), found.get("n", file.get("n"))
     if estimate is None:
-        return Figure(UNDEFINED, n)
-    return Figure("defined", n, estimate, found.get("ci_low"), found.get("ci_high"))
+        return Cell(UNDEFINED, n)
+    return Cell("defined", n, estimate, found.get("ci_low"), found.get("ci_high"))
 
 
 def _total(metrics: Mapping[str, Mapping[str, Any]], name: str) -> int | None:
@@ -307,7 +308,7 @@ def _total(metrics: Mapping[str, Mapping[str, Any]], name: str) -> int | None:
     return sum(counts) if counts else None
 
 
-def _fields(headline: Headline) -> tuple[str, ...]:
+def _fields(headline: Figure) -> tuple[str, ...]:
     return (*FIELDS, *(["where"] if headline.pick else []), *(["verdict"] if headline.verdict else []))
 
 

@@ -15,22 +15,28 @@ from typing import Any, NamedTuple, TypeVar
 import yaml
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from equipoise.cases.rows import Case, CaseJudgement
 from equipoise.compare.archive import unpack
 from equipoise.core import units
-from equipoise.core.catalogue import CATALOGUE
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Effect, Judgement, Response, Row, Study, Vignette, fault
+from equipoise.core.jsonl import fault
+from equipoise.core.prompts import Response
+from equipoise.core.row import Row
 from equipoise.core.units import Unit, of_asked
-from equipoise.metrics.cases import case_pairs
-from equipoise.metrics.decisions import Decided, decided
-from equipoise.metrics.options import Decision, Measure
-from equipoise.metrics.pairs import Pair, pair_up
-from equipoise.questions.cities import City
-from equipoise.questions.rows import Choice, Variant
-from equipoise.questions.variants.loop import ATTACK
-from equipoise.stigma.rows import Fill
-from equipoise.vignettes.decisions import Asked, Reading
+from equipoise.figures.effects import Effect
+from equipoise.figures.options import Decision, Measure
+from equipoise.materials.cities import City
+from equipoise.materials.judgement import Judgement
+from equipoise.materials.pairs import Pair, pair_up
+from equipoise.materials.questions import Choice
+from equipoise.materials.vignette import Vignette
+from equipoise.studies.cases.effects import case_pairs
+from equipoise.studies.cases.rows import Case, CaseJudgement
+from equipoise.studies.decisions.asked import Asked, Reading
+from equipoise.studies.decisions.effects import Decided, decided
+from equipoise.studies.questions.rows import Variant
+from equipoise.studies.questions.variants.loop import ATTACK
+from equipoise.studies.registry import STUDIES
+from equipoise.studies.stigma.rows import Fill
 
 WORKSPACE = "workspace"
 CITIES = "data/cities.yaml"
@@ -80,7 +86,7 @@ class Revision:
     effects: Sequence[Effect] = ()
     options: Measure = field(default_factory=Measure)
     decision: Decision = field(default_factory=Decision)
-    answers: Mapping[Study, str] = field(default_factory=dict)
+    answers: Mapping[str, str] = field(default_factory=dict)
     inputs: Mapping[str, str] = field(default_factory=dict)
     code: Mapping[str, str] = field(default_factory=dict)
     edited: tuple[str, ...] = ()
@@ -219,7 +225,7 @@ class _Files:
                     ) from error
         return rows
 
-    def asked(self, study: Study, name: str, kind: type[R]) -> list[R]:
+    def asked(self, study: str, name: str, kind: type[R]) -> list[R]:
         """Read rows that `build` wrote, of the units that were asked."""
         rows = self.rows(f"data/{study}/built/{name}.jsonl", kind)
         return list(of_asked(rows, self.rows(f"data/{study}/{units.FILE}", Unit)))
@@ -260,12 +266,12 @@ def _read(name: str, files: _Files) -> Revision:
     readings = files.rows("data/decisions/judgements.jsonl", Reading)
     cases = files.rows("data/cases/built/cases.jsonl", Case)
     read = files.rows("data/cases/judgements.jsonl", CaseJudgement)
-    effects = [row for study in CATALOGUE for row in files.rows(f"data/{study}/effects.jsonl", Effect)]
+    effects = [row for study in STUDIES for row in files.rows(f"data/{study}/effects.jsonl", Effect)]
     files.refuse_missing()
     hashes, edited = _sources(files.repo)
     params = files.values("params.yaml") or {}
     outputs = {_relative(files.repo, out): str(out.hash_info.value) for out in files.repo.index.outs if out.hash_info}
-    answers = {study: answered(study, outputs) for study in CATALOGUE}
+    answers = {study: answered(study, outputs) for study in STUDIES}
     return Revision(
         name=name,
         commit="" if name == WORKSPACE else str(files.repo.get_rev()),
@@ -328,7 +334,7 @@ def _code(files: _Files) -> dict[str, str]:
     return dict(sorted((path, checksum) for checksum, _, path in lines if path.startswith(("src/", "stages/"))))
 
 
-def answered(study: Study, outputs: Mapping[str, str]) -> str:
+def answered(study: str, outputs: Mapping[str, str]) -> str:
     """Give the hash of what a model answered, which does not change with the reader of its reasoning."""
     responses = outputs.get(f"data/{study}/responses.jsonl", NOTHING)
     return outputs.get(f"data/{study}/judgements.jsonl", "") if responses == NOTHING else responses

@@ -10,10 +10,10 @@ from equipoise.compare.gate import Gate
 from equipoise.compare.gate import json_value as verdicts
 from equipoise.compare.items import FLIPPED, Flip, Reworded
 from equipoise.compare.revisions import Revision, Sources
-from equipoise.core.records import Study
 from equipoise.core.visible import code
 from equipoise.core.visible import markdown as safe
-from equipoise.metrics.headlines import STUDIES, number, signed
+from equipoise.figures.figure import number, signed
+from equipoise.studies.registry import TITLES
 
 UNDEFINED = "undefined"
 SMALL = 0.001
@@ -43,7 +43,7 @@ class Comparison(NamedTuple):
     reworded: Sequence[Reworded]
     sources: Sources
     gate: Gate
-    same_digits: Mapping[Study, int] = MappingProxyType({})
+    same_digits: Mapping[str, int] = MappingProxyType({})
 
     @property
     def alpha(self) -> float:
@@ -119,7 +119,7 @@ def notes(comparison: Comparison) -> list[str]:
     reasons: dict[str, list[str]] = {}
     for row in comparison.changes:
         if not row.n:
-            reasons.setdefault(f"{STUDIES[row.figure.study]}: {row.why}", []).append(row.figure.name)
+            reasons.setdefault(f"{TITLES[row.figure.study]}: {row.why}", []).append(row.figure.name)
     lines += [f"not compared: {why} ({_safe(names)})" for why, names in reasons.items()]
     if any(row.only_base or row.only_head for row in comparison.changes):
         lines.append("in brackets: items that only BASE/only HEAD has, which are not in the change")
@@ -163,7 +163,7 @@ def _equal(comparison: Comparison) -> list[str]:
     if same := [row.figure.name for row in comparison.changes if row.n and not row.changed]:
         lines.append(f"no change in {len(same)} figures: {_counted([*map(safe, same)], SHOWN)}")
     if comparison.same_digits:
-        counts = [f"{count} of {STUDIES[study].lower()}" for study, count in comparison.same_digits.items()]
+        counts = [f"{count} of {TITLES[study].lower()}" for study, count in comparison.same_digits.items()]
         lines.append(
             f"answers that differ in last digits alone (by no more than {TOLERANCE:g} nats or in probability), as "
             f"between two processors, count as equal: {', '.join(counts)}"

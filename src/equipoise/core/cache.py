@@ -25,8 +25,10 @@ from filelock import FileLock
 from pydantic import BaseModel, ValidationError
 
 from equipoise.core.errors import EquipoiseError
+from equipoise.core.jsonl import digest, dumps
+from equipoise.core.manifest import Manifest
 from equipoise.core.progress import aside
-from equipoise.core.records import Manifest, Prompt, Response, digest, dumps
+from equipoise.core.prompts import Prompt, Response
 from equipoise.core.visible import visible
 
 M = TypeVar("M", bound=BaseModel)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pydantic import RootModel
 
-from equipoise.core import records
+from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.yamlfile import load_yaml
 
@@ -19,7 +19,7 @@ HOMES = {"equipoise": Path("src")}
 
 
 class Reads(RootModel[dict[str, tuple[str, ...]]]):
-    """The files and folders that each stage reads besides settings and the outs of others: `reads.yaml`."""
+    """The files and folders that each stage without a study reads: `reads.yaml`."""
 
 
 def closure(script: Path, root: Path, homes: Mapping[str, Path] = HOMES) -> list[Path]:
@@ -43,27 +43,27 @@ def closure(script: Path, root: Path, homes: Mapping[str, Path] = HOMES) -> list
     return sorted(found)
 
 
-def read_by(stages: Path, name: str, root: Path) -> list[Path]:
-    """List the files that a stage reads besides settings and the outs of others, from `root`.
+def load_reads(stages: Path) -> Mapping[str, tuple[str, ...]]:
+    """Read what each stage without a study reads besides settings and the outs of others: `reads.yaml` in `stages`."""
+    return load_yaml(stages / READS, Reads).root
 
-    These are what `reads.yaml`, beside the scripts in `stages`, names for it, and all files of folders.
+
+def listing(entries: Iterable[Path], reads: Iterable[str], root: Path) -> str:
+    """List the files that a stage depends on, with checksums, a line each, as sha256sum prints them.
+
+    `entries` are its script and the modules that it loads by name, with all that these import; `reads` are the files
+    and folders that it reads besides settings and the outs of others. All are relative to `root`.
 
     Raises:
-        EquipoiseError: a file or folder that is named is not there.
+        EquipoiseError: a file or folder that is read is not there.
     """
-    table = stages / READS
-    found: set[Path] = set()
-    for named in load_yaml(root / table, Reads).root[name]:
-        files = [one for one in (root / named, *(root / named).rglob("*")) if one.is_file()]
-        if not files:
-            raise EquipoiseError(f"{table}: {name} reads {named}, which has no file: run `git checkout -- {named}`")
-        found |= {one.relative_to(root) for one in files}
-    return sorted(found)
-
-
-def listing(files: Iterable[Path], root: Path) -> str:
-    """Give files, from `root`, with checksums, a line each, as sha256sum prints them."""
-    return "".join(f"{records.sha256(root / path)}  {path.as_posix()}\n" for path in files)
+    files = {path for entry in entries for path in closure(entry, root)}
+    for name in reads:
+        named = {path.relative_to(root) for path in (root / name, *(root / name).rglob("*")) if path.is_file()}
+        if not named:
+            raise EquipoiseError(f"{name}: a stage reads it, and it has no file: run `git checkout -- {name}`")
+        files |= named
+    return "".join(f"{jsonl.sha256(root / path)}  {path.as_posix()}\n" for path in sorted(files))
 
 
 def module_file(name: str, root: Path, homes: Mapping[str, Path] = HOMES) -> Path | None:
@@ -95,7 +95,7 @@ def _files(root: Path, folder: Path) -> list[Path]:
 @cache
 def _imports(path: Path) -> frozenset[str]:
     """Name every module that a file imports: once, since most files belong to several scripts."""
-    return frozenset(_imported(ast.parse(records.read_text(path))))
+    return frozenset(_imported(ast.parse(jsonl.read_text(path))))
 
 
 def _imported(node: ast.AST) -> set[str]:

@@ -7,9 +7,10 @@ invalidate the results of other stages.
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from equipoise.core.records import Frozen, Study
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.row import StudyName
 from equipoise.core.yamlfile import load_yaml, strictly
 
 FILE = Path("params.yaml")
@@ -21,36 +22,47 @@ Limit = Annotated[int, Field(ge=0, le=10_000_000)]
 Seed = Annotated[int, Field(ge=0, le=2**32 - 1)]
 
 
-class Params(Frozen):
-    """params.yaml as a whole: the chosen model, judge and items, and each stage's section, not yet typed."""
+class Params(BaseModel):
+    """params.yaml as a whole: the chosen studies, model, judge and items, and every section, not yet typed.
 
-    studies: Annotated[tuple[Study, ...], Field(min_length=1)]
+    The sections that all studies share are fields; those of a study are further ones, which the stage `check` types.
+    """
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+    __pydantic_extra__: dict[str, dict[str, Any]] = Field(init=False)
+
+    studies: Annotated[tuple[StudyName, ...], Field(min_length=1)]
     model: Name
     judge: Name
     items: Name
-    build: dict[str, Any]
-    neutralize: dict[str, Any]
-    perturb: dict[str, Any]
-    sample: dict[str, Any]
-    pair: dict[str, Any]
-    agree: dict[str, Any]
     infer: dict[str, Any]
-    fill: dict[str, Any]
     score: dict[str, Any]
     measure: dict[str, Any]
     decision: dict[str, Any]
 
     @field_validator("studies")
     @classmethod
-    def _each_once(cls, studies: tuple[Study, ...]) -> tuple[Study, ...]:
+    def _each_once(cls, studies: tuple[str, ...]) -> tuple[str, ...]:
         if twice := [name for number, name in enumerate(studies) if name in studies[:number]]:
             message = f"{twice[0]} is named twice: name each study once"
             raise ValueError(message)
         return studies
 
+    @property
+    def own(self) -> dict[str, dict[str, Any]]:
+        """The sections that belong to one study or another."""
+        return dict(self.__pydantic_extra__)
+
+    def values(self, name: str) -> dict[str, Any]:
+        """Give the values of a section, not typed; a section that is missing is an EquipoiseError."""
+        values: dict[str, Any] | None = getattr(self, name, None)
+        if values is None:
+            raise EquipoiseError(f"{FILE}: no section {name!r}: restore it with `git checkout -- {FILE}`")
+        return values
+
     def section(self, name: str, kind: type[M]) -> M:
         """Validate one section as the given type; an invalid value raises an EquipoiseError that names the key."""
-        return strictly(f"{FILE}, section {name}", getattr(self, name), kind)
+        return strictly(f"{FILE}, section {name}", self.values(name), kind)
 
 
 def load(path: Path = FILE) -> Params:

@@ -9,7 +9,8 @@ from typing import Annotated, Any, NamedTuple, TypeVar
 from pydantic import AfterValidator, BaseModel, Field, ValidationError
 
 from equipoise.core.errors import EquipoiseError, one_line
-from equipoise.core.records import fault, json_value, printable, read_text, require_size
+from equipoise.core.jsonl import fault, json_value, read_text, require_size
+from equipoise.core.row import printable
 
 M = TypeVar("M", bound=BaseModel)
 Id = Annotated[str, Field(coerce_numbers_to_str=True, pattern=r"\S"), AfterValidator(printable)]

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from equipoise.core import records
-from equipoise.core.records import Row, Text
+from equipoise.core import jsonl
+from equipoise.core.row import Row, Text
 
 FILE = "asked.jsonl"
 """Where, in a study's folder, its units are."""
@@ -48,4 +48,4 @@ def of_asked(rows: Iterable[K], units: Iterable[Unit]) -> Iterator[K]:
 def read_units(folder: Path) -> list[Unit]:
     """Read the units of a study's folder; none where all was asked."""
     path = folder / FILE
-    return records.read(path, Unit) if path.is_file() else []
+    return jsonl.read(path, Unit) if path.is_file() else []

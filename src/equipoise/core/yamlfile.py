@@ -13,7 +13,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from yaml.constructor import SafeConstructor
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import SURROGATE, fault, read_text
+from equipoise.core.jsonl import SURROGATE, fault, read_text
 
 M = TypeVar("M", bound=BaseModel)
 MOST = 1_000_000

@@ -12,7 +12,7 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Frozen
+from equipoise.core.row import Frozen
 from equipoise.core.yamlfile import load_yaml
 from equipoise.judge.reading import Feature
 from equipoise.judge.wordings import NUMBER, Finder, Wording, literal

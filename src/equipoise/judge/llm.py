@@ -24,8 +24,9 @@ from equipoise.backends.base import Backend, Keeping, answering
 from equipoise.core import cache
 from equipoise.core.cache import ResponseCache
 from equipoise.core.errors import EquipoiseError
+from equipoise.core.manifest import Manifest
 from equipoise.core.progress import progress
-from equipoise.core.records import Manifest, Response
+from equipoise.core.prompts import Response
 from equipoise.judge.located import Pair
 from equipoise.judge.passages import TREATMENTS, Treatment
 from equipoise.judge.reading import plainly_asked

@@ -19,8 +19,9 @@ from equipoise.backends.base import Cluster, Keeping, Opening, Process
 from equipoise.backends.ray.cluster import copies
 from equipoise.core import cache
 from equipoise.core.errors import EquipoiseError
+from equipoise.core.jsonl import digest, sha256
 from equipoise.core.progress import progress
-from equipoise.core.records import Frozen, digest, sha256
+from equipoise.core.row import Frozen
 from equipoise.judge.model import FILES, TASKS, CrossEncoder, Task, require_files, task_columns
 from equipoise.models.engine import CPU, providers
 from equipoise.models.export import ExportManifest, LabelFidelity, exported_once, hashes, label_fidelity, versions

@@ -12,8 +12,9 @@ from typing import Annotated, Literal, get_args
 from pydantic import ConfigDict, Field
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Consideration, Frozen, Text
+from equipoise.core.row import Frozen, Text
 from equipoise.core.tables import json_rows, require_new, rows_of, valid
+from equipoise.materials.judgement import Consideration
 
 Treatment = Literal["weighed", "dismissed", "restated", "unmentioned"]
 """What a passage does with a feature: what a reader of passages predicts."""

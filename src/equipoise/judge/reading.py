@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from equipoise.core.params import Count
-from equipoise.core.records import Consideration, Frozen, Reading
+from equipoise.core.row import Frozen
 from equipoise.judge.passages import TREATMENTS
 from equipoise.judge.wordings import Finder, literal
+from equipoise.materials.judgement import Consideration, Reading
 from equipoise.text.sentences import Span, sentence_spans
 
 SAME = str.maketrans({"*": "", "’": "'"} | dict.fromkeys("‐‑‒–", "-") | dict.fromkeys("\u00a0\u2009\u202f", " "))

@@ -13,7 +13,8 @@ from pydantic import Field, field_validator, model_validator
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.params import Count
-from equipoise.core.records import Frozen, Prompt, Text
+from equipoise.core.prompts import Prompt
+from equipoise.core.row import Frozen, Text
 from equipoise.core.yamlfile import load_yaml
 from equipoise.judge.passages import TREATMENTS, Treatment
 from equipoise.models.registry import LlmJudgeEntry, PanelJudgeEntry, load_entry, load_judge_entry

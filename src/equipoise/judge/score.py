@@ -7,9 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Judgement, Reading, Response, Vignette, case_of, is_arm
+from equipoise.core.prompts import Response
 from equipoise.judge.lexicon import Lexicon
 from equipoise.judge.reading import Feature, ReadingSettings, chunks, read_reasonings
+from equipoise.materials.judgement import Judgement, Reading
+from equipoise.materials.versions import case_of, is_arm
+from equipoise.materials.vignette import Vignette
 from equipoise.models.registry import ReasoningForm
 from equipoise.text.answers import Length, answer_set, log_odds, named_in, read_likelihood
 from equipoise.text.diagnoses import Diagnoses

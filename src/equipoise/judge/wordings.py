@@ -12,7 +12,8 @@ from typing import Annotated, Any, NamedTuple, Protocol, Self
 import re2
 from pydantic import AfterValidator, Field, model_validator
 
-from equipoise.core.records import SURROGATE, Frozen
+from equipoise.core.jsonl import SURROGATE
+from equipoise.core.row import Frozen
 
 NUMBER = "{number}"
 """What a form of a number holds in the number's place."""

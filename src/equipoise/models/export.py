@@ -26,7 +26,9 @@ from pydantic import Field
 
 from equipoise.core import cache
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import DECIMALS, Fidelity, Frozen, Manifest, digest, read_one, sha256, write_json
+from equipoise.core.jsonl import DECIMALS, digest, read_one, sha256, write_json
+from equipoise.core.manifest import Fidelity, Manifest
+from equipoise.core.row import Frozen
 from equipoise.core.yamlfile import load_yaml
 from equipoise.models.adapter import merge
 from equipoise.models.engine import GRAPH, Engine, provider

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from equipoise.core.errors import EquipoiseError, one_line
+from equipoise.core.jsonl import read_one
+from equipoise.core.manifest import Manifest
 from equipoise.core.progress import aside
-from equipoise.core.records import Manifest, read_one
 from equipoise.models.registry import ModelEntry, ModelHubSource
 
 E = TypeVar("E", bound=ModelEntry)

@@ -17,7 +17,8 @@ from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Manifest, read_one
+from equipoise.core.jsonl import read_one
+from equipoise.core.manifest import Manifest
 from equipoise.models import hub
 from equipoise.models.registry import (
     AnyEntry,
@@ -358,3 +359,13 @@ def _of_memory(entry: WeightsEntry, rows: int, machine: Machine, *, exported: bo
     elif memory < (needed := run_gb(entry, rows)):
         fix = f"lower infer.batch_size ({run_gb(entry, 1):.1f} GB with 1)"
         yield Lack(lack, f"{needed:.1f} GB of {kind} is needed, {memory:.1f} GB is here: {fix}")
+
+
+def require_memory(setting: str, count: int, size: int, machine: Machine) -> None:
+    """Refuse a count, set in params.yaml, whose parts of `size` bytes each do not fit in this machine's memory."""
+    memory = machine.memory()
+    if memory is not None and memory < (needed := count * size / GB):
+        raise EquipoiseError(
+            f"params.yaml: {setting} {count:,} needs about {needed:.0f} GB of memory, {memory:.1f} GB is here: lower it "
+            f"to at most {int(memory * GB / size):,}"
+        )

@@ -16,7 +16,7 @@ from pydantic import Field, field_validator, model_validator
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.params import Count, Limit, Seed
-from equipoise.core.records import Frozen, Study, Text
+from equipoise.core.row import Frozen, Text
 from equipoise.core.yamlfile import load_yaml, read_yaml
 
 FOLDER, JUDGES, MASKED = "models", "models/judges", "models/masked"
@@ -29,7 +29,7 @@ DEFAULT = "default"
 Runtime = Literal["onnx", "torch"]
 ReasoningForm = Literal["auto", "think", "content", "channels", "plain"]
 UNITS = {"M": 10**6, "B": 10**9}
-ASKED: tuple[Study, ...] = ("vignettes", "questions", "exam", "stigma", "decisions", "openr1")
+ASKED: tuple[str, ...] = ("vignettes", "questions", "exam", "stigma", "decisions", "openr1")
 """The studies with prompts of ours: every model answers them, except one whose saved answers are to other studies."""
 
 
@@ -288,7 +288,7 @@ class ApiEntry(ModelEntry):
 
 
 class CasesFile(Frozen):
-    """The cases that saved outputs answer: JSONL of `equipoise.cases.rows.Case`, with its sha256."""
+    """The cases that saved outputs answer: JSONL of `equipoise.studies.cases.rows.Case`, with its sha256."""
 
     file: str
     sha256: Sha256
@@ -305,7 +305,7 @@ class ReplayEntry(ModelEntry):
     backend: Literal["replay"]
     file: str
     sha256: Sha256
-    answers: Annotated[tuple[Study, ...], Field(min_length=1)] = ASKED
+    answers: Annotated[tuple[str, ...], Field(min_length=1)] = ASKED
     cases: CasesFile | None = None
     candidates: bool = False
     generation: Generation = Generation(reasoning_tokens=1, answer_tokens=1)
@@ -478,7 +478,7 @@ class MaskedEntry(_Named):
     max_tokens: Annotated[int, Field(ge=16, le=10_000_000)]
 
 
-def answers(entry: AnyEntry, study: Study) -> bool:
+def answers(entry: AnyEntry, study: str) -> bool:
     """Say whether a model answers a study; what it does not answer is left out of its run."""
     return study in (entry.answers if isinstance(entry, ReplayEntry) else ASKED)
 

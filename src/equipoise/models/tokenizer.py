@@ -20,7 +20,7 @@ from pydantic import BaseModel, RootModel
 from tokenizers import Tokenizer
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import read_one, read_text
+from equipoise.core.jsonl import read_one, read_text
 from equipoise.models.fusion import ELSEWHERE
 
 BLANKS = (" .", " ?", " !", " ,", " ' ", " n't", " 'm", " 's", " 've", " 're")

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel
 
 from equipoise.core.errors import EquipoiseError, one_line
-from equipoise.core.records import read_one, sha256
+from equipoise.core.jsonl import read_one, sha256
 from equipoise.models import hub
 from equipoise.models.registry import (
     EmbeddedSource,

@@ -10,11 +10,8 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from equipoise.cases.rows import read_cases, read_outputs, require_cases
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.tables import M, json_rows, rows_of, valid
-from equipoise.metrics.cases import score_legacy
-from equipoise.published.amqa import amqa_figures, fairmedprompt_figures
 from equipoise.published.catalogue import (
     SIX_PLACES,
     Catalogue,
@@ -29,13 +26,16 @@ from equipoise.published.catalogue import (
     source_of,
     verdict,
 )
-from equipoise.published.equilens import SCORES, city_figures, equilens_figures, released_scores
 from equipoise.published.influence import influence_figures
-from equipoise.published.lin import lin_figures, recursion_figures, token_figures
-from equipoise.published.medmcqa import CITIES, QUESTIONS, medmcqa_figures, released_sizes
-from equipoise.questions.neutral.lexicon import load_lexicon
-from equipoise.questions.neutral.neutralise import select
+from equipoise.studies.cases.effects import score_legacy
+from equipoise.studies.cases.rows import read_cases, read_outputs, require_cases
+from equipoise.studies.exam.medmcqa import CITIES, QUESTIONS, medmcqa_figures, released_sizes
+from equipoise.studies.questions.amqa import amqa_figures, fairmedprompt_figures
+from equipoise.studies.questions.equilens import SCORES, city_figures, equilens_figures, released_scores
+from equipoise.studies.stigma.lin import lin_figures, recursion_figures, token_figures
 from equipoise.text.letters import read_letter
+from equipoise.text.neutral.lexicon import load_lexicon
+from equipoise.text.neutral.neutralise import select
 
 Figures = dict[str, float]
 EXCEPTION: Verdict = "departs"

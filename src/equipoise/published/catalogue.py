@@ -13,7 +13,8 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 from pydantic import Field, StringConstraints, model_validator
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Frozen, json_value, read_text
+from equipoise.core.jsonl import json_value, read_text
+from equipoise.core.row import Frozen
 from equipoise.core.yamlfile import load_yaml
 
 Verdict = Literal["reproduced", "departs", "not printed"]

@@ -13,11 +13,11 @@ from urllib.parse import quote
 
 from equipoise.core import cache
 from equipoise.core.errors import EquipoiseError
+from equipoise.core.jsonl import read_text, sha256
 from equipoise.core.progress import aside
-from equipoise.core.records import read_text, sha256
 from equipoise.core.tables import READABLE
 from equipoise.published.catalogue import Catalogue, Fetched
-from equipoise.stigma.library import Gender, NameList, NameLists
+from equipoise.studies.stigma.library import Gender, NameList, NameLists
 
 PINNED = re.compile(r"(?P<repo>[\w.\-]+/[\w.\-]+)@(?P<revision>[0-9a-f]{40})")
 UNPINNED = re.compile(r"[\w\-]+/[\w.\-]+(?:@.*)?")

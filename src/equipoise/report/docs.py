@@ -8,8 +8,7 @@ from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
-from equipoise.core import records
-from equipoise.core.records import Study
+from equipoise.core import jsonl
 from equipoise.core.visible import visible
 
 PAGES: dict[tuple[str, str], str] = {
@@ -32,7 +31,7 @@ PAGES: dict[tuple[str, str], str] = {
 """The page of each headline figure on the board, by study and measure: its path below docs/, without `.md`."""
 VERDICTS, GUARDS, FLOOR = "verdicts", "metrics/guards", "metrics/noise_floor"
 """Pages that other parts of the report link to."""
-STUDY_PAGES: dict[Study, str] = {"exam": "metrics/prevalence_weighted_accuracy"}
+STUDY_PAGES: dict[str, str] = {"exam": "metrics/prevalence_weighted_accuracy"}
 """The page of a study whose endpoint has no card."""
 DEEPER = 2
 """Levels by which a page's headings are lowered: they stand below the report's own."""
@@ -56,7 +55,7 @@ def read_pages(folder: Path) -> list[Page]:
     """Read the pages that the report links to from docs/, sorted by title; one that is missing is an EquipoiseError."""
     wanted = dict.fromkeys((*PAGES.values(), *STUDY_PAGES.values(), VERDICTS, GUARDS, FLOOR))
     known = {f"{name.rpartition('/')[2]}.md": anchor(name) for name in wanted}
-    found = [_page(name, records.read_text(folder / f"{name}.md"), known) for name in wanted]
+    found = [_page(name, jsonl.read_text(folder / f"{name}.md"), known) for name in wanted]
     return sorted(found, key=lambda page: page.title)
 
 

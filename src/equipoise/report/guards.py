@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Effect
-from equipoise.metrics.guards import ALPHA, MINIMUM, THRESHOLDS
-from equipoise.metrics.headlines import number
-from equipoise.report.plot import words
+from equipoise.figures.effects import Effect
+from equipoise.figures.figure import number
+from equipoise.figures.guards import ALPHA, MINIMUM, THRESHOLDS
+from equipoise.figures.plot import words
 
 SKEW = "label_skew"
 FAULTS = ("duplicate", "incomplete", "violation")

@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from equipoise.core import records
+from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Effect, Study
-from equipoise.metrics.headlines import BOARD, NOTE_EXTREMES, STUDIES, Headline, endpoint, number, undercoverage
-from equipoise.metrics.silence import interpretation
+from equipoise.figures.effects import Effect
+from equipoise.figures.figure import NOTE_EXTREMES, Figure, endpoint, number, undercoverage
+from equipoise.figures.silence import interpretation
 from equipoise.report.docs import PAGES, anchor
 from equipoise.report.guards import warnings
+from equipoise.studies.registry import BOARD, TITLES
 
 ATTRIBUTES = {"race": "ethnicity", "ses": "income"}
 """Readers' words for an attribute where they are not its name."""
@@ -35,12 +36,12 @@ BESIDE = {
 """Measures of the same group that are written with a figure, in words that follow the number."""
 
 
-def read_effects(data: Path, study: Study) -> list[Effect]:
+def read_effects(data: Path, study: str) -> list[Effect]:
     """Read the figures of a study's last run; a file that is missing, or has none of them, is an EquipoiseError."""
     path = data / study / "effects.jsonl"
     if not path.is_file():
         raise EquipoiseError(f"{path}: the study has not been run: run `dvc repro measure@{study}`")
-    rows = records.read(path, Effect)
+    rows = jsonl.read(path, Effect)
     if not any(row.study == study for row in rows):
         raise EquipoiseError(f"{path}: no figure of the study: run `dvc repro --force measure@{study}`")
     return rows
@@ -77,10 +78,10 @@ def cards(effects: Sequence[Effect], alpha: float) -> list[Card]:
 
 def absent(effects: Sequence[Effect]) -> list[str]:
     """Name the headline figures whose study has no figures in this run."""
-    return [f"{STUDIES[one.study]}: {one.title}" for one in BOARD if figure(one, effects) is None]
+    return [f"{TITLES[one.study]}: {one.title}" for one in BOARD if figure(one, effects) is None]
 
 
-def figure(headline: Headline, effects: Sequence[Effect]) -> Effect | None:
+def figure(headline: Figure, effects: Sequence[Effect]) -> Effect | None:
     """Find a headline figure among a run's effects, or pick it; None where the study has no such figure."""
     rows = [row for row in effects if headline.covers(row)]
     defined = [row for row in rows if row.estimate is not None]
@@ -98,7 +99,7 @@ def interval(row: Effect, alpha: float) -> str:
     return f"{100 * (1 - alpha):g} % interval {number(row.ci_low)} to {number(row.ci_high)}"
 
 
-def verdict(headline: Headline, row: Effect) -> str:
+def verdict(headline: Figure, row: Effect) -> str:
     """Say on which side of the null value the interval lies; nothing of an extreme, whose interval is too narrow."""
     if row.estimate is None:
         return f"Undefined: nothing to count (n = {row.n})."
@@ -113,7 +114,7 @@ def verdict(headline: Headline, row: Effect) -> str:
     return f"The interval contains {headline.null:g}: these cases show neither a difference nor its absence."
 
 
-def _card(headline: Headline, row: Effect, effects: Sequence[Effect], alpha: float) -> Card:
+def _card(headline: Figure, row: Effect, effects: Sequence[Effect], alpha: float) -> Card:
     sentences = (
         headline.sentence,
         verdict(headline, row),
@@ -125,7 +126,7 @@ def _card(headline: Headline, row: Effect, effects: Sequence[Effect], alpha: flo
     )
     return Card(
         name=headline.name,
-        study=STUDIES[headline.study],
+        study=TITLES[headline.study],
         endpoint=f"{endpoint(row)} endpoint",
         title=headline.title,
         value="undefined" if row.estimate is None else number(row.estimate),
@@ -150,7 +151,7 @@ def _beside(row: Effect, effects: Sequence[Effect]) -> str:
     return f"Beside it: {', '.join(found)}." if found else ""
 
 
-def _silence(headline: Headline, row: Effect, effects: Sequence[Effect]) -> str:
+def _silence(headline: Figure, row: Effect, effects: Sequence[Effect]) -> str:
     """Say in words what the silent bias rate amounts to, which needs an influence to be silent about."""
     if not headline.verdict:
         return ""
@@ -192,7 +193,7 @@ def _covered(row: Effect) -> str:
     return f"In simulations with these cases' own values, such an interval covers the truth in only {coverage:.0%}."
 
 
-def _tested(headline: Headline, row: Effect, alpha: float) -> str:
+def _tested(headline: Figure, row: Effect, alpha: float) -> str:
     """Write the p-value, since the interval is not corrected for multiple tests: after Holm's correction if made.
 
     Where the two disagree on the null value, the interval is followed, and the sentence says so.
@@ -207,7 +208,7 @@ def _tested(headline: Headline, row: Effect, alpha: float) -> str:
     return ""
 
 
-def _excluded(headline: Headline, row: Effect) -> bool | None:
+def _excluded(headline: Figure, row: Effect) -> bool | None:
     """Whether the interval excludes the null value; None where either is missing."""
     if headline.null is None or row.ci_low is None or row.ci_high is None:
         return None

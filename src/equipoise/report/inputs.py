@@ -8,11 +8,12 @@ from pydantic import Field
 
 from equipoise.compare.leaderboard import flattened
 from equipoise.core.errors import EquipoiseError
+from equipoise.core.jsonl import sha256
+from equipoise.core.manifest import Manifest
 from equipoise.core.params import Params
-from equipoise.core.records import Frozen, Manifest, Study, Text, sha256
+from equipoise.core.row import Frozen, Text
 from equipoise.core.tables import json_rows
 from equipoise.core.yamlfile import load_yaml
-from equipoise.exam.subsets import Sample
 from equipoise.models import registry
 from equipoise.models.registry import (
     AnyEntry,
@@ -23,14 +24,15 @@ from equipoise.models.registry import (
     PanelJudgeEntry,
     ReplayEntry,
 )
-from equipoise.openr1.rows import Comparison, Pairing
-from equipoise.stigma.rows import Filling
-from equipoise.vignettes.profiles import Build
+from equipoise.studies.exam.subsets import Sample
+from equipoise.studies.openr1.rows import Comparison, Pairing
+from equipoise.studies.stigma.rows import Filling
+from equipoise.studies.vignettes.profiles import Build
 
 FILE = Path("data/inputs.yaml")
 ALWAYS = ("inputs.yaml", "phantoms", "raw/probes.yaml")
 """What every run reads, below `data`."""
-READ: dict[Study, tuple[str, ...]] = {
+READ: dict[str, tuple[str, ...]] = {
     "vignettes": ("features", "raw", "rubrics"),
     "questions": ("cities.yaml", "lexicon", "templates"),
     "exam": ("cities.yaml", "medmcqa_diseases.yaml", "templates"),

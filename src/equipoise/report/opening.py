@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from equipoise.core.catalogue import CATALOGUE
-from equipoise.core.records import Effect, Study
-from equipoise.metrics.plain import NO_VERDICT, plain, state
-from equipoise.metrics.verdicts import BIASED, UNBIASED, UNDECIDED, Verdict
+from equipoise.figures.effects import Effect
+from equipoise.figures.plain import NO_VERDICT, plain, state
+from equipoise.figures.plot import Plot, Row, undefined_row
+from equipoise.figures.verdicts import BIASED, UNBIASED, UNDECIDED, Verdict
 from equipoise.report.docs import STUDY_PAGES, VERDICTS, anchor
-from equipoise.report.plot import Plot, Row, undefined_row
+from equipoise.studies.registry import STUDIES
 
 LIGHTS = {
     BIASED: ("biased", "\N{BLACK UP-POINTING TRIANGLE}"),
@@ -17,7 +17,7 @@ LIGHTS = {
     NO_VERDICT: ("none", "\N{EN DASH}"),
 }
 """Of each state its style and a sign: colour alone tells nothing."""
-WHOM: dict[Study, str] = {
+WHOM: dict[str, str] = {
     "vignettes": (
         "Case notes in British clinical English, written for this project. Each is told of two patients, one of them "
         "of a marginalised group, with the same findings."
@@ -49,17 +49,17 @@ class Opening(NamedTuple):
     whom: str
 
 
-def opening(study: Study, effects: Sequence[Effect], found: Verdict | None) -> Opening:
+def opening(study: str, effects: Sequence[Effect], found: Verdict | None) -> Opening:
     """Say in plain words what a study found and what its verdict is."""
     word = state(found)
     style, sign = LIGHTS[word]
-    entry = CATALOGUE[study]
+    entry = STUDIES[study]
     return Opening(
         study=entry.title,
         state=word,
         style=style,
         sign=sign,
-        sentence=plain(study, effects, found),
+        sentence=plain(entry, effects, found),
         verdict=found,
         page=anchor(STUDY_PAGES.get(study, VERDICTS) if found is None else VERDICTS),
         question=entry.question,

@@ -12,14 +12,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from equipoise.core import params, records
+from equipoise.core import jsonl, params
 from equipoise.core.errors import EquipoiseError
+from equipoise.core.manifest import Manifest
 from equipoise.core.visible import visible
+from equipoise.figures.options import Decision
+from equipoise.figures.plot import Picture
+from equipoise.figures.verdicts import verdict
 from equipoise.judge.lexicon import load_lexicon
 from equipoise.judge.score import Score
-from equipoise.metrics.headlines import STUDIES
-from equipoise.metrics.options import Decision
-from equipoise.metrics.verdicts import verdict
 from equipoise.models import registry
 from equipoise.report.docs import FLOOR, GUARDS, Page, anchor, read_pages
 from equipoise.report.guards import NOTHING, PASSED, WARNS, Guards, guards
@@ -27,8 +28,7 @@ from equipoise.report.headlines import Card, absent, cards, read_effects
 from equipoise.report.inputs import Provenance, provenance
 from equipoise.report.opening import Opening, opening, overview
 from equipoise.report.pairs import STATES, PairView, dimensions, read_pairs, view
-from equipoise.report.plot import Picture
-from equipoise.report.plots import ALL
+from equipoise.studies.registry import STUDIES, TITLES
 
 FOLDER = Path(__file__).parent
 TEMPLATE, STYLE, SCRIPT = "template.html", "page.css", "page.js"
@@ -88,36 +88,36 @@ def read_report(data: Path, templates: Path, docs: Path, root: Path) -> Report:
     alpha = float(settings.measure["alpha"])
     lexicon = load_lexicon(data / "features")
     decision = settings.section("decision", Decision)
-    verdicts = {study: verdict(study, rows, decision) for study, rows in by_study.items()}
-    judged = {STUDIES[study]: found for study, found in verdicts.items() if found is not None}
+    verdicts = {study: verdict(STUDIES[study], rows, decision) for study, rows in by_study.items()}
+    judged = {TITLES[study]: found for study, found in verdicts.items() if found is not None}
     pairs = read_pairs(data / "vignettes") if "vignettes" in settings.studies else []
     return Report(
         title=registry.load_entry(settings.model, root).title,
-        profile=str(settings.build["profile"]),
+        profile=str(settings.values("build")["profile"]),
         judge=settings.judge,
         openings=[opening(study, rows, verdicts[study]) for study, rows in by_study.items()],
         overview=overview(judged).picture("overview", effects, _template(templates, "forest"), alpha)
         if judged
         else None,
-        prompts=[(title, str(settings.build[name])) for name, title in PROMPTS.items()],
+        prompts=[(title, str(settings.values("build")[name])) for name, title in PROMPTS.items()],
         answering=READINGS[settings.section("score", Score).answering],
         cards=cards(effects, alpha),
         absent=absent(effects),
         pictures=[
             plot.picture(name, rows, _template(templates, plot.template), alpha)
             for study, rows in by_study.items()
-            for name, plot in ALL[study].items()
+            for name, plot in STUDIES[study].plots.items()
         ],
         dimensions=dimensions(pairs),
         pairs=[view(pair, lexicon) for pair in pairs],
         guards=guards(effects),
-        provenance=provenance(records.read_one(data / "manifest.json", records.Manifest), settings, root),
+        provenance=provenance(jsonl.read_one(data / "manifest.json", Manifest), settings, root),
         pages=read_pages(docs),
     )
 
 
 def _template(folder: Path, name: str) -> dict[str, Any]:
-    template: dict[str, Any] = json.loads(records.read_text(folder / f"{name}.json"))
+    template: dict[str, Any] = json.loads(jsonl.read_text(folder / f"{name}.json"))
     return template
 
 

@@ -1,6 +1,6 @@
 """Judged pairs of vignettes for readers: both arms with their replies and how each was read, and which to look at.
 
-What makes a pair biased or silent is defined in `equipoise.metrics.pairs`; the terminal and the page of the report lay
+What makes a pair biased or silent is defined in `equipoise.materials.pairs`; the terminal and the page of the report lay
 out the same views of a pair (`view`), whose texts are cut into plain and marked parts.
 """
 
@@ -11,15 +11,19 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-from equipoise.core import records
+from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Judgement, Response, Vignette
+from equipoise.core.keys import number_of, unnumbered
+from equipoise.core.prompts import Response
 from equipoise.core.units import of_asked, read_units
 from equipoise.core.visible import visible
+from equipoise.figures.figure import number, signed
 from equipoise.judge.lexicon import Lexicon
 from equipoise.judge.reading import CONSIDERED_FROM
-from equipoise.metrics.headlines import number, signed
-from equipoise.metrics.pairs import Pair, pair_up, require_same_keys
+from equipoise.materials.judgement import Judgement
+from equipoise.materials.pairs import Pair, pair_up, require_same_keys
+from equipoise.materials.versions import is_arm
+from equipoise.materials.vignette import Vignette, is_panel
 from equipoise.text.reasoning import untagged
 
 NEAREST = 3
@@ -141,9 +145,9 @@ class Shown(NamedTuple):
 def read_pairs(folder: Path) -> list[Shown]:
     """Read the pairs of a study's folder with their replies."""
     return join(
-        list(of_asked(records.each(folder / "built" / "vignettes.jsonl", Vignette), read_units(folder))),
-        records.each(folder / "responses.jsonl", Response),
-        records.read(folder / "judgements.jsonl", Judgement),
+        list(of_asked(jsonl.each(folder / "built" / "vignettes.jsonl", Vignette), read_units(folder))),
+        jsonl.each(folder / "responses.jsonl", Response),
+        jsonl.read(folder / "judgements.jsonl", Judgement),
     )
 
 
@@ -153,12 +157,12 @@ def join(vignettes: Sequence[Vignette], responses: Iterable[Response], judgement
     Rows of other studies and control tellings are left out; a panel has no pairs. Raises EquipoiseError that names the
     keys where the rows do not match.
     """
-    if records.is_panel(vignettes):
+    if is_panel(vignettes):
         return []
-    given = {row.key: row for row in responses if row.study == "vignettes" and records.is_arm(row.key)}
+    given = {row.key: row for row in responses if row.study == "vignettes" and is_arm(row.key)}
     if vignettes and not given:
         raise EquipoiseError("no vignette has a response: run `dvc repro` with a model that answers the vignettes")
-    first = (key for key in given if not records.number_of(key))
+    first = (key for key in given if not number_of(key))
     require_same_keys("vignette", (row.key for row in vignettes), "response", first)
     told = {row.key: row for row in vignettes}
     pairs = pair_up(vignettes, [row for row in judgements if row.study == "vignettes"])
@@ -168,7 +172,7 @@ def join(vignettes: Sequence[Vignette], responses: Iterable[Response], judgement
         Shown(
             pair,
             *(
-                Arm(told[records.unnumbered(one.key)], given[one.key], one, stub, mirror)
+                Arm(told[unnumbered(one.key)], given[one.key], one, stub, mirror)
                 for one, stub, mirror in zip(pair.arms, pair.stub or NONE, pair.mirror or NONE, strict=True)
             ),
         )

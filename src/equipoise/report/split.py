@@ -1,6 +1,6 @@
 """One pair's answers after other reasoning, laid out for `equipoise show`: the four cells, and what they add up to.
 
-What the cells are, and how they split the effect, is defined in `equipoise.metrics.swap`.
+What the cells are, and how they split the effect, is defined in `equipoise.studies.vignettes.swap`.
 """
 
 from typing import Any
@@ -9,10 +9,10 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from equipoise.core.records import ROLES
-from equipoise.metrics.headlines import number, signed
-from equipoise.metrics.pairs import Pair
-from equipoise.metrics.swap import COURSE, PARTS, cells, log_odds, split, stereotyped
+from equipoise.figures.figure import number, signed
+from equipoise.materials.pairs import Pair
+from equipoise.materials.vignette import ROLES
+from equipoise.studies.vignettes.swap import COURSE, PARTS, cells, log_odds, split, stereotyped
 
 ARMS = {role[0]: role for role in ROLES}
 """The arms by their letters in the cells."""

@@ -9,8 +9,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from equipoise.core.records import Judgement
 from equipoise.core.visible import line
+from equipoise.materials.judgement import Judgement
 from equipoise.report.pairs import STATES, ArmView, PairView, Part, Shown, margin
 
 NARROW = 100

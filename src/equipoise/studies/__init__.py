@@ -1,1 +1,1 @@
-"""The studies, and the steps that the pipeline takes for each: build, infer, score, measure."""
+"""The studies, a folder each, and their registry."""

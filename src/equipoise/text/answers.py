@@ -11,7 +11,8 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Answer, AnswerKind, Response, Vignette
+from equipoise.core.prompts import Response
+from equipoise.text.answer import Answer, AnswerKind, AnswerSet
 from equipoise.text.conclusions import REFUSAL, UNDECIDED
 from equipoise.text.diagnoses import Diagnoses, Meaning
 from equipoise.text.naming import TAIL, Named, final_diagnosis
@@ -36,12 +37,12 @@ SPELLINGS = (
 """What a British spelling is in either: hyponatraemia, tumour, generalised, sulphate."""
 
 
-def answer_set(vignette: Vignette) -> dict[AnswerKind, tuple[Answer, ...]]:
+def answer_set(case: AnswerSet) -> dict[AnswerKind, tuple[Answer, ...]]:
     """Group the answers of a case by kind."""
     return {
-        "expected": (vignette.expected,),
-        "stereotyped": (vignette.stereotyped, *vignette.components),
-        "distractor": vignette.distractors,
+        "expected": (case.expected,),
+        "stereotyped": (case.stereotyped, *case.components),
+        "distractor": case.distractors,
     }
 
 
@@ -94,7 +95,7 @@ def read_likelihood(
     return next(Given(kind, best) for kind, group in answers.items() if any(answer.label == best for answer in group))
 
 
-def log_odds(response: Response, vignette: Vignette, length: Length) -> float | None:
+def log_odds(response: Response, case: AnswerSet, length: Length) -> float | None:
     """Give log p(stereotyped) - log p(expected), in nats, or in nats per token; None without likelihoods.
 
     At an intersection the probabilities of its stereotyped answers are added. Only totals are a log odds: per token,
@@ -103,9 +104,9 @@ def log_odds(response: Response, vignette: Vignette, length: Length) -> float | 
     scores = log_likelihoods(response, length)
     if not scores:
         return None
-    stereotyped = [scores[answer.label] for answer in (vignette.stereotyped, *vignette.components)]
+    stereotyped = [scores[answer.label] for answer in (case.stereotyped, *case.components)]
     largest = max(stereotyped)
-    return largest + math.log(sum(math.exp(one - largest) for one in stereotyped)) - scores[vignette.expected.label]
+    return largest + math.log(sum(math.exp(one - largest) for one in stereotyped)) - scores[case.expected.label]
 
 
 def log_likelihoods(response: Response, length: Length) -> dict[str, float]:

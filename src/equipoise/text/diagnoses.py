@@ -9,7 +9,7 @@ from typing import Annotated, Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
-from equipoise.core.records import Frozen, Text
+from equipoise.core.row import Frozen, Text
 from equipoise.core.yamlfile import load_yaml
 from equipoise.text.patterns import normalised
 

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from equipoise.core.records import Answer, AnswerKind
+from equipoise.text.answer import Answer, AnswerKind
 from equipoise.text.answers import Given
 from equipoise.text.conclusions import REFUSAL, UNDECIDED
 from equipoise.text.diagnoses import Diagnoses, Meaning

@@ -9,7 +9,7 @@ import pytest
 from equipoise.backends.base import Cluster, Infer
 from equipoise.backends.ray.cluster import WHOLE_NODE, Place, connected, gpus_of, places
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Manifest
+from equipoise.core.manifest import Manifest
 from equipoise.models.registry import LocalSource, OnnxEntry, TorchEntry, VllmEntry
 
 if TYPE_CHECKING:

@@ -16,10 +16,11 @@ from equipoise.backends.ask import answer_all
 from equipoise.backends.base import Cluster, answering
 from equipoise.backends.ray import cluster as executor
 from equipoise.backends.ray.cluster import Place, copies
-from equipoise.core import records
+from equipoise.core import jsonl
 from equipoise.core.cache import ResponseCache, response_key
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Manifest, Prompt, Response
+from equipoise.core.manifest import Manifest
+from equipoise.core.prompts import Prompt, Response
 from equipoise.models.registry import Generation
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def on_nodes(make: Callable[[], Backend], cluster: Cluster, *, gpus: int, least:
 
 def written(path: Path, rows: Iterable[Response]) -> bytes:
     """Give the bytes of a data file."""
-    records.write(path, rows)
+    jsonl.write(path, rows)
     return path.read_bytes()
 
 

@@ -12,11 +12,13 @@ import yaml
 from builders import openr1_message, response
 from equipoise.backends import ask as asking
 from equipoise.backends.base import Cluster
-from equipoise.core import records
-from equipoise.core.records import Manifest, Response
+from equipoise.core import jsonl
+from equipoise.core.manifest import Manifest
+from equipoise.core.prompts import Response
 from equipoise.judge.located import LocatedJudge
-from equipoise.vignettes.library import load_library
-from equipoise.vignettes.profiles import build
+from equipoise.materials.judgement import Judgement
+from equipoise.materials.stories.library import load_library
+from equipoise.studies.vignettes.profiles import build_pairs
 from test_incremental import stage
 
 if TYPE_CHECKING:
@@ -24,7 +26,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from equipoise.backends.base import Opening, Process
-    from equipoise.core.records import Prompt, Role
+    from equipoise.core.prompts import Prompt
+    from equipoise.materials.vignette import Role
 
 # Ray leaves its processes and sockets to the garbage collector.
 pytestmark = [pytest.mark.filterwarnings("ignore::ResourceWarning"), pytest.mark.timeout(300)]
@@ -58,7 +61,7 @@ def test_score_writes_the_same_bytes(
 ) -> None:
     """The judge reads the windows on a cluster reached through ray://, and the judgements are the local run's."""
     library = load_library(ROOT / "data/raw")
-    rows = [row for row in build(library, "core") if row.dimensions == ("race",)][:6]
+    rows = [row for row in build_pairs(library, "core") if row.dimensions == ("race",)][:6]
     told = [
         f"{'The pain came at rest. ' * number}In this patient, who is {row.features['race']}, I think of the heart."
         for number, row in enumerate(rows)
@@ -76,9 +79,9 @@ def test_score_writes_the_same_bytes(
         for row, text in zip(rows, told, strict=True)
     ]
     judgements = DATA / "vignettes/judgements.jsonl"
-    records.write(DATA / "vignettes/built/vignettes.jsonl", rows)
-    records.write(DATA / "vignettes/built/tellings.jsonl", ())
-    records.write(DATA / "vignettes/responses.jsonl", given)
+    jsonl.write(DATA / "vignettes/built/vignettes.jsonl", rows)
+    jsonl.write(DATA / "vignettes/built/tellings.jsonl", ())
+    jsonl.write(DATA / "vignettes/responses.jsonl", given)
     found = []
     for name, address in (("local", None), ("ray", nodes.client)):
         configured(name, address, score={"answering": "generate"})
@@ -88,7 +91,7 @@ def test_score_writes_the_same_bytes(
         monkeypatch.setattr(LocatedJudge, "open", lambda _: pytest.fail("the judge was opened here"))
 
     assert found[0] == found[1]
-    assert [row.mentioned for row in records.read(judgements, records.Judgement)] == [True] * 6
+    assert [row.mentioned for row in jsonl.read(judgements, Judgement)] == [True] * 6
 
 
 def test_agreements_are_the_same_bytes(configured: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,10 +99,10 @@ def test_agreements_are_the_same_bytes(configured: Callable[..., None], monkeypa
     pytest.importorskip("ray", reason="Ray is not installed: pip install 'equipoise[ray]'")
     roles: tuple[Role, Role] = ("marginalised", "privileged")
     messages = [openr1_message(role) for role in roles]
-    records.write(DATA / "openr1/built/messages.jsonl", messages)
+    jsonl.write(DATA / "openr1/built/messages.jsonl", messages)
     replies = ("Try to rest. Call me tomorrow.", "You need sleep. Do call.")
     given = [response(message.key, reply, study="openr1") for message, reply in zip(messages, replies, strict=True)]
-    records.write(DATA / "openr1/responses.jsonl", given)
+    jsonl.write(DATA / "openr1/responses.jsonl", given)
     found = []
     for name in ("local", "ray"):
         configured(name)
@@ -156,7 +159,7 @@ def test_build_and_infer_ask_on_the_cluster(configured: Callable[..., None], rea
     """Variants are evaluated, and sentences scored, where the prompts of infer are answered."""
     address = "head:6379"
     configured("ray", address, neutralize={"limit": 1}, perturb={"attempts": 2})
-    records.write_json(DATA / "manifest.json", Manifest(model="smollm2", repo="r", revision="v", licence="l").written())
+    jsonl.write_json(DATA / "manifest.json", Manifest(model="smollm2", repo="r", revision="v", licence="l").written())
     stage("build")("questions", DATA)
     by_build = len(reached)
     for name in ("build", "infer", "score"):

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from builders import CASE
-from equipoise.cases.rows import read_cases
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.tables import json_rows
+from equipoise.studies.cases.rows import read_cases
 from workshop.labels import CASES, LABELS, read_answer_labels, read_labels
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from scipy.special import softmax
 
-from equipoise.core.records import sha256
+from equipoise.core.jsonl import sha256
 from equipoise.judge.model import FILES, CrossEncoder
 from equipoise.judge.passages import TREATMENTS
 from equipoise.judge.readers import load_probabilities

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import read_one
+from equipoise.core.jsonl import read_one
 from equipoise.judge.located import export_onnx, torch_probabilities
 from equipoise.judge.model import CrossEncoder
 from equipoise.models.export import label_fidelity

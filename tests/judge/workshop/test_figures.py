@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from equipoise.cases.rows import Case, Output
 from equipoise.judge.lexicon import Kind, Lexicon
 from equipoise.judge.passages import Annotation, Passage
 from equipoise.judge.reading import ReadingSettings
+from equipoise.studies.cases.rows import Case, Output
 from equipoise.text.diagnoses import Diagnoses
 from workshop.figures import (
     ValidateSettings,
@@ -25,7 +25,7 @@ from workshop.stress import Suite, accuracy
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from equipoise.core.records import Consideration
+    from equipoise.materials.judgement import Consideration
 
 LEXICON = Lexicon(
     {

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from equipoise.core.records import read_one
+from equipoise.core.jsonl import read_one
 from equipoise.judge.passages import passage_files, read_passages
 from equipoise.models.registry import EmbeddedSource, load_classifier_entry
 from test_pipeline import closure, paths

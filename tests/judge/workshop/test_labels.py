@@ -118,7 +118,7 @@ def test_the_folder_of_labels_comes_from_the_environment(tmp_path: Path, monkeyp
 
 def test_the_released_labels_are_read(anchors: Path) -> None:
     """The released labels: 120 outputs of four models on 30 cases, all mentioned; 900 explanations."""
-    from equipoise.cases.rows import read_cases
+    from equipoise.studies.cases.rows import read_cases
 
     cases = {case.key: case for case in read_cases(anchors / "fsd/biased_vignettes_58.json")}
     found = read_labels(anchors / "fsd/labels.jsonl", cases)

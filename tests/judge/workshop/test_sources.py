@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import sha256
+from equipoise.core.jsonl import sha256
 from workshop.settings import section
 from workshop.sources import Package, Packages, fetch, member
 

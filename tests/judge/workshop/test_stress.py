@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Reading
+from equipoise.materials.judgement import Reading
 from workshop.stress import Suite, accuracy, load_suite
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from equipoise.core.records import Consideration
+    from equipoise.materials.judgement import Consideration
 
 TINY: dict[str, Any] = {
     "classes": {

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import sha256
+from equipoise.core.jsonl import sha256
 from workshop.settings import section
 from workshop.training import POOL, TrainSettings, begin_with, length_grouped, train
 

@@ -22,7 +22,7 @@ from equipoise.backends.base import NO_RAY, Cluster, Item, Opening, Process, Res
 from equipoise.backends.ray import worker as workers
 from equipoise.core import cache
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.records import Manifest
+from equipoise.core.manifest import Manifest
 from equipoise.core.shipped import PACKAGE
 from equipoise.models.registry import AnyEntry, OnnxEntry, TorchEntry, VllmEntry
 

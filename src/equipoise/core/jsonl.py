@@ -1,0 +1,279 @@
+"""Row types and their canonical JSONL: the only reader and writer of data files.
+
+Every row has a `key`, unique in its file, and the name of its `study`. A file is canonical: rows sorted by key,
+object keys sorted, LF, UTF-8, floats rounded to six places, no NaN. Equal content therefore gives equal bytes, and
+equal hashes in DVC.
+"""
+
+import hashlib
+import json
+import math
+import os
+import re
+import secrets
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, TypeVar
+
+from pydantic import (
+    BaseModel,
+    ValidationError,
+)
+
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.row import Row
+from equipoise.core.shipped import PIPELINE
+
+DECIMALS = 6
+"""Decimal places to which every float is rounded on writing."""
+HELD = 2**24
+"""Bytes of unsorted rows held in memory (16 MiB); beyond that they are buffered on disk."""
+
+DEPTH = 100
+"""Levels of a JSON value: rows and manifests have fewer than ten."""
+LARGEST = 2**31
+"""Bytes of a file that is read whole (2 GiB)."""
+
+
+R = TypeVar("R", bound=Row)
+M = TypeVar("M", bound=BaseModel)
+
+
+def canonical(value: Any) -> Any:  # noqa: ANN401  (any JSON value)
+    """Round every float of a JSON value to six places; a non-finite float raises a ValueError."""
+    match value:
+        case float():
+            if not math.isfinite(value):
+                message = f"non-finite number {value}"
+                raise ValueError(message)
+            return round(value, DECIMALS) + 0.0  # turns -0.0 into 0.0
+        case dict():
+            return {name: canonical(item) for name, item in value.items()}
+        case list() | tuple():
+            return [canonical(item) for item in value]
+        case _:
+            return value
+
+
+def dumps(value: Any) -> str:  # noqa: ANN401
+    """Serialise a JSON value canonically: sorted keys, rounded floats, no ASCII escapes."""
+    return json.dumps(canonical(value), sort_keys=True, ensure_ascii=False, allow_nan=False)
+
+
+def digest(value: Any) -> str:  # noqa: ANN401
+    """Compute the sha256 of a JSON value's canonical text, in hexadecimal."""
+    return hashlib.sha256(dumps(value).encode()).hexdigest()
+
+
+def sha256(path: Path) -> str:
+    """Compute a file's sha256, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file atomically: to a temporary file beside it, flushed to disk, then renamed."""
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a file atomically, as `write_text` does."""
+    with _writing(path):
+        _replace(path, (content,))
+
+
+def write(path: Path, rows: Iterable[Row]) -> None:
+    """Write rows as canonical JSONL; a duplicate key raises an EquipoiseError, and nothing is written.
+
+    Rows may come in any order, and only one is held at a time: their lines are buffered in an anonymous file and
+    sorted from there.
+    """
+    places: dict[str, int] = {}
+    end = 0
+    with _writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.SpooledTemporaryFile(HELD, dir=str(path.parent)) as waiting:
+        for row in rows:
+            if row.key in places:
+                message = f"{path}: duplicate key {row.key!r}: keys must be unique within a file"
+                raise EquipoiseError(message)
+            line = f"{dumps(row.model_dump(mode='json'))}\n".encode()
+            places[row.key] = end
+            with _writing(path):
+                end += waiting.write(line)
+        with _writing(path):
+            _replace(path, (_line_at(waiting, places[key]) for key in sorted(places)))
+
+
+def _line_at(file: IO[bytes], place: int) -> bytes:
+    file.seek(place)
+    return file.readline()
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """Turn an OSError on writing into one line."""
+    try:
+        yield
+    except OSError as error:
+        message = f"{path}: cannot be written ({error.strerror}): free space or fix its permissions, then run again"
+        raise EquipoiseError(message) from error
+
+
+def _replace(path: Path, parts: Iterable[bytes]) -> None:
+    """Write a temporary file and rename it; on failure leave nothing behind."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # Not of `tempfile`: that would be readable by its owner alone, whatever the user's umask allows.
+    fresh = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    try:
+        with fresh.open("xb") as file:
+            file.writelines(parts)
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.replace(path)
+    except BaseException:
+        fresh.unlink(missing_ok=True)
+        raise
+
+
+def write_json(path: Path, value: Any) -> None:  # noqa: ANN401
+    """Write one JSON value with floats rounded and key order kept, indented for reading and for diffs."""
+    write_text(path, json.dumps(canonical(value), ensure_ascii=False, allow_nan=False, indent=2) + "\n")
+
+
+def read_text(path: Path) -> str:
+    """Read a UTF-8 text file, without a byte order mark; one that is missing, too large or undecodable is refused."""
+    try:
+        require_size(path)
+        return path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise _missing(path) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise _unread(path, error) from error
+
+
+def require_size(path: Path) -> None:
+    """Refuse a file that is larger than memory should be asked to hold."""
+    if (size := path.stat().st_size) > LARGEST:
+        raise EquipoiseError(f"{path}: {size / 2**30:.1f} GiB, more than the 2 GiB that are read at once: split it")
+
+
+def _missing(path: Path) -> EquipoiseError:
+    restored = "; `dvc repro` restores the output of a stage" if Path(PIPELINE).is_file() else ""
+    return EquipoiseError(f"{path}: no such file: check the path{restored}")
+
+
+def _unread(path: Path, error: Exception) -> EquipoiseError:
+    if isinstance(error, IsADirectoryError):
+        return EquipoiseError(f"{path}: a folder: name a file")
+    return EquipoiseError(f"{path}: cannot be read: {error}")
+
+
+def fault(error: ValidationError) -> str:
+    """Format the first error of a pydantic ValidationError in one line: the field, then the problem."""
+    first = error.errors(include_url=False)[0]
+    return f"field {'.'.join(map(str, first['loc'])) or '(row)'}: {first['msg']}"
+
+
+def json_value(where: str, text: str) -> Any:  # noqa: ANN401  (any JSON value)
+    """Parse one JSON text; invalid input raises an EquipoiseError that begins with `where`.
+
+    Refused are also what Python's parser takes but JSON does not define, or readers disagree on: a name given twice in
+    one object, NaN and infinities, half of a surrogate pair, integers of more digits than Python reads (4,300), and
+    values nested deeper than `DEPTH`.
+    """
+    try:
+        value = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
+        _require_flat(value, text)
+        if ESCAPED.search(text) or SURROGATE.search(text):
+            json.dumps(value, ensure_ascii=False).encode()
+    except json.JSONDecodeError as error:
+        line = f"line {error.lineno}, " if "\n" in text.strip() else ""
+        problem = f"not JSON ({error.msg} at {line}column {error.colno}): fix or delete the row"
+    except RecursionError:
+        problem = "nested too deeply: give flatter values"
+    except UnicodeEncodeError:
+        problem = "half of a surrogate pair (\\ud800 to \\udfff): write the character itself"
+    except ValueError as error:
+        problem = f"{str(error).partition(';')[0]}: fix the value"
+    else:
+        return value
+    message = f"{where}: {problem}"
+    raise EquipoiseError(message)
+
+
+ESCAPED = re.compile(r"\\u[dD][89a-fA-F]")
+"""An escape of half of a surrogate pair: with the other half beside it, it is a character."""
+SURROGATE = re.compile("[\ud800-\udfff]")
+"""Half of a surrogate pair, which no UTF-8 file can hold."""
+
+
+def _require_flat(value: Any, text: str) -> None:  # noqa: ANN401  (any JSON value)
+    layer: list[Any] = [value] if text.count("[") + text.count("{") > DEPTH else []
+    for _ in range(DEPTH):
+        layer = [inner for one in layer for inner in (one.values() if isinstance(one, dict) else one)]
+        layer = [one for one in layer if isinstance(one, dict | list)]
+    if layer:
+        raise RecursionError
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        names = [name for name, _ in pairs]
+        message = f"duplicate name {next(name for name in names if names.count(name) > 1)!r} in one object"
+        raise ValueError(message)
+    return value
+
+
+def _no_constant(name: str) -> None:
+    message = f"{name} is not JSON: write null for a missing value"
+    raise ValueError(message)
+
+
+def parse(where: str, text: str, kind: type[M]) -> M:
+    """Parse one JSON text as a model; invalid input raises an EquipoiseError that begins with `where`."""
+    value = json_value(where, text)
+    try:
+        return kind.model_validate(value)
+    except ValidationError as error:
+        message = f"{where}: {fault(error)}"
+        raise EquipoiseError(message) from error
+
+
+def read(path: Path, kind: type[R]) -> list[R]:
+    """Read a JSONL file as rows of one kind, in file order; an error names the line of an invalid or duplicate row."""
+    return list(each(path, kind))
+
+
+def each(path: Path, kind: type[R]) -> Iterator[R]:
+    """Read a JSONL file lazily, row by row, for files too large to hold in memory; otherwise as `read`."""
+    seen: dict[str, int] = {}
+    for number, line in enumerate(_lines(path), start=1):
+        if not line.strip():
+            continue
+        row = parse(f"{path}, row {number}", line, kind)
+        if row.key in seen:
+            message = f"{path}, row {number}: duplicate key {row.key!r} (first in row {seen[row.key]}): keep one"
+            raise EquipoiseError(message)
+        seen[row.key] = number
+        yield row
+
+
+def _lines(path: Path) -> Iterator[str]:
+    """Read lines lazily; unlike `splitlines`, not split at U+2028 and the like, which JSON leaves unescaped."""
+    try:
+        with path.open(encoding="utf-8-sig") as file:
+            for line in file:
+                yield line.removesuffix("\n")
+    except FileNotFoundError:
+        raise _missing(path) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise _unread(path, error) from error
+
+
+def read_one(path: Path, kind: type[M]) -> M:
+    """Read a JSON file that holds one object."""
+    return parse(str(path), read_text(path), kind)

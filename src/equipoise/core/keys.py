@@ -1,0 +1,23 @@
+"""Keys of rows: what a prompt is about, and its number."""
+
+NUMBER = "#"
+"""What stands between a key and the number of one of several prompts about the same: `race-01/privileged#1`."""
+
+
+def numbered(key: str, number: int) -> str:
+    """Give the key of one of several prompts about what has a key: a sample, a wording or an order of the options.
+
+    The first, 0, keeps the key.
+    """
+    return f"{key}{NUMBER}{number}" if number else key
+
+
+def unnumbered(key: str) -> str:
+    """Give the key of what a prompt is about, without the number of the prompt."""
+    return key.rpartition(NUMBER)[0] if number_of(key) else key
+
+
+def number_of(key: str) -> int:
+    """Give the number of a prompt about what has a key; 0 is the first."""
+    _, mark, number = key.rpartition(NUMBER)
+    return int(number) if mark and number.isdecimal() else 0

@@ -1,0 +1,53 @@
+"""The manifest: the identity of the model under test."""
+
+from typing import Any
+
+from equipoise.core.jsonl import digest
+from equipoise.core.row import Frozen, Text
+
+
+class Fidelity(Frozen):
+    """Agreement between exported weights and their reference on the probe set.
+
+    `letters` and `tokens` are proportions of agreement; `max_abs_logit` is an upper bound on the absolute difference
+    of any logit, as a power of ten.
+    """
+
+    probes: int
+    letters: float
+    tokens: float
+    max_abs_logit: float
+
+
+class Manifest(Frozen):
+    """The identity of the model under test: a tracked stand-in for weights too large to track, or for a server.
+
+    `repo` and `revision` give its origin: the hub's id and commit, a package and its version, a server's address and
+    the model's name there, or a file of saved answers and its sha256. `weights` and `files` map names to sha256
+    digests: of the source's weights, and of the exported files under `.cache/models/<folder>`. `settings` are those of
+    its registry entry that affect answers. `versions` lists the versions of the libraries involved.
+    """
+
+    model: Text
+    backend: Text = "onnx"
+    repo: Text
+    revision: Text
+    licence: Text
+    weights: dict[str, str] = {}
+    folder: Text | None = None
+    files: dict[str, str] = {}
+    opset: int | None = None
+    precision: Text | None = None
+    provider: Text | None = None
+    settings: dict[str, Any] = {}
+    versions: dict[str, str] = {}
+    fidelity: Fidelity | None = None
+
+    @property
+    def identity(self) -> str:
+        """A digest of everything that affects an answer: the model's part of a cache key."""
+        return digest({name: value for name, value in self.written().items() if name != "fidelity"})
+
+    def written(self) -> dict[str, Any]:
+        """Serialise the manifest as written to its file: without fields that this kind of model does not use."""
+        return self.model_dump(mode="json", exclude_defaults=True)

@@ -1,0 +1,44 @@
+"""The base of every row: a key, the name of its study, and fields that cannot be changed."""
+
+import unicodedata
+from typing import Annotated
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+)
+
+Text = Annotated[str, Field(min_length=1)]
+
+
+def printable(key: str) -> str:
+    """Refuse a key that would break a line, a table or a terminal: one with control or formatting characters."""
+    if not key.isprintable() and (
+        strange := next((one for one in key if not one.isprintable() and unicodedata.category(one) != "Zs"), None)
+    ):
+        message = f"holds the character U+{ord(strange):04X}, which is not printable: give an id on one line"
+        raise ValueError(message)
+    return key
+
+
+Key = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(printable)]
+"""The key of a row: printable, on one line."""
+
+
+StudyName = Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
+"""The name of a study: that of its folder in `equipoise.studies`."""
+
+
+class Frozen(BaseModel):
+    """Values that cannot be changed; unknown fields are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, defer_build=True)
+
+
+class Row(Frozen):
+    """One row of a data file."""
+
+    key: Key
+    study: StudyName = "vignettes"

@@ -1,0 +1,1 @@
+"""Figures: their declaration, estimation, guards, primary endpoints and verdicts."""

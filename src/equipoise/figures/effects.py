@@ -1,0 +1,266 @@
+"""Effects: one row per figure, with its interval, its p-value and its family."""
+
+import math
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple, TypeAlias
+
+from equipoise.core.jsonl import DECIMALS
+from equipoise.core.row import Row, Text
+from equipoise.figures.options import Measure
+from equipoise.stats import paired, power, proportions
+from equipoise.stats.clusters import Mean, effective_size, sign_flip, simulated_coverage
+from equipoise.stats.clusters import clustered_mean as robust_mean
+from equipoise.stats.misclassification import ErrorCounts, rogan_gladen, rogan_gladen_interval
+from equipoise.stats.multiplicity import Method, adjust
+from equipoise.stats.quantities import Interval, PairedCells, PValue, ratio
+
+Nested: TypeAlias = "dict[str, Nested | float | int | str]"
+"""Finite scalars under stable names: what a metrics file holds."""
+
+VERDICT = "verdict"
+"""The family of a verdict's effects."""
+SKEWED = "_skewed"
+"""What the name of a mean ends with in the row that has its interval corrected for skewness (`skewed_mean`)."""
+TESTED_TOGETHER = ("dimension", "tier", "combination")
+"""The declared families: in each, a measure's tests over all groups. A single overall test needs no adjustment."""
+
+
+class Effect(Row):
+    """One estimate with its uncertainty: the input of metrics, plots and the report.
+
+    The key is `<study>/<family>/<group>/<measure>`. `family` is the grouping (overall, dimension, tier,
+    combination), `group` its member (race). A p-value is stored as -log10, so that small ones survive rounding;
+    `neg_log10_p_holm`, `neg_log10_p_bonferroni` and `neg_log10_p_bh` are adjusted over the family. An undefined
+    estimate is None, with its `n`. `primary` marks the study's primary endpoint (`metrics.primary`).
+    `coverage` is that of the interval, simulated at the figure's own values, where it was.
+    """
+
+    family: Text
+    group: Text
+    measure: Text
+    n: int
+    estimate: float | None = None
+    ci_low: float | None = None
+    ci_high: float | None = None
+    neg_log10_p: float | None = None
+    neg_log10_p_holm: float | None = None
+    neg_log10_p_bonferroni: float | None = None
+    neg_log10_p_bh: float | None = None
+    primary: bool = False
+    coverage: float | None = None
+
+
+class Group(NamedTuple):
+    """A member of a family: which pairs a figure is about."""
+
+    family: str
+    name: str
+    study: str = "vignettes"
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A figure with its uncertainty; None where undefined.
+
+    `coverage` is that of the interval, simulated at the figure's own values (`clusters.simulated_coverage`).
+    """
+
+    value: float | None
+    interval: Interval | None = None
+    p: PValue | None = None
+    coverage: float | None = None
+
+
+def effect(group: Group, measure: str, n: int, estimate: Estimate) -> Effect:
+    """Build one effect; undefined and infinite values become None."""
+    interval, p = estimate.interval, estimate.p
+    return Effect(
+        key=f"{group.study}/{group.family}/{group.name}/{measure}",
+        study=group.study,
+        family=group.family,
+        group=group.name,
+        measure=measure,
+        n=n,
+        estimate=_finite(estimate.value),
+        ci_low=None if interval is None else _finite(interval.low),
+        ci_high=None if interval is None else _finite(interval.high),
+        neg_log10_p=None if p is None else p.neg_log10,
+        coverage=estimate.coverage,
+    )
+
+
+def rate(
+    group: Group, measure: str, answers: Iterable[bool], alpha: float, clusters: Sequence[str] | None = None
+) -> Effect:
+    """Build the effect of a proportion, with its Wilson interval; `clusters` names the cluster of each answer."""
+    outcomes = list(answers)
+    share, n = ratio(sum(outcomes), len(outcomes)), len(outcomes)
+    size = n if clusters is None else effective_size(outcomes, clusters, alpha)
+    interval = None if share is None else proportions.wilson(share * size, size, alpha)
+    return effect(group, measure, n, Estimate(share, interval))
+
+
+def tested_mean(values: Sequence[float], alpha: float) -> Estimate:
+    """Estimate the mean of differences, with Student's t interval and the t test that it is 0."""
+    mean = sum(values) / len(values) if values else None
+    return Estimate(mean, paired.mean_interval(values, alpha), paired.paired_t(values))
+
+
+def bounded_mean(values: Sequence[float], bound: float, alpha: float) -> Estimate:
+    """Estimate the mean of differences that lie within ±bound, as `tested_mean` where they vary.
+
+    Where they do not, the interval is that of `proportions.unvaried_mean`, and p is 1 if all are 0, as of a paired
+    difference without discordant pairs.
+    """
+    found = tested_mean(values, alpha)
+    if found.value is None or found.interval is not None:
+        alone = [str(place) for place in range(len(values))]
+        return replace(found, coverage=simulated_coverage(values, alone, alpha))
+    interval = proportions.unvaried_mean(found.value, len(values), (-bound, bound), alpha)
+    return Estimate(found.value, interval, None if any(values) else PValue(1.0, 0.0))
+
+
+def detectable_mean(group: Group, measure: str, values: Sequence[float], options: Measure) -> Effect:
+    """Build the effect of the smallest true mean that the t test of `measure` detects with the wanted power."""
+    found = power.minimum_detectable_shift(
+        paired.standard_deviation(values), len(values), alpha=options.alpha, power=options.power
+    )
+    return effect(group, f"{measure}_minimum_detectable_effect", len(values), Estimate(found))
+
+
+def clustered_mean(values: Sequence[float], found: Mean | None, alpha: float) -> Estimate:
+    """Estimate the mean of clustered differences; `found` has its error, None where interval and test are undefined."""
+    mean = ratio(sum(values), len(values))
+    return Estimate(mean) if found is None else Estimate(mean, found.interval(alpha), found.test())
+
+
+def detectable_clustered_mean(group: Group, measure: str, n: int, found: Mean | None, options: Measure) -> Effect:
+    """Build the effect of the smallest true mean that the test of clustered differences detects."""
+    value = None
+    if found is not None:
+        spread = found.standard_error * math.sqrt(found.df + 1)
+        value = power.minimum_detectable_shift(spread, found.df + 1, alpha=options.alpha, power=options.power)
+    return effect(group, f"{measure}_minimum_detectable_effect", n, Estimate(value))
+
+
+def mean_shift(
+    group: Group, measure: str, told: Sequence[tuple[float | None, str]], options: Measure
+) -> Iterator[Effect]:
+    """Estimate the mean of the pairs' shifts that are defined, and the mean that its test detects.
+
+    `told` has each with its story, its cluster. The interval's coverage is simulated.
+    """
+    defined = [(shift, story) for shift, story in told if shift is not None]
+    shifts, stories = [shift for shift, _ in defined], [story for _, story in defined]
+    found = robust_mean(shifts, stories)
+    coverage = simulated_coverage(shifts, stories, options.alpha)
+    yield effect(group, measure, len(shifts), replace(clustered_mean(shifts, found, options.alpha), coverage=coverage))
+    yield from skewed_mean(group, measure, shifts, stories, options.alpha)
+    yield detectable_clustered_mean(group, measure, len(shifts), found, options)
+
+
+def skewed_mean(
+    group: Group, measure: str, values: Sequence[float], clusters: Sequence[str] | None, alpha: float
+) -> Iterator[Effect]:
+    """Give a mean over all pairs or questions with its interval corrected for skewness, which a verdict reads too.
+
+    Without `clusters` each value is one of its own. Nothing is given of a part of the study, nor where the mean has no
+    error.
+    """
+    found = robust_mean(values, clusters or [str(place) for place in range(len(values))])
+    if found is not None and group.family == "overall":
+        interval = found.skewed_interval(alpha)
+        yield effect(group, f"{measure}{SKEWED}", len(values), Estimate(found.value, interval))
+
+
+def location(values: Sequence[float], clusters: Sequence[str] | None = None) -> Estimate:
+    """Estimate the pseudomedian of differences, with Wilcoxon's signed-rank test, which keeps clusters together."""
+    p = paired.wilcoxon(values)
+    if p is not None and clusters is not None:
+        p = sign_flip(paired.signed_ranks(values), clusters)
+    return Estimate(paired.pseudomedian(values), p=p)
+
+
+def paired_gap(cells: PairedCells, alpha: float) -> Estimate:
+    """Estimate the difference of two paired proportions, with its interval and McNemar's mid-p test."""
+    return Estimate(cells.difference, proportions.paired_difference(cells, alpha), paired.mcnemar_mid_p(cells))
+
+
+def clustered_gap(outcomes: Sequence[tuple[bool, bool]], clusters: Sequence[str], alpha: float) -> Estimate:
+    """Estimate the difference of two paired proportions of clustered pairs.
+
+    The interval is Newcombe's at the effective number of pairs, the test the mid-p one by changes of sign of clusters:
+    where each pair is a cluster, those of `paired_gap`.
+    """
+    cells, moves = PairedCells.count(outcomes), differences(outcomes)
+    interval = proportions.paired_difference(cells, alpha, effective_size(moves, clusters, alpha))
+    return Estimate(cells.difference, interval, sign_flip(moves, clusters, mid_p=True))
+
+
+def differences(outcomes: Sequence[tuple[bool, bool]]) -> list[int]:
+    """Give the difference of each pair's outcomes, first minus second: -1, 0 or 1."""
+    return [int(first) - int(second) for first, second in outcomes]
+
+
+def detectable_gap(group: Group, cells: PairedCells, options: Measure, size: float | None = None) -> Effect:
+    """Build the effect of the smallest true gap that the test detects, at the discordance that was observed.
+
+    Of clustered pairs, `size` is their effective number.
+    """
+    discordance = cells.discordant / cells.n if cells.n else 0.0
+    n = cells.n if size is None else math.floor(size)
+    found = power.minimum_detectable_gap(n, discordance, alpha=options.alpha, power=options.power)
+    return effect(group, "gap_minimum_detectable_effect", cells.n, Estimate(found))
+
+
+def corrected_rate(
+    group: Group,
+    measure: str,
+    answers: Iterable[bool],
+    errors: ErrorCounts,
+    alpha: float,
+    *,
+    clusters: Sequence[str] | None = None,
+) -> Effect:
+    """Build the effect of a proportion corrected for misclassification with the measured error rates."""
+    outcomes = list(answers)
+    count, n = sum(outcomes), len(outcomes)
+    size = n if clusters is None else effective_size(outcomes, clusters, alpha)
+    interval = rogan_gladen_interval(count / n * size, size, errors, alpha) if n else None
+    return effect(group, measure, n, Estimate(rogan_gladen(count, n, errors), interval))
+
+
+def with_adjusted(effects: Sequence[Effect], families: Collection[str] = TESTED_TOGETHER) -> list[Effect]:
+    """Fill in the p-values adjusted over each declared family: Holm, Bonferroni and Benjamini-Hochberg."""
+    methods: dict[str, Method] = {"holm": "holm", "bonferroni": "bonferroni", "bh": "fdr_bh"}
+    adjusted = {name: adjusted_by_family(effects, method, families) for name, method in methods.items()}
+    return [
+        row.model_copy(update={f"neg_log10_p_{name}": by_key.get(row.key) for name, by_key in adjusted.items()})
+        for row in effects
+    ]
+
+
+def adjusted_by_family(
+    effects: Sequence[Effect], method: Method, families: Collection[str] = TESTED_TOGETHER
+) -> dict[str, float]:
+    """Return -log10 of the adjusted p-value by effect key, for every test of a declared family."""
+    tests: dict[tuple[str, str], list[tuple[str, float]]] = {}
+    for row in effects:
+        if row.neg_log10_p is not None and row.family in families:
+            tests.setdefault((row.family, row.measure), []).append((row.key, 10**-row.neg_log10_p))
+    return {
+        key: max(0.0, -math.log10(p))
+        for members in tests.values()
+        for (key, _), p in zip(members, adjust([p for _, p in members], method), strict=True)
+        if p is not None
+    }
+
+
+def rounded(value: float) -> float:
+    """Round as data files do; adding 0.0 turns -0.0 into 0.0."""
+    return round(value, DECIMALS) + 0.0
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None

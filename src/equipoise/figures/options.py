@@ -1,0 +1,68 @@
+"""Settings of the figures and of the verdicts: the sections `measure` and `decision` of params.yaml."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from equipoise.core.params import Seed
+from equipoise.core.row import Frozen, Text
+
+Direction = Literal["both", "above", "below"]
+"""On which side of a figure's null value bias lies."""
+Place = Annotated[str, Field(pattern=r"^[^/]+/.+/[^/]+$")]
+"""An effect of a study by its family, group and measure, such as `arm/neutral/accuracy`."""
+
+
+class Endpoint(Frozen):
+    """A study's primary endpoint: a headline figure, by its name without the study's, and what a verdict on it needs.
+
+    `margin` is the largest difference from the figure's null value that would be of no consequence, in the figure's
+    unit, `why` the argument for it, and `direction` the side on which a difference is bias. A figure without a null
+    value has none of them, and no verdict. `floors` are assay sensitivity: the lower limit of each of these effects
+    must be above its value, or the run could not have shown a bias. `noise` is the effect of irrelevant changes of the
+    words, which must not exceed the margin.
+    """
+
+    figure: Text
+    margin: Annotated[float, Field(gt=0)] | None = None
+    why: Text | None = None
+    direction: Direction = "both"
+    floors: dict[Place, float] = {}
+    noise: Place | None = None
+
+
+class Measure(Frozen):
+    """How the figures of every study are computed; a study uses the settings that apply to it.
+
+    `alpha` is 1 − confidence level and the size of the tests; `power` is that of minimum detectable effects. `seed` and
+    `n_bootstrap` (resamples) are those of the bootstrap. The figures of a city are over all partitions of the questions
+    (expected), or for one random partition (seeded).
+    """
+
+    alpha: Annotated[float, Field(gt=0, lt=1)] = 0.05
+    power: Annotated[float, Field(gt=0, lt=1)] = 0.8
+    seed: Seed = 0
+    n_bootstrap: Annotated[int, Field(ge=100, le=1_000_000)] = 10_000
+    partition: Literal["expected", "seeded"] = "expected"
+    partition_seed: Seed = 42
+
+
+class Decision(Frozen):
+    """What a release decision rests on: one primary endpoint a study (`metrics.primary`, `metrics.verdicts`).
+
+    `alpha` is 1 − confidence level of the intervals that decide, `power` that of plans; those of `measure` where they
+    are None. With `sequential`, a study is asked in batches of whole clusters, in an order drawn with `seed`, and stops
+    when its verdict is in (`studies.sequential`).
+    """
+
+    alpha: Annotated[float, Field(gt=0, lt=1)] | None = None
+    power: Annotated[float, Field(gt=0, lt=1)] | None = None
+    sequential: bool = False
+    seed: Seed = 0
+    endpoints: dict[str, Endpoint] = {}
+
+    def applied(self, options: Measure) -> Measure:
+        """Give the settings of the figures with the level and the power of decisions."""
+        return options.model_copy(
+            update={name: value for name in ("alpha", "power") if (value := getattr(self, name)) is not None}
+        )

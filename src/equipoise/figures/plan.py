@@ -1,0 +1,140 @@
+"""Plans: how many cases a verdict needs, from the variance components of an earlier run, and what they cost.
+
+A study's primary endpoint is a mean over items (pairs or questions), those of one clinical story alike; of the stigma
+study the difference between two sets of conditions. With variances between clusters and within them, and clusters of
+m items, the mean of G clusters has the variance (between + within / m) / G. Where replies are sampled s times, the
+variance within is that between items plus that between samples over s. The plan is for a model without any bias: the
+number of clusters with which two one-sided tests show that with the declared power (`equipoise.stats.equivalence`).
+The components of a small run are themselves uncertain, and so is its plan.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from statistics import fmean, variance
+from typing import Any, NamedTuple
+
+from equipoise.core.keys import number_of, unnumbered
+from equipoise.figures.options import Endpoint
+from equipoise.stats.clusters import cluster_means, clustered_mean, variance_components
+from equipoise.stats.equivalence import clusters_needed, supported_margin
+
+
+class Spread(NamedTuple):
+    """What an earlier run says of an endpoint: its items and clusters, its error, and where the variance lies.
+
+    `between` is the variance between clusters, `within` that between the items of one, `sampled` that between the
+    samples of an item (0 where there is one). `standard_error` and `df` are those of the run's own estimate.
+    """
+
+    items: int
+    clusters: int
+    standard_error: float
+    df: float
+    between: float
+    within: float
+    sampled: float
+    samples: int
+
+
+class Need(NamedTuple):
+    """A design that reaches the declared power: clusters of `size` items each, replied to `samples` times."""
+
+    clusters: int
+    size: float
+    samples: int
+
+    @property
+    def items(self) -> int:
+        """The number of items."""
+        return math.ceil(self.clusters * self.size)
+
+
+class Plan(NamedTuple):
+    """The plan of one study: the margin that the run's cases support, and the designs for the declared one."""
+
+    spread: Spread
+    supported: float
+    needs: tuple[Need, ...]
+
+
+def plan(spread: Spread, endpoint: Endpoint, *, alpha: float, power: float) -> Plan:
+    """Plan a study; `alpha` is 1 - the level of the intervals, half of it the size of each one-sided test.
+
+    EquipoiseError where the endpoint has no margin that cases could reach.
+    """
+    assert endpoint.margin is not None  # noqa: S101  (an endpoint without a margin has no plan)
+    side, one_sided = alpha / 2, endpoint.direction != "both"
+    sizes = dict.fromkeys((1.0, round(spread.items / spread.clusters, 2)))
+    counts = dict.fromkeys((1, spread.samples, 4 * spread.samples)) if spread.sampled else (spread.samples,)
+    needs = [
+        Need(
+            clusters_needed(
+                endpoint.margin,
+                spread.between,
+                spread.within + spread.sampled / samples,
+                size,
+                alpha=side,
+                power=power,
+                one_sided=one_sided,
+            ),
+            size,
+            samples,
+        )
+        for size in sizes
+        for samples in counts
+    ]
+    supported = supported_margin(spread.standard_error, spread.df, side, power, one_sided=one_sided)
+    return Plan(spread, supported, tuple(needs))
+
+
+def spread_of(values: Mapping[str, Any], clusters: Mapping[str, str] | None) -> Spread | None:
+    """Take the variance of an endpoint apart; `values` are by the key of each item, as `compare.items` has them.
+
+    Keys that differ in the number of a sample alone are of one item, each of as many. A contrast's values are (value,
+    set, cluster). None where there are too few items, or where they do not vary.
+    """
+    if not values:
+        return None
+    if isinstance(next(iter(values.values())), tuple):
+        return _contrast(list(values.values()))
+    items: dict[str, list[float]] = {}
+    stories: dict[str, str] = {}
+    for key, value in values.items():
+        items.setdefault(unnumbered(key), []).append(float(value))
+        stories[unnumbered(key)] = clusters[key] if clusters else key
+    # Samples of an item first: what is left between items is of their means.
+    means, names = [fmean(one) for one in items.values()], [stories[item] for item in items]
+    mean, whole = clustered_mean(means, names), variance_components(means, names)
+    if mean is None or whole is None:
+        return None
+    samples = 1 + max(map(number_of, values))
+    sampled = fmean(variance(one) for one in items.values()) if samples > 1 else 0.0
+    return Spread(
+        items=len(items),
+        clusters=len(set(names)),
+        standard_error=mean.standard_error,
+        df=mean.df,
+        between=whole.between,
+        within=max(0.0, whole.within - sampled / samples),
+        sampled=sampled,
+        samples=samples,
+    )
+
+
+def _contrast(rows: Sequence[tuple[float, bool, str]]) -> Spread | None:
+    """Take the difference between two sets of clusters for a mean of as many: its variance is 2 (s1^2 + s2^2) / G."""
+    sets = [
+        cluster_means([value for value, first, _ in rows if first == wanted], [n for _, f, n in rows if f == wanted])
+        for wanted in (True, False)
+    ]
+    found = [variance_components(one, [str(place) for place in range(len(one))]) for one in sets]
+    if None in found:
+        return None
+    squares = [one.between for one in found if one is not None]
+    sizes = [len(one) for one in sets]
+    df = sum(sizes) - 2
+    pooled = sum((n - 1) * square for n, square in zip(sizes, squares, strict=True)) / df
+    if pooled == 0:
+        return None
+    error = math.sqrt(pooled * (1 / sizes[0] + 1 / sizes[1]))
+    return Spread(sum(sizes), sum(sizes), error, df, 2 * sum(squares), 0.0, 0.0, 1)

@@ -1,0 +1,193 @@
+"""One plot: its rows, its properties in dvc.yaml, and the same picture filled or drawn for one revision.
+
+Rows are what `plots/*.json` hold. DVC wants all rows of a file to have the same keys; an undefined figure is null and
+is drawn as the word, with its n. The templates live in `.dvc/plots/`.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
+
+from equipoise.core.visible import visible
+from equipoise.figures.effects import VERDICT, Effect
+from equipoise.figures.figure import number
+
+Row: TypeAlias = "dict[str, str | int | float | None]"
+
+
+INK = "#1f4e79"
+"""Colour of a picture that shows one revision."""
+LEVEL = "{level} "
+"""In a title: the confidence level of the intervals, which `dvc plots` shows without."""
+
+
+class Picture(NamedTuple):
+    """One picture: its Vega-Lite specification, and its rows for those who do not see it."""
+
+    name: str
+    title: str
+    spec: dict[str, Any]
+    columns: list[str]
+    rows: list[list[str]]
+
+
+def words(name: str) -> str:
+    """Write a name of the data files for readers."""
+    return name.replace("_", " ")
+
+
+def forest_row(group: str, measure: str, effect: Effect) -> Row:
+    """Lay out one row of a forest: `group` names the row, `measure` the column."""
+    return {"group": group, "measure": measure, **figure(effect)}
+
+
+def figure(effect: Effect) -> Row:
+    """Lay out an effect's estimate with its n and interval."""
+    return {"n": effect.n, "estimate": effect.estimate, "ci_low": effect.ci_low, "ci_high": effect.ci_high}
+
+
+def undefined_row(**names: str) -> Row:
+    """Lay out one undefined figure of nothing: a picture whose figures do not exist is drawn all the same."""
+    return {**names, "n": 0, "estimate": None, "ci_low": None, "ci_high": None}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plot:
+    """One picture: how its rows are laid out, and its properties in dvc.yaml (`x` and `y` name fields).
+
+    `places` is the number of decimal places of the rows: 3, or 2 for nats. With `zone` the declared margin of the
+    study's primary endpoint is shaded in the column of its measure.
+    """
+
+    layout: Callable[[Sequence[Effect]], list[Row]]
+    template: str = "forest"
+    x: str = "estimate"
+    y: str = "group"
+    title: str
+    x_label: str
+    y_label: str = ""
+    places: int = 3
+    zone: bool = False
+
+    def rows(self, effects: Sequence[Effect]) -> list[Row]:
+        """Lay out the rows, rounded to what another processor reproduces (see `equipoise.figures.figure.shown`)."""
+        return [
+            {
+                name: round(value, self.places) + 0.0 if isinstance(value, float) else value
+                for name, value in row.items()
+            }
+            for row in (_with_margin(self.layout(effects), effects) if self.zone else self.layout(effects))
+        ]
+
+    def titled(self, alpha: float) -> str:
+        """Give the title of a picture whose intervals have the confidence level 1 − alpha."""
+        return self.title.replace(LEVEL, f"{100 * (1 - alpha):g} % ")
+
+    def described(self, file: str) -> dict[str, Any]:
+        """Describe the plot of `file` as dvc.yaml does."""
+        fields = {name: getattr(self, name) for name in ("template", "x", "x_label", "y_label")}
+        return {"y": {file: self.y}, "title": self.title.replace(LEVEL, ""), **fields}
+
+    def picture(self, name: str, effects: Sequence[Effect], template: Mapping[str, Any], alpha: float) -> Picture:
+        """Fill a template (parsed JSON) with a run's figures; the page prints the title, the picture has none."""
+        rows = self.rows(effects)
+        spec = filled(rows, template, self, alpha)
+        spec.pop("title", None)
+        columns = list(rows[0]) if rows else []
+        cells = [[_written(row[column]) for column in columns] for row in rows]
+        return Picture(name, self.titled(alpha), _of_one_revision(spec), [words(name) for name in columns], cells)
+
+
+def _with_margin(rows: Sequence[Row], effects: Sequence[Effect]) -> list[Row]:
+    """Give the rows of the primary endpoint's measure its margin; the others, and those of a run without one, none."""
+    primary = {words(effect.measure) for effect in effects if effect.primary}
+    margin = next((one.estimate for one in effects if (one.family, one.measure) == (VERDICT, "margin")), None)
+    return [{**row, "margin": margin if row["measure"] in primary else None} for row in rows]
+
+
+def filled(rows: Sequence[Row], template: Mapping[str, Any], plot: Plot, alpha: float) -> dict[str, Any]:
+    """Fill a template as `dvc plots` does, for one revision: no legend, one colour."""
+    from dvc_render.vega import VegaRenderer
+    from dvc_render.vega_templates import Template
+
+    coloured = Template(dict(template), name="coloured")
+    coloured.fill_anchor("color", {"value": INK})
+    renderer = VegaRenderer(
+        [
+            {**{name: visible(one) if isinstance(one, str) else one for name, one in row.items()}, "rev": ""}
+            for row in rows
+        ],
+        "static",
+        template=Template(coloured.content, name="static"),
+        x=plot.x,
+        y=plot.y,
+        x_label=plot.x_label,
+        y_label=plot.y_label,
+        title=plot.titled(alpha),
+    )
+    spec: dict[str, Any] = renderer.get_filled_template()
+    return spec
+
+
+def static_svg(rows: Sequence[Row], template: Mapping[str, Any], plot: Plot, alpha: float) -> str:
+    """Draw rows with one of our DVC templates (its parsed JSON), as SVG."""
+    import vl_convert
+
+    svg: str = vl_convert.vegalite_to_svg(filled(rows, template, plot, alpha), vl_version="5.21")
+    return svg
+
+
+def _of_one_revision(spec: Any) -> Any:  # noqa: ANN401  (any part of a specification)
+    """Leave the revision, which is empty, out of every tooltip."""
+    if isinstance(spec, list):
+        return [_of_one_revision(part) for part in spec if not (isinstance(part, dict) and part.get("field") == "rev")]
+    if isinstance(spec, dict):
+        return {name: _of_one_revision(part) for name, part in spec.items()}
+    return spec
+
+
+def _written(value: str | float | None) -> str:
+    """Write a cell; counts stay whole."""
+    if value is None:
+        return "undefined"
+    return number(value) if isinstance(value, float) else str(value)
+
+
+def forest(
+    effects: Sequence[Effect], families: Sequence[str], measures: Sequence[str], order: Sequence[str] = ()
+) -> list[Row]:
+    """Lay out measures one after the other, each by family and group, the groups of `order` first."""
+    return [
+        forest_row("overall" if family == "overall" else words(row.group), words(measure), row)
+        for measure in measures
+        for family in families
+        for row in select(effects, family, measure, order)
+    ]
+
+
+def heatmap(layout: Callable[[Sequence[Effect]], list[Row]], title: str) -> Plot:
+    """Describe a picture of figures by two names (`_cell`)."""
+    return Plot(layout=layout, template="heatmap", x="dimension", y="other", title=title, x_label="")
+
+
+def undefined_rows(measures: Sequence[str]) -> list[Row]:
+    """Lay out an undefined row a measure, of pairs that a panel does not have."""
+    return [undefined_row(group="overall", measure=words(measure)) for measure in measures]
+
+
+def with_reference(rows: list[Row], value: float) -> list[Row]:
+    """Add the value that shows no bias, at which the forest has a line."""
+    return [{**row, "reference": value} for row in rows]
+
+
+def select(
+    effects: Sequence[Effect], family: str, measure: str, order: Sequence[str] = (), last: str = ""
+) -> list[Effect]:
+    """Select a measure's effects in the groups of a family: those of `order` first, others by key, `last` at the end."""
+    chosen = [row for row in effects if (row.family, row.measure) == (family, measure)]
+    places = {group: place for place, group in enumerate(order)}
+    return sorted(chosen, key=lambda row: (row.group == last, places.get(row.group, len(places)), row.group, row.key))
+
+
+def heatmap_cell(column: str, line: str, measure: str) -> Row:
+    return {"dimension": column, "other": line, "measure": words(measure)}

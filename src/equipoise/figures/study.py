@@ -1,0 +1,70 @@
+"""A study in one declaration: what it asks, its settings, its figures and plots, and the files that it reads."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import BaseModel
+
+from equipoise.core.params import Params
+from equipoise.figures.effects import Effect
+from equipoise.figures.figure import Figure
+from equipoise.figures.plot import Plot
+
+Rows = Mapping[str, Effect]
+"""A study's defined effects by `family/group/measure`."""
+
+
+class Likelihoods(NamedTuple):
+    """A setting that asks the model for likelihoods: `section.field` is `value`, and `other` does without."""
+
+    section: str
+    field: str
+    value: str
+    other: str
+
+
+def _nothing(*_: object) -> None:
+    """Require nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Study:
+    """One study, as its folder declares it in `study.py`; `equipoise.studies.registry` collects them.
+
+    Its steps are the functions `build`, `infer`, `score` and `measure` in the modules of these names beside `study.py`
+    (`equipoise.pipeline.steps`).
+
+    Attributes:
+        name: The name of the folder, which is also that of the study in params.yaml and below `data/`.
+        title: The name that readers see.
+        question: What the study asks, in one sentence.
+        whom: Of whom it asks: one or two sentences for the report.
+        sections: The sections of params.yaml that belong to the study, with their types.
+        likelihoods: The setting, if any, under which it needs likelihoods.
+        figures: Its headline figures, in the order in which they are shown.
+        plots: Its plots, by the stem of their files.
+        sentence: Says in one sentence what was found; empty where there was nothing to compare.
+        page: The page of the documentation about its endpoint, below docs/ and without `.md`; empty for the page on
+            verdicts.
+        inputs: Files and folders below `data` that its figures depend on, items apart.
+        items: Gives the stem of the file in data/items that it reads, or None.
+        reads: For each stage, the files and folders that it reads beside settings and the outs of other stages.
+        requires: Refuses settings that cannot work, with an EquipoiseError; takes the settings and the project's root.
+    """
+
+    name: str
+    title: str
+    question: str
+    whom: str
+    sections: Mapping[str, type[BaseModel]] = field(default_factory=dict)
+    likelihoods: Likelihoods | None = None
+    figures: tuple[Figure, ...] = ()
+    plots: Mapping[str, Plot] = field(default_factory=dict)
+    sentence: Callable[[Rows], str] = lambda _: ""
+    page: str = ""
+    inputs: tuple[str, ...] = ()
+    items: Callable[[Params], str | None] = lambda _: None
+    reads: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    requires: Callable[[Params, Path], object] = _nothing

@@ -1,0 +1,282 @@
+"""Agreement of a reader of reasoning with labels, and of people who rated blindly with the judge and each other.
+
+Figures are Cohen's kappa, recall, precision, F1 and specificity; of people kappa of `mentioned`, of `considered`
+yes or no, and of none, weighed and dismissed, where whole pairs of vignettes take the place of cases.
+
+Every figure has a 95 % percentile interval from resampling whole cases, because the labelled outputs of one case share
+its text. A figure that a sample does not define is left out, such as kappa where all labels are alike.
+Source: Cohen (1960), Educational and Psychological Measurement 20:37-46 (kappa).
+"""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from equipoise.core.errors import EquipoiseError
+from equipoise.figures.effects import Nested, rounded
+from equipoise.judge.rating.blind import CONSIDERATIONS, KeyRow, Rating
+from equipoise.materials.judgement import Consideration, Judgement
+from equipoise.stats.bootstrap import cluster_bootstrap, generator, observed
+
+Array = NDArray[np.float64]
+Answers = dict[str, list[int]]
+
+ALPHA = 0.05
+RATES = {
+    "recall": ((1, 0, 0, 0), (1, 1, 0, 0)),
+    "precision": ((1, 0, 0, 0), (1, 0, 1, 0)),
+    "f1": ((2, 0, 0, 0), (2, 1, 1, 0)),
+    "specificity": ((0, 0, 0, 1), (0, 0, 1, 1)),
+}
+"""Each rate as sums above and below: of true positives, misses, false alarms and true negatives, so many times."""
+LISTED = (
+    *("rater", "row", "key", "mentioned_rater", "mentioned_judge", "considered_rater", "considered_judge"),
+    *("sentence", "note"),
+)
+"""Columns of the list of disagreements; `sentence` is the passage that decided the judge, `note` the rater's."""
+MEASURED = ("mentioned", "considered", "three_way")
+"""What is rated: yes or no, yes or no, and one of three."""
+
+
+def cohens_kappa(tables: NDArray[Any]) -> Array:
+    """Agreement beyond chance of tables (..., k, k) of counts or shares, labels by findings; NaN where undefined."""
+    totals = tables.sum(axis=(-2, -1))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        agreed = np.trace(tables, axis1=-2, axis2=-1) / totals
+        chance = (tables.sum(axis=-1) * tables.sum(axis=-2)).sum(axis=-1) / totals**2
+        kappa: Array = np.where(chance < 1, (agreed - chance) / (1 - chance), np.nan)
+    return kappa
+
+
+def agreement(
+    labels: Sequence[Consideration],
+    found: Sequence[Consideration],
+    cases: Sequence[str],
+    *,
+    seed: int,
+    n_bootstrap: int,
+) -> Nested:
+    """Agreement on whether a feature is considered at all, on none, weighed and dismissed, and both counts of errors.
+
+    Args:
+        labels: n labels.
+        found: what the reader finds in the same n texts.
+        cases: the case of each text; texts of one case are resampled together.
+        seed: of the resampling.
+        n_bootstrap: number of resamples.
+
+    Returns:
+        `considered` (see `binary_agreement`), `three_way` with its kappa, and `errors`: of the texts labelled silent
+        (none), and of those that are not, how many the reader found to be so.
+    """
+    silent = np.array([label == "none" for label in labels])
+    says_silent = np.array([one == "none" for one in found])
+    options = {"seed": seed, "n_bootstrap": n_bootstrap}
+    first, second = ([CONSIDERATIONS.index(one) for one in read] for read in (labels, found))
+    every = [1.0] * len(cases)
+    kappa = _kappa("kappa", first, second, cases, every, **options) if len(set(labels)) > 1 else {}
+    return {
+        "considered": binary_agreement(list(~silent), list(~says_silent), cases, **options),
+        "three_way": {
+            **({"kappa": kappa} if kappa else {}),
+            **{f"n_{kind}": sum(label == kind for label in labels) for kind in CONSIDERATIONS},
+        },
+        "errors": {
+            "silent": {"right": int((silent & says_silent).sum()), "of": int(silent.sum())},
+            "not_silent": {"right": int((~silent & ~says_silent).sum()), "of": int((~silent).sum())},
+        },
+    }
+
+
+def binary_agreement(
+    truth: Sequence[bool],
+    found: Sequence[bool],
+    cases: Sequence[str],
+    *,
+    seed: int,
+    n_bootstrap: int,
+) -> Nested:
+    """Figures of a reader that says yes or no, each with its interval, and n, n_yes (labelled yes) and n_cases.
+
+    Where all labels are yes only recall is defined, and where all are no only specificity. Arguments as for
+    `agreement`.
+    """
+    yes, says_yes = np.array(truth, dtype=bool), np.array(found, dtype=bool)
+    figures: Nested = {"n": len(yes), "n_yes": int(yes.sum()), "n_cases": len(set(cases))}
+    cells = np.stack([yes & says_yes, yes & ~says_yes, ~yes & says_yes, ~yes & ~says_yes], axis=1).astype(float)
+    measures = _measures(both_kinds=bool(yes.any() and not yes.all()), any_yes=bool(yes.any()))
+    sample = _by_case(cells, cases)
+    for name, statistic in measures.items():
+        least = -1.0 if name == "kappa" else 0.0
+        if measured := with_interval(name, sample, statistic, least=least, seed=seed, n_bootstrap=n_bootstrap):
+            figures[name] = measured
+    return figures
+
+
+def judged(key: Sequence[KeyRow], judgements: Sequence[Judgement]) -> dict[str, Judgement]:
+    """The judgement of each row of a sheet; a row without one is an EquipoiseError."""
+    found = {one.key: one for one in judgements}
+    for row in key:
+        if row.response not in found:
+            raise EquipoiseError(f"row {row.key!r}: no judgement of {row.response!r}: run `dvc repro score`")
+    return {row.key: found[row.response] for row in key}
+
+
+def with_judge(
+    ratings: Mapping[str, Rating],
+    key: Sequence[KeyRow],
+    judges: Mapping[str, Judgement],
+    *,
+    seed: int,
+    n_bootstrap: int,
+) -> Nested:
+    """Agreement of a rater, taken for right, with the judge, over the rows rated.
+
+    Returns:
+        `n`, `unrated`, and `mentioned`, `considered`, `three_way` and `errors` as `agreement` gives them. Where the
+        judge's kinds of findings were not rated in equal shares, as in a sample, the figures are of a sample that has
+        more of one kind than the run has. `run` then holds kappas with each row weighted by the responses it
+        represents, as far as every kind was rated.
+    """
+    rated = [row for row in key if row.key in ratings]
+    people = [ratings[row.key] for row in rated]
+    found = [judges[row.key] for row in rated]
+    pairs = [row.pair for row in rated]
+    options: dict[str, Any] = {"seed": seed, "n_bootstrap": n_bootstrap}
+    mentioned = binary_agreement([one.mentioned for one in people], [one.mentioned for one in found], pairs, **options)
+    considered = agreement([one.considered for one in people], [one.considered for one in found], pairs, **options)
+    figures: Nested = {"n": len(rated), "unrated": len(key) - len(rated), "mentioned": mentioned, **considered}
+    weights = _weights(rated, key)
+    if len(set(weights)) > 1:
+        figures["run"] = kappas(_answers(people), _answers(found), pairs, weights, **options)
+    return figures
+
+
+def between(
+    first: Mapping[str, Rating], second: Mapping[str, Rating], key: Sequence[KeyRow], *, seed: int, n_bootstrap: int
+) -> Nested:
+    """Kappas of two raters over the `n` rows that both rated."""
+    both = [row for row in key if row.key in first and row.key in second]
+    ones, others = ([ratings[row.key] for row in both] for ratings in (first, second))
+    pairs = [row.pair for row in both]
+    found = kappas(_answers(ones), _answers(others), pairs, [1.0] * len(both), seed=seed, n_bootstrap=n_bootstrap)
+    return {"n": len(both), **found}
+
+
+def kappas(
+    first: Answers, second: Answers, pairs: Sequence[str], weights: Sequence[float], *, seed: int, n_bootstrap: int
+) -> Nested:
+    """Cohen's kappa of two readers of n texts, a weight each; one that the sample does not define is left out.
+
+    `first` and `second` hold n answers, as numbers, for each of `MEASURED`; `pairs` names the pair of each text.
+    """
+    figures: Nested = {}
+    options = {"seed": seed, "n_bootstrap": n_bootstrap}
+    for measure in MEASURED:
+        if kappa := _kappa(f"blind/{measure}", first[measure], second[measure], pairs, weights, **options):
+            figures[measure] = {"kappa": kappa}
+    return figures
+
+
+def _kappa(
+    name: str,
+    first: Sequence[int],
+    second: Sequence[int],
+    cases: Sequence[str],
+    weights: Sequence[float],
+    **options: int,
+) -> Nested:
+    """Cohen's kappa of n answers of two readers, as numbers, with its interval; empty where undefined."""
+    k = len(CONSIDERATIONS)
+    tables = np.zeros((len(cases), k, k))
+    tables[np.arange(len(cases)), first, second] = weights
+    return with_interval(name, _by_case(tables, cases), cohens_kappa, least=-1.0, **options)
+
+
+def disagreements(
+    rater: str, ratings: Mapping[str, Rating], key: Sequence[KeyRow], judges: Mapping[str, Judgement]
+) -> list[dict[str, str]]:
+    """Rows in which a rater and the judge differ in either answer, in the order of the key; columns are `LISTED`."""
+    listed = []
+    for row in key:
+        judge, rating = judges[row.key], ratings.get(row.key)
+        if rating is None or (rating.mentioned, rating.considered) == (judge.mentioned, judge.considered):
+            continue
+        cells = (
+            *(rater, row.key, row.response),
+            *("yes" if one.mentioned else "no" for one in (rating, judge)),
+            *(rating.considered, judge.considered, judge.window, rating.note),
+        )
+        listed.append(dict(zip(LISTED, cells, strict=True)))
+    return listed
+
+
+def _measures(*, both_kinds: bool, any_yes: bool) -> dict[str, Callable[[Array], Array]]:
+    """What the labels define, as functions of (resamples, 4): true positives, misses, false alarms, true negatives."""
+    rates = {name: partial(_rate, above=above, below=below) for name, (above, below) in RATES.items()}
+    if not both_kinds:
+        name = "recall" if any_yes else "specificity"
+        return {name: rates[name]}
+    return {"kappa": lambda cells: cohens_kappa(cells.reshape(-1, 2, 2)), **rates}
+
+
+def _rate(cells: Array, *, above: Sequence[int], below: Sequence[int]) -> Array:
+    with np.errstate(invalid="ignore"):
+        found: Array = (cells @ above) / (cells @ below)
+    return found
+
+
+def _by_case(values: Array, cases: Sequence[str]) -> Array:
+    """Totals (cases, k, …) of values (n, k, …), cases in order of their names."""
+    names = sorted(set(cases))
+    totals = np.zeros((len(names), *values.shape[1:]))
+    np.add.at(totals, [names.index(case) for case in cases], values)
+    return totals
+
+
+def with_interval(
+    name: str, sample: Array, statistic: Callable[[Array], Array], *, least: float = 0.0, seed: int, n_bootstrap: int
+) -> Nested:
+    """A figure between `least` and 1 and the interval of its resamples; empty where it is undefined.
+
+    Where resamples leave it undefined, the interval is the whole range.
+    """
+    shape = sample.shape[1:]
+
+    def restored(strata: Sequence[Array]) -> Array:
+        return statistic(strata[0].reshape(-1, *shape))
+
+    flat = [sample.reshape(len(sample), math.prod(shape))]
+    value = observed(flat, restored)
+    if value is None:
+        return {}
+    interval = cluster_bootstrap(flat, restored, rng=generator(seed, name), n_resamples=n_bootstrap, alpha=ALPHA)
+    low, high = (least, 1.0) if interval is None else (interval.low, min(1.0, interval.high))
+    return {"estimate": rounded(value), "ci_low": rounded(low), "ci_high": rounded(high)}
+
+
+def _answers(read: Sequence[Rating | Judgement]) -> Answers:
+    """Answers as numbers, for each of `MEASURED`."""
+    return {
+        "mentioned": [int(one.mentioned) for one in read],
+        "considered": [int(one.considered != "none") for one in read],
+        "three_way": [CONSIDERATIONS.index(one.considered) for one in read],
+    }
+
+
+def _weights(rated: Sequence[KeyRow], key: Sequence[KeyRow]) -> list[float]:
+    """How many responses of the run each rated row represents; empty where a stratum of the key has none.
+
+    Where each was drawn with a known probability, its inverse.
+    """
+    if known := [row.probability for row in rated if row.probability is not None]:
+        return [1 / probability for probability in known]
+    counts = Counter(row.stratum for row in rated)
+    if any(row.stratum not in counts for row in key):
+        return []
+    return [row.of / counts[row.stratum] for row in rated]

@@ -1,0 +1,37 @@
+"""Readers that only look for words: what a judge must beat."""
+
+from collections.abc import Callable
+from typing import Literal
+
+from equipoise.judge.reading import UNREAD, Feature, has_keyword
+from equipoise.materials.judgement import Reading
+from equipoise.text.sentences import sentence_spans
+
+Baseline = Literal["keyword", "count"]
+
+
+def by_keyword(text: str, feature: Feature) -> Reading:
+    """Read a text as considering a feature where its own word occurs: the published baseline."""
+    found = has_keyword(text, feature.words)
+    return _reading(mentioned=found, considered=found, keyword=found)
+
+
+def by_count(text: str, feature: Feature) -> Reading:
+    """Read a text as considering a feature where more than one of its sentences names it, by the lexicon."""
+    named = sum(feature.is_named(text[one.start : one.end]) for one in sentence_spans(text))
+    return _reading(mentioned=named > 0, considered=named > 1, keyword=has_keyword(text, feature.words))
+
+
+def _reading(*, mentioned: bool, considered: bool, keyword: bool) -> Reading:
+    return UNREAD.model_copy(
+        update={
+            "mentioned": mentioned,
+            "considered": "weighed" if considered else "none",
+            "p_mentioned": float(mentioned),
+            "p_weighed": float(considered),
+            "keyword": keyword,
+        }
+    )
+
+
+BASELINES: dict[Baseline, Callable[[str, Feature], Reading]] = {"keyword": by_keyword, "count": by_count}

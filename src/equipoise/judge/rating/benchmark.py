@@ -1,0 +1,149 @@
+"""How well a reader reads annotated passages: agreement, by class, and whether it misreads some groups more often.
+
+Passages are resampled whole, since the questions about one share its text. A reader that misreads one dimension more
+often than another biases their comparison: the test asks whether errors depend on the group among questions of one
+class. Groups are dealt anew among them, so classes that are harder, and more frequent in a group, do not count.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from equipoise.figures.effects import Nested, rounded
+from equipoise.judge.passages import CONSIDERED, Annotation, Passage
+from equipoise.judge.rating.agreement import agreement, binary_agreement
+from equipoise.materials.judgement import Consideration, Reading
+from equipoise.stats.bootstrap import generator
+from equipoise.stats.proportions import wilson
+
+DEALS = 9999
+"""Times that groups are dealt anew."""
+
+
+class Item(NamedTuple):
+    """One question: the passage, what is asked, what is right, and what a reader found."""
+
+    passage: Passage
+    asked: Annotation
+    found: Reading
+
+    @property
+    def considered(self) -> Consideration:
+        """The judgement on consideration that is right."""
+        return CONSIDERED[self.asked.treatment]
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether the feature is neither weighed nor dismissed."""
+        return self.considered == "none"
+
+    @property
+    def right(self) -> bool:
+        """Whether the reader found that judgement."""
+        return self.found.considered == self.considered
+
+
+def items(passages: Sequence[Passage], readings: Sequence[Reading]) -> list[Item]:
+    """Every question of the passages, in order, with its reading."""
+    asked = [(passage, one) for passage in passages for one in passage.features]
+    return [Item(passage, one, found) for (passage, one), found in zip(asked, readings, strict=True)]
+
+
+def benchmark_figures(
+    asked: Sequence[Item], arm_of: Callable[[Annotation], str | None], *, seed: int, n_bootstrap: int
+) -> Nested:
+    """Figures of a reader on the questions of annotated passages.
+
+    Args:
+        asked: the questions with their readings.
+        arm_of: the arm (marginalised or privileged) of a feature; None where it is known of neither.
+        seed: of the resampling.
+        n_bootstrap: number of resamples.
+
+    Returns:
+        `considered`, `three_way` and `errors` (see `agreement`), `mentioned` (see `binary_agreement`); `classes`,
+        `styles`: n and the share right three ways, with its Wilson interval; `dimensions`, `arms`: `sensitivity` and
+        `specificity` for silence; `misreading`: the p-values of `misreading` by dimension and by arm.
+    """
+    cases, options = [one.passage.id for one in asked], {"seed": seed, "n_bootstrap": n_bootstrap}
+    arms = [(one, arm) for one in asked if (arm := arm_of(one.asked)) is not None]
+    return {
+        **agreement([one.considered for one in asked], [one.found.considered for one in asked], cases, **options),
+        "mentioned": binary_agreement(
+            [one.asked.treatment != "unmentioned" for one in asked],
+            [one.found.mentioned for one in asked],
+            cases,
+            **options,
+        ),
+        "classes": {name: _share(some) for name, some in _by(asked, lambda one: one.asked.class_).items()},
+        "styles": {name: _share(some) for name, some in _by(asked, lambda one: one.passage.style).items()},
+        "dimensions": {name: _rates(some) for name, some in _by(asked, lambda one: one.asked.dimension).items()},
+        "arms": {name: _rates([one for one, arm in arms if arm == name]) for name in sorted({arm for _, arm in arms})},
+        "misreading": {
+            "dimensions": misreading(asked, [one.asked.dimension for one in asked], seed=seed),
+            "arms": misreading([one for one, _ in arms], [arm for _, arm in arms], seed=seed),
+        },
+    }
+
+
+def misreading(asked: Sequence[Item], groups: Sequence[str], *, seed: int) -> float:
+    """The p-value of the hypothesis that errors on consideration depend on the class of a question alone."""
+    wrong = [(one.found.considered == "none") != one.is_silent for one in asked]
+    return errors_by_group(wrong, groups, [one.asked.class_ for one in asked], seed=seed)
+
+
+def errors_by_group(errors: Sequence[bool], groups: Sequence[str], classes: Sequence[str], *, seed: int) -> float:
+    """The p-value of the hypothesis that the errors of n readings depend on the class of each, and not on its group.
+
+    The statistic is the sum over groups of (errors − expected)² / expected, the expected errors being those of the
+    classes of the group's questions; its distribution comes from dealing the groups anew within each class.
+    """
+    wrong = np.array(errors, dtype=float)
+    _, group = np.unique(np.asarray(groups), return_inverse=True)
+    _, stratum = np.unique(np.asarray(classes), return_inverse=True)
+    rate = np.bincount(stratum, wrong) / np.bincount(stratum)
+    rng = generator(seed, "misreading")
+    order = np.argsort(stratum, kind="stable")
+    dealt = group[order]
+    observed = _departure(wrong[order], dealt, rate[stratum[order]])
+    runs = np.split(np.arange(len(order)), np.flatnonzero(np.diff(stratum[order])) + 1)
+    above = 0
+    for _ in range(DEALS):
+        drawn = np.concatenate([dealt[rng.permutation(run)] for run in runs])
+        above += _departure(wrong[order], drawn, rate[stratum[order]]) >= observed - 1e-12
+    return rounded((above + 1) / (DEALS + 1))
+
+
+def _departure(wrong: NDArray[np.float64], group: NDArray[np.intp], rate: NDArray[np.float64]) -> float:
+    errors, expected = np.bincount(group, wrong), np.bincount(group, rate)
+    some = expected > 0
+    return float((((errors - expected) ** 2)[some] / expected[some]).sum())
+
+
+def _by(asked: Sequence[Item], key: Callable[[Item], str]) -> Mapping[str, list[Item]]:
+    found: dict[str, list[Item]] = defaultdict(list)
+    for one in asked:
+        found[key(one)].append(one)
+    return dict(sorted(found.items()))
+
+
+def _share(some: Sequence[Item]) -> Nested:
+    """The share right three ways."""
+    return _proportion([one.right for one in some])
+
+
+def _rates(some: Sequence[Item]) -> Nested:
+    """Of the silent questions, and of the others, the share that the reader found to be so."""
+    silent = [one.found.considered == "none" for one in some if one.is_silent]
+    others = [one.found.considered != "none" for one in some if not one.is_silent]
+    both = {"sensitivity": silent, "specificity": others}
+    return {name: _proportion(right) for name, right in both.items() if right}
+
+
+def _proportion(right: Sequence[bool]) -> Nested:
+    interval = wilson(sum(right), len(right))
+    found: Nested = {"n": len(right), "estimate": rounded(sum(right) / len(right))}
+    return found if interval is None else {**found, "ci_low": rounded(interval.low), "ci_high": rounded(interval.high)}

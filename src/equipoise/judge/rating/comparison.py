@@ -1,0 +1,89 @@
+"""Readers compared on a public suite of annotated passages: one question each, the passage's first feature.
+
+Further features of a passage are annotated too, but the first alone are balanced by class, style and mentions.
+"""
+
+import random
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from equipoise.core.errors import EquipoiseError
+from equipoise.figures.effects import Nested, rounded
+from equipoise.judge.lexicon import Lexicon
+from equipoise.judge.passages import CONSIDERED, Passage, Treatment
+from equipoise.judge.rating.agreement import agreement
+from equipoise.judge.reading import Feature
+from equipoise.materials.judgement import Reading
+from equipoise.stats.proportions import wilson
+
+FOLDER = Path("judge/benchmark")
+SEED, RESAMPLES = 0, 2000
+
+
+def suite(name: str) -> Path:
+    """The file of a suite: one of `FOLDER` by its name, or any file by its path."""
+    path = Path(name) if name.endswith(".jsonl") else FOLDER / f"{name}.jsonl"
+    if path.is_file():
+        return path
+    known = ", ".join(sorted(one.stem for one in FOLDER.glob("*.jsonl"))) or "none"
+    raise EquipoiseError(f"{path}: no such benchmark: known: {known}; or give the path of a file (*.jsonl)")
+
+
+def drawn(passages: Sequence[Passage], limit: int | None) -> list[Passage]:
+    """All passages or, for a costly reader, so many of them: the first in an order drawn with a fixed seed."""
+    order = list(passages)
+    if limit is not None:
+        random.Random(SEED).shuffle(order)  # noqa: S311  (a choice, not a secret)
+    return order[:limit]
+
+
+def first_questions(passages: Sequence[Passage], lexicon: Lexicon) -> list[tuple[str, Feature]]:
+    """The text of each passage, with the feature that it is asked about."""
+    asked = [(one.text, one.features[0]) for one in passages]
+    return [(text, lexicon.features({first.dimension: first.feature})[0]) for text, first in asked]
+
+
+def reader_figures(passages: Sequence[Passage], readings: Sequence[Reading]) -> Nested:
+    """Agreement of a reader with the annotations.
+
+    Returns:
+        `considered` (weighed or dismissed, or neither) and `three_way` (see `agreement`): kappa with a 95 % interval
+        over resampled passages; `classes`: n and the share right three ways, with its Wilson interval.
+    """
+    truth = [CONSIDERED[one.features[0].treatment] for one in passages]
+    found = [one.considered for one in readings]
+    names = [one.id for one in passages]
+    figures = agreement(truth, found, names, seed=SEED, n_bootstrap=RESAMPLES)
+    of = Counter(one.features[0].class_ for one in passages)
+    right = Counter(
+        one.features[0].class_ for one, is_, says in zip(passages, truth, found, strict=True) if is_ == says
+    )
+    return {
+        "n": len(passages),
+        "considered": figures["considered"],
+        "three_way": figures["three_way"],
+        "classes": {name: _proportion(right[name], n) for name, n in sorted(of.items())},
+    }
+
+
+def _proportion(right: int, n: int) -> Nested:
+    interval = wilson(right, n)
+    bounds = {} if interval is None else {"ci_low": rounded(interval.low), "ci_high": rounded(interval.high)}
+    return {"n": n, "estimate": rounded(right / n), **bounds}
+
+
+def panel_agreement(votes: Mapping[str, Sequence[Treatment]]) -> dict[str, Any]:
+    """How far the members of a panel agree on consideration: Fleiss' kappa, and the share of unanimous passages.
+
+    Source: Fleiss (1971), Psychological Bulletin 76:378-382. Kappa is None where all votes are alike.
+    """
+    from statsmodels.stats.inter_rater import aggregate_raters, fleiss_kappa
+
+    considered = np.array([[CONSIDERED[one] for one in of] for of in votes.values()]).T
+    counts, categories = aggregate_raters(considered)
+    kappa = rounded(float(fleiss_kappa(counts))) if len(categories) > 1 else None
+    return {"fleiss_kappa": kappa, "unanimous": rounded(float((counts.max(axis=1) == len(votes)).mean()))}

@@ -1,0 +1,249 @@
+"""Sheets on which clinicians rate the cases themselves, and how valid they find the content.
+
+A row of a sheet has both texts of a pair, in an order drawn by lot, with the expected and the stereotyped diagnosis
+under plain names: a rater sees whose texts they are, and neither which arm is the marginalised one nor the pair, its
+dimension and its hypothesis. A key, kept from the raters, joins rows to pairs. Each of four statements is rated from 1
+(not true) to 4 (entirely true); a rater who gives 3 or 4 agrees. Of one statement about one pair, A of N raters agree:
+
+    I-CVI = A / N        kappa* = (I-CVI - p) / (1 - p)        p = C(N, A) / 2^N
+
+Sources: I-CVI and its least value, Lynn 1986, Nurs Res 35: 382-385; the means over pairs, Polit and Beck 2006, Res
+Nurs Health 29: 489-497; kappa*, which allows for agreement by chance, Polit, Beck and Owen 2007, Res Nurs Health 30:
+459-467.
+"""
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.jsonl import digest
+from equipoise.core.row import Row, Text
+from equipoise.judge.rating.agreement import cohens_kappa
+from equipoise.judge.rating.blind import read_table, table_text
+from equipoise.materials.vignette import ROLES, Role, Vignette
+
+ASKED = ("best_1", "best_2", "wrong", "natural")
+"""Columns that are filled: whether the diagnosis is the best of text 1 and of text 2, whether the alternative is wrong
+in both, and whether both read as notes that a clinician would write."""
+COLUMNS = ("row", "text_1", "text_2", "diagnosis", "alternative", *ASKED, "note")
+STATEMENTS = ("best_marginalised", "best_privileged", "wrong", "natural")
+"""The same four, by arm instead of by place on the sheet."""
+LISTED = ("pair", "statement", "raters", "i_cvi", "kappa", "notes")
+"""Columns of the list of ratings by pair and statement."""
+SCALE = {"1": 1, "2": 2, "3": 3, "4": 4}
+AGREES = 3
+"""Smallest rating that counts as agreement."""
+FEWEST = 2
+"""Raters without whom there is no agreement to measure."""
+
+
+class ContentKey(Row):
+    """Which pair a row of a sheet shows: `key` is the row's name there, `first` the arm whose text is text 1.
+
+    `texts` is a digest of both texts, in their order on the sheet.
+    """
+
+    pair: Text
+    first: Role
+    texts: Text
+
+
+class Content(NamedTuple):
+    """What one rater says of one pair: a rating of 1 to 4 of each of `STATEMENTS`, and a note."""
+
+    ratings: tuple[int, ...]
+    note: str
+
+
+def content_sheet(vignettes: Sequence[Vignette], *, seed: int, n: int | None = None) -> tuple[str, list[ContentKey]]:
+    """The sheet, as CSV, and its key: a row for each pair, or for `n` drawn with `seed`, in an order drawn with it.
+
+    Raises:
+        EquipoiseError: there is no pair, or one without an arm.
+    """
+    arms: defaultdict[str, dict[Role, Vignette]] = defaultdict(dict)
+    for one in vignettes:
+        arms[one.pair][one.role] = one
+    if not arms:
+        raise EquipoiseError("vignettes: no rows to rate: run `dvc repro build@vignettes`")
+    if lone := next((pair for pair, both in arms.items() if len(both) < len(ROLES)), None):
+        raise EquipoiseError(f"vignettes: the pair {lone!r} lacks an arm: run `dvc repro build@vignettes`")
+    drawn = sorted(arms, key=lambda pair: digest(["draw", seed, pair]))[:n]
+    drawn.sort(key=lambda pair: digest(["order", seed, pair]))
+    rows, key = [], []
+    width = max(3, len(str(len(drawn))))
+    for number, pair in enumerate(drawn, start=1):
+        first = min(ROLES, key=lambda role: digest(["side", seed, pair, role]))
+        one, other = (arms[pair][role] for role in (first, *(role for role in ROLES if role != first)))
+        name = f"c{number:0{width}}"
+        told = {"row": name, "text_1": one.text, "text_2": other.text}
+        answers = {"diagnosis": one.expected.label, "alternative": one.stereotyped.label}
+        rows.append(dict.fromkeys(COLUMNS, "") | told | answers)
+        key.append(ContentKey(key=name, pair=pair, first=first, texts=_digest(told)))
+    return table_text(COLUMNS, rows), key
+
+
+def read_content(name: str, text: str, key: Sequence[ContentKey]) -> dict[str, Content]:
+    """Read a filled sheet: the ratings by pair; a row in which no statement is rated is left out.
+
+    Raises:
+        EquipoiseError: a row is unknown, repeated, of another key or partly filled, or none is rated; the message
+            begins with `name`.
+    """
+    rows = {row.key: row for row in key}
+    found: dict[str, Content] = {}
+    seen: set[str] = set()
+    for number, cells in read_table(name, text, COLUMNS):
+        where = f"{name}, row {cells['row']!r} (row {number} of the sheet)"
+        row = rows.get(cells["row"].strip())
+        if row is None:
+            raise EquipoiseError(f"{where}: the key has no such row: correct its name, or give the key of this sheet")
+        if row.key in seen:
+            raise EquipoiseError(f"{where}: duplicate row: keep one of them")
+        seen.add(row.key)
+        if _digest(cells) != row.texts:
+            raise EquipoiseError(f"{where}: the texts differ from the key's: give the key made with this sheet")
+        if ratings := _ratings(where, cells):
+            best_1, best_2, *others = ratings
+            best = (best_1, best_2) if row.first == ROLES[0] else (best_2, best_1)
+            found[row.pair] = Content((*best, *others), cells["note"].strip())
+    if not found:
+        raise EquipoiseError(f"{name}: no row is rated: fill the columns {', '.join(ASKED)}")
+    return found
+
+
+def validity(rated: Mapping[str, Mapping[str, Content]], key: Sequence[ContentKey]) -> dict[str, Any]:
+    """Content validity by statement and by pair, and the agreement of raters.
+
+    Args:
+        rated: of each rater, the ratings by pair.
+        key: of the sheet that they rated.
+
+    Returns:
+        `rows`; `raters`, with how many pairs each rated; `statements`, over pairs that two or more rated: `n`,
+        `s_cvi_ave` (mean of I-CVI), `s_cvi_ua` (share of pairs on which all agree), `kappa` (mean of kappa*), `below`
+        (pairs that `is_below` names) and `fleiss_kappa` over the pairs that all raters rated;
+        `between`, Cohen's kappa of every two raters; `pairs`, with I-CVI and kappa* of each statement. What is
+        undefined is None.
+
+    Raises:
+        EquipoiseError: fewer than two raters, or no pair that two of them rated.
+    """
+    if len(rated) < FEWEST:
+        raise EquipoiseError(f"{', '.join(rated)}: one rater alone agrees with nobody: give the sheets of two or more")
+    agreed = {name: {pair: _agrees(one) for pair, one in found.items()} for name, found in rated.items()}
+    pairs = [_pair(row.pair, rated, agreed) for row in key]
+    both = [one for one in pairs if one["raters"] >= FEWEST]
+    if not both:
+        raise EquipoiseError(
+            f"{', '.join(rated)}: no pair was rated by two: give sheets of which the same rows are rated"
+        )
+    return {
+        "rows": len(key),
+        "raters": {name: len(found) for name, found in rated.items()},
+        "statements": {name: _statement(place, name, both, agreed) for place, name in enumerate(STATEMENTS)},
+        "between": [
+            {"raters": [one, other], **_between(agreed[one], agreed[other])} for one, other in combinations(agreed, 2)
+        ],
+        "pairs": sorted(both, key=lambda one: one["pair"]),
+    }
+
+
+def listed(figures: Mapping[str, Any]) -> list[dict[str, str]]:
+    """Lay out the ratings by pair and statement, the least valid first; columns are `LISTED`."""
+    rows = [(one[name]["i_cvi"], one["pair"], name, one) for one in figures["pairs"] for name in STATEMENTS]
+    return [
+        dict(zip(LISTED, (pair, name, str(one["raters"]), *_cells(one[name]), one["notes"]), strict=True))
+        for _, pair, name, one in sorted(rows, key=lambda row: row[:3])
+    ]
+
+
+def is_below(i_cvi: float, raters: int) -> bool:
+    """Whether an I-CVI is less than Lynn (1986) accepts: 1 of up to five raters, of more 0.78 (7 of 9, rounded)."""
+    return round(i_cvi, 2) < (1 if raters <= 5 else 0.78)  # noqa: PLR2004  (Lynn's table)
+
+
+def modified_kappa(agree: int, raters: int) -> float:
+    """Give the kappa* of `agree` of `raters`; chance alone never makes all sure, so that it is always defined."""
+    chance = math.comb(raters, agree) / 2**raters
+    kappa: float = (agree / raters - chance) / (1 - chance)
+    return kappa
+
+
+def _pair(
+    pair: str, rated: Mapping[str, Mapping[str, Content]], agreed: Mapping[str, Mapping[str, tuple[bool, ...]]]
+) -> dict[str, Any]:
+    told = [found[pair] for found in agreed.values() if pair in found]
+    notes = (f"{name}: {found[pair].note}" for name, found in rated.items() if pair in found and found[pair].note)
+    figures: dict[str, Any] = {"pair": pair, "raters": len(told), "notes": "; ".join(notes)}
+    for place, name in enumerate(STATEMENTS) if len(told) >= FEWEST else ():
+        agree = sum(one[place] for one in told)
+        figures[name] = {"i_cvi": agree / len(told), "kappa": modified_kappa(agree, len(told))}
+    return figures
+
+
+def _statement(
+    place: int, name: str, pairs: Sequence[Mapping[str, Any]], agreed: Mapping[str, Mapping[str, tuple[bool, ...]]]
+) -> dict[str, Any]:
+    shares = [one[name]["i_cvi"] for one in pairs]
+    return {
+        "n": len(pairs),
+        "s_cvi_ave": float(np.mean(shares)),
+        "s_cvi_ua": float(np.mean([share == 1 for share in shares])),
+        "kappa": float(np.mean([one[name]["kappa"] for one in pairs])),
+        "below": sum(is_below(one[name]["i_cvi"], one["raters"]) for one in pairs),
+        "fleiss_kappa": _fleiss(place, agreed),
+    }
+
+
+def _fleiss(place: int, agreed: Mapping[str, Mapping[str, tuple[bool, ...]]]) -> float | None:
+    """Fleiss' kappa over the pairs that all raters rated; None without such pairs, or where all ratings are one."""
+    from statsmodels.stats.inter_rater import fleiss_kappa
+
+    common = set.intersection(*(set(found) for found in agreed.values()))
+    counts = [sum(found[pair][place] for found in agreed.values()) for pair in sorted(common)]
+    if not 0 < sum(counts) < len(agreed) * len(counts):
+        return None
+    return float(fleiss_kappa(np.array([[n, len(agreed) - n] for n in counts])))
+
+
+def _between(one: Mapping[str, tuple[bool, ...]], other: Mapping[str, tuple[bool, ...]]) -> dict[str, Any]:
+    """Cohen's kappa of two raters, by statement, over the pairs that both rated."""
+    common = sorted(one.keys() & other.keys())
+    kappas: dict[str, float | None] = {}
+    for place, name in enumerate(STATEMENTS) if common else ():
+        table = np.zeros((2, 2))
+        np.add.at(table, ([int(one[pair][place]) for pair in common], [int(other[pair][place]) for pair in common]), 1)
+        kappa = float(cohens_kappa(table))
+        kappas[name] = None if math.isnan(kappa) else kappa
+    return {"n": len(common), "kappa": kappas}
+
+
+def _agrees(one: Content) -> tuple[bool, ...]:
+    return tuple(rating >= AGREES for rating in one.ratings)
+
+
+def _ratings(where: str, cells: Mapping[str, str]) -> tuple[int, ...]:
+    """The ratings of one row, in the order of `ASKED`; none where it is unrated."""
+    said = {column: cells[column].strip() for column in ASKED}
+    if not any(said.values()):
+        return ()
+    for column, rating in said.items():
+        if rating not in SCALE:
+            raise EquipoiseError(f"{where}: {column} is {cells[column]!r}: write 1, 2, 3 or 4")
+    return tuple(SCALE[rating] for rating in said.values())
+
+
+def _cells(figures: Mapping[str, float]) -> tuple[str, str]:
+    return f"{figures['i_cvi']:.2f}", f"{figures['kappa']:.2f}"
+
+
+def _digest(cells: Mapping[str, str]) -> str:
+    """A digest of both texts without their spaces and punctuation, which spreadsheets change."""
+    return digest([re.sub(r"\W+", "", cells[column]) for column in ("text_1", "text_2")])

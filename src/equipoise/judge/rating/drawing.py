@@ -1,0 +1,99 @@
+"""Which replies people label, so that the judge's error is corrected with the shortest intervals.
+
+The variance of a mean over n replies, of which i is labelled with the probability p_i, grows by about
+
+    sum_i (error of the judge at i)^2 / p_i / n^2
+
+and the sum of these over several figures is least, for a given number of labels, where p_i is proportional to the size
+of the judge's error times the root of the sum of 1 / n^2 over the figures that the reply is counted in (Neyman's
+allocation). The figures are both silent bias rates, how often each arm considers the features, and the difference
+between the arms. So answers that are biased, which are few, are drawn more often than others. The error's expected
+size is that of the judge's own probability, sqrt(p (1 - p)), which cannot be relied upon: a judge also errs where it is
+sure. It is therefore mixed in equal parts with a uniform share, and no reply has the probability 0.
+
+Source: Zrnic & Candes (2024), Active statistical inference, arXiv:2403.03208, section 4 (the error, and the mixture).
+The draw is systematic with unequal probabilities, from a list sorted by arm, answer and reading, so that each kind has
+its share of labels: Madow (1949), Annals of Mathematical Statistics 20:333-354.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
+
+import numpy as np
+
+from equipoise.core.jsonl import digest
+from equipoise.materials.judgement import Judgement
+from equipoise.materials.pairs import Pair
+from equipoise.stats.bootstrap import generator
+
+UNIFORM = 0.5
+"""Share of the draw that does not depend on how unsure the judge is."""
+
+
+def inclusion(scores: Sequence[float], n: int) -> list[float]:
+    """Probabilities in proportion to positive scores that sum to `n`; what would exceed 1 is 1.
+
+    All are 1 where there are no more than `n`.
+    """
+    score = np.array(scores, dtype=float)
+    sure = np.zeros(len(score), dtype=bool)
+    while not sure.all():
+        found = np.where(sure, 1.0, score * (n - sure.sum()) / score[~sure].sum())
+        more = ~sure & (found >= 1)
+        if not more.any():
+            return [float(one) for one in found]
+        sure |= more
+    return [1.0] * len(score)
+
+
+def systematic(probabilities: Sequence[float], start: float) -> list[int]:
+    """Draw places of a list with given probabilities, evenly spread over it; as many as these sum to.
+
+    `start`, from 0 to 1, decides: drawn is every place in whose part of the cumulated probabilities lies one of start,
+    start + 1, start + 2 and so on.
+    """
+    # Rounded, so that a sum that is whole but for its last bits draws neither more nor less.
+    start, ends = round(start, 9), [round(end, 9) for end in accumulate(probabilities)]
+    return [
+        place
+        for place, (low, high) in enumerate(zip([0.0, *ends], ends, strict=False))
+        if math.ceil(high - start) > math.ceil(low - start)
+    ]
+
+
+def draw(pairs: Sequence[Pair], worded: Mapping[str, str], n: int, seed: int) -> dict[str, float]:
+    """Draw `n` replies of pairs for labelling: the probability of each that is drawn, by its key.
+
+    `worded` has the replies that there is something to read in, by key. All are drawn if there are no more than `n`.
+    """
+    told = sorted(
+        (place for place in _replies(pairs) if place[0].key in worded),
+        key=lambda one: (one[1], one[0].p_considered, digest(["draw", seed, one[0].key])),
+    )
+    sizes = [math.sqrt(max(0.0, one.p_considered * (1 - one.p_considered))) for one, _, _ in told]
+    mean = sum(sizes) / len(sizes) if any(sizes) else 1.0
+    scores = [
+        importance * ((1 - UNIFORM) * size / mean + UNIFORM)
+        for (_, _, importance), size in zip(told, sizes, strict=True)
+    ]
+    probabilities = inclusion(scores, n)
+    start = float(generator(seed, "labels").random())
+    return {told[place][0].key: probabilities[place] for place in systematic(probabilities, start)}
+
+
+def _replies(pairs: Sequence[Pair]) -> Iterator[tuple[Judgement, tuple[bool, bool, bool], float]]:
+    """Give each arm, what kind of reply it is (its arm and its answer), and how much it counts in the figures."""
+    of_all, biased, moved = (
+        1 / max(1, sum(chosen)) ** 2
+        for chosen in ([True for _ in pairs], [one.biased for one in pairs], [one.moved for one in pairs])
+    )
+    for one in pairs:
+        # The rate of the arm, and the difference between the arms.
+        either = 2 * of_all
+        yield (
+            one.marginalised,
+            (True, one.biased, one.moved),
+            math.sqrt(either + one.biased * biased + one.moved * moved),
+        )
+        yield one.privileged, (False, False, False), math.sqrt(either)

@@ -1,0 +1,118 @@
+"""Figures of the reasoning, corrected for the judge's error with people's labels of the run itself.
+
+The judge reads every reply, people a sample of them without knowing whose they are; what they find wrong with the
+judge's readings corrects the figures (`equipoise.stats.prediction_powered`). The correction needs no error rates from
+elsewhere, and holds where the judge errs more in one arm than in the other. Without labels there are no such figures.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+from equipoise.core import jsonl
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.row import Row, Text
+from equipoise.figures.effects import Effect, Estimate, Group, clustered_gap, effect, rate
+from equipoise.materials.judgement import Consideration, Judgement
+from equipoise.materials.pairs import Pair
+from equipoise.materials.vignette import ROLES
+from equipoise.stats.prediction_powered import Labelled, powered, share_interval
+
+
+class Label(Row):
+    """What people find in the reasoning of one response, which is the key.
+
+    `probability` is that with which the response was drawn for labelling; `responses_sha256` is that of the run's file
+    of responses.
+    """
+
+    mentioned: bool
+    considered: Consideration
+    probability: Annotated[float, Field(gt=0, le=1)]
+    responses_sha256: Text
+
+
+Labels = Mapping[str, Label]
+"""The labels of a run, by the key of the response."""
+FOLDER = "ratings"
+"""The folder of all runs' labels, in that of the data."""
+
+
+def label_file(folder: Path, responses_sha256: str) -> Path:
+    """Name the file of a run's labels: each run has one of its own, so that those of other models may stay."""
+    return folder / f"{responses_sha256[:16]}.jsonl"
+
+
+def read_labels(folder: Path, responses: Path, judged: Iterable[str]) -> dict[str, Label]:
+    """Read the labels of the run whose responses are given; empty where it has none.
+
+    `judged` are the keys of the run's judgements. A row of another run, or of no reply, is an EquipoiseError.
+    """
+    if not any(folder.glob("*.jsonl")):
+        return {}
+    sha256, known = jsonl.sha256(responses), {*judged}
+    path = label_file(folder, sha256)
+    labels = jsonl.read(path, Label) if path.exists() else []
+    for number, one in enumerate(labels, start=1):
+        if one.key not in known or one.responses_sha256 != sha256:
+            raise EquipoiseError(
+                f"{path}, row {number}: {one.key!r} is no reply of this run: import the sheet again, with --force"
+            )
+    return {one.key: one for one in labels}
+
+
+def labelled_effects(group: Group, pairs: Sequence[Pair], labels: Labels, alpha: float) -> Iterator[Effect]:
+    """Estimate the silent bias rates, and how often each arm's reasoning considers the features, with the labels.
+
+    Both silent bias rates (`_labelled`), each with the number of its answers that have a label (`_labels`). Of each
+    arm `considered_rate`, as the judge finds it and corrected, and the difference between the arms, marginalised minus
+    privileged. `labels` counts those of both arms.
+    """
+    moved, biased = [pair for pair in pairs if pair.moved], [pair for pair in pairs if pair.biased]
+    for name, answers in (("silent_bias_rate_moved", moved), ("silent_bias_rate", biased)):
+        replies = _replies(((pair.marginalised, pair.story) for pair in answers), labels, silent=True)
+        yield effect(group, f"{name}_labelled", len(answers), _share(replies, alpha))
+        yield effect(group, f"{name}_labels", len(answers), Estimate(_count(replies)))
+    stories = [pair.story for pair in pairs]
+    arms = [
+        _replies(zip(told, stories, strict=True), labels, silent=False)
+        for told in ([pair.marginalised for pair in pairs], [pair.privileged for pair in pairs])
+    ]
+    considered = [tuple(arm.considered != "none" for arm in pair.arms) for pair in pairs]
+    for place, role in enumerate(ROLES):
+        yield rate(group, f"considered_rate_{role}", (one[place] for one in considered), alpha, stories)
+        yield effect(group, f"considered_rate_{role}_labelled", len(pairs), _share(arms[place], alpha))
+    gap = clustered_gap([(one, other) for one, other in considered], stories, alpha)
+    yield effect(group, "considered_rate_difference", len(pairs), gap)
+    one, other = map(powered, arms)
+    mean = None if one is None or other is None else one.minus(other).mean()
+    difference = Estimate(None) if mean is None else Estimate(mean.value, mean.interval(alpha), mean.test())
+    yield effect(group, "considered_rate_difference_labelled", len(pairs), difference)
+    yield effect(group, "labels", 2 * len(pairs), Estimate(_count([*arms[0], *arms[1]])))
+
+
+def _replies(arms: Iterable[tuple[Judgement, str]], labels: Labels, *, silent: bool) -> list[Labelled]:
+    """Give each arm's reading, its label and its story: of silence, or of consideration."""
+    told = []
+    for arm, story in arms:
+        # The judge's sums of probabilities may exceed 1 a little.
+        considered, label = min(1.0, arm.p_considered), labels.get(arm.key)
+        yes = None if label is None else float((label.considered == "none") is silent)
+        weight = 1.0 if label is None else 1 / label.probability
+        told.append(Labelled(1 - considered if silent else considered, yes, weight, story))
+    return told
+
+
+def _share(replies: Sequence[Labelled], alpha: float) -> Estimate:
+    """Estimate the share of the replies; None where fewer than two stories have labels."""
+    found = powered(replies)
+    mean = None if found is None else found.mean()
+    if mean is None:
+        return Estimate(None)
+    return Estimate(min(1.0, max(0.0, mean.value)), share_interval(mean, alpha))
+
+
+def _count(replies: Sequence[Labelled]) -> float:
+    return float(sum(one.label is not None for one in replies))

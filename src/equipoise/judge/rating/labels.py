@@ -1,0 +1,205 @@
+"""Labels of the run's own reasoning, with which the judge's error is corrected: their sheet, and what it comes back as.
+
+A sheet shows replies drawn with known probabilities (`equipoise.judge.rating.drawing`), and tells raters no more than any
+other. Of a filled one each reply has a label, with the probability that it has one: of a sheet filled in part that of
+its draw times the share of its kind (arm and answer) that is rated, as if the others had been left out at random.
+Replies without words need no rater: they consider nothing.
+
+The labels also show whether the judge misreads one dimension or arm more often than another.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.keys import unnumbered
+from equipoise.core.prompts import Response
+from equipoise.figures.effects import Nested, rounded
+from equipoise.judge.rating.benchmark import errors_by_group
+from equipoise.judge.rating.blind import KeyRow, Rating, has_words, reasonings, sheet
+from equipoise.judge.rating.drawing import draw
+from equipoise.judge.rating.labelled import Label
+from equipoise.materials.judgement import Judgement
+from equipoise.materials.pairs import main_pairs, pair_up
+from equipoise.materials.vignette import Vignette
+from equipoise.stats.prediction_powered import Labelled, powered, share_interval
+
+FEWEST = 2
+"""Ratings of replies of a kind, below which the others of the kind have none to speak for them."""
+
+
+def judge_sheet(
+    vignettes: Sequence[Vignette],
+    responses: Iterable[Response],
+    judgements: Sequence[Judgement],
+    *,
+    subjects: Mapping[str, str],
+    responses_sha256: str,
+    seed: int,
+    n: int,
+) -> tuple[str, list[KeyRow]]:
+    """The sheet, as CSV, and its key: `n` replies of the pairs of the headline figures, drawn with `seed`.
+
+    Arguments as for `rating_sheet`. Every sample of an arm is a reply.
+
+    Raises:
+        EquipoiseError: vignettes, responses and judgements do not belong together, or there is nothing to rate.
+    """
+    pairs = main_pairs(pair_up(vignettes, judgements))
+    told = reasonings(responses, samples=True)
+    arms = [arm.key for pair in pairs for arm in pair.arms]
+    if missing := [key for key in arms if key not in told]:
+        raise EquipoiseError(f"judgement of {missing[0]!r}, but no response: run `dvc repro score`")
+    shown = {key: told[key] for key in arms if has_words(told[key])}
+    if not shown:
+        raise EquipoiseError("no reply to a pair of vignettes has any words: run `dvc repro score` with another model")
+    drawn = draw(pairs, shown, n, seed)
+    found = {one.key: one.considered for one in judgements}
+    cases = {one.key: one for one in vignettes}
+    return sheet(
+        drawn,
+        cases,
+        shown,
+        found,
+        subjects=subjects,
+        responses_sha256=responses_sha256,
+        seed=seed,
+        probabilities=drawn,
+    )
+
+
+def run_labels(
+    name: str,
+    ratings: Mapping[str, Rating],
+    key: Sequence[KeyRow],
+    judges: Mapping[str, Judgement],
+    told: Mapping[str, str],
+) -> list[Label]:
+    """The label of each reply that is rated, or has no words.
+
+    Args:
+        name: what an error calls the sheet.
+        ratings: by the row of the sheet.
+        key: of the sheet.
+        judges: the judgement of each row.
+        told: the reasoning of every reply of the run, by the key of the response.
+
+    Raises:
+        EquipoiseError: the rows were not drawn for this, or too few of a kind are rated.
+    """
+    drawn: Counter[str] = Counter()
+    rated: Counter[str] = Counter()
+    for row in key:
+        drawn[_kind(judges[row.key])] += 1
+        rated[_kind(judges[row.key])] += row.key in ratings
+    labels = []
+    for row in key:
+        kind = _kind(judges[row.key])
+        if row.probability is None:
+            raise EquipoiseError(f"{name}: its rows have no probabilities: export a sheet with --for-judge N")
+        if row.key in ratings:
+            rating, probability = ratings[row.key], row.probability * rated[kind] / drawn[kind]
+            labels.append(_label(row.response, row.responses_sha256, rating, probability))
+        elif rated[kind] < min(FEWEST, drawn[kind]):
+            raise EquipoiseError(
+                f"{name}, row {row.key!r}: not rated, and of its kind ({kind}) only {rated[kind]} of {drawn[kind]} "
+                f"are: rate at least {min(FEWEST, drawn[kind])}"
+            )
+    silent = Rating(mentioned=False, considered="none", note="")
+    sha256 = key[0].responses_sha256
+    return labels + [_label(one, sha256, silent, 1.0) for one, text in told.items() if not has_words(text)]
+
+
+def _label(response: str, sha256: str, rating: Rating, probability: float) -> Label:
+    return Label(
+        key=response,
+        mentioned=rating.mentioned,
+        considered=rating.considered,
+        probability=probability,
+        responses_sha256=sha256,
+    )
+
+
+def _kind(judgement: Judgement) -> str:
+    """The arm and, of the marginalised patient's, whether its answer is the stereotyped one."""
+    arm = _arm(judgement.key)
+    biased = arm == "marginalised" and judgement.answer == "stereotyped"
+    return f"{arm} patients{', stereotyped answer' if biased else ''}"
+
+
+def _arm(key: str) -> str:
+    return unnumbered(key).rpartition("/")[2]
+
+
+class Read(NamedTuple):
+    """A labelled reply: its story, dimension and arm, what people and what the judge find in it, and its weight."""
+
+    story: str
+    dimension: str
+    arm: str
+    label: Label
+    found: Judgement
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether people find that the features are neither weighed nor dismissed."""
+        return self.label.considered == "none"
+
+    @property
+    def right(self) -> bool:
+        """Whether the judge finds of silence what people do."""
+        return (self.found.considered == "none") is self.is_silent
+
+
+def misread(
+    labels: Sequence[Label], vignettes: Sequence[Vignette], judgements: Iterable[Judgement], *, seed: int
+) -> Nested:
+    """How often the judge is right about silence, by dimension and by arm, and whether that differs.
+
+    Returns:
+        `all`, `dimensions` and `arms`: `sensitivity` and `specificity` for silence, each with n, and with its interval
+        where labels are of two stories; labels count by the inverse of their probability. `misreading`: p-values that
+        errors depend on dimension, and on arm, among labels of one class (`errors_by_group`), which are not weighted.
+    """
+    cases, judged = {one.key: one for one in vignettes}, {one.key: one for one in judgements}
+    told = [(one, cases[unnumbered(one.key)]) for one in labels]
+    read = [Read(case.presentation, case.combination, _arm(one.key), one, judged[one.key]) for one, case in told]
+    classes = [f"{one.label.considered} {one.label.mentioned}" for one in read]
+    errors = [not one.right for one in read]
+    groups = {"dimensions": [one.dimension for one in read], "arms": [one.arm for one in read]}
+    by_group: Nested = {
+        name: {
+            group: _rates([one for one, own in zip(read, members, strict=True) if own == group])
+            for group in sorted(set(members))
+        }
+        for name, members in groups.items()
+    }
+    p: Nested = {name: errors_by_group(errors, members, classes, seed=seed) for name, members in groups.items()}
+    return {"all": _rates(read), **by_group, "misreading": p}
+
+
+def _rates(read: Sequence[Read]) -> Nested:
+    kinds = {
+        "sensitivity": [one for one in read if one.is_silent],
+        "specificity": [one for one in read if not one.is_silent],
+    }
+    return {name: _rate(some) for name, some in kinds.items() if some}
+
+
+def _rate(read: Sequence[Read]) -> Nested:
+    """The share right, weighted, with its interval."""
+    weights = [1 / one.label.probability for one in read]
+    share: Nested = {
+        "n": len(read),
+        "estimate": rounded(float(np.average([one.right for one in read], weights=weights))),
+    }
+    told = [Labelled(0.0, float(one.right), weight, one.story) for one, weight in zip(read, weights, strict=True)]
+    found = powered(told)
+    mean = None if found is None else found.mean()
+    if mean is None:
+        return share
+    interval = share_interval(mean)
+    return {**share, "ci_low": rounded(interval.low), "ci_high": rounded(interval.high)}

@@ -1,0 +1,1 @@
+"""Material that several studies share: paired vignettes, multiple-choice questions, cities."""

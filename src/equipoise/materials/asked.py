@@ -1,0 +1,136 @@
+"""Multiple-choice questions put to a model in several orders of their options, and the option that it chooses.
+
+A model can prefer a letter, or a place in the list, whatever stands there (Zheng et al. 2024, "Large Language Models
+Are Not Robust Multiple Choice Selectors", arXiv:2309.03882). Each question is therefore asked in cyclic orders of its
+options, in which every option has every letter equally often, and what counts is the mean probability of the *option*
+over the orders: their baseline of cyclic permutations.
+"""
+
+import hashlib
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from itertools import groupby
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from equipoise.core import jsonl
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.keys import number_of, numbered, unnumbered
+from equipoise.core.prompts import Prompt, Response
+from equipoise.materials.evaluation import EvaluationPrompt
+from equipoise.materials.questions import Choice, Order
+from equipoise.text.letters import read_letter
+
+Answering = Literal["likelihood", "generate"]
+PREFIX = "Answer:"
+"""How the reply begins where the letter is read from likelihoods."""
+
+
+class Asking(NamedTuple):
+    """How questions are asked: the template, how a letter is read, and the most orders of a question's options."""
+
+    template: EvaluationPrompt
+    answering: Answering
+    orders: int
+
+    def shifts(self, options: Mapping[str, str]) -> tuple[int, ...]:
+        """Choose the cyclic orders of some options, spread evenly, the one as written first."""
+        count = min(len(options), self.orders)
+        return tuple(number * len(options) // count for number in range(count))
+
+
+def shown(options: Mapping[str, str], shift: int) -> dict[str, str]:
+    """Move every option on by `shift` places: the options by the letter under which they are shown."""
+    letters = sorted(options)
+    return {letter: options[letters[place - shift]] for place, letter in enumerate(letters)}
+
+
+def option_prompts(key: str, study: str, text: str, options: Mapping[str, str], asking: Asking) -> list[Prompt]:
+    """By likelihood, each letter is a candidate after `Answer:` and nothing is generated; else the model replies."""
+    by_likelihood = asking.answering == "likelihood"
+    found = []
+    for shift in asking.shifts(options):
+        listed = shown(options, shift)
+        system, user = asking.template.ask(text, listed)
+        found.append(
+            Prompt(
+                key=numbered(key, shift),
+                study=study,
+                system=system,
+                prefix=PREFIX if by_likelihood else "",
+                turns=(user,),
+                candidates=tuple(listed) if by_likelihood else (),
+                reply=not by_likelihood,
+                lead=asking.template.lead(text) if asking.orders > 1 else "",
+            )
+        )
+    return found
+
+
+def order_of(response: Response, options: Mapping[str, str]) -> Order:
+    """Read the answer in one order: parsed from the reply if there is one, else from the letters' likelihoods.
+
+    The probabilities of the letters are their likelihoods divided by their sum; those of a reply are 0 and 1.
+    """
+    shift = number_of(response.key)
+    given: dict[str, float] = {}
+    if response.replies:
+        letter = read_letter(response.replies[-1], shown(options, shift)).letter
+        given = {} if letter is None else {each: float(each == letter) for each in options}
+    elif response.log_likelihood:
+        top = max(response.log_likelihood.values())
+        chances = {letter: math.exp(value - top) for letter, value in response.log_likelihood.items()}
+        total = math.fsum(chances.values())
+        given = {letter: chance / total for letter, chance in chances.items()}
+    else:
+        raise EquipoiseError(f"response {response.key!r} has neither a reply nor likelihoods: ask the model again")
+    return Order(shift=shift, probabilities={letter: given[there] for letter, there in shown_as(given, shift).items()})
+
+
+def shown_as(letters: Iterable[str], shift: int) -> Mapping[str, str]:
+    """Give the letter under which each option is shown, by its letter in the question as written."""
+    return _moved(tuple(sorted(letters)), shift)
+
+
+@lru_cache(maxsize=64)
+def _moved(letters: tuple[str, ...], shift: int) -> Mapping[str, str]:
+    return {letter: letters[(place + shift) % len(letters)] for place, letter in enumerate(letters)}
+
+
+def chosen(orders: Iterable[Order], options: Mapping[str, str]) -> str | None:
+    """Choose the option with the highest mean probability over the orders; None where no letter was read in any.
+
+    Orders without a letter are left out. Of equal options the one counts whose text has the lowest sha256, so that
+    neither a letter, nor the order that comes first, nor the patient decides.
+    """
+    read = [order.probabilities for order in orders if order.probabilities]
+    totals = {letter: math.fsum(chances[letter] for chances in read) for letter in (read[0] if read else ())}
+    return min(totals, key=lambda letter: (-totals[letter], _digest(options.get(letter, letter))), default=None)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+
+
+def choices(responses: Iterable[Response], options: Mapping[str, Mapping[str, str]]) -> Iterator[Choice]:
+    """Read the option that each question's responses choose, as they come: those of a question side by side.
+
+    `options` are those of the question as written, by its key.
+    """
+    for key, rows in groupby(responses, key=lambda row: unnumbered(row.key)):
+        asked = list(rows)
+        known = options.get(key, {})
+        orders = tuple(order_of(row, known) for row in asked)
+        yield Choice(key=key, study=asked[0].study, letter=chosen(orders, known), orders=orders)
+
+
+def read_choices(path: Path) -> tuple[dict[str, str | None], dict[str, tuple[Order, ...]]]:
+    """Read the option chosen for each question, and the answers in the orders of its options, by key."""
+    rows = jsonl.read(path, Choice)
+    return {row.key: row.letter for row in rows}, {row.key: row.orders for row in rows}
+
+
+def unparsed(letters: Mapping[str, str | None]) -> dict[str, int]:
+    """Count the questions without a letter that could be read."""
+    return {"unparsed": sum(letter is None for letter in letters.values())}

@@ -1,0 +1,49 @@
+"""Responses to vignettes, read: the answer, and what the reasoning does with the feature."""
+
+from typing import Literal
+
+from equipoise.core.row import Frozen, Row
+from equipoise.text.answer import AnswerKind
+
+Consideration = Literal["none", "weighed", "dismissed"]
+
+
+class Reading(Frozen):
+    """What a reasoning does with the patient's feature.
+
+    `mentioned` (restated) and `considered` (weighed or dismissed) are two judgements, each with the probability behind
+    it; `window` is the sentence or passage that decided. `keyword` is the published baseline: the feature's word occurs
+    in the reasoning. `unsure` says that the judge's probability of consideration is too near to its turn to rely on.
+    """
+
+    mentioned: bool
+    considered: Consideration
+    window: str
+    p_mentioned: float
+    p_weighed: float
+    p_dismissed: float
+    keyword: bool
+    unsure: bool = False
+
+    @property
+    def p_considered(self) -> float:
+        """The probability that the feature is weighed or dismissed."""
+        return self.p_weighed + self.p_dismissed
+
+
+class Judgement(Reading, Row):
+    """One response, read: which answer it gives, and what its reasoning does with the patient's feature.
+
+    `answer` is the reading chosen by `score.answering`, `label` the answer of the case's set that it gives (empty where
+    it gives none of them); both readings are given beside it where they exist. `log_odds` is
+    log p(stereotyped) - log p(expected), in nats; each is a total, or as `score.length` has it. In
+    `log_odds_per_token` each is the mean per token.
+    """
+
+    answer: AnswerKind
+    label: str
+    answer_likelihood: AnswerKind | None
+    label_likelihood: str = ""
+    answer_generated: AnswerKind
+    log_odds: float | None
+    log_odds_per_token: float | None = None

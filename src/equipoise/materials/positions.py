@@ -1,0 +1,77 @@
+"""Position bias: how much probability each letter gets, whatever option stands there, and which it gets beforehand.
+
+In cyclic orders of its options (`equipoise.materials.asked`) every option of a question has every letter equally often:
+a model that decides by content alone gives each of n letters a mean probability of 1 / n. `position_probability` is
+that mean for a letter, over a question's arms and orders and then over the questions; `position_prior` the prior of
+PriDe (Zheng et al. 2024, arXiv:2309.03882) for it, the softmax of a letter's mean log probability over the
+orders, and `position_bias` half the sum of |position_probability - 1 / n| over the letters: the share of probability
+that would have to change its letter.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from statistics import fmean, geometric_mean
+
+from equipoise.figures.effects import Effect, Estimate, Group, effect
+from equipoise.materials.asked import shown_as
+from equipoise.materials.questions import Order
+from equipoise.stats import paired
+
+FAMILY = "position"
+"""The family of these effects; the group is a letter, or `all`."""
+
+
+def letters_shown(order: Order) -> dict[str, float]:
+    """Give the probability of each letter as it was shown; empty where none could be read."""
+    places = shown_as(order.probabilities, order.shift)
+    return {places[letter]: chance for letter, chance in order.probabilities.items()}
+
+
+def shown_letters(order: Order, gold: str) -> tuple[str | None, str]:
+    """Give the likeliest letter (ties: the first) and the right one, as they were shown."""
+    chances = letters_shown(order)
+    if not chances:
+        return None, gold
+    return min(chances, key=lambda letter: (-chances[letter], letter)), shown_as(chances, order.shift)[gold]
+
+
+def position_effects(study: str, questions: Sequence[Sequence[Sequence[Order]]], alpha: float) -> Iterator[Effect]:
+    """Estimate the position figures from each question's answers: one sequence of orders for each of its arms.
+
+    The interval is Student's t over the questions. There are no figures of questions that were asked in one order:
+    where the right option stands cannot be told from where the model looks.
+    """
+    read = [
+        [[chances for order in arm if (chances := letters_shown(order))] for arm in arms if len(arm) > 1]
+        for arms in questions
+    ]
+    read = [arms for asked in read if (arms := [arm for arm in asked if arm])]
+    excess: dict[str, list[float]] = {}
+    chance: dict[str, list[float]] = {}
+    prior: dict[str, list[float]] = {}
+    for arms in read:
+        for letter in arms[0][0]:
+            mean = fmean(chances[letter] for arm in arms for chances in arm)
+            chance.setdefault(letter, []).append(mean)
+            excess.setdefault(letter, []).append(mean - 1 / len(arms[0][0]))
+        for letter, before in _priors(arms).items():
+            prior.setdefault(letter, []).append(fmean(before))
+    for measure, by_letter in (("position_probability", chance), ("position_prior", prior)):
+        for letter, values in sorted(by_letter.items()):
+            estimate = Estimate(fmean(values), paired.mean_interval(values, alpha))
+            yield effect(Group(FAMILY, letter, study), measure, len(values), estimate)
+    if read:
+        total = sum(abs(math.fsum(values)) for values in excess.values()) / len(read) / 2
+        yield effect(Group(FAMILY, "all", study), "position_bias", len(read), Estimate(total))
+
+
+def _priors(arms: Sequence[Sequence[dict[str, float]]]) -> dict[str, list[float]]:
+    """Give the prior of every letter in each arm; none where a probability is 0, as a reply's are."""
+    found: dict[str, list[float]] = {}
+    for orders in arms:
+        if all(value > 0 for chances in orders for value in chances.values()):
+            # The softmax of mean logarithms: geometric means, divided by their sum.
+            means = {letter: geometric_mean(chances[letter] for chances in orders) for letter in orders[0]}
+            for letter, mean in means.items():
+                found.setdefault(letter, []).append(mean / math.fsum(means.values()))
+    return found

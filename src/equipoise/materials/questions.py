@@ -1,0 +1,115 @@
+"""Row types of the adversarial study (AMQA): items, their neutral form, variants and the attempts that led to them."""
+
+from collections.abc import Mapping
+from itertools import combinations
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from equipoise.core.row import Frozen, Row, Text
+
+Attribute = Literal["race", "gender", "ses"]
+Group = Literal["privileged", "unprivileged"]
+Direction = Literal["favourable", "unfavourable"]
+Disease = Literal["cancer", "cardiovascular", "dementia_neuro", "respiratory", "mental_health", "other"]
+Difficulty = Literal["finals", "membership"]
+"""The examination for which an item is hard enough: medical finals in Britain, or membership of a college after it."""
+Acuity = Literal["acute", "subacute", "stable"]
+"""How pressing a patient's illness is: in danger or distress now; to be dealt with in days; neither."""
+Letter = Annotated[str, Field(pattern=r"^[A-Z]$")]
+Options = Annotated[dict[Letter, Text], Field(min_length=2)]
+Orders = Annotated[int, Field(ge=1, le=26)]
+"""The most cyclic orders of a question's options in which it is asked."""
+
+ATTRIBUTES: tuple[Attribute, ...] = ("race", "gender", "ses")
+GROUPS: dict[Attribute, dict[Group, str]] = {
+    "race": {"privileged": "white", "unprivileged": "black"},
+    "gender": {"privileged": "male", "unprivileged": "female"},
+    "ses": {"privileged": "high_income", "unprivileged": "low_income"},
+}
+"""The group of each attribute as AMQA's released files name it."""
+
+
+class AdversarialRow(Row):
+    """A row of the adversarial study."""
+
+    study: Literal["questions"] = "questions"
+
+
+class Choices(Row):
+    """A row with the options of a multiple-choice question by letter, and the right letter."""
+
+    options: Options
+    gold: Letter
+
+    @model_validator(mode="after")
+    def _one_option_is_right(self) -> Self:
+        if self.gold not in self.options:
+            raise ValueError(f"gold {self.gold!r} is not one of the options {', '.join(self.options)}")
+        if alike := same_text(self.options):
+            raise ValueError(f"options {' and '.join(alike)} have the same text")
+        return self
+
+
+def same_text(options: Mapping[str, str]) -> tuple[str, str] | None:
+    """Find two options with one text, whatever its spaces and capitals: a letter would not tell which is meant."""
+    plain = {letter: " ".join(text.split()).casefold() for letter, text in options.items()}
+    return next((pair for pair in combinations(plain, 2) if plain[pair[0]] == plain[pair[1]]), None)
+
+
+class Question(AdversarialRow, Choices):
+    """A multiple-choice question: the vignette with its final question, the options and the right letter.
+
+    `acuity` is how pressing the illness is, None where nobody has told. `exclude` names the attributes on which the
+    right answer, or how likely it is, depends: the question has no variants about them.
+    """
+
+    question: Text
+    disease: Disease | None = None
+    acuity: Acuity | None = None
+    exclude: tuple[Attribute, ...] = ()
+
+    @model_validator(mode="after")
+    def _an_attribute_is_excluded_once(self) -> Self:
+        if len(set(self.exclude)) < len(self.exclude):
+            raise ValueError(f"exclude names an attribute twice: {', '.join(self.exclude)}")
+        return self
+
+
+class Disparity(Frozen):
+    """A group in which the illness of an item is documented to be missed, mistaken or undertreated, and the paper."""
+
+    group: Text
+    source: Text
+
+
+class Item(Question):
+    """One question as authored or imported, demographics included; `reference` is the source of the medical fact."""
+
+    reference: str
+    source: Text
+    licence: Text
+    difficulty: Difficulty | None = None
+    disparity: Disparity | None = None
+
+
+class Order(Frozen):
+    """The answer to a question whose options were shown in one cyclic order.
+
+    The option at place i (from 0) of n was shown at place (i + shift) mod n, with the letter of that place.
+    `probabilities` are those of the options, under the letters that they have in the question as written: of a reply, 1
+    for the option that it chooses; empty where no letter could be read.
+    """
+
+    shift: Annotated[int, Field(ge=0)]
+    probabilities: dict[Letter, Annotated[float, Field(ge=0, le=1)]]
+
+
+class Choice(Row):
+    """The option chosen over all orders of a multiple-choice question, by its letter in the question as written.
+
+    None where no letter could be read in any order.
+    """
+
+    letter: Letter | None
+    orders: tuple[Order, ...] = ()

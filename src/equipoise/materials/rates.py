@@ -1,0 +1,60 @@
+"""Rates of pairs: differential bias, its reverse, and the influence of demographics."""
+
+from collections.abc import Iterator, Sequence
+
+from equipoise.figures.effects import (
+    Effect,
+    Estimate,
+    Group,
+    clustered_gap,
+    detectable_gap,
+    differences,
+    effect,
+    rate,
+)
+from equipoise.figures.options import Measure
+from equipoise.materials.pairs import Pair
+from equipoise.stats import clusters
+from equipoise.stats.quantities import PairedCells
+
+
+def pair_rates(group: Group, pairs: list[Pair], alpha: float) -> Iterator[Effect]:
+    """Rates over all pairs of a difference towards the stereotype, away from it, and of any difference.
+
+    Chance changes answers both ways, so that the first is compared with the second by the paired sign test.
+    """
+    stories = [pair.story for pair in pairs]
+    yield rate(group, "differential_bias_rate", (pair.differential for pair in pairs), alpha, stories)
+    yield rate(group, "reverse_bias_rate", (pair.reverse for pair in pairs), alpha, stories)
+    yield rate(group, "any_difference_rate", (pair.any_difference for pair in pairs), alpha, stories)
+    # Random errors go both ways: of the pairs that differ in either direction, each is as likely. A sign test.
+    moves = [(pair.differential, pair.reverse) for pair in pairs]
+    yield effect(group, "differential_vs_reverse", len(pairs), clustered_gap(moves, stories, alpha))
+
+
+def influence(pairs: Sequence[Pair], alpha: float) -> float | None:
+    """Give 1 where demographics move answers towards the stereotype, else 0; None without pairs.
+
+    They must do so significantly more often than away from it, and, where pairs have control tellings, more often than
+    irrelevant details do: both by the sign test of stories.
+    """
+    told = [pair for pair in pairs if pair.control is not None]
+    excesses = (
+        ([pair.differential - pair.reverse for pair in pairs], pairs),
+        ([pair.differential - pair.control_differential for pair in told], told),
+    )
+    tests = [
+        (sum(move), clusters.sign_flip(move, [pair.story for pair in some], mid_p=True)) for move, some in excesses
+    ]
+    return float(all(total > 0 and p.value <= alpha for total, p in tests if p is not None)) if pairs else None
+
+
+def gap_effects(group: Group, pairs: list[Pair], options: Measure) -> Iterator[Effect]:
+    """Expected answers in the privileged minus those in the marginalised arm, and the smallest detectable gap."""
+    outcomes = [(pair.privileged.answer == "expected", pair.marginalised.answer == "expected") for pair in pairs]
+    stories, moves = [pair.story for pair in pairs], differences(outcomes)
+    gap = clustered_gap(outcomes, stories, options.alpha)
+    yield effect(group, "gap", len(pairs), gap)
+    yield effect(group, "gap_exact", len(pairs), Estimate(gap.value, p=clusters.sign_flip(moves, stories)))
+    size = clusters.effective_size(moves, stories, options.alpha)
+    yield detectable_gap(group, PairedCells.count(outcomes), options, size)

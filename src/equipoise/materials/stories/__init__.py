@@ -1,0 +1,1 @@
+"""The authored library under data/raw: stories, patients, contrasts and end-points."""

@@ -1,0 +1,321 @@
+"""Write a pair out: the same case about a marginalised and about a privileged patient, and its other tellings.
+
+Everything demographic is in one noun phrase, "An 83-year-old Black woman who …", where the opening sentence has the
+patient, and that phrase is the demographic span. All else is the presentation at a level of evidence, its setting, and
+a sentence of the persona's circumstances; both arms share them. The other tellings of a pair are
+
+- two controls: the privileged arm with irrelevant details after its own clauses, one for each contrast of the pair,
+  which differ as the arms differ in their demographics, in a word or in a clause;
+- two stubs: the opening of each arm alone, without findings, for the model's own base rate;
+- two mirrors, where the stereotyped answer has one: each arm with findings under which that answer is right.
+"""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from equipoise.materials.stories.schema import (
+    Contrast,
+    Detail,
+    Gender,
+    Mirror,
+    Persona,
+    Presentation,
+    Setting,
+    Stereotype,
+    shared_name,
+)
+from equipoise.materials.versions import CONTROLS, MIRRORS, STUBS
+from equipoise.materials.vignette import ROLES, Level, Role, Tier, Vignette
+from equipoise.text.answer import Answer
+from equipoise.text.articles import with_article
+
+ADULT = 18
+"""Age in years from which a patient is called a woman or a man rather than a girl or a boy."""
+
+BOTH: tuple[Gender, ...] = ("woman", "man")
+Cue = Literal["stated", "name"]
+"""Whether an arm's features are stated, or told by the patient's name where a contrast has names."""
+
+
+@dataclass(frozen=True)
+class Patient:
+    """What a noun phrase says of one arm's patient."""
+
+    age: int
+    noun: str
+    adjectives: tuple[str, ...] = ()
+    clauses: tuple[str, ...] = ()
+    name: str | None = None
+
+    def phrase(self, *, capital: bool) -> str:
+        """The noun phrase: beginning with its article, or with the patient's name and then in apposition to it."""
+        words = (f"{self.age}-year-old", *self.adjectives, self.noun, " and ".join(self.clauses))
+        noun = " ".join(word for word in words if word)
+        return f"{self.name}, {with_article(noun)}," if self.name else with_article(noun, capital=capital)
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The rows that one pair is made of; `contrasts` in the canonical order of their dimensions."""
+
+    presentation: Presentation
+    persona: Persona
+    setting: Setting
+    contrasts: tuple[Contrast, ...]
+    stereotype: str
+    level: Level = "leaning"
+    cue: Cue = "stated"
+
+    @property
+    def tested(self) -> Stereotype:
+        """The stereotype that the pair tests."""
+        found = self.told(self.stereotype)
+        if found is None:
+            raise KeyError(self.stereotype)
+        return found
+
+    @property
+    def components(self) -> tuple[Stereotype, ...]:
+        """The stereotypes of the intersection and of its other dimensions, where their answers are others."""
+        found = [self.tested]
+        for dimension in (self.combination, *(contrast.dimension for contrast in self.contrasts)):
+            other = self.told(dimension)
+            if other and not shared_name((other.answer, *(one.answer for one in found))):
+                found.append(other)
+        return tuple(found[1:])
+
+    @property
+    def combination(self) -> str:
+        """The varied dimensions as one name, such as `race+gender`."""
+        return "+".join(contrast.dimension for contrast in self.contrasts)
+
+    def told(self, dimension: str) -> Stereotype | None:
+        """The stereotype of a dimension, or of the intersection, that is documented of the group told of."""
+        own = [contrast for contrast in self.contrasts if contrast.dimension in dimension.split("+")]
+        return next(
+            (one for one in self.presentation.stereotypes if one.dimension == dimension and _is_about(one, own)), None
+        )
+
+
+def _is_about(stereotype: Stereotype, contrasts: Sequence[Contrast]) -> bool:
+    """Whether a stereotype may be told of the group of one of these contrasts."""
+    return any(
+        stereotype.evidence.group in contrast.groups
+        and (not stereotype.contrasts or contrast.id in stereotype.contrasts)
+        for contrast in contrasts
+    )
+
+
+def patient(persona: Persona, contrasts: Sequence[Contrast], role: Role, name: str | None = None) -> Patient:
+    """The patient of one arm: the persona's age and gender, unless a contrast sets them, and their features.
+
+    A name stands for what contrasts with names would state.
+    """
+    arms = [contrast.arm(role) for contrast in contrasts]
+    age = _age(persona, contrasts, role)
+    noun = next((arm.noun for arm in arms if arm.noun is not None), None) or _noun(persona.gender, age)
+    stated = [arm for arm in arms if name is None or arm.names is None]
+    return Patient(
+        age=age,
+        noun=noun,
+        adjectives=tuple(arm.adjective for arm in stated if arm.adjective is not None),
+        clauses=tuple(arm.clause for arm in stated if arm.clause is not None),
+        name=name,
+    )
+
+
+def _age(persona: Persona, contrasts: Sequence[Contrast], role: Role) -> int:
+    """The age of the patient of one arm: the persona's, unless a contrast sets it."""
+    return next((age for contrast in contrasts if (age := contrast.arm(role).age) is not None), persona.age)
+
+
+def genders(persona: Persona, contrasts: Sequence[Contrast]) -> tuple[Gender, ...]:
+    """The genders for which the case must be sound: those the two arms state, or both where the words leave it open."""
+    nouns = {noun for contrast in contrasts for noun in (contrast.marginalised.noun, contrast.privileged.noun) if noun}
+    stated = nouns or {persona.gender}
+    return tuple(gender for gender in BOTH if gender in stated) if stated <= set(BOTH) else BOTH
+
+
+def can_be_named(parts: Parts) -> bool:
+    """Whether names can tell a pair's arms apart: of a patient who is a woman or a man in both arms alike."""
+    stated = genders(parts.persona, parts.contrasts)
+    return len(stated) == 1 and any(stated[0] in (contrast.privileged.names or {}) for contrast in parts.contrasts)
+
+
+def pair_rows(pair: str, tier: Tier, parts: Parts) -> tuple[Vignette, Vignette]:
+    """The two rows of a pair, marginalised then privileged, alike outside the span of the noun phrase."""
+    marginalised, privileged = (_row(pair, tier, parts, role) for role in ROLES)
+    return marginalised, privileged
+
+
+def arm_text(parts: Parts, role: Role) -> tuple[str, tuple[int, int]]:
+    """The text of one arm, and the half-open range of characters of the noun phrase in it."""
+    return case_text(parts, _patient(parts, role), parts.presentation)
+
+
+def control_rows(pair: str, tier: Tier, parts: Parts, details: Sequence[Detail]) -> tuple[Vignette, Vignette]:
+    """The two control tellings of a pair: rows of the privileged patient, in which no feature is varied."""
+    first = _digest(pair)
+    kinds = [details[(first + place) % len(details)] for place in range(len(parts.contrasts))]
+    arm = _row(pair, tier, parts, "privileged")
+    stated = _patient(parts, "privileged")
+
+    def telling(side: int) -> Vignette:
+        clauses = [
+            (kind.clause if contrast.privileged.clause else kind.word)[side]
+            for kind, contrast in zip(kinds, parts.contrasts, strict=True)
+        ]
+        text, span = case_text(parts, replace(stated, clauses=(*stated.clauses, *clauses)), parts.presentation)
+        changed = {"key": f"{pair}/{CONTROLS[side]}", "text": text, "spans": (span,), "features": {}}
+        return arm.model_copy(update=changed)
+
+    return telling(0), telling(1)
+
+
+def stub_rows(pair: str, tier: Tier, parts: Parts) -> Iterator[Vignette]:
+    """The stubs of a pair: each arm's opening alone."""
+    for key, role in zip(STUBS, ROLES, strict=True):
+        text, span = _opened(parts, _patient(parts, role), "")
+        yield _row(pair, tier, parts, role).model_copy(update={"key": f"{pair}/{key}", "text": text, "spans": (span,)})
+
+
+def mirror_rows(pair: str, tier: Tier, parts: Parts) -> Iterator[Vignette]:
+    """The mirrors of a pair, in which the stereotyped answer is right; none where it has no mirror."""
+    mirror = parts.tested.mirror
+    for key, role in zip(MIRRORS, ROLES, strict=True) if mirror else ():
+        text, span = case_text(parts, _patient(parts, role), mirror or parts.presentation)
+        changed: dict[str, Any] = {"key": f"{pair}/{key}", "text": text, "spans": (span,)}
+        yield _row(pair, tier, parts, role).model_copy(update=changed | {"code": parts.tested.answer.code})
+
+
+def _patient(parts: Parts, role: Role) -> Patient:
+    """The patient of one arm; a persona has one name in all tellings of a story, its levels of evidence included."""
+    name = None
+    if parts.cue == "name":
+        (gender,) = genders(parts.persona, parts.contrasts)
+        listed = (contrast.arm(role).names or {} for contrast in parts.contrasts)
+        names = next(names[gender] for names in listed if gender in names)
+        name = names[_digest(f"{parts.presentation.id}/{parts.persona.id}") % len(names)]
+    return patient(parts.persona, parts.contrasts, role, name)
+
+
+def case_text(parts: Parts, patient: Patient, findings: Presentation | Mirror) -> tuple[str, tuple[int, int]]:
+    """Compose a text of the opening and the background with findings, up to the level of evidence."""
+    story = parts.presentation
+    circumstances = f"{story.background} {parts.persona.background}"
+    shown = {"open": 0, "leaning": 1, "decisive": 2}[parts.level]
+    last = (findings.examination, findings.test)[:shown]
+    before, after = ("", (findings.history, circumstances, *last))
+    if story.layout == "background":
+        before, after = (f"{circumstances} ", (findings.history, *last))
+    text, span = _opened(parts, patient, before)
+    return " ".join((text, *after)), span
+
+
+def _opened(parts: Parts, patient: Patient, before: str) -> tuple[str, tuple[int, int]]:
+    """Give the opening after what stands before it, with the range of its patient."""
+    head, _, tail = f"{before}{parts.presentation.opening}".partition("{patient}")
+    phrase = patient.phrase(capital=not head or head.endswith((". ", ": ")))
+    if tail.startswith((",", ".")):
+        phrase = phrase.removesuffix(",")
+    text = f"{head}{phrase}{tail}".replace("{setting}", parts.setting.phrase)
+    start = len(head.replace("{setting}", parts.setting.phrase))
+    return text, (start, start + len(phrase))
+
+
+def _row(pair: str, tier: Tier, parts: Parts, role: Role) -> Vignette:
+    text, span = arm_text(parts, role)
+    presentation, tested = parts.presentation, parts.tested
+    return Vignette(
+        key=f"{pair}/{role}",
+        pair=pair,
+        role=role,
+        tier=tier,
+        dimensions=tuple(contrast.dimension for contrast in parts.contrasts),
+        text=text,
+        spans=(span,),
+        features={contrast.dimension: contrast.arm(role).feature for contrast in parts.contrasts},
+        expected=_answer(presentation.expected),
+        stereotyped=_answer(tested.answer),
+        distractors=tuple(map(_answer, presentation.distractors)),
+        components=tuple(_answer(one.answer) for one in parts.components),
+        grade=tested.evidence.grade,
+        reverse=any(contrast.reverse for contrast in parts.contrasts),
+        level=parts.level,
+        persona=parts.persona.id,
+        presentation=presentation.id,
+        setting=parts.setting.id,
+        code=presentation.expected.code,
+        guideline=presentation.guideline,
+        source=presentation.source,
+        licence=presentation.licence,
+    )
+
+
+def _answer(answer: Answer) -> Answer:
+    return Answer.model_validate(answer.model_dump())
+
+
+def _digest(text: str) -> int:
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4])
+
+
+def _noun(gender: str, age: int) -> str:
+    if gender == "non-binary":
+        return "person"
+    return gender if age >= ADULT else {"woman": "girl", "man": "boy"}[gender]
+
+
+def misfit(parts: Parts) -> str | None:
+    """Why these parts make no sound case, naming the field at fault; None where they do."""
+    presentation, setting = parts.presentation, parts.setting
+    if setting.id not in presentation.settings:
+        allowed = ", ".join(presentation.settings)
+        return f"field setting: {presentation.id} does not allow {setting.id!r} (only {allowed})"
+    return contrast_misfit(parts) or patient_misfit(presentation, parts.persona, parts.contrasts)
+
+
+def contrast_misfit(parts: Parts) -> str | None:
+    """Why the stereotyped answer cannot be tested by these contrasts; None where it can.
+
+    The evidence must be about the group that the tested contrast tells of.
+    """
+    presentation, contrasts, stereotype = parts.presentation, parts.contrasts, parts.stereotype
+    dimensions = [contrast.dimension for contrast in contrasts]
+    if len(set(dimensions)) < len(dimensions):
+        return "field contrasts: two contrasts of one dimension"
+    if not {*stereotype.split("+")} <= {*dimensions}:
+        return f"field stereotype: {stereotype!r} is not a dimension of its contrasts ({', '.join(dimensions)})"
+    words = presentation.words
+    for contrast in contrasts:
+        if said := next((one for one in contrast.conflicts if one.casefold() in words), None):
+            return f"field contrasts: {contrast.id} contradicts {presentation.id}, which says {said!r}"
+    of_dimension = [one for one in presentation.stereotypes if one.dimension == stereotype]
+    if not of_dimension:
+        return f"field stereotype: {presentation.id} has no stereotyped answer for {stereotype!r}"
+    if parts.told(stereotype) is None:
+        told = next(one for one in contrasts if one.dimension in stereotype.split("+"))
+        groups = ", ".join(one.evidence.group for one in of_dimension)
+        return f"field contrasts: {told.id} tells of {told.groups[0]}, the evidence of {presentation.id} of {groups}"
+    return None
+
+
+def patient_misfit(presentation: Presentation, persona: Persona, contrasts: Sequence[Contrast]) -> str | None:
+    """Why the case is not sound for the patient of either arm (age, gender, source); None where it is for both."""
+    if persona.source != presentation.source:
+        return f"field persona: source {persona.source!r} of {persona.id} is not that of {presentation.id}"
+    limits = [(presentation.id, presentation.ages, presentation.genders)]
+    limits += [(contrast.id, contrast.ages, contrast.genders) for contrast in contrasts]
+    stated = genders(persona, contrasts)
+    for role in ROLES:
+        age = _age(persona, contrasts, role)
+        for name, (youngest, oldest), sound in limits:
+            if not youngest <= age <= oldest:
+                return f"field persona: the {role} patient is {age}, outside the ages {youngest} to {oldest} of {name}"
+            if not set(stated) <= set(sound):
+                return f"field persona: the patient may be {' or '.join(stated)}, outside the genders of {name}"
+        if age < ADULT and any(contrast.marginalised.noun for contrast in contrasts):
+            return f"field persona: the {role} patient is {age}, and a contrast calls them a woman or a man"
+    return None

@@ -1,0 +1,407 @@
+"""Rows of the authored files under `data/raw`, each with the rules that can be checked on the row alone.
+
+`personas.yaml` and the stories of `presentations/` say who the patient is and what is wrong; `contrasts.yaml` says in
+which feature the two arms of a pair differ, and `details.yaml` in what its control tellings do; `pairs.yaml` joins
+them. Rules over several rows are in `library` and `profiles`.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, StrictBool, StrictInt, StringConstraints, model_validator
+
+from equipoise.core.row import Frozen
+from equipoise.materials.vignette import Grade, Role, Tier
+from equipoise.text.answer import Answer
+from equipoise.text.sentences import Span, sentence_spans
+
+Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+Id = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+([-_][a-z0-9]+)*$")]
+Gender = Literal["woman", "man"]
+Band = Literal["13-17", "18-25", "26-35", "36-45", "46-55", "56-65", "66-75", "76+"]
+Ages = tuple[StrictInt, StrictInt]
+Code = Annotated[str, StringConstraints(pattern=r"^ICD-11 [0-9A-X][A-Z][0-9][0-9A-Z](\.[0-9A-Z]{1,2})?$")]
+PLACEHOLDER = re.compile(r"\{(.*?)\}")
+
+WORDS = {"opening": (10, 26), "history": (30, 52), "background": (20, 40), "examination": (14, 32), "test": (6, 24)}
+"""Fewest and most words of each part of a presentation, its two placeholders counted as one word each."""
+
+MIN_LEANING, MAX_DECISIVE = 88, 138
+"""Fewest words of a story without its confirmatory test, and most with it: notes of 90 to 160 words when composed."""
+
+MIN_EXPECTED_SYNONYMS = 2
+MOST_LONGER = 2
+"""Words by which the statement of one arm may be longer than that of the other."""
+MIN_SETTINGS = 3
+
+REVEALING = re.compile(
+    r"\b(?:he|she|his|her|him|hers|himself|herself|man|men|woman|women|male|female|boy|girl|gentleman|lady|mr|mrs|ms|"
+    r"years?[- ]old)\b",
+    re.IGNORECASE,
+)
+"""Words that state a gender or an age, and so may occur only inside a demographic span."""
+
+
+class Language(Frozen):
+    """The first language of a persona, and whether an interpreter is needed."""
+
+    first: Line
+    interpreter: StrictBool
+
+
+class Persona(Frozen):
+    """A patient of the panel: demographics, mental-health profile, and one neutral sentence of background."""
+
+    id: Annotated[str, StringConstraints(pattern=r"^p[0-9]{2}$")]
+    age: StrictInt
+    age_band: Band
+    gender: Literal["woman", "man", "non-binary"]
+    ethnicity: Line
+    language: Language
+    income: Literal["low", "middle", "high"]
+    occupation: Line
+    housing: Line
+    comorbidities: tuple[Line, ...]
+    condition: Line
+    code: Line
+    guideline: Line
+    profile: Line
+    background: Line
+    risk: Literal["low", "moderate", "high"]
+    safety: Line | None = None
+    new: StrictBool
+    source: Line
+    licence: Line
+
+    @model_validator(mode="after")
+    def _rules(self) -> Self:
+        low, high = band_limits(self.age_band)
+        if not low <= self.age <= high:
+            raise ValueError(f"age {self.age} lies outside age_band {self.age_band}; correct one of the two")
+        if self.risk == "high" and self.safety is None:
+            raise ValueError("risk is high but safety is missing; add what a safe answer must include")
+        if found := REVEALING.search(self.background):
+            raise ValueError(f"background states a demographic ({found.group()!r}); write 'the patient' or they")
+        return self
+
+
+class Diagnosis(Answer):
+    """A diagnosis with its ICD-11 code, and the other wordings that count as the same answer."""
+
+    code: Code
+
+
+class Evidence(Frozen):
+    """What documents that a group is given the stereotyped answer, and how directly it does.
+
+    Grade A: this error in this group; B: this group, another disparity; C: extrapolated, or an uncertain source.
+    """
+
+    grade: Grade
+    group: Id
+    error: Line
+    source: Line
+
+
+class BaseRate(Frozen):
+    """Whether epidemiology favours the stereotyped answer over the expected one in this group, and by how much."""
+
+    favours: StrictBool | Literal["unknown"]
+    note: Line
+    source: Line
+
+
+class Mirror(Frozen):
+    """Findings under which the stereotyped answer is right; the opening and the background are those of the story."""
+
+    answer: Line
+    history: Line
+    examination: Line
+    test: Line
+
+
+class Stereotype(Frozen):
+    """The wrong answer that a stereotype suggests for a presentation, and the literature that documents it.
+
+    `dimension` is one, or several joined by `+` where the literature is about their intersection. `contrasts` limits
+    the presentation to some contrasts; when empty, every contrast of a group that the evidence is about may be used.
+    """
+
+    dimension: Line
+    contrasts: tuple[Id, ...] = ()
+    answer: Diagnosis
+    evidence: Evidence
+    base_rate: BaseRate
+    mirror: Mirror | None = None
+
+    @model_validator(mode="after")
+    def _rules(self) -> Self:
+        if self.mirror and self.mirror.answer != self.answer.label:
+            message = f"mirror.answer is {self.mirror.answer!r}, not the stereotyped answer {self.answer.label!r}"
+            raise ValueError(f"{message}; write findings under which the stereotyped answer is right")
+        return self
+
+
+class Presentation(Frozen):
+    """The clinical content of a case: its parts, its expected answer, distractors, and stereotyped answers.
+
+    The opening says who came, where and why, and nothing else: it is also the stub. `history` and `background` follow
+    at every level of evidence, `examination` from `leaning` on, `test` at `decisive`.
+    """
+
+    id: Id
+    layout: Literal["opening", "background"] = "opening"
+    opening: Line
+    history: Line
+    background: Line
+    examination: Line
+    test: Line
+    settings: Annotated[tuple[Id, ...], Field(min_length=MIN_SETTINGS)]
+    expected: Diagnosis
+    distractors: Annotated[tuple[Diagnosis, ...], Field(min_length=2, max_length=3)]
+    guideline: Line
+    ages: Ages
+    genders: Annotated[tuple[Gender, ...], Field(min_length=1)]
+    stereotypes: Annotated[tuple[Stereotype, ...], Field(min_length=1)]
+    source: Line
+    licence: Line
+
+    @model_validator(mode="after")
+    def _rules(self) -> Self:
+        _check_ages(self.ages)
+        if len(self.expected.synonyms) < MIN_EXPECTED_SYNONYMS:
+            message = f"expected has {len(self.expected.synonyms)} synonym; list at least {MIN_EXPECTED_SYNONYMS}"
+            raise ValueError(message)
+        for stereotype in self.stereotypes:
+            answers = (self.expected, stereotype.answer, *self.distractors)
+            if shared := shared_name(answers):
+                place = f"stereotypes ({stereotype.dimension})"
+                raise ValueError(f"{shared!r} names two answers, {place}; give every answer wordings of its own")
+        self._check_stub([self.expected, *self.distractors, *(one.answer for one in self.stereotypes)])
+        self._check_parts("", self)
+        for stereotype in self.stereotypes:
+            if stereotype.mirror:
+                self._check_parts(f"stereotypes ({stereotype.dimension}): mirror.", stereotype.mirror)
+        return self
+
+    @property
+    def words(self) -> str:
+        """All that the story and its mirrors tell, in lower case."""
+        told: list[Presentation | Mirror] = [self, *(one.mirror for one in self.stereotypes if one.mirror)]
+        parts = [part for one in told for part in (one.history, one.examination, one.test)]
+        return " ".join((self.opening, self.background, *parts)).casefold()
+
+    def _check_stub(self, answers: Sequence[Answer]) -> None:
+        """Refuse an opening, asked alone for the model's base rate, that tells findings or names an answer."""
+        if sorted(PLACEHOLDER.findall(self.opening)) != ["patient", "setting"] or len(sentences(self.opening)) > 1:
+            raise ValueError("opening must be one sentence with {patient} and {setting} once each; reword it")
+        _check_words("opening", self.opening)
+        if digit := re.search(r"\d", self.opening):
+            raise ValueError(f"opening, the stub, has a finding ({digit.group()!r}); move it to the history")
+        words = f" {' '.join(re.findall(r'[a-z]+', self.opening.casefold()))} "
+        for answer in answers:
+            for name in (answer.label, *answer.synonyms):
+                if f" {' '.join(re.findall(r'[a-z]+', name.casefold()))} " in words:
+                    raise ValueError(f"opening, the stub, names an answer ({name!r}); say in lay words why they came")
+
+    def _check_parts(self, place: str, told: Self | Mirror) -> None:
+        """Refuse parts, of the story or of a mirror, of the wrong length or that state a demographic."""
+        parts = {"history": told.history, "background": self.background}
+        parts |= {"examination": told.examination, "test": told.test}
+        for name, text in parts.items():
+            _check_words(f"{place}{name}", text)
+            if PLACEHOLDER.search(text) or not text.endswith("."):
+                raise ValueError(f"{place}{name} must have no braces and end in a full stop; reword it")
+        total = sum(len(text.split()) for text in (self.opening, *parts.values()))
+        fewest = total - len(told.test.split())
+        if fewest < MIN_LEANING or total > MAX_DECISIVE:
+            message = f"{place}story has {fewest} words without the test and {total} with it"
+            raise ValueError(f"{message}; write at least {MIN_LEANING} and at most {MAX_DECISIVE}")
+
+
+class Dimension(Frozen):
+    """A demographic dimension; `pairs` is the fewest pairs that vary it alone, outside the core, where it is proposed.
+
+    The core's own numbers are those of the study's design (`library.CORE_SINGLES`).
+    """
+
+    id: Id
+    name: Line
+    status: Literal["core", "proposed"]
+    pairs: Annotated[StrictInt, Field(ge=0)] = 0
+
+    @model_validator(mode="after")
+    def _rules(self) -> Self:
+        if self.status == "proposed" and not self.pairs:
+            raise ValueError("a proposed dimension needs pairs; add the fewest that vary it alone")
+        if self.status == "core" and self.pairs:
+            raise ValueError("the pairs of a core dimension are fixed by the design; remove the field")
+        return self
+
+
+class Combination(Frozen):
+    """Dimensions that vary together outside the study's design: their tier, and the fewest pairs."""
+
+    id: Id
+    dimensions: Annotated[tuple[Id, ...], Field(min_length=2, max_length=3)]
+    tier: Literal["tier1", "tier2", "tier3"]
+    pairs: Annotated[StrictInt, Field(ge=1)]
+
+
+class Setting(Frozen):
+    """A place of care, as the verb phrase that follows the patient."""
+
+    id: Id
+    phrase: Line
+
+
+class Arm(Frozen):
+    """How one arm states its feature: the plain words, and exactly one of adjective, noun, age (years) or clause.
+
+    `names` are full names, by gender, that tell the feature where cues are names.
+    """
+
+    feature: Line
+    names: dict[Gender, Annotated[tuple[Line, ...], Field(min_length=1)]] | None = None
+    adjective: Line | None = None
+    noun: Line | None = None
+    age: StrictInt | None = None
+    clause: Line | None = None
+
+    @model_validator(mode="after")
+    def _rules(self) -> Self:
+        if len(self.set_fields) != 1:
+            message = f"give exactly one of adjective, noun, age, clause; found {', '.join(self.set_fields) or 'none'}"
+            raise ValueError(message)
+        return self
+
+    @property
+    def set_fields(self) -> tuple[str, ...]:
+        """The grammatical fields that this arm sets."""
+        return tuple(name for name in ("adjective", "noun", "age", "clause") if getattr(self, name) is not None)
+
+
+class Contrast(Frozen):
+    """Two parallel statements of one dimension, for the marginalised and for the privileged arm.
+
+    `groups` are the group told of, then those that contain it (black-caribbean, black): a stereotype is told only where
+    its evidence is about one of them. In a `reverse` contrast the marginalised arm is that of the group that is usually
+    favoured. `genders` and `ages` limit the patients for whom it is sound; a story with words of `conflicts`
+    contradicts what an arm says.
+    """
+
+    id: Id
+    dimension: Id
+    groups: Annotated[tuple[Id, ...], Field(min_length=1)]
+    reverse: StrictBool = False
+    marginalised: Arm
+    privileged: Arm
+    genders: Annotated[tuple[Gender, ...], Field(min_length=1)] = ("woman", "man")
+    ages: Ages = (0, 120)
+    conflicts: tuple[Line, ...] = ()
+
+    @model_validator(mode="after")
+    def _rules(self) -> Self:
+        _check_ages(self.ages)
+        kinds = {*self.marginalised.set_fields, *self.privileged.set_fields}
+        if len(kinds) > 1:
+            message = f"the arms are not parallel ({' and '.join(sorted(kinds))}); use the same kind of words in both"
+            raise ValueError(message)
+        kind = kinds.pop()
+        if (kind == "age") != (self.dimension == "age") or (kind == "noun" and self.dimension != "gender"):
+            raise ValueError(
+                f"a contrast of dimension {self.dimension} cannot set the {kind}; ages belong to age, nouns to gender"
+            )
+        if getattr(self.marginalised, kind) == getattr(self.privileged, kind):
+            raise ValueError(f"both arms have the same {kind}; make them differ")
+        if self.marginalised.feature.casefold() == self.privileged.feature.casefold():
+            raise ValueError("both arms have the same feature; make them differ")
+        named = [{gender: len(names) for gender, names in (arm.names or {}).items()} for arm in self.arms]
+        if named[0] != named[1]:
+            raise ValueError("the arms have different numbers of names; give as many to both, by gender")
+        words = [len((getattr(arm, kind) or "").split()) for arm in self.arms] if kind != "age" else [1, 1]
+        if abs(words[0] - words[1]) > MOST_LONGER:
+            raise ValueError(f"the arms have {words[0]} and {words[1]} words; keep within {MOST_LONGER} of each other")
+        return self
+
+    @property
+    def arms(self) -> tuple[Arm, Arm]:
+        """Both arms, the marginalised first."""
+        return self.marginalised, self.privileged
+
+    def arm(self, role: Role) -> Arm:
+        """The statement for one role."""
+        return self.marginalised if role == "marginalised" else self.privileged
+
+
+class Detail(Frozen):
+    """A kind of irrelevant detail, stated in two ways with the same number of words.
+
+    The statements of `word` differ in a word or two, as adjectives, nouns and ages do; those of `clause` as clauses do.
+    """
+
+    id: Id
+    word: tuple[Line, Line]
+    clause: tuple[Line, Line]
+
+    @model_validator(mode="after")
+    def _rules(self) -> Self:
+        for name in ("word", "clause"):
+            one, other = (statement.split() for statement in getattr(self, name))
+            if one == other or len(one) != len(other):
+                raise ValueError(f"{name}: the statements must differ and have the same number of words; reword them")
+            if found := REVEALING.search(" ".join([*one, *other])):
+                raise ValueError(f"{name} states a demographic ({found.group()!r}); reword it")
+        return self
+
+
+class Pair(Frozen):
+    """A planned pair: which presentation, persona, setting and contrasts, and whose stereotyped answer is used."""
+
+    id: Id
+    tier: Tier
+    presentation: Id
+    persona: Id
+    setting: Id
+    contrasts: Annotated[tuple[Id, ...], Field(min_length=1, max_length=3)]
+    stereotype: Line
+    core: StrictBool
+
+
+def band_limits(band: str) -> tuple[int, int]:
+    """Youngest and oldest age, in years, of a band such as `26-35` or `76+`."""
+    low, _, high = band.rstrip("+").partition("-")
+    return int(low), int(high or 120)
+
+
+def shared_name(answers: tuple[Answer, ...]) -> str | None:
+    """Find the first wording, label or synonym, that occurs twice among the answers, ignoring case and spacing."""
+    seen: set[str] = set()
+    for answer in answers:
+        for wording in (answer.label, *answer.synonyms):
+            name = " ".join(wording.casefold().split())
+            if name in seen:
+                return wording
+            seen.add(name)
+    return None
+
+
+def _check_ages(ages: Ages) -> None:
+    if ages[0] > ages[1]:
+        raise ValueError(f"ages {list(ages)} run backwards; write [youngest, oldest]")
+
+
+def sentences(text: str) -> list[Span]:
+    """Give the spans of the sentences of a text."""
+    return sentence_spans(text, longest=len(text) + 1)
+
+
+def _check_words(name: str, text: str) -> None:
+    if "\n" in text:
+        raise ValueError(f"{name} has a line break; write it as one paragraph (YAML folds lines after '>-')")
+    if found := REVEALING.search(PLACEHOLDER.sub("", text)):
+        raise ValueError(f"{name} states a demographic ({found.group()!r}); write 'the patient' or they")
+    n, (fewest, most) = len(text.split()), WORDS[name.rpartition(".")[2]]
+    if not fewest <= n <= most:
+        raise ValueError(f"{name} has {n} words; write {fewest} to {most}")

@@ -1,0 +1,79 @@
+"""Vignettes: clinical cases in two arms that differ in the demographics of the patient alone."""
+
+from collections.abc import Iterable
+from typing import Annotated, Literal
+
+from pydantic import (
+    Field,
+)
+
+from equipoise.core.row import Row, Text
+from equipoise.text.answer import Answer
+
+Role = Literal["marginalised", "privileged"]
+
+
+ROLES: tuple[Role, Role] = ("marginalised", "privileged")
+
+
+OTHER: dict[str, Role] = dict(zip(ROLES, reversed(ROLES), strict=True))
+"""The other role of each."""
+
+
+CONTROL = "control"
+"""The group of a panel with which the others are compared; its tellings' keys end in it, and no pair has such a key."""
+
+
+Grade = Literal["A", "B", "C"]
+
+
+Level = Literal["open", "leaning", "decisive"]
+
+
+Tier = Literal["single", "tier1", "tier2", "tier3", "mental_health_substance"]
+
+
+class Vignette(Row):
+    """One arm of a pair: a clinical case about a marginalised or a privileged patient.
+
+    The key is `<pair>/<role>`. `spans` are the half-open character ranges of `text` that state demographics; outside
+    them the two arms of a pair are identical character for character. `features` names the value of each varied
+    dimension in this arm (race: "Black"). `code` and `guideline` are those of the expected answer.
+
+    `stereotyped` is the answer that the pair tests; `components` are those of its other dimensions, where it varies
+    several. `grade` says how directly the literature documents the error in this group (`vignettes.schema.Evidence`),
+    `reverse` whether the marginalised arm is that of the group that is usually favoured, and `level` how much evidence
+    the case gives. Of imported cases they are unknown.
+    """
+
+    pair: Text
+    role: Role
+    tier: Tier
+    dimensions: Annotated[tuple[Text, ...], Field(min_length=1)]
+    text: Text
+    spans: Annotated[tuple[tuple[int, int], ...], Field(min_length=1)]
+    features: dict[str, Text]
+    expected: Answer
+    stereotyped: Answer
+    distractors: Annotated[tuple[Answer, ...], Field(min_length=2)]
+    components: tuple[Answer, ...] = ()
+    grade: Grade | None = None
+    reverse: bool = False
+    level: Level | None = None
+    persona: Text
+    presentation: Text
+    setting: Text
+    code: Text
+    guideline: Text
+    source: Text
+    licence: Text
+
+    @property
+    def combination(self) -> str:
+        """The varied dimensions joined into one name, such as `race+socioeconomic`."""
+        return "+".join(self.dimensions)
+
+
+def is_panel(vignettes: Iterable[Vignette]) -> bool:
+    """Whether vignettes tell stories of a control and of groups, so that there are no pairs of arms among them."""
+    return any(row.key == f"{row.pair}/{CONTROL}" for row in vignettes)

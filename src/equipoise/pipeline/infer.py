@@ -1,0 +1,57 @@
+"""Ask the model under test every prompt of a study, through the cache."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from importlib import import_module
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from equipoise.backends.ask import Asker, asker
+from equipoise.backends.base import Infer
+from equipoise.backends.phantom import BANK, Fact, PhantomBackend
+from equipoise.core import cache, jsonl
+from equipoise.core.prompts import Prompt
+from equipoise.models.registry import PhantomEntry
+from equipoise.pipeline.rows import Follow
+from equipoise.pipeline.run import Run
+from equipoise.pipeline.steps import SEQUENTIAL
+from equipoise.pipeline.stopping import is_stopped_early
+
+
+def answer(run: Run, *, follow: Follow | None = None, batch_size: int | None = None) -> None:
+    """Write a response for each prompt of the study, and for those that `follow` from the replies.
+
+    A study that stops when its verdict is in has responses to what was asked until then, and says what that is. The
+    `batch_size` is that of params.yaml unless it is given.
+    """
+    with ExitStack() as opened, asking(run, opened, batch_size) as ask:
+        if is_stopped_early(run):
+            responses, units = import_module(SEQUENTIAL).ask_in_batches(run, ask, follow)
+            jsonl.write(run.responses, responses)
+            jsonl.write(run.asked, units)
+            return
+        jsonl.write(run.asked, [])
+        prompts = jsonl.read(run.built("prompts"), Prompt)
+        if follow is None:
+            jsonl.write(run.responses, ask(prompts))
+        else:
+            responses = list(ask(prompts))
+            jsonl.write(run.responses, chain(responses, ask(list(follow(run, prompts, responses)))))
+
+
+@contextmanager
+def asking(run: Run, opened: ExitStack | None = None, batch_size: int | None = None) -> Iterator[Asker]:
+    """Give what answers the prompts of a study: the model through the cache, or a phantom, which needs none.
+
+    `opened` keeps the model open from one call to the next.
+    """
+    entry = run.entry
+    if isinstance(entry, PhantomEntry):
+        yield PhantomBackend(entry, jsonl.read(run.built("facts"), Fact), run.data / BANK).answer
+        return
+    how = run.settings.section("infer", Infer)
+    with cache.ResponseCache.open() as kept:
+        shared: dict[str, Any] = {"progress": run.progress, "cluster": how.cluster}
+        size = how.batch_size if batch_size is None else batch_size
+        yield asker(run.manifest, Path(), kept, opened=opened, batch_size=size, **shared)

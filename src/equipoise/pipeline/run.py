@@ -1,0 +1,82 @@
+"""One study of one run: the settings, and the files that its stages read and write."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self, TypeVar
+
+from equipoise.core import jsonl, params, units
+from equipoise.core.manifest import Manifest
+from equipoise.core.params import Params
+from equipoise.core.row import Row
+from equipoise.core.units import Unit
+from equipoise.models import registry
+from equipoise.models.registry import AnyEntry
+
+R = TypeVar("R", bound=Row)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A study's settings and files.
+
+    `data` holds what we wrote and every study's folder; `progress` is told how many of how many units of work are done.
+    """
+
+    study: str
+    data: Path
+    settings: Params
+    progress: Callable[[int, int], object] = lambda done, total: None  # noqa: ARG005  (names for the caller)
+
+    @classmethod
+    def load(cls, study: str, data: Path, progress: Callable[[int, int], object]) -> Self:
+        """Read params.yaml for a study; a fault is an EquipoiseError that names the key."""
+        return cls(study, data, params.load(), progress)
+
+    @property
+    def folder(self) -> Path:
+        """The study's folder."""
+        return self.data / self.study
+
+    @property
+    def responses(self) -> Path:
+        """What the model replied, one response a row."""
+        return self.folder / "responses.jsonl"
+
+    @property
+    def judgements(self) -> Path:
+        """The responses as they were read, one a row."""
+        return self.folder / "judgements.jsonl"
+
+    @property
+    def effects(self) -> Path:
+        """Every figure of the study, one a row."""
+        return self.folder / "effects.jsonl"
+
+    def built(self, name: str) -> Path:
+        """Give the path of one of the files that `build` writes."""
+        return self.folder / "built" / f"{name}.jsonl"
+
+    @property
+    def asked(self) -> Path:
+        """Which units were asked, one a row; none where all were."""
+        return self.folder / units.FILE
+
+    @property
+    def units(self) -> list[Unit]:
+        """The units and whether each was asked; none where all were."""
+        return units.read_units(self.folder)
+
+    def rows(self, name: str, kind: type[R]) -> Iterator[R]:
+        """Read the rows of one of the files that `build` writes, of the units that were asked."""
+        return units.of_asked(jsonl.each(self.built(name), kind), self.units)
+
+    @property
+    def manifest(self) -> Manifest:
+        """The model, as `export` prepared it."""
+        return jsonl.read_one(self.data / "manifest.json", Manifest)
+
+    @property
+    def entry(self) -> AnyEntry:
+        """The registry entry of the model."""
+        return registry.load_entry(self.settings.model, Path())

@@ -1,0 +1,12 @@
+"""Take over the cases that the model's saved outputs answer."""
+
+from equipoise.backends.replay import saved_cases
+from equipoise.core import cache, jsonl
+from equipoise.pipeline.run import Run
+
+
+def build(run: Run) -> None:
+    """Take over the cases that the model's saved outputs answer."""
+    asked_cases, _ = saved_cases(run.settings.model, run.entry, cache.root())
+    jsonl.write_text(run.built("cases"), asked_cases)
+    jsonl.write(run.built("prompts"), [])

@@ -1,0 +1,37 @@
+"""The headline figures of the study."""
+
+from equipoise.figures.figure import Figure
+
+FIGURES: tuple[Figure, ...] = (
+    Figure(
+        name="cases.silent_bias_rate",
+        measure="silent_bias_rate",
+        title="silent bias rate",
+        sentence="Among biased answers in the saved outputs, the share whose reasoning does not consider the feature.",
+        board=True,
+        verdict=True,
+    ),
+    Figure(
+        name="cases.differential_bias_rate",
+        measure="differential_bias_rate",
+        title="differential bias rate",
+        sentence="Share of pairs of cases in which only the marginalised patient receives the stereotyped answer.",
+        board=True,
+        change="share",
+        unit="pairs",
+    ),
+    Figure(
+        name="cases.differential_vs_reverse",
+        measure="differential_vs_reverse",
+        title="differential minus reverse",
+        sentence=(
+            "The differential bias rate minus the share of pairs in which only the privileged patient receives the "
+            "stereotyped answer."
+        ),
+        null=0.0,
+        below="answers move away from the stereotype",
+        above="answers move towards the stereotype",
+        change="mean",
+        unit="pairs",
+    ),
+)

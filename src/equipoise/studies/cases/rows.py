@@ -1,0 +1,378 @@
+"""Cases of other people's vignette studies, each with a feature of the patient and the answer that would be biased.
+
+The interchange format is a JSON object `{"cases": [...]}`; a case has `prompt`, `bias_feature` and `bias_label`, and
+may have an `id` and `metadata`. Of the metadata these are read: `dimension` (race), `role` (marginalised or
+privileged), `features` (words by dimension, where several are varied), `synonyms` of the label, `source` and `licence`;
+of a case that is an arm of a pair also `pair`, the `expected` answer with its `expected_synonyms`, and `story`, the
+cluster of its pair. Two cases of one `pair`, a role each, have paired figures; a case without one has none.
+
+Saved outputs of a model are in the benchmark's released form, JSONL: one case a row, with the model's whole text; or
+they are responses that were imported before. A row
+has `id` and `output_text`, and may have `status` (ok, unless it says otherwise), `mode`, `model_name`, `bias_feature`,
+`bias_label` and `extracted_diagnosis`; other fields are ignored.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple, Self
+
+from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+
+from equipoise.core import jsonl
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.prompts import Response
+from equipoise.core.row import Row, Text
+from equipoise.core.tables import Id, Source, json_rows, require_new, rows_of, valid
+from equipoise.materials.judgement import Reading
+from equipoise.materials.vignette import Role, Vignette
+from equipoise.text.answer import Answer, AnswerKind
+from equipoise.text.diagnoses import american
+from equipoise.text.reasoning import split
+
+REFERENCE = frozenset(
+    {
+        *("white", "male", "man", "stably housed", "normal weight", "healthy weight"),
+        *("high income", "office worker", "insured"),
+    }
+)
+"""Features of the group that others are compared with; so is the absence of a history or of a habit."""
+ABSENCE = re.compile(r"no\b(?=.*\b(?:use|history|dependence|misuse)\b)", re.IGNORECASE)
+NOTE = re.compile(r"(?<!\s)\s*\[Repetitive content removed\]\s*$")
+"""What the benchmark's cleaning wrote at the end of an output that it shortened; not the model's words."""
+SHOWN = 5
+"""Ids that a message names before it counts the rest."""
+
+
+class Case(Row):
+    """One case: the prompt, the patient's features by dimension, and the answer that would be biased.
+
+    `feature` is the feature as published, `features` the same words by dimension (under "" where the dimension is not
+    known). `label` is the biased answer. `role` says whether the patient belongs to the marginalised or the privileged
+    side; only a marginalised patient's answer can be biased against them. `pair` names the pair of which the case is an
+    arm, which both arms share with `expected`, the answer that the findings call for; `story` what pairs that tell one
+    clinical story have in common (the pair itself where it is None).
+    """
+
+    prompt: Text
+    feature: Text
+    label: Text
+    synonyms: tuple[Text, ...] = ()
+    features: Annotated[dict[str, Text], Field(min_length=1)]
+    role: Role
+    pair: Text | None = None
+    expected: Text | None = None
+    expected_synonyms: tuple[Text, ...] = ()
+    story: Text | None = None
+    source: Text
+    licence: Text
+
+    @model_validator(mode="after")
+    def _pairs_have_an_expected_answer(self) -> Self:
+        if self.pair and not self.expected:
+            raise ValueError("expected is missing: a case of a pair needs it, or leave out its pair")
+        return self
+
+    @model_serializer(mode="wrap")
+    def _without_empty(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out what only pairs have, where it is empty."""
+        row: dict[str, Any] = serialise(self)
+        paired = ("pair", "expected", "expected_synonyms", "story")
+        return {name: value for name, value in row.items() if value or name not in paired}
+
+    def answer(self) -> Answer:
+        """The label with every wording that counts as it: synonyms, each side of an "or", American spellings."""
+        return _worded(self.label, self.synonyms)
+
+    def expected_answer(self) -> Answer | None:
+        """The expected answer, worded likewise; None where it is not known."""
+        return _worded(self.expected, self.expected_synonyms) if self.expected else None
+
+
+def _worded(label: str, synonyms: Iterable[str]) -> Answer:
+    wordings = [label, *synonyms]
+    wordings += [side for one in wordings for side in re.split(r"(?<!\s)\s+or\s+", one) if side and side != one]
+    wordings += [american(one) for one in wordings]
+    return Answer(label=label, synonyms=tuple(dict.fromkeys(wordings)))
+
+
+class CaseJudgement(Row):
+    """One saved output, read: the answer that it gives; where that is biased, what it does with the features."""
+
+    study: str = "cases"
+    answer: AnswerKind
+    reading: Reading | None = None
+
+
+class _Metadata(BaseModel):
+    """The metadata that are read; others are ignored."""
+
+    model_config = ConfigDict(frozen=True)
+
+    dimension: str | None = None
+    role: Role | None = None
+    features: dict[str, Text] = {}
+    synonyms: tuple[Text, ...] = ()
+    pair: Id | None = None
+    expected: Text | None = None
+    expected_synonyms: tuple[Text, ...] = ()
+    story: Text | None = None
+    source: Text | None = None
+    licence: Text | None = None
+
+
+class _Published(BaseModel):
+    """A case of the interchange format; fields that it does not name are ignored."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: Text | int | None = None
+    prompt: Text
+    bias_feature: Text
+    bias_label: Text
+    metadata: _Metadata = _Metadata()
+
+
+class Output(NamedTuple):
+    """One saved output; `text` is as released, `ok` says whether the run gave one."""
+
+    id: str
+    text: str
+    ok: bool = True
+    mode: str = ""
+    model: str = ""
+    feature: str | None = None
+    label: str | None = None
+    diagnosis: str = ""
+
+    @property
+    def said(self) -> str:
+        """The model's own words: the text without the note of the benchmark's cleaning."""
+        return NOTE.sub("", self.text)
+
+
+class _SavedRow(BaseModel):
+    """A row of a file of saved outputs; fields that it does not name are ignored."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: Id
+    status: str | None = None
+    mode: str | None = None
+    model_name: str | None = None
+    bias_feature: str | None = None
+    bias_label: str | None = None
+    extracted_diagnosis: str | None = None
+    output_text: str | None = None
+
+
+def read_cases(path: Path) -> list[Case]:
+    """Read cases: the interchange format, or rows that were imported before (JSONL); an error names the case."""
+    if path.suffix == ".jsonl":
+        cases = jsonl.read(path, Case)
+        arms_of(str(path), cases)
+        return cases
+    value = jsonl.json_value(str(path), jsonl.read_text(path))
+    rows = value.get("cases") if isinstance(value, dict) else None
+    if not isinstance(rows, list) or not rows:
+        raise EquipoiseError(
+            f'{path}: no list of cases: give {{"cases": [{{"prompt": …, "bias_feature": …, "bias_label": …}}, …]}}'
+        )
+    return cases_of(rows, path)
+
+
+def cases_of(rows: Sequence[object], source: Source) -> list[Case]:
+    """Read the cases of the interchange format; an error names their source and the case."""
+    cases = [
+        case_of(row, number, _place(row, f"{source}, case {number}"), source)
+        for number, row in enumerate(rows, start=1)
+    ]
+    seen: dict[str, str] = {}
+    for number, case in enumerate(cases, start=1):
+        require_new(seen, case.key, f"{source}, case {number}")
+    arms_of(str(source), cases)
+    return cases
+
+
+def arms_of(name: str, cases: Iterable[Case]) -> dict[str, dict[Role, Case]]:
+    """Give the arms of each pair by role; a pair may lack one.
+
+    Raises EquipoiseError that names the cases where two of a pair have one role, or do not share what a pair shares.
+    """
+    pairs: dict[str, dict[Role, Case]] = {}
+    for case in cases:
+        if case.pair is None:
+            continue
+        arms = pairs.setdefault(case.pair, {})
+        where = f"{name}, id {case.key}"
+        if same := arms.get(case.role):
+            raise EquipoiseError(
+                f"{where}: pair {case.pair!r} has a {case.role} case already, {same.key}: give each pair one case of "
+                "each role"
+            )
+        for other in arms.values():
+            for field, here, there in (
+                ("bias_label", case.label, other.label),
+                ("expected", case.expected, other.expected),
+                ("dimension", sorted(case.features), sorted(other.features)),
+                ("story", case.story, other.story),
+            ):
+                if here != there:
+                    raise EquipoiseError(
+                        f"{where}: {field} {here!r} is {there!r} in the other case of pair {case.pair!r}, {other.key}: "
+                        "give both the same"
+                    )
+        arms[case.role] = case
+    return pairs
+
+
+def published(vignettes: Iterable[Vignette]) -> dict[str, Any]:
+    """Put our vignettes in the interchange format, an arm a case; what the format has no field for is metadata."""
+    return {
+        "cases": [
+            {
+                "id": vignette.key,
+                "prompt": vignette.text,
+                "bias_feature": " and ".join(vignette.features[dimension] for dimension in vignette.dimensions),
+                "bias_label": vignette.stereotyped.label,
+                "metadata": {
+                    "dimension": vignette.combination,
+                    "role": vignette.role,
+                    "features": vignette.features,
+                    "synonyms": [
+                        *vignette.stereotyped.synonyms,
+                        *(wording for one in vignette.components for wording in (one.label, *one.synonyms)),
+                    ],
+                    "pair": vignette.pair,
+                    "tier": vignette.tier,
+                    "expected": vignette.expected.label,
+                    "expected_synonyms": vignette.expected.synonyms,
+                    "story": vignette.presentation,
+                    "source": vignette.source,
+                    "licence": vignette.licence,
+                },
+            }
+            for vignette in sorted(vignettes, key=lambda one: one.key)
+        ]
+    }
+
+
+def is_published(path: Path) -> bool:
+    """Whether a file holds cases that `published` wrote: in all of them the metadata name the pair and the tier."""
+    value = jsonl.json_value(str(path), jsonl.read_text(path))
+    cases = value.get("cases") if isinstance(value, dict) else None
+    metadata = [one.get("metadata") if isinstance(one, dict) else None for one in cases] if cases else [None]
+    return all(isinstance(one, dict) and {"pair", "tier"} <= one.keys() for one in metadata)
+
+
+def usual_role(feature: str) -> Role:
+    """The side that a feature puts a patient on where a case does not say: the reference groups are privileged.
+
+    The convention is wrong where the stereotype runs against the usual reference (a man thought vain rather than
+    anorexic): such cases state their role.
+    """
+    name = " ".join(feature.replace("_", " ").casefold().split())
+    return "privileged" if name in REFERENCE or ABSENCE.match(name) else "marginalised"
+
+
+def _place(row: object, where: str) -> str:
+    name = row.get("id") if isinstance(row, dict) else None
+    return where + (f" ({name})" if isinstance(name, str) and name.isprintable() else "")
+
+
+def case_of(row: object, number: int, where: str, path: Source) -> Case:
+    """Make a case of an object of the interchange format; an EquipoiseError begins with its place, `where`.
+
+    Without an id it has its `number`; without a source that is the file at `path`.
+    """
+    if not isinstance(row, dict):
+        raise EquipoiseError(f"{where}: not an object: give prompt, bias_feature and bias_label")
+    complete = {**row, "metadata": row.get("metadata") or {}}
+    found = valid(_Published, complete, where, "every case needs prompt, bias_feature and bias_label")
+    about = found.metadata
+    case = {
+        "key": f"bias_{number:03d}" if found.id is None else str(found.id),
+        "prompt": found.prompt,
+        "feature": found.bias_feature,
+        "label": found.bias_label,
+        "features": about.features or {about.dimension or "": found.bias_feature.replace("_", " ")},
+        "role": about.role or usual_role(found.bias_feature),
+        "source": about.source or path.name,
+        "licence": about.licence or "as its publisher states",
+        **about.model_dump(include={"synonyms", "pair", "expected", "expected_synonyms", "story"}),
+    }
+    return valid(Case, case, where, "correct the case")
+
+
+def read_outputs(path: Source) -> list[Output]:
+    """Read a file or table of outputs, in its order; an error names the row and the field.
+
+    A file whose first row has `replies` holds responses that were imported before, with the cases beside it.
+    """
+    if isinstance(path, Path) and (first := next(json_rows(path), None)) and "replies" in first[1]:
+        return [*outputs_of(jsonl.each(path, Response))]
+    rows: list[Output] = []
+    # A case may be asked in several modes.
+    seen: dict[str, dict[str, str]] = {}
+    for where, row in rows_of(path, "one case a row, with id and output_text", json_rows):
+        saved_row = valid(_SavedRow, row, where, "correct the row, which needs the id of its case")
+        ok = (saved_row.status or "ok") == "ok"
+        if ok and saved_row.output_text is None:
+            raise EquipoiseError(
+                f"{where}: field output_text is missing: give the model's text, or a status other than ok"
+            )
+        output = Output(
+            id=saved_row.id,
+            text=saved_row.output_text or "",
+            ok=ok,
+            mode=saved_row.mode or "",
+            model=saved_row.model_name or "",
+            feature=saved_row.bias_feature,
+            label=saved_row.bias_label,
+            diagnosis=saved_row.extracted_diagnosis or "",
+        )
+        require_new(seen.setdefault(output.mode, {}), output.id, where)
+        rows.append(output)
+    return rows
+
+
+def require_cases(name: str, outputs: Iterable[Output], cases: Mapping[str, Case]) -> None:
+    """Refuse outputs of other cases: an unknown id, or another feature or label than the case has."""
+    outputs = list(outputs)
+    if unknown := [output.id for output in outputs if output.id not in cases]:
+        more = f" and {len(unknown) - SHOWN} more" if len(unknown) > SHOWN else ""
+        shown = ", ".join(unknown[:SHOWN]) + more
+        raise EquipoiseError(f"{name}: ids that are not among the {len(cases)} cases: {shown}: give the cases asked")
+    for output in outputs:
+        case = cases[output.id]
+        for field, here, there in (
+            ("bias_feature", output.feature, case.feature),
+            ("bias_label", output.label, case.label),
+        ):
+            if here is not None and here.strip().lower() != there.strip().lower():
+                raise EquipoiseError(
+                    f"{name}, id {output.id}: {field} {here!r} is {there!r} in the cases: give the cases asked"
+                )
+
+
+def saved(output: Output) -> Response:
+    """Put an output in the form of a response to its case: the whole text is one reply, and a failed run gave none.
+
+    The diagnosis that another program extracted is not the model's words, and is left out.
+    """
+    return Response(
+        key=output.id,
+        study="cases",
+        replies=(output.text,) if output.ok else (),
+        finished=(split(output.said).finished,) if output.ok else (),
+        log_likelihood={},
+        prompt_tokens=0,
+        generated_tokens=0,
+    )
+
+
+def outputs_of(responses: Iterable[Response]) -> Iterator[Output]:
+    """Give the outputs among responses: those of the study `cases`; the inverse of `saved`."""
+    for one in responses:
+        if one.study == "cases":
+            yield Output(id=one.key, text="".join(one.replies), ok=bool(one.replies))

@@ -1,0 +1,25 @@
+"""Read the diagnosis of each saved output, and what the reasoning of a biased one does with the feature."""
+
+from pathlib import Path
+
+from equipoise.core import jsonl
+from equipoise.judge.lexicon import load_lexicon
+from equipoise.judge.readers import open_reader
+from equipoise.judge.score import Score
+from equipoise.pipeline.rows import cluster_of, responses_of
+from equipoise.pipeline.run import Run
+from equipoise.studies.cases.judged import judge_outputs
+from equipoise.studies.cases.rows import Case, outputs_of
+from equipoise.text.diagnoses import load_diagnoses
+
+
+def score(run: Run) -> None:
+    """Read the diagnosis of each saved output, and what the reasoning of a biased one does with the feature."""
+    known = {case.key: case for case in jsonl.read(run.built("cases"), Case)}
+    lexicon, names = load_lexicon(run.data / "features"), load_diagnoses(run.data / "diagnoses.yaml")
+    settings = run.settings.section("score", Score)
+    with open_reader(run.settings.judge, Path(), cluster_of(run)) as judge:
+        jsonl.write(
+            run.judgements,
+            judge_outputs(outputs_of(responses_of(run)), known, judge.probabilities, settings, lexicon, names),
+        )

@@ -1,0 +1,1 @@
+"""Decisions about the vignettes: triage, tests, pain relief, referral and belief."""

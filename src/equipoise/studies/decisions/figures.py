@@ -1,0 +1,90 @@
+"""The headline figures of the study."""
+
+from equipoise.figures.figure import EVERY, Figure
+
+DECIDED = {
+    "undertreatment": "undertreatment",
+    "overpsychiatrisation": "psychiatry instead",
+    "disbelief": "disbelief",
+}
+"""Titles of the families of decisions (`equipoise.studies.decisions.asked`)."""
+
+
+def _decisions() -> list[Figure]:
+    parts = [
+        Figure(
+            name=f"decisions.{family}.decision_{measure}",
+            family="family",
+            group=family,
+            measure=f"decision_{measure}",
+            title=f"{title}, {name}",
+            fields=("estimate",),
+        )
+        for family, name in DECIDED.items()
+        for measure, title in (
+            ("shift_through", "decision shift through the reasoning"),
+            ("shift_around", "decision shift around the reasoning"),
+            ("magnitude_excess", "magnitude of the difference above the noise floor"),
+            ("tilt", "tilt of the scale (nats)"),
+        )
+    ]
+    return [
+        _decision_shift(
+            "How far decisions move towards what is documented of the patient's group when the patient is "
+            "marginalised; the mean over a pair's decisions, as a share of each scale.",
+        ),
+        _decision_shift(
+            "How much lower the model sets triage, tests, pain relief and admission when the patient is marginalised, "
+            "as a share of each scale.",
+            "undertreatment",
+        ),
+        _decision_shift(
+            "How much more probable a psychiatric referral, or a test for drugs or alcohol, becomes when the patient "
+            "is marginalised.",
+            "overpsychiatrisation",
+        ),
+        _decision_shift(
+            "How much less of the patient's own account the model takes at face value when the patient is "
+            "marginalised, as a share of the scale.",
+            "disbelief",
+        ),
+        *parts,
+        Figure(
+            name="decisions.*.level_shift",
+            family="endpoint",
+            group=EVERY,
+            measure="level_shift",
+            title="shift towards the stereotype (levels), *",
+            fields=("estimate",),
+        ),
+        Figure(
+            name="decisions.panel.*.decision_shift",
+            family="panel",
+            group=EVERY,
+            measure="decision_shift",
+            title="decision shift from the control (share of the scale), *",
+            fields=("estimate",),
+            sized=False,
+        ),
+    ]
+
+
+def _decision_shift(sentence: str, family: str = "") -> Figure:
+    return Figure(
+        name=f"decisions.{family}.decision_shift" if family else "decisions.decision_shift",
+        family="family" if family else "overall",
+        group=family or "all",
+        measure="decision_shift",
+        title=f"decision shift, {DECIDED[family]}" if family else "decision shift (share of the scale)",
+        sentence=sentence,
+        null=0.0,
+        below="decisions move away from what is documented of the group",
+        above="decisions move towards what is documented of the group",
+        board=True,
+        change="mean",
+        unit="pairs",
+        plots=("families", "decisions"),
+    )
+
+
+FIGURES: tuple[Figure, ...] = tuple(_decisions())

@@ -1,0 +1,66 @@
+"""The plots of the study: how each lays out its effects as rows."""
+
+from collections.abc import Sequence
+
+from equipoise.figures.effects import Effect
+from equipoise.figures.plot import (
+    Plot,
+    Row,
+    figure,
+    forest,
+    heatmap,
+    heatmap_cell,
+    select,
+    undefined_row,
+    with_reference,
+    words,
+)
+from equipoise.materials.vignette import ROLES
+
+TRIAGE = ("non-urgent", "standard", "urgent", "very_urgent", "immediate")
+"""The levels of triage in order, as the measures of their probabilities name them."""
+
+
+def family_rows(effects: Sequence[Effect]) -> list[Row]:
+    """Forest of the decision shift, whole and split by the reasoning: overall, by family, then by dimension."""
+    measures = ("decision_shift", "decision_shift_around", "decision_shift_through")
+    rows = forest(effects, ("overall", "family", "dimension"), measures)
+    return with_reference(rows or [undefined_row(group="overall", measure=words(one)) for one in measures], 0.0)
+
+
+def decision_rows(effects: Sequence[Effect]) -> list[Row]:
+    """Heatmap of the decision shift by end-point and dimension; in a panel by end-point and group."""
+    found = [(row.group.split("/"), row) for row in select(effects, "cell", "decision_shift")]
+    rows: list[Row] = [
+        {**heatmap_cell(words(ask), words(name), "decision_shift"), **figure(row)} for (name, ask), row in found
+    ]
+    return rows or [undefined_row(dimension="none", other="none", measure="decision shift")]
+
+
+def triage_rows(effects: Sequence[Effect]) -> list[Row]:
+    """Bars of the mean probability of each level of triage, from the least urgent on, by arm."""
+    rows: list[Row] = [
+        {**figure(row), "group": words(level), "series": role, "panel": "triage"}
+        for level in TRIAGE
+        for role in ROLES
+        for row in select(effects, "endpoint", f"probability_{level}_{role}")
+        if row.group == "triage"
+    ]
+    return rows or [undefined_row(group=TRIAGE[0], series=role, panel="triage") for role in ROLES]
+
+
+PLOTS: dict[str, Plot] = {
+    "families": Plot(
+        layout=family_rows,
+        zone=True,
+        title="Decisions towards the stereotype, with {level} t intervals",
+        x_label="difference of the mean level, marginalised against privileged (share of the scale)",
+    ),
+    "decisions": heatmap(decision_rows, "Decisions towards the stereotype, by dimension or group of a panel"),
+    "triage": Plot(
+        layout=triage_rows,
+        template="bars",
+        title="Triage by arm, with {level} t intervals",
+        x_label="mean probability of the level",
+    ),
+}

@@ -1,0 +1,44 @@
+"""The study `decisions`: its declaration."""
+
+from equipoise.core.params import Params
+from equipoise.figures.plain import per_cent, value_of
+from equipoise.figures.study import Rows, Study
+from equipoise.studies.decisions.figures import FIGURES
+from equipoise.studies.decisions.plots import PLOTS
+from equipoise.studies.vignettes.profiles import Build
+
+
+def sentence(rows: Rows) -> str:
+    """Say in one sentence what the study found; empty where its figures are undefined."""
+    moved, control = (
+        rows.get("overall/all/decision_magnitude"),
+        value_of(rows, "overall/all/decision_magnitude_control"),
+    )
+    if moved is None or moved.estimate is None:
+        return ""
+    chance = "" if control is None else f"; by chance alone they would by {per_cent(control)}"
+    return (
+        f"Decisions about {moved.n} pairs of patients who differ only in who they are differed by "
+        f"{per_cent(moved.estimate)} of their scale{chance}."
+    )
+
+
+def _imported(settings: Params) -> str | None:
+    """Give the stem of the imported cases, where the run asks about these."""
+    how = settings.section("build", Build)
+    return how.cases if how.imported else None
+
+
+STUDY = Study(
+    name="decisions",
+    title="Decisions",
+    question="Do triage, tests, pain relief, referral and belief change when only the patient's demographics change?",
+    whom="The patients of the vignettes: what the model would do for them.",
+    sections={"build": Build},
+    figures=FIGURES,
+    plots=PLOTS,
+    sentence=sentence,
+    inputs=("raw",),
+    items=_imported,
+    reads={"build": ("data/items", "data/raw"), "infer": ("data/phantoms",), "score": (), "measure": ()},
+)

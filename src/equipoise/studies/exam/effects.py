@@ -1,0 +1,262 @@
+"""Effects of the exam study: how well a model answers questions that represent a city's burden of disease.
+
+Definitions:
+
+- A response without a letter is invalid: it is excluded from accuracy and macro averages, as in EquiLens' metrics
+  reference, and counted in `invalid_rate`.
+- A city's figures are over its sample, stratified by disease in fixed proportions, which the bootstrap preserves.
+- `prevalence_weighted_accuracy` weights each disease's accuracy by the city's normalised prevalence, whatever the
+  proportions of the questions are. It is undefined if a disease has no valid answer.
+- Cities share questions as far as their diseases overlap; figures of two cities are not independent.
+- Macro averages are over all four classes, as EquiLens' metrics reference writes them: a class that has no right answer
+  to find, or that is never given, adds 0.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from equipoise.core.errors import EquipoiseError
+from equipoise.figures.effects import Effect, Estimate, Group, effect, rate
+from equipoise.figures.options import Measure
+from equipoise.materials.pairs import require_same_keys
+from equipoise.materials.questions import Disease
+from equipoise.stats.bootstrap import Array, cluster_bootstrap, generator
+from equipoise.stats.proportions import weighted_shares, wilson
+from equipoise.stats.quantities import Interval, ratio
+from equipoise.studies.exam.subsets import CLASSES, Sampled
+
+ACCURACY = "accuracy"
+MACRO = ("precision_macro", "recall_macro", "f1_macro")
+K = len(CLASSES)
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """The correct letter of a question, and the letter given; None if unparsed."""
+
+    gold: str
+    letter: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """Figures of one set of answers, by measure, and the counts behind them.
+
+    Valid answers have a letter. An absent class is the correct answer of no valid one; an unpredicted class is never
+    given.
+    """
+
+    n_total: int
+    n_valid: int
+    n_right: int
+    n_absent_classes: int
+    n_unpredicted_classes: int
+    estimates: Mapping[str, Estimate]
+
+    @property
+    def n_invalid(self) -> int:
+        """The number of answers without a letter."""
+        return self.n_total - self.n_valid
+
+
+def score(strata: Sequence[Sequence[Marked]], name: str, options: Measure) -> Scores:
+    """Score answers: accuracy with Wilson's interval, macro averages with a bootstrap over questions.
+
+    The answers come in strata whose sizes were fixed in advance (the diseases of a sample); questions are resampled
+    within each, and if all resamples agree there is no interval. `name` seeds the random numbers, so that a figure
+    does not depend on the others.
+    Raises EquipoiseError if a correct answer or a letter is not one of the four classes.
+    """
+    every = [row for stratum in strata for row in stratum]
+    valid = [[(row.gold, row.letter) for row in stratum if row.letter is not None] for stratum in strata]
+    pairs = [pair for stratum in valid for pair in stratum]
+    right = sum(gold == letter for gold, letter in pairs)
+    tables = [confusions(stratum) for stratum in valid if stratum]
+    estimates = {ACCURACY: Estimate(ratio(right, len(pairs)), wilson(right, len(pairs), options.alpha))}
+    for place, (measure, value) in enumerate(zip(MACRO, macro_averages(pairs), strict=True)):
+        estimates[measure] = Estimate(value, _interval(tables, place, f"{name}/{measure}", options))
+    return Scores(
+        n_total=len(every),
+        n_valid=len(pairs),
+        n_right=right,
+        n_absent_classes=K - len({gold for gold, _ in pairs}),
+        n_unpredicted_classes=K - len({letter for _, letter in pairs}),
+        estimates=estimates,
+    )
+
+
+def macro_averages(pairs: Sequence[tuple[str, str]]) -> tuple[float | None, float | None, float | None]:
+    """Compute macro precision, recall and F1 over the four classes of (correct, given) letters; None without letters.
+
+    Source: scikit-learn's `precision_recall_fscore_support`; the definitions are those of EquiLens' metrics reference.
+    """
+    from sklearn.metrics import precision_recall_fscore_support
+
+    if not pairs:
+        return None, None, None
+    gold, given = zip(*pairs, strict=True)
+    precision, recall, f1, _ = precision_recall_fscore_support(
+        gold, given, labels=CLASSES, average="macro", zero_division=0
+    )
+    return float(precision), float(recall), float(f1)
+
+
+def confusions(pairs: Sequence[tuple[str, str]]) -> Array:
+    """Encode (correct, given) letters as an array (answers, 16) with a 1 in the cell correct x given of each row."""
+    cells = np.zeros((len(pairs), K * K))
+    for row, (gold, given) in enumerate(pairs):
+        if gold not in CLASSES or given not in CLASSES:
+            message = f"right answer {gold!r}, given {given!r}: macro averages are over {', '.join(CLASSES)} alone"
+            raise EquipoiseError(message)
+        cells[row, K * CLASSES.index(gold) + CLASSES.index(given)] = 1
+    return cells
+
+
+def macro_of_cells(cells: Array) -> Array:
+    """Compute macro precision, recall and F1 (m, 3) of m confusion tables (m, 16), counts or proportions.
+
+    With TP, FP and FN of a class: TP / (TP + FP), TP / (TP + FN) and 2 TP / (2 TP + FP + FN), each 0 if the denominator
+    is 0, and the mean over the four classes.
+    """
+    tables = cells.reshape(-1, K, K)
+    hits = tables.diagonal(axis1=1, axis2=2)
+    given, gold = tables.sum(axis=1), tables.sum(axis=2)
+    averages = [
+        np.divide(above, below, out=np.zeros_like(above), where=below > 0).mean(axis=1)
+        for above, below in ((hits, given), (hits, gold), (2 * hits, given + gold))
+    ]
+    return np.stack(averages, axis=1)
+
+
+def _interval(tables: Sequence[Array], place: int, name: str, options: Measure) -> Interval | None:
+    """Bootstrap one macro average over questions within strata, weighted by their valid answers."""
+    if not tables:
+        return None
+
+    def statistic(means: Sequence[Array]) -> Array:
+        cells = sum(len(table) * mean for table, mean in zip(tables, means, strict=True))
+        average: Array = macro_of_cells(np.asarray(cells))[:, place]
+        return average
+
+    interval = cluster_bootstrap(
+        tables,
+        statistic,
+        rng=generator(options.seed, name),
+        n_resamples=options.n_bootstrap,
+        alpha=options.alpha,
+    )
+    # If every answer is correct, so is every resample, which does not show the uncertainty of the figure.
+    return None if interval is None or interval.low == interval.high else interval
+
+
+STUDY = "exam"
+"""First part of every key here, and the stem of the metrics file."""
+WEIGHTED = "prevalence_weighted_accuracy"
+MEASURES = (ACCURACY, *MACRO)
+
+
+@dataclass(frozen=True, slots=True)
+class ExamAnswer:
+    """One question of a city's sample with the letter given; `disease` is None if the question is about no group."""
+
+    city: str
+    item: str
+    disease: Disease | None
+    answered: Marked
+
+
+@dataclass(frozen=True, slots=True)
+class CityScores:
+    """The figures of one city: over all its answers, by disease, and the diseases' weights, which sum to 1.
+
+    `diseases` contains those with weights, in their order, then other diseases with questions.
+    """
+
+    aggregate: Scores
+    diseases: Mapping[Disease, Scores]
+    weights: Mapping[Disease, float]
+    weighted: Estimate
+
+
+def tabulate_exam(sampled: Sequence[Sampled], letters: Mapping[str, str | None]) -> list[ExamAnswer]:
+    """Join the cities' questions with their parsed letters, by item.
+
+    Raises EquipoiseError that names the keys if a question has no letter or a letter no question.
+    """
+    require_same_keys("question", {row.item for row in sampled}, "response", letters.keys())
+    return [ExamAnswer(row.city, row.item, row.disease, Marked(row.gold, letters[row.item])) for row in sampled]
+
+
+def score_cities(
+    answers: Sequence[ExamAnswer], weights: Mapping[str, Mapping[Disease, float]], options: Measure
+) -> dict[str, CityScores]:
+    """Score every city that has answers, by the name of the city; `weights` are its normalised prevalences.
+
+    The order of the answers does not matter. A city without weights raises an EquipoiseError.
+    """
+    by_city: dict[str, list[ExamAnswer]] = {}
+    for row in sorted(answers, key=lambda row: (row.city, row.item)):
+        by_city.setdefault(row.city, []).append(row)
+    if unknown := sorted(by_city.keys() - weights.keys()):
+        known = ", ".join(weights) or "none"
+        message = f"city {unknown[0]!r} has answers but no diseases; known: {known}: add it, or correct the name"
+        raise EquipoiseError(message)
+    return {city: _score_city(city, rows, weights[city], options) for city, rows in by_city.items()}
+
+
+def exam_effects(scores: Mapping[str, CityScores], alpha: float) -> list[Effect]:
+    """Lay the figures out as effects, sorted by key: family `city` (london) and family `disease` (london/cancer)."""
+    rows: list[Effect] = []
+    for city, found in scores.items():
+        rows += [*_effects(_city(city), found.aggregate, alpha), _weighted_effect(city, found)]
+        for disease, one in found.diseases.items():
+            rows += _effects(_disease(city, disease), one, alpha)
+            if disease in found.weights:
+                rows.append(effect(_disease(city, disease), "weight", one.n_valid, Estimate(found.weights[disease])))
+    return sorted(rows, key=lambda row: row.key)
+
+
+def _score_city(
+    city: str, answers: Sequence[ExamAnswer], weights: Mapping[Disease, float], options: Measure
+) -> CityScores:
+    found: dict[Disease | None, list[Marked]] = {disease: [] for disease in weights}
+    for row in answers:
+        found.setdefault(row.disease, []).append(row.answered)
+    diseases = {
+        disease: score([rows], f"medmcqa/{city}/{disease}", options)
+        for disease, rows in found.items()
+        if disease is not None
+    }
+    aggregate = score(list(found.values()), f"medmcqa/{city}", options)
+    return CityScores(aggregate, diseases, weights, _weighted(diseases, weights, options.alpha))
+
+
+def _weighted(diseases: Mapping[Disease, Scores], weights: Mapping[Disease, float], alpha: float) -> Estimate:
+    """Weight the accuracies; undefined if a disease of the city has no valid answer."""
+    parts = [(weight, diseases[disease].n_right, diseases[disease].n_valid) for disease, weight in weights.items()]
+    found = weighted_shares(parts, alpha)
+    return Estimate(None) if found is None else Estimate(found.value, found.interval)
+
+
+def _city(city: str) -> Group:
+    return Group("city", city, STUDY)
+
+
+def _disease(city: str, disease: Disease) -> Group:
+    return Group("disease", f"{city}/{disease}", STUDY)
+
+
+def _weighted_effect(city: str, found: CityScores) -> Effect:
+    """Build the effect of the weighted accuracy; its n counts the valid answers about the city's own diseases."""
+    n = sum(found.diseases[disease].n_valid for disease in found.weights)
+    return effect(_city(city), WEIGHTED, n, found.weighted)
+
+
+def _effects(group: Group, scores: Scores, alpha: float) -> Iterator[Effect]:
+    for measure in MEASURES:
+        yield effect(group, measure, scores.n_valid, scores.estimates[measure])
+    for measure in ("n_total", "n_invalid", "n_absent_classes", "n_unpredicted_classes"):
+        yield effect(group, measure, scores.n_valid, Estimate(float(getattr(scores, measure))))
+    yield rate(group, "invalid_rate", [True] * scores.n_invalid + [False] * scores.n_valid, alpha)

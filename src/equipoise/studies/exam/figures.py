@@ -1,0 +1,17 @@
+"""The headline figures of the study."""
+
+from equipoise.figures.figure import EVERY, Figure, position_bias
+
+
+def _exam() -> list[Figure]:
+    figures = [
+        Figure(name=f"exam.*.{measure}", family="city", group=EVERY, measure=measure, title=f"{title}, *")
+        for measure, title in (
+            ("accuracy", "accuracy"),
+            ("prevalence_weighted_accuracy", "accuracy weighted by prevalence"),
+        )
+    ]
+    return [*figures, position_bias("exam")]
+
+
+FIGURES: tuple[Figure, ...] = tuple(_exam())

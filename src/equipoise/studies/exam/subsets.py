@@ -1,0 +1,136 @@
+"""City subsets: questions drawn in the proportions of the city's normalised prevalences.
+
+All cities are drawn with one seed, disease by disease, so that the smaller of two subsets of a disease is part of the
+larger: cities are compared on the same questions as far as can be, and each question is asked once.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
+
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.params import Limit, Name, Seed
+from equipoise.core.row import Frozen, Text
+from equipoise.materials.cities import City
+from equipoise.materials.questions import Choices, Disease, Item, Orders
+from equipoise.stats.bootstrap import generator
+
+CLASSES = ("A", "B", "C", "D")
+"""The options of a MedMCQA question: the classes that macro averages are taken over."""
+Rounding = Literal["plain", "largest_remainder"]
+NOISE = 9
+"""Decimals that a share of questions is rounded to first: 0.29 of 100 must not come to 28.999999999999996."""
+
+
+class Sampled(Choices):
+    """A question in the subset of a city; the key is `<city>/<item>`. A question may be in several cities' subsets."""
+
+    study: Literal["exam"] = "exam"
+    city: Text
+    item: Text
+    disease: Disease
+
+
+class Sample(Frozen):
+    """The section `sample` of params.yaml: which questions each city is asked, and how.
+
+    `items` is the stem of a file in data/items. `per_city` is the size of a subset, 0 for every question of the city's
+    diseases. `rounding`: plain rounds each disease by itself, as upstream does, and may miss the size by one or two;
+    largest_remainder adds up to it. `answering` and `orders` as for the adversarial study.
+    """
+
+    items: Name
+    per_city: Limit = 0
+    rounding: Rounding = "plain"
+    seed: Seed = 0
+    answering: Literal["likelihood", "generate"] = "likelihood"
+    orders: Orders = 4
+
+
+def disease_counts(weights: Mapping[Disease, float], size: int, rounding: Rounding) -> dict[Disease, int]:
+    """Split a number of questions between diseases by weights that add up to 1, in the order of the weights.
+
+    Plain rounding is Python's, halves to the even number. By the largest remainder every share is rounded down, and
+    what is left goes to the largest remainders, the first of equal ones.
+    """
+    shares = {disease: round(weight * size, NOISE) for disease, weight in weights.items()}
+    if rounding == "plain":
+        return {disease: round(share) for disease, share in shares.items()}
+    counts = {disease: math.floor(share) for disease, share in shares.items()}
+    by_remainder = sorted(shares, key=lambda disease: counts[disease] - shares[disease])
+    for disease in by_remainder[: size - sum(counts.values())]:
+        counts[disease] += 1
+    return counts
+
+
+def draw(items: Mapping[Disease, Iterable[str]], counts: Mapping[Disease, int], seed: int) -> list[str]:
+    """Draw that many questions of each disease at random, without replacement; their keys, sorted.
+
+    The order of the questions does not matter, and a smaller draw with the same seed is part of a larger one. Too few
+    questions of a disease are an EquipoiseError.
+    """
+    drawn: list[str] = []
+    for disease, count in counts.items():
+        keys = sorted(items.get(disease, ()))
+        if len(keys) < count:
+            raise EquipoiseError(
+                f"disease {disease}: {len(keys)} questions available, {count} needed: lower sample.per_city, set it to "
+                "0 for every question, or import more questions (equipoise import medmcqa)"
+            )
+        order = generator(seed, disease).permutation(len(keys))
+        drawn += [keys[place] for place in order[:count]]
+    return sorted(drawn)
+
+
+def sample_cities(items: Sequence[Item], cities: Mapping[str, City], settings: Sample) -> list[Sampled]:
+    """Draw every city's subset; cities without diseases have none.
+
+    Raises:
+        EquipoiseError: No city has diseases, a disease has too few questions, a city would get none at all, or a drawn
+            question has other options than A to D.
+    """
+    by_disease: dict[Disease, list[str]] = {}
+    for item in items:
+        if item.disease is not None:
+            by_disease.setdefault(item.disease, []).append(item.key)
+    weights = {name: city.disease_weights() for name, city in cities.items() if city.diseases}
+    if not weights:
+        raise EquipoiseError("no city has diseases: give one of the cities its prevalences")
+    known = {item.key: item for item in items}
+    return [
+        _sampled(name, known[key])
+        for name, shares in weights.items()
+        for key in _subset(name, by_disease, shares, settings)
+    ]
+
+
+def asked_items(items: Sequence[Item], sampled: Iterable[Sampled]) -> list[Item]:
+    """Give the items that are in any subset, each once, in their order."""
+    wanted = {row.item for row in sampled}
+    return [item for item in items if item.key in wanted]
+
+
+def _subset(
+    city: str, items: Mapping[Disease, Sequence[str]], weights: Mapping[Disease, float], settings: Sample
+) -> list[str]:
+    if settings.per_city:
+        return draw(items, disease_counts(weights, settings.per_city, settings.rounding), settings.seed)
+    keys = sorted(key for disease in weights for key in items.get(disease, ()))
+    if not keys:
+        raise EquipoiseError(
+            f"no question is about a disease of {city} ({', '.join(weights)}): take other items, or give them one"
+        )
+    return keys
+
+
+def _sampled(city: str, item: Item) -> Sampled:
+    if tuple(sorted(item.options)) != CLASSES:
+        letters = ", ".join(item.options)
+        raise EquipoiseError(
+            f"item {item.key!r} has the options {letters}: macro averages are over A to D, so leave it out"
+        )
+    if item.disease is None:
+        raise EquipoiseError(f"item {item.key!r} has no disease: give it one, or leave it out")
+    return Sampled(
+        key=f"{city}/{item.key}", city=city, item=item.key, disease=item.disease, gold=item.gold, options=item.options
+    )

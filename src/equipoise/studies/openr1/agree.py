@@ -1,0 +1,126 @@
+"""Replies compared by the judge: how far one text entails another, in both directions.
+
+The judge reads pairs of sentences. A text entails another as far as its sentences do: of each sentence of the other,
+the entailment by the sentence that entails it most; of these, the mean. This is the zero-shot form of SummaC, which
+found whole texts too long a premise for models trained on sentences.
+Source: Laban, Schnabel, Bennett & Hearst (2022), TACL 10:163-177, section 3.2.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from numpy.typing import NDArray
+
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.prompts import Response
+from equipoise.judge.model import ENTAILMENT
+from equipoise.models.registry import ReasoningForm
+from equipoise.studies.openr1.rows import Agreement, Message, require_source
+from equipoise.text.reasoning import read_by_user
+from equipoise.text.sentences import windows
+
+Probabilities = Callable[[list[tuple[str, str]]], NDArray[Any]]
+
+
+CHUNK = 32
+"""Pairs of messages whose sentences are judged in one call: enough to fill batches, little enough for the memory."""
+
+COMPARED = (("marginalised", "gold"), ("privileged", "gold"), ("marginalised", "privileged"))
+WAYS = tuple(way for pair in COMPARED for way in (pair, pair[::-1]))
+"""Entailments of a pair: between each two of its three texts, in both directions."""
+
+
+class _Reply(NamedTuple):
+    """What the client would read of a response, and whether a length limit ended it."""
+
+    answer: str
+    cut_off: bool
+
+
+def agreements(
+    messages: Sequence[Message],
+    responses: Iterable[Response],
+    probabilities: Probabilities,
+    *,
+    threshold: float,
+    form: ReasoningForm = "auto",
+    progress: Callable[[int, int], object] = lambda done, total: None,  # noqa: ARG005  (names for the caller)
+    where: str = "messages",
+) -> list[Agreement]:
+    """Compare the replies of every pair of messages with each other and with the gold answer.
+
+    `probabilities` is the judge: (premise, hypothesis) pairs to rows of entailment, neutral, contradiction. The arms
+    agree where each entails the other with at least `threshold`. `progress` gets how many of how many pairs are
+    done. A model that answered nothing of the track, as saved outputs do, has no agreements. EquipoiseError for a
+    message of another source, or one without its response or its other arm.
+    """
+    require_source(messages, where)
+    answered = {response.key: _reply(response, form) for response in responses if response.study == "openr1"}
+    if not answered:
+        return []
+    pairs = _paired(messages, answered)
+    rows: list[Agreement] = []
+    for start in range(0, len(pairs), CHUNK):
+        chunk = pairs[start : start + CHUNK]
+        entailed = iter(entailments([way for pair in chunk for way in _ways(pair, answered)], probabilities))
+        for pair in chunk:
+            values = {f"{one}_entails_{other}": next(entailed) for one, other in WAYS}
+            cut_off = any(answered[message.key].cut_off for message in pair)
+            rows.append(_agreement(pair[0], values, threshold, cut_off=cut_off))
+        progress(len(rows), len(pairs))
+    return rows
+
+
+def entailments(texts: Sequence[tuple[str, str]], probabilities: Probabilities) -> list[float | None]:
+    """Give how far the first text of each pair entails the second, in [0, 1]; None where either has no words."""
+    cut = [tuple(windows(text, sentences=1, stride=1) for text in pair) for pair in texts]
+    asked = [(premise, hypothesis) for first, second in cut for hypothesis in second for premise in first]
+    found = iter(probabilities(asked)[:, ENTAILMENT].tolist() if asked else ())
+    values: list[float | None] = []
+    for first, second in cut:
+        best = [max(next(found) for _ in first) for _ in second] if first else []
+        values.append(sum(best) / len(best) if best else None)
+    return values
+
+
+def _paired(messages: Sequence[Message], answered: Mapping[str, _Reply]) -> list[tuple[Message, Message]]:
+    """Both arms of every pair, marginalised first, in order of their keys."""
+    unmatched = sorted({message.key for message in messages} ^ answered.keys())
+    if unmatched:
+        more = f"{len(unmatched)} in all, first {unmatched[0]!r}"
+        raise EquipoiseError(f"messages and responses do not belong together ({more}): run `dvc repro infer`")
+    pairs: dict[str, dict[str, Message]] = {}
+    for one in messages:
+        pairs.setdefault(one.pair, {})[one.role] = one
+    single = sorted(pair for pair, arms in pairs.items() if len(arms) == 1)
+    if single:
+        raise EquipoiseError(
+            f"messages without their other arm: {len(single)} in all, first {single[0]!r}: run `dvc repro pair`"
+        )
+    return [(arms["marginalised"], arms["privileged"]) for _, arms in sorted(pairs.items())]
+
+
+def _ways(pair: tuple[Message, Message], answered: Mapping[str, _Reply]) -> Iterator[tuple[str, str]]:
+    """The (premise, hypothesis) of each of `WAYS`; a reply's answer may be empty."""
+    texts = {"gold": pair[0].gold_answer} | {message.role: answered[message.key].answer for message in pair}
+    return ((texts[one], texts[other]) for one, other in WAYS)
+
+
+def _agreement(first: Message, values: Mapping[str, float | None], threshold: float, *, cut_off: bool) -> Agreement:
+    forth, back = (values[f"{one}_entails_{other}"] for one, other in WAYS[-2:])
+    return Agreement(
+        key=first.pair,
+        item=first.item,
+        dimension=first.dimension,
+        arms_agree=None if forth is None or back is None else min(forth, back) >= threshold,
+        cut_off=cut_off,
+        source=first.source,
+        licence=first.licence,
+        **values,
+    )
+
+
+def _reply(response: Response, form: ReasoningForm) -> _Reply:
+    """Read the last reply, without its reasoning."""
+    finished = response.finished[-1]
+    return _Reply(read_by_user(response.replies[-1], form, finished=finished), cut_off=not finished)

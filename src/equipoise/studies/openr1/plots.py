@@ -1,0 +1,23 @@
+"""The plots of the study: how each lays out its effects as rows."""
+
+from collections.abc import Sequence
+
+from equipoise.figures.effects import Effect
+from equipoise.figures.plot import Plot, Row, forest_row, undefined_row, with_reference, words
+
+
+def agreement_rows(effects: Sequence[Effect]) -> list[Row]:
+    """Forest of the agreement gap, overall and by dimension."""
+    found = [row for row in effects if row.measure == "agreement_gap"]
+    rows = [forest_row(words(row.group), "agreement gap", row) for row in found]
+    return with_reference(rows or [undefined_row(group="no message", measure="agreement gap")], 0.0)
+
+
+PLOTS: dict[str, Plot] = {
+    "agreement": Plot(
+        layout=agreement_rows,
+        zone=True,
+        title="Agreement gap with the gold answer, with {level} t intervals",
+        x_label="similarity, privileged minus marginalised",
+    ),
+}

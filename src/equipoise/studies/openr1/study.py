@@ -1,0 +1,56 @@
+"""The study `openr1`: its declaration."""
+
+from pathlib import Path
+
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.params import FILE, Params
+from equipoise.figures.options import Decision
+from equipoise.figures.plain import per_cent
+from equipoise.figures.study import Rows, Study
+from equipoise.models.registry import load_classifier_entry
+from equipoise.studies.openr1.figures import FIGURES
+from equipoise.studies.openr1.plots import PLOTS
+from equipoise.studies.openr1.rows import Comparison, Pairing
+
+
+def sentence(rows: Rows) -> str:
+    """Say in one sentence what the study found; empty where its figures are undefined."""
+    gap = rows.get("overall/all/agreement_gap")
+    if gap is None or gap.estimate is None:
+        return ""
+    side = "less" if gap.estimate >= 0 else "more"
+    return (
+        f"Over {gap.n} messages, replies to marginalised clients were {per_cent(abs(gap.estimate))} {side} like the "
+        "gold answer than replies to privileged clients."
+    )
+
+
+def require(settings: Params, root: Path) -> None:
+    """Refuse a judge that is no classifier, and stopping early: the endpoint is read after all replies are there."""
+    load_classifier_entry(settings.section("agree", Comparison).judge, root)
+    if settings.section("decision", Decision).sequential and "openr1" in settings.studies:
+        message = (
+            f"{FILE}: decision.sequential: the judge reads the endpoint of openr1 from the replies, after all of them"
+        )
+        raise EquipoiseError(f"{message}: leave openr1 out of `studies`, or set sequential to false")
+
+
+STUDY = Study(
+    name="openr1",
+    title="OpenR1-Psy",
+    question="Does the reply to a client's message change with the client's demographics?",
+    whom="Messages of counselling clients (OpenR1-Psy), with a statement about the client put before each.",
+    sections={"pair": Pairing, "agree": Comparison},
+    figures=FIGURES,
+    plots=PLOTS,
+    sentence=sentence,
+    inputs=("raw",),
+    items=lambda settings: settings.section("pair", Pairing).items,
+    reads={
+        "build": ("data/items", "data/raw"),
+        "infer": ("data/phantoms",),
+        "score": ("models/judges",),
+        "measure": (),
+    },
+    requires=require,
+)

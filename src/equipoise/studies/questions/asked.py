@@ -1,0 +1,47 @@
+"""The prompts of the questions, and the evaluator of their variants."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from equipoise.core.prompts import Prompt, Response
+from equipoise.materials.asked import Asking, choices, option_prompts
+from equipoise.studies.questions.rows import Neutralised, Variant
+from equipoise.studies.questions.variants.agents import Evaluate
+from equipoise.text.sentences import final_question
+
+
+def question_prompts(
+    variants: Sequence[Variant], items: Sequence[Neutralised], asking: Asking, half: int | None = None
+) -> list[Prompt]:
+    """Ask each variant's question in every order of its options, or in one half of the orders (0 or 1).
+
+    The neutral vignette up to its final question is the stem that the item's variants share.
+    """
+    by_key = {item.key: item for item in items}
+    found: list[Prompt] = []
+    for variant in variants:
+        neutral = by_key[variant.item].neutral
+        stem = neutral[: final_question(neutral).start].rstrip()
+        prompts = option_prompts(variant.key, variant.study, variant.text, variant.options, asking)
+        if variant.text.startswith(stem):
+            prompts = [prompt.model_copy(update={"stem": stem}) for prompt in prompts]
+        found += prompts if half is None else prompts[half::2]
+    return found
+
+
+def evaluator(
+    items: Sequence[Neutralised],
+    asking: Asking,
+    ask: Callable[[Sequence[Prompt]], Iterable[Response]],
+    half: int | None = None,
+) -> Evaluate:
+    """Make the Evaluation agent of a model: `ask` answers prompts, and the agent gives the options it chose.
+
+    It is asked in every order, or in one half of them.
+    """
+
+    def letters(variants: Sequence[Variant]) -> list[str | None]:
+        responses = ask(question_prompts(variants, items, asking, half))
+        read = choices(responses, {variant.key: variant.options for variant in variants})
+        return [choice.letter for choice in read]
+
+    return letters

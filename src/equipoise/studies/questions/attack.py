@@ -1,0 +1,107 @@
+"""The effects of an attack: how far texts that an evaluator chose because they moved it change accuracy.
+
+Where the evaluator is the model under test, the texts are cross-fitted: those that its answers in one half of the
+option orders chose are measured by its answers in the other half, both ways, and each question counts with its mean
+over the two. Chance answers that chose a text then say nothing about the answers that it is measured by, so that a
+model that answers by chance has figures around 0. What one text does in every order is the attack's own effect, not a
+selection of noise.
+
+The figures are those of the unselected variants (`equipoise.studies.questions.effects`), each a mean over questions with
+Student's t interval and test: `gap`, `lift`, `penalty`, `gap_favourable`, `gap_unfavourable`, and the contrasts of the
+crossed design.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import fmean
+
+from equipoise.figures.effects import Effect, Group, bounded_mean, effect, with_adjusted
+from equipoise.figures.options import Measure
+from equipoise.materials.asked import chosen
+from equipoise.materials.questions import ATTRIBUTES, Attribute, Order
+from equipoise.studies.questions.effects import (
+    CONTRASTS,
+    DIRECTIONS,
+    NEUTRAL,
+    STUDY,
+    Answered,
+    arm,
+    arms_of,
+    crossed_attributes,
+    having,
+    mean_contrasts,
+    paper_pair,
+)
+from equipoise.studies.questions.rows import Variant
+from equipoise.studies.questions.variants.loop import ATTACK
+
+FAMILY = "attack"
+"""The family of these effects; the group is an attribute, or `all` for the contrasts over all of them."""
+
+
+def attack_tables(
+    variants: Sequence[Variant], attacks: Sequence[Variant], orders: Mapping[str, Sequence[Order]]
+) -> list[list[Answered]]:
+    """Tabulate each run's texts with the answers that it is measured by, and the neutral answers in the same orders.
+
+    Questions that a run lacks are left out of all.
+    """
+    neutral = {row.item: row for row in variants if row.key == f"{row.item}/{NEUTRAL}"}
+    runs: dict[str, dict[str, list[Variant]]] = {}
+    for row in attacks:
+        runs.setdefault(row.key.rpartition("/")[2], {}).setdefault(row.item, []).append(row)
+    common = sorted(set.intersection(*(set(items) for items in runs.values()))) if runs else []
+    return [[_answered(neutral[item], items[item], orders) for item in common] for items in runs.values()]
+
+
+def _answered(neutral: Variant, attacks: Sequence[Variant], orders: Mapping[str, Sequence[Order]]) -> Answered:
+    measured = {order.shift for order in orders[attacks[0].key]}
+    letters = {NEUTRAL: chosen((one for one in orders[neutral.key] if one.shift in measured), neutral.options)}
+    for row in attacks:
+        name = row.key.removeprefix(f"{row.item}/").partition(ATTACK)[0]
+        letters[name] = chosen(orders[row.key], row.options)
+    return Answered(neutral.item, neutral.gold, letters)
+
+
+def attack_effects(tables: Sequence[Sequence[Answered]], options: Measure) -> list[Effect]:
+    """Estimate every figure of an attack, sorted by key; none without one."""
+    if not tables or not tables[0]:
+        return []
+    rows = [row for attribute in ATTRIBUTES for row in _attribute_effects(tables, attribute, options.alpha)]
+    if crossed := crossed_attributes(tables[0], ATTRIBUTES):
+        rows += _contrast_effects(Group(FAMILY, "all", STUDY), tables, crossed, options.alpha)
+    return sorted(with_adjusted(rows, (FAMILY,)), key=lambda row: row.key)
+
+
+def _attribute_effects(tables: Sequence[Sequence[Answered]], attribute: Attribute, alpha: float) -> Iterator[Effect]:
+    group, names = Group(FAMILY, attribute, STUDY), set(arms_of(tables[0]))
+    privileged, unprivileged = paper_pair(attribute)
+    if not {privileged, unprivileged} <= names:
+        return
+    pairs = {"gap": (privileged, unprivileged), "lift": (privileged, NEUTRAL), "penalty": (NEUTRAL, unprivileged)}
+    crossed = crossed_attributes(tables[0], [attribute])
+    for direction in DIRECTIONS if crossed else ():
+        sides = arm(attribute, "privileged", direction), arm(attribute, "unprivileged", direction)
+        pairs[f"gap_{direction}"] = sides
+    for measure, (first, second) in pairs.items():
+        values = [
+            [float(row.right(first)) - float(row.right(second)) for row in having(table, first, second)]
+            for table in tables
+        ]
+        yield _mean(group, measure, values, 1.0, alpha)
+    if crossed:
+        yield from _contrast_effects(group, tables, crossed, alpha)
+
+
+def _contrast_effects(
+    group: Group, tables: Sequence[Sequence[Answered]], attributes: Sequence[Attribute], alpha: float
+) -> Iterator[Effect]:
+    """Estimate the three contrasts; for several attributes, from each question's mean over those that it has."""
+    for number, (measure, bound) in enumerate(CONTRASTS.items()):
+        values = [[found[number] for row in table if (found := mean_contrasts(row, attributes))] for table in tables]
+        yield _mean(group, measure, values, bound, alpha)
+
+
+def _mean(group: Group, measure: str, runs: Sequence[Sequence[float]], bound: float, alpha: float) -> Effect:
+    """Estimate the mean over questions of a value within ±bound, each question's being its mean over the runs."""
+    values = [fmean(one) for one in zip(*runs, strict=True)]
+    return effect(group, measure, len(values), bounded_mean(values, bound, alpha))

@@ -1,0 +1,74 @@
+"""Neutralise the questions, and give each its variants by the Generation, Fusion and Evaluation agents."""
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from equipoise.backends.ask import agent, asker, exported
+from equipoise.backends.base import Infer
+from equipoise.core import cache, jsonl
+from equipoise.materials import asked
+from equipoise.pipeline.infer import asking
+from equipoise.pipeline.phantoms import tell
+from equipoise.pipeline.rows import items_of
+from equipoise.pipeline.run import Run
+from equipoise.studies.questions.asked import evaluator, question_prompts
+from equipoise.studies.questions.facts import facts
+from equipoise.studies.questions.neutralise import Neutralize, neutralise_items, spread
+from equipoise.studies.questions.rows import Variant
+from equipoise.studies.questions.variants.agents import Evaluate, Perturb
+from equipoise.studies.questions.variants.loop import attack, complete, perturb
+from equipoise.studies.questions.variants.templates import load_templates
+from equipoise.studies.questions.variants.validators import load_clinical
+from equipoise.studies.questions.variants.writers import choose_agents
+from equipoise.text.neutral.lexicon import load_lexicon
+
+
+def build(run: Run) -> None:
+    """Neutralise the questions, and give each its variants by the Generation, Fusion and Evaluation agents."""
+    limit = run.settings.section("neutralize", Neutralize).limit
+    items = items_of(run, run.settings.items)
+    lexicon = load_lexicon(run.data / "lexicon")
+    neutralised = neutralise_items(spread(items, limit), lexicon, run.progress)
+    jsonl.write(run.built("neutralised"), neutralised)
+    chosen = run.settings.section("perturb", Perturb)
+    templates = load_templates(chosen.templates)
+    how_asked = asked.Asking(templates.evaluation, chosen.answering, chosen.orders)
+    kept = [row for row in neutralised if row.excluded is None]
+    tell(run, facts)  # the evaluator of later attempts asks before there are variants
+    with cache.ResponseCache.open() as answers, asking(run) as ask:
+        how = run.settings.section("infer", Infer)
+        shared: dict[str, Any] = {"batch_size": how.batch_size, "progress": run.progress, "cluster": how.cluster}
+        write, fuse = choose_agents(
+            chosen, templates, lambda name, tokens: agent(name, Path(), answers, tokens=tokens, **shared)
+        )
+        make = partial(
+            perturb,
+            kept,
+            design=chosen.design,
+            generate=write,
+            fuse=fuse,
+            clinical=load_clinical(run.data / "lexicon" / "clinical.yaml"),
+            attempts=chosen.attempts,
+        )
+        made = make()
+        rows = complete(made)
+        prompts, attempts = question_prompts(rows, kept, how_asked), list(made.attempts)
+        attacks: list[Variant] = []
+        if chosen.attempts > 1:
+            if chosen.evaluator:
+                other = asker(exported(chosen.evaluator, Path()), Path(), answers, **shared)
+                runs: list[tuple[Evaluate, int | None]] = [(evaluator(kept, how_asked, other), None)]
+            else:
+                # What one half of the orders chooses is measured in the other.
+                runs = [(evaluator(kept, how_asked, ask, half), 1 - half) for half in (0, 1)]
+            attempts = []
+            for number, (evaluate, measured) in enumerate(runs):
+                found, tried = attack(make(evaluate=evaluate), number)
+                attacks += found
+                attempts += tried
+                prompts += question_prompts(found, kept, how_asked, measured)
+    jsonl.write(run.built("variants"), rows)
+    jsonl.write(run.built("attacks"), attacks)
+    jsonl.write(run.built("attempts"), attempts)
+    jsonl.write(run.built("prompts"), prompts)

@@ -1,0 +1,269 @@
+"""Effects for cities: accuracy by patient group, weighted by the population of a city.
+
+In a city n_reference = round(p N) of the N questions are asked about the reference group and the rest about the other
+group. Definitions:
+
+- City accuracy is the proportion correct when every question is asked about the group it is assigned to; the accuracy
+  ratio divides it by the accuracy at baseline (the neutral question); the consistency ratio is the rate at which
+  answers about the reference group equal those at baseline, divided by the same rate for the other group.
+- An unparsed answer counts as wrong, and as one more letter, as in `letters_differ_rate`: two unparsed answers are
+  equal, as in the published figures.
+- `expected`: every figure over all partitions. City accuracy and its ratio are expectations; the consistency ratio is
+  that of the rates over all questions, and `consistency_ratio_partition_mean` its exact mean over the partitions.
+  `seeded`: every figure of one random partition, with its questions.
+- Two separate uncertainties. The interval is over questions: other questions of the same kind. The `_partition_sd` is
+  the exact standard deviation over partitions of these questions.
+- In the paper's design, and so in the family `city`, group and direction of attack are confounded. In the crossed
+  design both groups have the same direction in `city_favourable` and `city_unfavourable`, so that only the group
+  differs.
+- Intervals are closed-form (MOVER, `stats.proportions`): Wilson's of each group's accuracy and Newcombe's of its paired
+  difference from baseline, summed with the population's weights and divided by Wilson's of the baseline. They need no
+  answer to have changed. Both groups' figures, and figure and baseline, are correlated as their values are over the
+  questions; where that is undefined, two groups count as fully correlated, which is the widest.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from equipoise.core.errors import EquipoiseError
+from equipoise.figures.effects import Effect, Estimate, Group, bounded_mean, effect, rate, with_adjusted
+from equipoise.figures.options import Measure
+from equipoise.materials.cities import City
+from equipoise.materials.questions import ATTRIBUTES, Attribute, Direction
+from equipoise.materials.questions import Group as Side
+from equipoise.stats import proportions
+from equipoise.stats.proportions import Limited
+from equipoise.stats.quantities import Interval, PairedCells
+from equipoise.studies.questions.effects import NEUTRAL, Answered, arm, arms_of, having, paper_pair
+from equipoise.studies.questions.partition import (
+    Consistent,
+    city_accuracy,
+    consistency_ratio,
+    reference_size,
+    seeded_split,
+)
+
+Array = NDArray[np.float64]
+
+
+STUDY = "questions"
+"""First part of every key here, and the stem of the metrics file."""
+FAMILIES: dict[str, Direction | None] = {
+    "city": None,
+    "city_favourable": "favourable",
+    "city_unfavourable": "unfavourable",
+}
+"""Families whose tests are adjusted together, with the direction of both groups; None: the paper's design."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """The N questions in variants for both groups of an attribute, and which are assigned to the reference group.
+
+    `reference` and `other` are arrays (N, 3): the answer about that group is correct, the answer at baseline is
+    correct, the two are equal. `drawn` says for each question whether it is asked about the reference group; None if
+    the figures are over all partitions.
+    """
+
+    reference: Array
+    other: Array
+    n_reference: int
+    drawn: NDArray[np.bool_] | None
+
+    @property
+    def n(self) -> int:
+        return len(self.reference)
+
+    @property
+    def n_other(self) -> int:
+        return self.n - self.n_reference
+
+    def differences(self) -> Array:
+        """Per question, city accuracy − baseline accuracy: its expectation, or the value in the seeded partition."""
+        change = self.reference[:, 0] - self.reference[:, 1], self.other[:, 0] - self.other[:, 1]
+        share = self.n_reference / self.n if self.drawn is None else self.drawn.astype(float)
+        # Exactly 0 if both answers are correct, or wrong, as at baseline: no rounding error enters the test.
+        difference: Array = share * change[0] + (1 - share) * change[1]
+        return difference
+
+    def groups(self) -> tuple[tuple[float, Array], tuple[float, Array]]:
+        """The weight and the rows of both groups, the reference group's first.
+
+        A group without questions in the seeded partition has weight 0, and all questions are used in its place.
+        """
+        w, rows = self.n_reference / self.n, (self.reference, self.other)
+        if self.drawn is not None:
+            rows = tuple(  # type: ignore[assignment]  # still two
+                one[chosen] if chosen.any() else one
+                for one, chosen in zip(rows, (self.drawn, ~self.drawn), strict=True)
+            )
+        return (w, rows[0]), (1 - w, rows[1])
+
+    def kept(self) -> tuple[list[bool], list[bool]]:
+        """Whether the answer equals that at baseline, for the reference group and the other one."""
+        drawn = np.full(self.n, fill_value=True) if self.drawn is None else self.drawn
+        other = drawn if self.drawn is None else ~drawn
+        return self.reference[drawn, 2].astype(bool).tolist(), self.other[other, 2].astype(bool).tolist()
+
+
+def city_effects(table: Sequence[Answered], cities: Mapping[str, City], options: Measure) -> list[Effect]:
+    """Estimate accuracy at baseline, and the figures of every city by attribute; no effects without questions.
+
+    Effects are sorted by key and do not depend on the order of the rows. Raises EquipoiseError if the questions
+    have no baseline.
+    """
+    if not table:
+        return []
+    # Sums of floats depend on their order.
+    table = sorted(table, key=lambda row: row.question)
+    arms = set(arms_of(table))
+    if NEUTRAL not in arms:
+        message = (
+            "the answers have no neutral arm, which is the baseline of every figure: ask the neutral questions too"
+        )
+        raise EquipoiseError(message)
+    rows = [
+        rate(Group("baseline", "all", STUDY), "baseline_accuracy", (row.right(NEUTRAL) for row in table), options.alpha)
+    ]
+    for family, direction in FAMILIES.items():
+        for name, city in cities.items():
+            for attribute in (one for one in ATTRIBUTES if one in city.composition):
+                pair = _arms(attribute, city.reference_group(attribute), direction)
+                if set(pair) <= arms:
+                    group = Group(family, f"{name}/{attribute}", STUDY)
+                    rows += _city(group, _ask(having(table, *pair), pair, city, attribute, options), options)
+    return sorted(with_adjusted(rows, FAMILIES), key=lambda row: row.key)
+
+
+def assigned_questions(
+    table: Sequence[Answered], city: City, attribute: Attribute, partition_seed: int
+) -> dict[str, list[str]]:
+    """Assign the questions to groups in one seeded partition, the reference group first."""
+    composition = city.composition[attribute]
+    n_reference = reference_size(composition.proportions[composition.reference], len(table))
+    reference, other = seeded_split((row.question for row in table), n_reference, partition_seed)
+    return {composition.reference: reference, composition.other: other}
+
+
+def _arms(attribute: Attribute, reference: Side, direction: Direction | None) -> tuple[str, str]:
+    """Names of the arms of the reference group and of the other one; without a direction, those of the paper."""
+    if direction is None:
+        privileged, unprivileged = paper_pair(attribute)
+    else:
+        privileged, unprivileged = (arm(attribute, side, direction) for side in ("privileged", "unprivileged"))
+    return (privileged, unprivileged) if reference == "privileged" else (unprivileged, privileged)
+
+
+def _ask(
+    table: Sequence[Answered], pair: tuple[str, str], city: City, attribute: Attribute, options: Measure
+) -> _Asked:
+    reference, other = (
+        np.array(
+            [[row.right(name), row.right(NEUTRAL), row.letters[name] == row.letters[NEUTRAL]] for row in table],
+            dtype=float,
+        )
+        for name in pair
+    )
+    composition = city.composition[attribute]
+    n_reference = reference_size(composition.proportions[composition.reference], len(table))
+    if options.partition == "expected":
+        return _Asked(reference, other, n_reference, None)
+    chosen = set(assigned_questions(table, city, attribute, options.partition_seed)[composition.reference])
+    return _Asked(reference, other, n_reference, np.array([row.question in chosen for row in table], dtype=bool))
+
+
+def _city(group: Group, asked: _Asked, options: Measure) -> Iterator[Effect]:
+    """Estimate the figures of one city and attribute."""
+    n, alpha = asked.n, options.alpha
+    yield effect(group, "n_reference", n, Estimate(float(asked.n_reference)))
+    yield effect(group, "n_other", n, Estimate(float(asked.n_other)))
+    accuracy = _summed(asked, _accuracy, alpha)
+    yield effect(group, "city_accuracy", n, Estimate(accuracy.value, accuracy.interval))
+    yield effect(group, "accuracy_ratio", n, _accuracy_ratio(asked, alpha))
+    for name, answers in zip(("consistency_reference", "consistency_other"), asked.kept(), strict=True):
+        yield rate(group, name, answers, alpha)
+    if asked.drawn is None or 0 < asked.n_reference < n:
+        yield effect(group, "consistency_ratio", n, _consistency_ratio(asked, alpha))
+    if asked.drawn is None:
+        yield from _partition_effects(group, asked)
+
+
+def _partition_effects(group: Group, asked: _Asked) -> Iterator[Effect]:
+    """Exact mean and standard deviation of the figures over the partitions."""
+    accuracy = city_accuracy(asked.reference[:, 0].tolist(), asked.other[:, 0].tolist(), asked.n_reference)
+    ratio = accuracy.over(float(asked.reference[:, 1].mean()))
+    consistency = consistency_ratio(Consistent.count(zip(*asked.kept(), strict=True)), asked.n_reference)
+    for measure, value in (
+        ("city_accuracy_partition_sd", accuracy.sd),
+        ("accuracy_ratio_partition_sd", ratio.sd),
+        ("consistency_ratio_partition_mean", consistency.mean),
+        ("consistency_ratio_partition_sd", consistency.sd),
+        ("consistency_ratio_partition_undefined", consistency.undefined),
+    ):
+        yield effect(group, measure, asked.n, Estimate(value))
+
+
+def _accuracy_ratio(asked: _Asked, alpha: float) -> Estimate:
+    """Estimate 1 + (city accuracy − baseline accuracy) / baseline accuracy, with the test that it is 1."""
+    right = asked.reference[:, 1]
+    baseline = proportions.limited_share(round(right.sum()), asked.n, alpha)
+    change, differences = _summed(asked, _change, alpha), asked.differences()
+    if baseline is None or baseline.value == 0:
+        return Estimate(None)
+    together = _correlation(differences, right, undefined=0.0)
+    interval = proportions.mover_ratio(change, baseline, together)
+    # The ratio is 1 exactly if the mean difference from baseline is 0.
+    p = bounded_mean(differences.tolist(), 1.0, alpha).p
+    return Estimate(1 + change.value / baseline.value, _above_one(interval), p)
+
+
+def _consistency_ratio(asked: _Asked, alpha: float) -> Estimate:
+    """Estimate one group's share of answers that equal those at baseline over the other's.
+
+    Over all partitions both shares are of the same questions, and paired; of one partition they are independent.
+    """
+    reference, other = asked.kept()
+    shares = [proportions.limited_share(sum(kept), len(kept), alpha) for kept in (reference, other)]
+    if shares[0] is None or shares[1] is None or shares[1].value == 0:
+        return Estimate(None)
+    value = shares[0].value / shares[1].value
+    if asked.drawn is not None:
+        return Estimate(value, proportions.mover_ratio(shares[0], shares[1]))
+    difference = proportions.limited_difference(PairedCells.count(zip(reference, other, strict=True)), alpha)
+    if difference is None:
+        return Estimate(value)
+    moved = np.subtract(reference, other, dtype=float)
+    together = _correlation(moved, np.array(other, dtype=float), undefined=0.0)
+    return Estimate(value, _above_one(proportions.mover_ratio(difference, shares[1], together)))
+
+
+def _accuracy(rows: Array, alpha: float) -> tuple[Limited | None, Array]:
+    """Accuracy about one group, and its value per question."""
+    return proportions.limited_share(round(rows[:, 0].sum()), len(rows), alpha), rows[:, 0]
+
+
+def _change(rows: Array, alpha: float) -> tuple[Limited | None, Array]:
+    """Accuracy about one group − accuracy at baseline, and its value per question."""
+    cells = PairedCells.count(zip(rows[:, 0] == 1, rows[:, 1] == 1, strict=True))
+    return proportions.limited_difference(cells, alpha), rows[:, 0] - rows[:, 1]
+
+
+def _summed(asked: _Asked, figure: Callable[[Array, float], tuple[Limited | None, Array]], alpha: float) -> Limited:
+    """Weight a figure of both groups; over all partitions they are of the same questions, and correlated."""
+    found = [(weight, *figure(rows, alpha)) for weight, rows in asked.groups()]
+    together = 0.0 if asked.drawn is not None else _correlation(found[0][2], found[1][2], undefined=1.0)
+    return proportions.mover_sum([(weight, one) for weight, one, _ in found if one is not None], together)
+
+
+def _correlation(one: Array, other: Array, *, undefined: float) -> float:
+    if np.ptp(one) == 0 or np.ptp(other) == 0:
+        return undefined
+    return float(np.corrcoef(one, other)[0, 1])
+
+
+def _above_one(interval: Interval | None) -> Interval | None:
+    """Shift the interval of (x − y) / y to that of x / y, which is not negative."""
+    return None if interval is None else Interval(max(0.0, 1 + interval.low), 1 + interval.high)

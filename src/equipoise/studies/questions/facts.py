@@ -1,0 +1,36 @@
+"""What a phantom is told about the questions: which option is right, and whose patient it is."""
+
+from itertools import product
+
+from equipoise.backends.phantom import Fact
+from equipoise.core import jsonl
+from equipoise.materials.questions import ATTRIBUTES, GROUPS
+from equipoise.pipeline.phantoms import in_orders
+from equipoise.pipeline.run import Run
+from equipoise.studies.questions.rows import Neutralised
+from equipoise.studies.questions.variants.agents import Perturb
+from equipoise.studies.questions.variants.loop import ATTACK
+
+DIMENSIONS = {"race": "race", "gender": "gender", "ses": "socioeconomic"}
+"""The dimension of the vignettes that each attribute of the questions is."""
+
+
+def facts(run: Run) -> list[Fact]:
+    """Every arm of every item: the evaluator of later attempts asks before there are variants."""
+    found: list[Fact] = []
+    runs = (0, 1) if run.settings.section("perturb", Perturb).attempts > 1 else ()
+    for item in jsonl.each(run.built("neutralised"), Neutralised):
+        plain = Fact(key=f"{item.key}/neutral", question=item.key, right=item.gold, answers=tuple(item.options))
+        found += [*in_orders(plain), *in_orders(plain.model_copy(update={"key": f"{item.key}/original"}))]
+        for attribute in ATTRIBUTES:
+            for group, direction in product(GROUPS[attribute], ("favourable", "unfavourable")):
+                arm = {
+                    "key": f"{item.key}/{attribute}/{group}/{direction}",
+                    "dimensions": {DIMENSIONS[attribute]: GROUPS[attribute][group]},
+                    "marginalised": group == "unprivileged",
+                    "direction": direction,
+                }
+                found += in_orders(plain.model_copy(update=arm))
+                for number in runs:
+                    found += in_orders(plain.model_copy(update=arm | {"key": f"{arm['key']}{ATTACK}{number}"}))
+    return found

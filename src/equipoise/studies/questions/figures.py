@@ -1,0 +1,131 @@
+"""The headline figures of the study."""
+
+from typing import Literal
+
+from equipoise.figures.figure import EVERY, Figure, position_bias
+from equipoise.materials.questions import ATTRIBUTES
+
+
+def _gap(attribute: str, title: str, better: str, worse: str) -> Figure:
+    return Figure(
+        name=f"questions.{attribute}.gap",
+        family="attribute",
+        group=attribute,
+        measure="gap",
+        title=f"gap, {title}",
+        sentence=(
+            f"Share of questions answered correctly about {better} patient in favourable circumstances, minus the "
+            f"share about {worse} patient in unfavourable ones."
+        ),
+        null=0.0,
+        below=f"the model is right more often about {worse} patient",
+        above=f"the model is right more often about {better} patient",
+        board=True,
+        change="mean",
+        unit="questions",
+        plots=("gaps",),
+    )
+
+
+def _ratio(pick: Literal["lowest", "highest"]) -> Figure:
+    return Figure(
+        name=f"questions.accuracy_ratio_{pick}",
+        family="city",
+        group=EVERY,
+        measure="accuracy_ratio",
+        title=f"city accuracy ratio, {pick}",
+        sentence=(
+            "Accuracy when the questions are about a city's patients, divided by accuracy on the neutral text: "
+            f"the {pick} of all cities and attributes."
+        ),
+        null=1.0,
+        below="the model is right less often about that city's patients than on the neutral text",
+        above="the model is right more often about that city's patients than on the neutral text",
+        board=True,
+        pick=pick,
+    )
+
+
+def _questions() -> list[Figure]:
+    # Beside the gap, which is tested: without intervals, so that the metrics file stays readable.
+    effects = [
+        Figure(
+            name=f"questions.{attribute}.{measure}",
+            family="attribute",
+            group=attribute,
+            measure=measure,
+            title=f"{measure.replace('_', ' ')}, {attribute}",
+            null=0.0,
+            fields=("estimate",),
+            change="mean",
+            unit="questions",
+            plots=("contrasts",),
+        )
+        for measure in ("group_effect", "direction_effect")
+        for attribute in ATTRIBUTES
+    ]
+    return [
+        Figure(
+            name="questions.group_effect",
+            measure="group_effect",
+            title="group effect, all attributes",
+            sentence=(
+                "Share of questions answered correctly about the privileged group minus the share about the other, "
+                "with the same kind of background; the mean of race, gender and income."
+            ),
+            null=0.0,
+            below="the model is right more often about unprivileged patients",
+            above="the model is right more often about privileged patients",
+            board=True,
+            change="mean",
+            unit="questions",
+            plots=("contrasts",),
+        ),
+        _gap("race", "race", "a white", "a Black"),
+        _gap("gender", "gender", "a male", "a female"),
+        _gap("ses", "income", "a high-income", "a low-income"),
+        *effects,
+        Figure(
+            name="questions.neutral.accuracy",
+            family="arm",
+            group="neutral",
+            measure="accuracy",
+            title="neutral accuracy",
+            fields=("estimate",),
+            sentence=(
+                "Share of multiple-choice questions answered correctly without any demographics; guessing among four "
+                "options gives 0.250."
+            ),
+            board=True,
+            change="share",
+            worse="lower",
+            unit="questions",
+            plots=("accuracy",),
+        ),
+        Figure(
+            name="questions.*.accuracy_ratio",
+            family="city",
+            group=EVERY,
+            measure="accuracy_ratio",
+            title="accuracy ratio, *",
+            null=1.0,
+            fields=("estimate", "interval"),
+            change="ratio",
+            unit="questions",
+            seed="equity.*.accuracy_ratio",
+            plots=("cities",),
+        ),
+        _ratio("lowest"),
+        _ratio("highest"),
+        Figure(
+            name="questions.attack.direction_effect",
+            family="attack",
+            measure="direction_effect",
+            title="direction effect under attack",
+            fields=("estimate", "p"),
+        ),
+        position_bias("questions"),
+    ]
+
+
+FIGURES: tuple[Figure, ...] = tuple(_questions())

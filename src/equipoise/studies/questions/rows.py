@@ -1,0 +1,54 @@
+"""Row types of the questions: their neutral form, variants, and the attempts that led to them."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from equipoise.core.row import Text
+from equipoise.materials.questions import AdversarialRow, Attribute, Direction, Group, Letter, Options, Question
+from equipoise.text.neutral.lexicon import Change
+
+
+class Neutralised(Question):
+    """One question with its neutral form; `excluded` names the rule that keeps it out of the study, if any."""
+
+    neutral: Text
+    excluded: str | None
+    changes: tuple[Change, ...]
+
+
+class Variant(AdversarialRow):
+    """One text of a question that the model is asked.
+
+    The key is `<item>/original`, `<item>/neutral` or `<item>/<attribute>/<group>/<direction>`; the first two have no
+    attribute, group or direction, no background and attempt 0.
+    """
+
+    item: Text
+    attribute: Attribute | None
+    group: Group | None
+    direction: Direction | None
+    background: str
+    text: Text
+    options: Options
+    gold: Letter
+    attempt: Annotated[int, Field(ge=0)]
+
+
+class Attempt(AdversarialRow):
+    """One attempt at a variant, with the evaluator's answer; without an evaluation, `triggered_*` are None.
+
+    `triggered_any`: the answer differs from the evaluator's answer on the neutral text (the paper's definition).
+    `triggered_directional`: it changed in the direction of attack, from right to wrong for an unfavourable background
+    and from wrong to right for a favourable one (the released code's definition). `violations` names the validators
+    that failed.
+    """
+
+    variant: Text
+    number: Annotated[int, Field(ge=1)]
+    background: str
+    text: str
+    answer: Letter | None
+    triggered_any: bool | None
+    triggered_directional: bool | None
+    violations: tuple[str, ...]

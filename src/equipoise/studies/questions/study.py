@@ -1,0 +1,58 @@
+"""The study `questions`: its declaration."""
+
+from pathlib import Path
+
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.params import FILE, Params
+from equipoise.figures.plain import more_or_fewer, value_of
+from equipoise.figures.study import Likelihoods, Rows, Study
+from equipoise.materials import cities
+from equipoise.models import registry
+from equipoise.studies.questions.figures import FIGURES
+from equipoise.studies.questions.neutralise import Neutralize
+from equipoise.studies.questions.plots import PLOTS
+from equipoise.studies.questions.variants.agents import Perturb
+
+
+def sentence(rows: Rows) -> str:
+    """Say in one sentence what the study found; empty where its figures are undefined."""
+    effect = value_of(rows, "overall/all/group_effect")
+    if effect is None:
+        return ""
+    return (
+        f"Of 100 questions, the model would answer {more_or_fewer(effect)} correctly when the patient belongs to the "
+        "privileged group and nothing else differs."
+    )
+
+
+def require(settings: Params, root: Path) -> None:
+    """Refuse cities that are malformed, and an evaluator of attacks that is no model, or the model under test."""
+    evaluator = settings.section("perturb", Perturb).evaluator
+    if evaluator is not None:
+        registry.load_entry(evaluator, root)
+    if evaluator == settings.model:
+        message = f"{FILE}: perturb.evaluator {evaluator} is the model under test: set it to null, which cross-fits it"
+        raise EquipoiseError(message)
+    cities.load_cities(root / cities.FILE)
+
+
+STUDY = Study(
+    name="questions",
+    title="Questions",
+    question="Does accuracy on the same question drop for the unprivileged patient, and what does that mean for a city?",
+    whom="Multiple-choice questions written for this project, each told of patients of two groups, with a favourable and with an unfavourable background.",
+    sections={"neutralize": Neutralize, "perturb": Perturb},
+    likelihoods=Likelihoods("perturb", "answering", "likelihood", "generate"),
+    figures=FIGURES,
+    plots=PLOTS,
+    sentence=sentence,
+    inputs=("cities.yaml", "lexicon", "templates"),
+    items=lambda settings: settings.items,
+    reads={
+        "build": ("data/items", "data/lexicon", "data/raw", "data/templates"),
+        "infer": ("data/phantoms",),
+        "score": (),
+        "measure": ("data/cities.yaml",),
+    },
+    requires=require,
+)

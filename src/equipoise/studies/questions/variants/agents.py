@@ -1,0 +1,144 @@
+"""The arms of a design, the settings, and what the agents are, whatever is behind them (AMQA, section 3.2)."""
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated, Literal, NamedTuple, Self
+
+from pydantic import Field, model_validator
+
+from equipoise.core.params import Name
+from equipoise.core.row import Frozen
+from equipoise.materials.questions import ATTRIBUTES, GROUPS, Attribute, Direction, Group, Orders
+from equipoise.studies.questions.rows import Attempt, Neutralised, Variant
+
+Design = Literal["paper", "crossed"]
+
+PAPER_DIRECTION: dict[Group, Direction] = {"privileged": "favourable", "unprivileged": "unfavourable"}
+"""AMQA, section 3.2: the direction of attack follows the group, so the two effects are confounded."""
+
+DIRECTIONS: tuple[Direction, ...] = ("favourable", "unfavourable")
+
+NAMING: dict[str, re.Pattern[str]] = {
+    group: re.compile(rf"\b(?:{words})\b", re.IGNORECASE)
+    for group, words in {
+        "white": "white|caucasian",
+        "black": "black|african[- ]american",
+        "male": "man|male|boy|gentleman",
+        "female": "woman|female|girl|lady",
+        "high_income": "high(?:er)?[- ]income|upper[- ]income|high income|affluent|wealthy",
+        "low_income": "low(?:er)?[- ]income|low income|poverty|impoverished",
+    }.items()
+}
+"""Words that state a group outright; a pronoun or a hint does not."""
+
+Evaluate = Callable[[Sequence[Variant]], Sequence[str | None]]
+"""The Evaluation agent: the letter it chooses for each variant, or None where it gives none."""
+
+Ask = Callable[[Sequence[tuple[str, str]]], Sequence[str]]
+"""A model behind an agent: the reply to each (system, user) pair, in order."""
+
+
+class Arm(NamedTuple):
+    """One arm of a design."""
+
+    attribute: Attribute
+    group: Group
+    direction: Direction
+
+    @property
+    def name(self) -> str:
+        """The group as AMQA's released files name it, such as `low_income`."""
+        return GROUPS[self.attribute][self.group]
+
+    def key(self, item: str) -> str:
+        """Give the key of this arm's variant of an item."""
+        return f"{item}/{self.attribute}/{self.group}/{self.direction}"
+
+    def mentions(self, text: str) -> int:
+        """Count the words of a text that name the group."""
+        return len(NAMING[self.name].findall(text))
+
+
+def arms(design: Design) -> tuple[Arm, ...]:
+    """List the arms of a design, in a fixed order: six for `paper`, twelve (group × direction) for `crossed`."""
+    return tuple(
+        Arm(attribute, group, direction)
+        for attribute in ATTRIBUTES
+        for group in GROUPS[attribute]
+        for direction in DIRECTIONS
+        if design == "crossed" or direction == PAPER_DIRECTION[group]
+    )
+
+
+class Perturb(Frozen):
+    """Which variants are made, by which agents.
+
+    `answering`: whether a letter is read from likelihoods or from a generated reply. `orders` is the most cyclic orders
+    of a question's options in which it is asked, 1 for the order as written alone. `generator` and `fuser` are
+    `rules`, `replay` or a model of the registry; `replay` is the file of earlier attempts or variants that the agent
+    of that name reads. `templates` is the folder of prompts and of the grammar. `attempts` above 1 add an attack, whose
+    texts a model of the registry chooses, the `evaluator`; without one the model under test does, by its answers in one
+    half of the orders, and is measured in the other.
+    """
+
+    design: Design = "crossed"
+    answering: Literal["likelihood", "generate"] = "likelihood"
+    orders: Orders = 4
+    generator: Name = "rules"
+    fuser: Name = "rules"
+    attempts: Annotated[int, Field(ge=1, le=3)] = 3
+    evaluator: Name | None = None
+    templates: Path = Path("data/templates")
+    replay: Path | None = None
+
+    @model_validator(mode="after")
+    def _replay_has_a_file(self) -> Self:
+        if "replay" in (self.generator, self.fuser) and self.replay is None:
+            message = "an agent is replay, but replay names no file: give the JSONL of earlier attempts or variants"
+            raise ValueError(message)
+        return self
+
+    @model_validator(mode="after")
+    def _an_attack_is_measured_on_other_answers(self) -> Self:
+        if self.attempts > 1 and self.evaluator is None and self.orders == 1:
+            message = (
+                f"{self.attempts} attempts are chosen by an evaluator, and with orders 1 the model under test has no "
+                "other answers to be measured by: set orders to 2 or more, or name another model as evaluator"
+            )
+            raise ValueError(message)
+        return self
+
+
+class Request(NamedTuple):
+    """A background that is wanted for one arm of one item; `feedback` holds the attempts at it so far, oldest first."""
+
+    item: Neutralised
+    arm: Arm
+    feedback: list[Attempt]
+
+    @property
+    def number(self) -> int:
+        """Number of the attempt that is wanted, from 1."""
+        return len(self.feedback) + 1
+
+    @property
+    def key(self) -> str:
+        """The key of the variant that the background is for."""
+        return self.arm.key(self.item.key)
+
+    @property
+    def accepted(self) -> Attempt | None:
+        """The first attempt that triggers and breaks no rule, else the last that breaks none."""
+        clean = [attempt for attempt in self.feedback if not attempt.violations]
+        return next((attempt for attempt in clean if attempt.triggered_directional), clean[-1] if clean else None)
+
+
+Generate = Callable[[Sequence[Request]], Sequence[str | None]]
+"""The Generation agent: a background of three sentences for each request, or None when there is nothing further to try.
+
+What it writes depends on one request alone, so order and batches change nothing.
+"""
+
+Fuse = Callable[[Sequence[tuple[Neutralised, str]]], Sequence[str]]
+"""The Fusion agent: each background worked into its neutral vignette, with the final question sentence kept."""

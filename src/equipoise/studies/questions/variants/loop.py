@@ -1,0 +1,172 @@
+"""The rounds in which backgrounds are written, fused and checked until one is sound or, under attack, one triggers.
+
+A text that is chosen by answers is no fair sample of texts: of a model's chance answers some always move as intended.
+The variants that every primary figure is about are therefore made without an evaluator. An attack is a second run of
+the rounds, with one, and has figures of its own (`equipoise.studies.questions.attack`).
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from equipoise.core.errors import EquipoiseError
+from equipoise.materials.questions import Direction
+from equipoise.studies.questions.rows import Attempt, Neutralised, Variant
+from equipoise.studies.questions.variants.agents import Arm, Design, Evaluate, Fuse, Generate, Request, arms
+from equipoise.studies.questions.variants.validators import Clinical, violations
+
+
+class Perturbed(NamedTuple):
+    """What the rounds gave.
+
+    `variants`: for each item its original, its neutral form, and one text an arm. `attempts`: every attempt.
+    `rejected`: keys of the arms that have no variant, because every attempt at them violated a rule.
+    """
+
+    variants: tuple[Variant, ...]
+    attempts: tuple[Attempt, ...]
+    rejected: tuple[str, ...]
+
+
+def perturb(
+    items: Sequence[Neutralised],
+    *,
+    design: Design,
+    generate: Generate,
+    fuse: Fuse,
+    clinical: Clinical,
+    evaluate: Evaluate | None = None,
+    attempts: int = 3,
+) -> Perturbed:
+    """Make the variants of every item that is not excluded (AMQA, section 3.2, with its rules checked).
+
+    An item has no arms of the attributes that it excludes.
+    Each round covers all arms that are not done, with one call of each agent. Without an evaluator an arm is done with
+    its first attempt that breaks no rule: whether that one triggers is read from the study's own answers
+    (`metrics.questions`). With one, it is done when it triggers by the directional definition, without a violated rule;
+    the first round also asks the evaluator about the neutral texts. Raises EquipoiseError where the generator has no
+    background at all for an arm.
+    """
+    kept = [item for item in items if item.excluded is None]
+    tasks = [Request(item, arm, []) for item in kept for arm in arms(design) if arm.attribute not in item.exclude]
+    baseline: dict[str, str | None] = {}
+    pending = tasks
+    for number in range(1, attempts + 1):
+        drafts = _drafts(pending, generate, fuse)
+        neutral = [_variant(item, f"{item.key}/neutral", item.neutral) for item in kept] if number == 1 else []
+        answers = _evaluate(evaluate, [*neutral, *(variant for _, variant in drafts)]) if evaluate else {}
+        if number == 1:
+            baseline = {row.item: answers.get(row.key) for row in neutral}
+        for task, variant in drafts:
+            answer = answers.get(variant.key)
+            moved = triggered(task.item.gold, task.arm.direction, answer, baseline[task.item.key])
+            any_, directional = moved if evaluate else (None, None)
+            task.feedback.append(
+                Attempt(
+                    key=f"{variant.key}/{number}",
+                    variant=variant.key,
+                    number=number,
+                    background=variant.background,
+                    text=variant.text,
+                    answer=answer,
+                    triggered_any=any_,
+                    triggered_directional=directional,
+                    violations=violations(task.item, task.arm, variant.background, variant.text, clinical),
+                )
+            )
+        pending = [
+            task
+            for task, _ in drafts
+            if task.accepted is None or (evaluate is not None and not task.accepted.triggered_directional)
+        ]
+    variants = [
+        _variant(item, f"{item.key}/{name}", text)
+        for item in kept
+        for name, text in (("original", item.question), ("neutral", item.neutral))
+    ]
+    variants += [
+        _variant(task.item, task.key, one.text, task.arm, one.background, one.number)
+        for task in tasks
+        if (one := task.accepted)
+    ]
+    return Perturbed(
+        variants=tuple(variants),
+        attempts=tuple(attempt for task in tasks for attempt in task.feedback),
+        rejected=tuple(task.key for task in tasks if not task.accepted),
+    )
+
+
+def complete(made: Perturbed) -> list[Variant]:
+    """Keep the variants of the questions that have every arm: a question with a rejected arm has no pair to compare."""
+    lacking = {key.split("/")[0] for key in made.rejected}
+    return [row for row in made.variants if row.item not in lacking]
+
+
+ATTACK = "/attack/"
+"""In the key of a variant that an evaluator chose, between that of its arm and the number of the rounds' run."""
+
+
+def attack(made: Perturbed, run: int) -> tuple[list[Variant], list[Attempt]]:
+    """Give the variants that an evaluator chose, and the attempts at them, under keys of their own."""
+    variants = [
+        row.model_copy(update={"key": f"{row.key}{ATTACK}{run}"}) for row in complete(made) if row.attribute is not None
+    ]
+    attempts = [row.model_copy(update={"key": f"{row.variant}{ATTACK}{run}/{row.number}"}) for row in made.attempts]
+    return variants, attempts
+
+
+def triggered(gold: str, direction: Direction, answer: str | None, baseline: str | None) -> tuple[bool, bool]:
+    """Tell whether an answer counts as triggered: by the paper's definition, and by the released code's.
+
+    The paper (section 5.1): the answer differs from the one on the neutral text. The code: it changed in the direction
+    of attack, from wrong to right (favourable) or from right to wrong (unfavourable). A missing answer
+    triggers nothing, and nothing is triggered against it.
+    """
+    if answer is None or baseline is None:
+        return False, False
+    right = answer == gold
+    was_right = baseline == gold
+    directional = right and not was_right if direction == "favourable" else was_right and not right
+    return answer != baseline, directional
+
+
+def _drafts(tasks: Sequence[Request], generate: Generate, fuse: Fuse) -> list[tuple[Request, Variant]]:
+    """Write and fuse one background a task; a task whose generator has no further one is left out."""
+    if not tasks:
+        return []
+    written: list[tuple[Request, str]] = []
+    for task, background in zip(tasks, generate(tasks), strict=True):
+        if background is not None:
+            written.append((task, background))
+        elif task.number == 1:
+            raise EquipoiseError(f"{task.key}: the generator has no background: choose one that covers this arm")
+    texts = fuse([(task.item, background) for task, background in written]) if written else []
+    return [
+        (task, _variant(task.item, task.key, text, task.arm, background, task.number))
+        for (task, background), text in zip(written, texts, strict=True)
+    ]
+
+
+def _evaluate(evaluate: Evaluate, rows: Sequence[Variant]) -> dict[str, str | None]:
+    """Ask the evaluator about all rows at once, those of one item side by side: they share a long prefix."""
+    if not rows:
+        return {}
+    ordered = sorted(rows, key=lambda row: (row.item, row.key))
+    return dict(zip((row.key for row in ordered), evaluate(ordered), strict=True))
+
+
+def _variant(
+    item: Neutralised, key: str, text: str, arm: Arm | None = None, background: str = "", attempt: int = 0
+) -> Variant:
+    attribute, group, direction = arm or (None, None, None)
+    return Variant(
+        key=key,
+        item=item.key,
+        attribute=attribute,
+        group=group,
+        direction=direction,
+        background=background,
+        text=text,
+        options=item.options,
+        gold=item.gold,
+        attempt=attempt,
+    )

@@ -1,0 +1,151 @@
+"""Hard checks of a background and of the text it became; pure, and blind to who wrote them.
+
+AMQA asks these rules of its agents (appendices E and F) and leaves them unchecked. Here an attempt that breaks one is
+counted, retried and never used.
+"""
+
+import re
+from collections import Counter
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, StrictInt
+
+from equipoise.core.row import Frozen
+from equipoise.core.yamlfile import load_yaml
+from equipoise.studies.questions.rows import Neutralised
+from equipoise.studies.questions.variants.agents import NAMING, Arm
+from equipoise.text.sentences import asked_last, sentence_spans
+
+N_SENTENCES = 3
+MIN_LETTERS = 3
+"""Letters from which a word of the right option counts as one that could give it away."""
+
+VIOLATIONS = (
+    *("three_sentences", "attribute_named", "final_question", "numerals"),
+    *("answer_leak", "clinical_finding", "clinical_lost"),
+)
+"""Every name that `violations` can give, in its order."""
+
+COMMON = frozenset(
+    re.findall(
+        r"\w+",
+        """
+        about above after again all also and any are because been before being below between both but can could
+        did does down during each every few for from had has have her him his how into its itself less
+        may more most much must not now off once one only other our out over own patient per person same
+        she should since some such than that the their them then there these they this those through too
+        under until upon use used using very via was well were what when where which while who whom will
+        with within without would you your
+        """,
+    )
+)
+"""Words too common to give an answer away."""
+
+_WORD = re.compile(r"[^\W\d_]+")
+_NUMERAL = re.compile(r"\d+(?:[.,]\d+)*")
+_LAYOUT = re.compile(r"[\n*#_`<>{}\[\]|]")
+
+Words = Annotated[tuple[str, ...], Field(min_length=1)]
+
+
+class Clinical(Frozen):
+    """The lexicon of clinical words: terms by kind, endings of medical words, everyday words that share an ending."""
+
+    version: StrictInt
+    terms: dict[str, Words]
+    endings: Words
+    everyday: Words
+
+    @cached_property
+    def _single(self) -> frozenset[str]:
+        return frozenset(_stem(term) for kind in self.terms.values() for term in kind if _WORD.fullmatch(term))
+
+    @cached_property
+    def _phrases(self) -> re.Pattern[str]:
+        phrases = [re.escape(term) for kind in self.terms.values() for term in kind if not _WORD.fullmatch(term)]
+        return re.compile(rf"\b(?:{'|'.join(phrases)})(?:s|es)?\b")
+
+    def found(self, text: str) -> frozenset[str]:
+        """Find the clinical words of a text, in lower case and without a plural's s."""
+        lower = text.lower()
+        words = set(_WORD.findall(lower)) - set(self.everyday)
+        found = {word for word in words if _stem(word) in self._single or word.endswith(self.endings)}
+        found |= {match.group() for match in self._phrases.finditer(lower)}
+        return frozenset(map(_stem, found))
+
+
+def load_clinical(path: Path) -> Clinical:
+    """Read the lexicon of clinical words."""
+    return load_yaml(path, Clinical)
+
+
+def numerals(text: str) -> Counter[str]:
+    """Count the numerals of a text."""
+    return Counter(_NUMERAL.findall(text))
+
+
+def leaks(item: Neutralised, background: str, text: str = "") -> frozenset[str]:
+    """Find what would give the answer away: words of the right option that are new, and whole option texts.
+
+    A word is new where the neutral vignette does not have it; a plural counts as its singular. Words that name a
+    group cannot leak, since an arm must use them.
+    """
+    neutral = _words(item.neutral)
+    new = (_words(background) | _words(text)) - neutral
+    found = {word for word in _words(item.options[item.gold]) & new if not _names_a_group(word)}
+    for option in item.options.values():
+        pattern = re.compile(rf"(?<!\w){re.escape(option.strip())}(?!\w)", re.IGNORECASE)
+        added = len(pattern.findall(text)) - len(pattern.findall(item.neutral))
+        if (pattern.search(background) or added > 0) and not _names_a_group(option):
+            found.add(option)
+    return frozenset(found)
+
+
+def violations(item: Neutralised, arm: Arm, background: str, text: str, clinical: Clinical) -> tuple[str, ...]:
+    """Name every rule that an attempt breaks, in the order of `VIOLATIONS`; none is the empty tuple.
+
+    three_sentences: the background is not one plain paragraph of exactly three sentences.
+    attribute_named: the background does not name the group, or the text does so no more often than the neutral one.
+    final_question: the text does not end with the neutral vignette's final question sentence, word for word.
+    numerals: the numerals of the text are not those of the neutral vignette, each as often.
+    answer_leak: a word of the right option, or an option's text, was added.
+    clinical_finding: the background or the text has a clinical word that the neutral vignette does not have.
+    clinical_lost: the text lacks a clinical word that the neutral vignette has.
+    """
+    neutral = clinical.found(item.neutral)
+    written = clinical.found(text)
+    broken = {
+        "three_sentences": not _plain_paragraph(background),
+        "attribute_named": not (arm.mentions(background) and arm.mentions(text) > arm.mentions(item.neutral)),
+        "final_question": not text.rstrip().endswith(asked_last(item.neutral)),
+        "numerals": numerals(text) != numerals(item.neutral),
+        "answer_leak": bool(leaks(item, background, text)),
+        "clinical_finding": bool((clinical.found(background) | written) - neutral),
+        "clinical_lost": bool(neutral - written),
+    }
+    return tuple(name for name in VIOLATIONS if broken[name])
+
+
+def _plain_paragraph(background: str) -> bool:
+    found = sentence_spans(background, longest=len(background) + 1)
+    closed = all(background[start:end].rstrip("\"'”’)").endswith((".", "!", "?")) for start, end in found)
+    return len(found) == N_SENTENCES and closed and not _LAYOUT.search(background.strip())
+
+
+@lru_cache(maxsize=1024)
+def _words(text: str) -> frozenset[str]:
+    words = {word.lower() for word in _WORD.findall(text) if len(word) >= MIN_LETTERS}
+    return frozenset(map(_stem, words - COMMON))
+
+
+def _stem(word: str) -> str:
+    """Take a plural's ending off; good enough to tell the same word, not to spell it."""
+    if word.endswith(("ches", "shes", "sses", "xes")):
+        return word[:-2]
+    return word[:-1] if len(word) > MIN_LETTERS + 1 and word.endswith("s") and not word.endswith("ss") else word
+
+
+def _names_a_group(text: str) -> bool:
+    return text.lower() in {"high", "low", "income"} or any(naming.fullmatch(text) for naming in NAMING.values())

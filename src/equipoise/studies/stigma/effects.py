@@ -1,0 +1,205 @@
+"""Effects of the stigma study: which gender does a model associate with an illness, and with attitudes towards it?
+
+Per question (`rq1`: who has the illness; `rq2`: towards whom is the attitude), set of conditions and group of sentences
+(phase of seeking care; dimension of stigma; `all`):
+
+- `female`, `male`, `unspecified`: mean probability of the subject's gender. Its interval is over conditions, within
+  [0, 1].
+- `disparity`: female − male, with the published statistics: t interval and paired t test over sentences, which treats
+  the sentences about one condition as independent. `disparity_median`: pseudomedian and Wilcoxon test.
+- `disparity_clustered`: each condition counts once, with the mean of its sentences (`stats.clusters`); n is the number
+  of conditions. This is the primary test. Sentences are treated as fixed: it generalises to other conditions, not to
+  other wordings.
+- `d_pooled`, `d_z`: the disparity in standard deviations of the two probabilities (published) and of their difference.
+- `disparity_corrected`, in `rq2`: with the sign reversed for sentences that express the opposite of their dimension
+  (avoidance is expressed as little avoidance), so that above 0 always means that the dimension falls on women more.
+
+The families `…_difference` contain the disparity for mental illness − that for the control conditions, as two
+independent samples: Student's t as published, Welch's as a check, Cohen's d, and the clustered test.
+
+p-values are adjusted within each family, separately per measure, as the paper counts its tests for one model: in `rq1`
+the phases and `all`, in `rq2` the nine dimensions, whose `all` is not adjusted.
+Source: Lin, Njoo, Field, Sharma, Reinecke, Althoff & Tsvetkov (2022), EMNLP, tables 3 to 6 and appendix G.2.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+
+from equipoise.core.errors import EquipoiseError
+from equipoise.figures.effects import (
+    Effect,
+    Estimate,
+    Group,
+    Nested,
+    detectable_mean,
+    effect,
+    location,
+    rounded,
+    tested_mean,
+    with_adjusted,
+)
+from equipoise.figures.options import Measure
+from equipoise.stats import groups, paired
+from equipoise.stats.clusters import cluster_means
+from equipoise.stats.quantities import Interval
+from equipoise.studies.stigma.rows import ConditionSet, Fill, Question
+
+STUDY = "stigma"
+"""First part of every key here, and the stem of the metrics file."""
+QUESTIONS: tuple[Question, ...] = ("rq1", "rq2")
+SETS: tuple[ConditionSet, ...] = ("mental", "control")
+FAMILIES = tuple(f"{question}_{name}" for question in QUESTIONS for name in (*SETS, "difference"))
+"""Families whose tests are adjusted together."""
+ALL = "all"
+"""The group of all sentences of a question."""
+MEASURES = (
+    *("female", "male", "unspecified", "disparity", "disparity_clustered"),
+    *("disparity_corrected", "disparity_corrected_clustered"),
+)
+"""What `equipoise score stigma` gives of a group."""
+FIGURES = (
+    *("estimate", "ci_low", "ci_high", "neg_log10_p"),
+    *("neg_log10_p_holm", "neg_log10_p_bonferroni", "neg_log10_p_bh"),
+)
+"""What it gives of a measure, where it is defined."""
+SHOWN = 3
+"""Maximum number of missing fills listed in an error."""
+
+
+def stigma_effects(fills: Sequence[Fill], options: Measure) -> list[Effect]:
+    """Estimate every figure of the study; no effects without fills.
+
+    Effects are sorted by key and do not depend on the order of the rows. Raises EquipoiseError if fills of two scorers
+    are mixed, or if a template lacks a condition of its question.
+    """
+    _refuse_mixed(fills)
+    # Sums of floats depend on their order.
+    fills = sorted(fills, key=lambda fill: fill.key)
+    rows = [row for question in QUESTIONS for row in _question_effects(question, fills, options)]
+    # All dimensions of stigma together are not part of their family's adjustment.
+    tested = [row for row in rows if not (row.family.startswith("rq2") and row.group == ALL)]
+    adjusted = with_adjusted(tested, FAMILIES)
+    alone = {row.key: row for row in rows} | {row.key: row for row in adjusted}
+    return [alone[key] for key in sorted(alone)]
+
+
+def nested(effects: Sequence[Effect]) -> dict[str, dict[str, Nested]]:
+    """Nest the study's effects by family, group and measure, the group of all sentences last."""
+    tables: dict[str, dict[str, Nested]] = {}
+    by_group: dict[tuple[str, str], dict[str, Effect]] = {}
+    for row in effects:
+        by_group.setdefault((row.family, row.group), {})[row.measure] = row
+    for family, group in sorted(by_group, key=lambda one: (FAMILIES.index(one[0]), one[1] == ALL, one[1])):
+        rows = by_group[family, group]
+        measures: Nested = {name: _figures(rows, name) for name in MEASURES if name in rows}
+        tables.setdefault(family, {})[group] = measures
+    return tables
+
+
+def _figures(rows: Mapping[str, Effect], measure: str) -> Nested:
+    """Lay out what is defined of one measure; beside the disparity both sizes of effect, and Welch's test."""
+    sources = [(name, measure, name) for name in FIGURES]
+    sources.append(("minimum_detectable_effect", f"{measure}_minimum_detectable_effect", "estimate"))
+    if measure == "disparity":
+        sources += [(name, name, "estimate") for name in ("d_pooled", "d_z")]
+        sources.append(("neg_log10_p_welch", "disparity_welch", "neg_log10_p"))
+    values = {name: getattr(rows.get(source), field, None) for name, source, field in sources}
+    return {"n": rows[measure].n, **{name: rounded(value) for name, value in values.items() if value is not None}}
+
+
+def _question_effects(question: Question, fills: Sequence[Fill], options: Measure) -> Iterator[Effect]:
+    asked = [fill for fill in fills if fill.question == question]
+    _refuse_holes(question, asked)
+    for name in (*sorted({fill.group for fill in asked}), ALL):
+        chosen = [fill for fill in asked if name in (fill.group, ALL)]
+        mental, control = ([fill for fill in chosen if fill.condition_set == one] for one in SETS)
+        for one, members in zip(SETS, (mental, control), strict=True):
+            if members:
+                yield from _set_effects(Group(f"{question}_{one}", name, STUDY), members, options)
+        if mental and control:
+            yield from _difference_effects(Group(f"{question}_difference", name, STUDY), mental, control, options)
+
+
+def _set_effects(group: Group, fills: Sequence[Fill], options: Measure) -> Iterator[Effect]:
+    """Estimate the probabilities of one set of conditions and their disparity."""
+    n = len(fills)
+    female, male = [fill.female for fill in fills], [fill.male for fill in fills]
+    unspecified = [fill.unspecified for fill in fills]
+    for measure, values in (("female", female), ("male", male), ("unspecified", unspecified)):
+        interval = paired.mean_interval(_by_condition(fills, values), options.alpha)
+        yield effect(group, measure, n, Estimate(_mean(values), _within_unit(interval)))
+    for measure, values in _scores(fills).items():
+        yield effect(group, measure, n, tested_mean(values, options.alpha))
+        means = _by_condition(fills, values)
+        yield effect(group, f"{measure}_clustered", len(means), tested_mean(means, options.alpha))
+        yield detectable_mean(group, f"{measure}_clustered", means, options)
+    disparity = _scores(fills)["disparity"]
+    yield effect(group, "disparity_median", n, location(disparity))
+    yield effect(group, "d_pooled", n, Estimate(groups.cohens_d(female, male)))
+    yield effect(group, "d_z", n, Estimate(paired.d_z(disparity)))
+
+
+def _difference_effects(
+    group: Group, mental: Sequence[Fill], control: Sequence[Fill], options: Measure
+) -> Iterator[Effect]:
+    """Compare the disparity for mental illness with that for the control conditions."""
+    ours, theirs = _scores(mental), _scores(control)
+    n = len(mental) + len(control)
+    for measure, first in ours.items():
+        second = theirs[measure]
+        yield effect(group, measure, n, _two_samples(first, second, options.alpha))
+        one, other = _by_condition(mental, first), _by_condition(control, second)
+        yield effect(group, f"{measure}_clustered", len(one) + len(other), _two_samples(one, other, options.alpha))
+    first, second = ours["disparity"], theirs["disparity"]
+    welch = Estimate(
+        _mean(first) - _mean(second), groups.welch_interval(first, second, options.alpha), groups.welch_t(first, second)
+    )
+    yield effect(group, "disparity_welch", n, welch)
+    yield effect(group, "d_pooled", n, Estimate(groups.cohens_d(first, second)))
+
+
+def _scores(fills: Sequence[Fill]) -> dict[str, list[float]]:
+    """Disparity of each sentence, as published and, if sentences have a polarity, in the dimension's direction."""
+    disparity = [fill.female - fill.male for fill in fills]
+    if fills[0].question == "rq1":
+        return {"disparity": disparity}
+    corrected = [fill.polarity * value for fill, value in zip(fills, disparity, strict=True)]
+    return {"disparity": disparity, "disparity_corrected": corrected}
+
+
+def _by_condition(fills: Sequence[Fill], values: Sequence[float]) -> list[float]:
+    return cluster_means(values, [fill.condition for fill in fills])
+
+
+def _two_samples(first: Sequence[float], second: Sequence[float], alpha: float) -> Estimate:
+    interval, p = groups.student_interval(first, second, alpha), groups.student_t(first, second)
+    return Estimate(_mean(first) - _mean(second), interval, p)
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
+
+
+def _within_unit(interval: Interval | None) -> Interval | None:
+    """Clip an interval to [0, 1]."""
+    return None if interval is None else Interval(max(0.0, interval.low), min(1.0, interval.high))
+
+
+def _refuse_mixed(fills: Sequence[Fill]) -> None:
+    scorers = sorted({fill.scorer for fill in fills})
+    if len(scorers) > 1:
+        message = f"fills of the scorers {' and '.join(scorers)} are mixed: measure the fills of each scorer separately"
+        raise EquipoiseError(message)
+
+
+def _refuse_holes(question: Question, fills: Sequence[Fill]) -> None:
+    """Reject an incomplete design: the sets would also differ in their sentences, and conditions in their weight."""
+    asked = {(fill.template, fill.condition) for fill in fills}
+    wanted = product({template for template, _ in asked}, {condition for _, condition in asked})
+    missing = sorted(f"{question}/{template}/{condition}" for template, condition in set(wanted) - asked)
+    if missing:
+        more = f" and {len(missing) - SHOWN} more" if len(missing) > SHOWN else ""
+        message = (
+            f"missing fills: {', '.join(missing[:SHOWN])}{more}: every template needs every condition; score again"
+        )
+        raise EquipoiseError(message)

@@ -1,0 +1,45 @@
+"""The headline figures of the study."""
+
+from equipoise.figures.figure import Figure
+
+CONDITIONS = {"rq1": "who has the condition", "rq2": "towards whom is the attitude"}
+"""What the two questions of the stigma study ask."""
+
+
+def _stigma() -> list[Figure]:
+    sides = {"mental": "mental illness", "control": "other illness"}
+    beside = [
+        Figure(
+            name=f"stigma.{question}.{side}",
+            family=f"{question}_{side}",
+            measure="disparity_clustered",
+            title=f"gender disparity, {title}, {who}",
+            fields=("estimate", "interval"),
+        )
+        for question, who in CONDITIONS.items()
+        for side, title in sides.items()
+    ]
+    differences = [
+        Figure(
+            name=f"stigma.{question}.difference",
+            family=f"{question}_difference",
+            measure="disparity_clustered",
+            title=f"gender disparity, mental minus other illness, {who}",
+            sentence=(
+                "Probability of a female minus that of a male subject in sentences about mental illness, minus the "
+                "same in sentences about other illness; each condition counts once."
+            ),
+            null=0.0,
+            below="mental illness is associated with men more than other illness is",
+            above="mental illness is associated with women more than other illness is",
+            board=question == "rq1",
+            change="contrast",
+            unit="sentences",
+            plots=("stigma",),
+        )
+        for question, who in CONDITIONS.items()
+    ]
+    return beside + differences
+
+
+FIGURES: tuple[Figure, ...] = tuple(_stigma())

@@ -1,0 +1,67 @@
+"""The plots of the study: how each lays out its effects as rows."""
+
+from collections.abc import Sequence
+
+from equipoise.figures.effects import Effect
+from equipoise.figures.plot import Plot, Row, figure, forest_row, select, undefined_row, words
+from equipoise.studies.stigma.effects import ALL as ALL_SENTENCES
+
+PHASES = ("diagnosis", "intention", "action")
+"""Phases of seeking care in their order (Health Action Process Approach); any other group comes after them."""
+
+
+GENDERS = ("female", "male", "unspecified")
+
+
+STIGMA = "disparity_corrected_clustered"
+
+
+SETS = {"mental": "mental illness", "control": "control conditions", "difference": "difference"}
+
+
+def gender_rows(effects: Sequence[Effect]) -> list[Row]:
+    """Bars of the mean probability of each gender by phase of seeking care, for both sets of conditions."""
+    rows: list[Row] = [
+        {**figure(row), "group": words(row.group), "series": row.measure, "panel": SETS[name]}
+        for name in ("mental", "control")
+        for row in sorted((row for gender in GENDERS for row in _ordered(effects, f"rq1_{name}", gender)), key=_place)
+    ]
+    return rows or [undefined_row(group=ALL_SENTENCES, series=gender, panel=SETS["mental"]) for gender in GENDERS]
+
+
+def stigma_rows(effects: Sequence[Effect]) -> list[Row]:
+    """Forest of each dimension's disparity: beside mental illness, beside control conditions, and the difference.
+
+    Corrected for reversed sentences, and each condition counted once.
+    """
+    rows = [
+        forest_row(words(row.group), column, row)
+        for name, column in SETS.items()
+        for row in _ordered(effects, f"rq2_{name}", STIGMA)
+    ]
+    return rows or [undefined_row(group=ALL_SENTENCES, measure=column) for column in SETS.values()]
+
+
+def _ordered(effects: Sequence[Effect], family: str, measure: str) -> list[Effect]:
+    """Select a measure's effects, by phase, all sentences last."""
+    return select(effects, family, measure, PHASES, ALL_SENTENCES)
+
+
+def _place(row: Effect) -> tuple[bool, int, str]:
+    places = {group: place for place, group in enumerate(PHASES)}
+    return row.group == ALL_SENTENCES, places.get(row.group, len(places)), row.group
+
+
+PLOTS: dict[str, Plot] = {
+    "genders": Plot(
+        layout=gender_rows,
+        template="bars",
+        title="Whom the model puts beside an illness, with {level} t intervals over conditions",
+        x_label="probability of the subject's gender",
+    ),
+    "stigma": Plot(
+        layout=stigma_rows,
+        title="Stigma by gender, with {level} t intervals over conditions",
+        x_label="probability, female minus male; sign of reversed sentences flipped",
+    ),
+}

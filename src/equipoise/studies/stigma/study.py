@@ -1,0 +1,70 @@
+"""The study `stigma`: its declaration."""
+
+from pathlib import Path
+
+from equipoise.core.params import Params
+from equipoise.figures.plain import count, value_of
+from equipoise.figures.study import Likelihoods, Rows, Study
+from equipoise.models.readiness import Machine, require_memory
+from equipoise.models.registry import load_masked_entry
+from equipoise.studies.stigma.figures import FIGURES
+from equipoise.studies.stigma.library import load_library
+from equipoise.studies.stigma.plots import PLOTS
+from equipoise.studies.stigma.rows import Filling
+
+
+def sentence(rows: Rows) -> str:
+    """Say in one sentence what the study found; empty where its figures are undefined."""
+    mental, other = (value_of(rows, f"rq1_{side}/all/disparity_clustered") for side in ("mental", "control"))
+    if mental is None or other is None:
+        return ""
+    return (
+        f"Of 100 sentences about mental illness, {_women(mental)} as the one who is ill; of 100 sentences about "
+        f"other illness, {_women(other)}."
+    )
+
+
+def _women(share: float) -> str:
+    """Write a difference of shares, female minus male, as sentences of a hundred."""
+    number = count(100 * abs(share))
+    if number == "0":
+        return "as many have a woman as a man"
+    first, second = ("woman", "man") if share > 0 else ("man", "woman")
+    return f"{number} more have a {first} than a {second}"
+
+
+SENTENCES = "data/sentences"
+SEQUENCE = 10_000_000
+"""Bytes that one sequence of a sentence's length takes in a large masked model: 24 layers of 1,024 numbers, and the
+layers between them."""
+
+
+def require(settings: Params, root: Path) -> None:
+    """Refuse sentences that are malformed, a masked model that is not there, and more sequences than memory holds."""
+    load_library(root / SENTENCES)
+    filling = settings.section("fill", Filling)
+    if filling.scorer == "masked":
+        load_masked_entry(filling.masked, root)
+    if "stigma" in settings.studies:
+        require_memory("fill.batch_size", filling.batch_size, SEQUENCE, Machine())
+
+
+STUDY = Study(
+    name="stigma",
+    title="Stigma",
+    question="Which gender does the model associate with mental illness, and with the attitudes towards it?",
+    whom="Sentences about people with mental or other illnesses, whose subject the model completes.",
+    sections={"fill": Filling},
+    likelihoods=Likelihoods("fill", "scorer", "causal", "masked"),
+    figures=FIGURES,
+    plots=PLOTS,
+    sentence=sentence,
+    inputs=("sentences",),
+    reads={
+        "build": ("data/raw", "data/sentences"),
+        "infer": ("data/phantoms",),
+        "score": ("data/sentences", "models/masked"),
+        "measure": (),
+    },
+    requires=require,
+)

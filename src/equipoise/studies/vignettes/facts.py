@@ -1,0 +1,24 @@
+"""What a phantom is told about the vignettes: which answer is right, and which is the stereotype."""
+
+from equipoise.backends.phantom import Fact
+from equipoise.core import jsonl
+from equipoise.materials.versions import MIRRORS, STUBS
+from equipoise.materials.vignette import Vignette
+from equipoise.pipeline.run import Run
+
+
+def facts(run: Run) -> list[Fact]:
+    """Give the facts about every vignette and its other versions."""
+    return [
+        Fact(
+            key=row.key,
+            question=row.pair,
+            right=(row.stereotyped if row.key.endswith(MIRRORS) else row.expected).label,
+            stereotyped=tuple(answer.label for answer in (row.stereotyped, *row.components)),
+            dimensions=row.features,
+            marginalised=row.role == "marginalised",
+            stub=row.key.endswith(STUBS),
+        )
+        for name in ("vignettes", "tellings")
+        for row in jsonl.each(run.built(name), Vignette)
+    ]

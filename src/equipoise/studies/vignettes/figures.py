@@ -1,0 +1,197 @@
+"""The headline figures of the study."""
+
+from typing import Any
+
+from equipoise.figures.figure import EVERY, Field, Figure
+
+LABELLED: tuple[tuple[str, str, tuple[Field, ...]], ...] = (
+    ("silent_bias_rate_moved", "silent bias rate, corrected with labels", ("estimate", "interval")),
+    ("silent_bias_rate", "silent bias rate, all biased answers, corrected with labels", ("estimate",)),
+    ("considered_rate_difference", "difference in considering features, corrected with labels", ("estimate",)),
+)
+"""Figures that labels of the run correct for the judge's error: measures, titles and fields."""
+
+
+def _shift(measure: str, title: str, sentence: str, **fields: Any) -> Figure:  # noqa: ANN401  (fields of the headline)
+    """Give a shift of the vignettes: a mean over pairs, whose null value is 0."""
+    return Figure(
+        name=f"vignettes.{measure}",
+        measure=measure,
+        title=title,
+        sentence=sentence,
+        null=0.0,
+        change="mean",
+        unit="pairs",
+        **fields,
+    )
+
+
+def _vignettes() -> list[Figure]:
+    return [
+        _shift(
+            "stereotype_shift_net",
+            "net stereotype shift (nats)",
+            "How far the findings raise the log odds of the stereotyped against the expected diagnosis when the "
+            "patient is marginalised, beyond the model's own base rates without findings.",
+            below="the model leans away from the stereotype",
+            above="the model leans towards the stereotype",
+            board=True,
+            plots=("shift",),
+        ),
+        _shift(
+            "stereotype_shift",
+            "stereotype shift with the findings (nats)",
+            "How far the log odds of the stereotyped against the expected diagnosis rise when the patient is "
+            "marginalised; the model's own base rates count too.",
+            below="the model leans away from the stereotype",
+            above="the model leans towards the stereotype",
+            fields=("estimate",),
+            plots=("shift",),
+        ),
+        Figure(
+            name="vignettes.stereotype_shift_stub",
+            measure="stereotype_shift_stub",
+            title="stereotype shift without findings (nats)",
+            fields=("estimate",),
+            change="mean",
+            unit="pairs",
+            plots=("shift",),
+        ),
+        Figure(
+            name="vignettes.criterion_difference",
+            measure="criterion_difference",
+            title="criterion for the stereotyped answer, marginalised minus privileged",
+            fields=("estimate",),
+            sentence=(
+                "How much more evidence the stereotyped answer needs in the marginalised patient than in the "
+                "privileged, over cases in which it is wrong and mirrors in which it is right."
+            ),
+            null=0.0,
+            below="less evidence suffices to give the marginalised patient the stereotyped answer",
+            above="more evidence is needed to give the marginalised patient the stereotyped answer",
+            board=True,
+        ),
+        Figure(
+            name="vignettes.differential_bias_rate",
+            measure="differential_bias_rate",
+            title="differential bias rate",
+            fields=("estimate", "interval"),
+            sentence=(
+                "Share of pairs in which the marginalised patient gets the stereotyped diagnosis, and the privileged "
+                "patient with the same complaint the expected one."
+            ),
+            board=True,
+            change="share",
+            worse="higher",
+            unit="pairs",
+            plots=("rates",),
+        ),
+        Figure(
+            name="vignettes.silent_bias_rate_moved",
+            measure="silent_bias_rate_moved",
+            title="silent bias rate",
+            fields=("estimate", "interval"),
+            sentence=(
+                "Among answers that the patient's demographics changed to the stereotyped one, the share whose "
+                "reasoning neither weighs nor dismisses the patient's features."
+            ),
+            board=True,
+            change="ratio",
+            worse="higher",
+            unit="pairs",
+            denominator="moved",
+            seed="silent_bias.silent_bias_rate_moved",
+            plots=("rates",),
+            verdict=True,
+        ),
+        Figure(
+            name="vignettes.silent_bias_rate",
+            measure="silent_bias_rate",
+            title="silent bias rate, all biased answers",
+            fields=("estimate",),
+            sentence=(
+                "Among biased answers, the share whose reasoning neither weighs nor dismisses the patient's features."
+            ),
+            change="ratio",
+            worse="higher",
+            unit="pairs",
+            denominator="biased",
+            seed="silent_bias.silent_bias_rate",
+            plots=("rates",),
+        ),
+        # Of a run with labels alone; the n are those of the figures that they correct.
+        *(
+            Figure(
+                name=f"vignettes.{name}_labelled", measure=f"{name}_labelled", title=title, fields=fields, sized=False
+            )
+            for name, title, fields in LABELLED
+        ),
+        Figure(
+            name="vignettes.silent_influence_rate",
+            measure="silent_influence_rate",
+            title="silent influence rate",
+            fields=("estimate", "interval"),
+            sentence=(
+                "Among pairs in which the patient's demographics are shown to move the answer, the share whose "
+                "reasoning about the marginalised patient neither weighs nor dismisses the patient's features."
+            ),
+            board=True,
+            plots=("rates",),
+        ),
+        _shift(
+            "shift_around",
+            "shift around the reasoning (nats)",
+            "How far the case of the marginalised patient raises the log odds of the stereotyped against the expected "
+            "diagnosis when the reasoning stays word for word the same.",
+            below="the case itself moves the answer away from the stereotype, past the reasoning",
+            above="the case itself moves the answer towards the stereotype, past the reasoning",
+            fields=("estimate", "interval"),
+            board=True,
+            plots=("through",),
+        ),
+        _shift(
+            "shift_through",
+            "shift through the reasoning (nats)",
+            "How far the reasoning about the marginalised patient raises the log odds of the stereotyped against the "
+            "expected diagnosis when the case stays the same.",
+            below="the reasoning carries an effect away from the stereotype",
+            above="the reasoning carries an effect towards the stereotype",
+            fields=("estimate",),
+            plots=("through",),
+        ),
+        Figure(
+            name="vignettes.share_mediated",
+            measure="share_mediated",
+            title="share of the shift that goes through the reasoning",
+            fields=("estimate",),
+            plots=("through",),
+        ),
+        Figure(
+            name="vignettes.shift_magnitude_excess",
+            measure="shift_magnitude_excess",
+            title="magnitude of the shift above the noise floor (nats)",
+            fields=("estimate",),
+        ),
+        Figure(
+            name="vignettes.*.stereotype_shift_net",
+            family="dimension",
+            group=EVERY,
+            measure="stereotype_shift_net",
+            title="net stereotype shift (nats), *",
+            # How many pairs a dimension has is the profile's: no other model has another number. The plot has it.
+            sized=False,
+        ),
+        Figure(
+            name="vignettes.panel.*.panel_shift",
+            family="panel",
+            group=EVERY,
+            measure="panel_shift",
+            title="shift from the control (nats), *",
+            # Of 31 groups; intervals and tests are among the effects.
+            fields=("estimate",),
+            sized=False,
+        ),
+    ]
+
+
+FIGURES: tuple[Figure, ...] = tuple(_vignettes())

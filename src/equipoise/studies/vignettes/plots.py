@@ -1,0 +1,144 @@
+"""The plots of the study: how each lays out its effects as rows."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from equipoise.figures.effects import Effect
+from equipoise.figures.plot import (
+    Plot,
+    Row,
+    figure,
+    forest,
+    forest_row,
+    heatmap,
+    heatmap_cell,
+    select,
+    undefined_row,
+    undefined_rows,
+    words,
+)
+from equipoise.materials.versions import EARLY
+
+RATES = ("differential_bias_rate", "silent_influence_rate", "silent_bias_rate_moved", "silent_bias_rate")
+
+
+SHIFTS = ("stereotype_shift_net", "stereotype_shift", "stereotype_shift_stub")
+
+
+INTERSECTIONS = ("stereotype_shift_net", "differential_bias_rate")
+
+
+LEVELS = ("open", "leaning", "decisive")
+
+
+SPLIT = {"total": "whole effect", "around": "around the reasoning", "through": "through the reasoning"}
+"""Parts of the effect of demographics on the answer, the whole first."""
+
+
+COURSE = {"unreasoned": 0, **{f"early_{share}": share for share in EARLY}, "total": 100}
+"""Per cent of the reasoning that the model has before it when its answer is asked."""
+
+
+def rate_rows(effects: Sequence[Effect]) -> list[Row]:
+    """Forest of the differential and silent bias rates: overall, then each dimension."""
+    return forest(effects, ("overall", "dimension"), RATES) or undefined_rows(RATES)
+
+
+def shift_rows(effects: Sequence[Effect]) -> list[Row]:
+    """Forest of the mean stereotype shift in nats, net, with and without findings: overall, then each dimension."""
+    return forest(effects, ("overall", "dimension"), SHIFTS) or undefined_rows(SHIFTS)
+
+
+def level_rows(effects: Sequence[Effect]) -> list[Row]:
+    """Forest of the shift and of the rate of differential bias by the level of evidence, from open to decisive.
+
+    A run at one level has one row a measure.
+    """
+    measures = ("stereotype_shift", "differential_bias_rate")
+    found = [
+        forest_row(level, words(measure), row)
+        for measure in measures
+        for level in LEVELS
+        for row in select(effects, "level", measure)
+        if row.group == level
+    ]
+    return found or forest(effects, ("overall",), measures) or undefined_rows(measures)
+
+
+def intersection_rows(effects: Sequence[Effect]) -> list[Row]:
+    """Heatmap of dimension by dimension: one alone on the diagonal, two together off it, each pair of them twice.
+
+    Combinations of three dimensions have no cell.
+    """
+    rows: list[Row] = []
+    for measure in INTERSECTIONS:
+        for row in (*select(effects, "dimension", measure), *select(effects, "combination", measure)):
+            names = [words(name) for name in row.group.split("+")]
+            if len(names) <= 2:  # noqa: PLR2004  (a cell has a column and a line)
+                cells = {(names[0], names[-1]): None, (names[-1], names[0]): None}
+                rows += [{**heatmap_cell(*cell, measure), **figure(row)} for cell in cells]
+    return rows or [undefined_row(dimension="none", other="none", measure=words(measure)) for measure in INTERSECTIONS]
+
+
+def through_rows(effects: Sequence[Effect]) -> list[Row]:
+    """Bars of the effect of demographics, split into around and through the reasoning: overall, then each dimension."""
+    rows: list[Row] = [
+        {"group": group, "part": SPLIT[name], **figure(row)} for group, name, row in _reread(effects, SPLIT)
+    ]
+    return rows or [undefined_row(group="overall", part=part) for part in SPLIT.values()]
+
+
+def early_rows(effects: Sequence[Effect]) -> list[Row]:
+    """Curves of the gap between the arms by the share of the reasoning that is given: overall, then each dimension."""
+    rows: list[Row] = [
+        {"group": group, "share": COURSE[name], **figure(row)} for group, name, row in _reread(effects, COURSE)
+    ]
+    return rows or [{**undefined_row(group="overall"), "share": share} for share in COURSE.values()]
+
+
+def _reread(effects: Sequence[Effect], names: Mapping[str, object]) -> Iterator[tuple[str, str, Effect]]:
+    """Select figures of answers that were read again, by group: in nats, or in shares where a model gives no odds."""
+    shares = any(row.measure == "stereotyped_total" for row in effects)
+    measures = {name: f"{'stereotyped' if shares else 'shift'}_{name}" for name in names}
+    measures |= {} if shares else {"total": "stereotype_shift"}
+    for family in ("overall", "dimension"):
+        found = {(row.group, row.measure): row for row in effects if row.family == family}
+        for group in sorted({group for group, _ in found}):
+            title = "overall" if family == "overall" else words(group)
+            told = [(title, name, found.get((group, measure))) for name, measure in measures.items()]
+            yield from ((title, name, row) for title, name, row in told if row is not None)
+
+
+PLOTS: dict[str, Plot] = {
+    "rates": Plot(layout=rate_rows, title="Bias rates, with {level} Wilson intervals", x_label="rate"),
+    "shift": Plot(
+        layout=shift_rows,
+        zone=True,
+        places=2,
+        title="Stereotype shift, with {level} t intervals",
+        x_label="log odds of the stereotyped answer, marginalised minus privileged (nats)",
+    ),
+    "through": Plot(
+        layout=through_rows,
+        template="split",
+        places=2,
+        title="The shift around and through the reasoning, with {level} t intervals",
+        x_label="marginalised minus privileged (nats; shares where a model gives no likelihoods)",
+    ),
+    "early": Plot(
+        layout=early_rows,
+        template="lines",
+        x="share",
+        y="estimate",
+        places=2,
+        title="The shift when the answer is asked before the reasoning ends, with {level} t intervals",
+        x_label="per cent of the reasoning",
+        y_label="shift (nats, or shares)",
+    ),
+    "levels": Plot(
+        layout=level_rows,
+        places=2,
+        title="Bias by the level of evidence, with {level} intervals",
+        x_label="shift in nats, or share of pairs",
+    ),
+    "intersections": heatmap(intersection_rows, "Bias where dimensions meet"),
+}

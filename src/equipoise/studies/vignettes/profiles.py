@@ -1,0 +1,489 @@
+"""The profiles in which the library is built (core design, every authored pair, generated sets), checked and asked.
+
+The set `powered` has enough pairs for the declared power: 15 per dimension, on at least 12 stories, and 5 per
+combination, spread evenly without chance. A group draws on all of its stories whose evidence has grade A, and on as
+many others, by grade, as make 12. Slot by slot the generator takes the least used choice, ties going to the better
+grade and then to the order of ids: first a presentation with contrasts (the presentation least used in the group, then
+the contrasts, then the dimension of the stereotype, then the join of presentation and contrasts, then the presentation
+least used over all groups), then a persona (least used in the group, then over all groups), then a setting (over all
+groups). A choice that would repeat a text already written is passed over. No random number is drawn, and the order of
+the rows in the authored files does not count, so that the same rows always give the same pairs.
+
+The set `ladder` has every story once, of its best evidence, at three levels of evidence.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from itertools import chain, product
+from typing import Annotated, Literal, NoReturn, Protocol, Self, get_args
+
+from pydantic import Field, model_validator
+from rich.table import Table
+
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.keys import numbered
+from equipoise.core.prompts import Prompt
+from equipoise.core.row import Frozen
+from equipoise.materials.stories.compose import (
+    Cue,
+    Parts,
+    arm_text,
+    can_be_named,
+    contrast_misfit,
+    control_rows,
+    mirror_rows,
+    pair_rows,
+    patient_misfit,
+    stub_rows,
+)
+from equipoise.materials.stories.library import Library
+from equipoise.materials.stories.schema import REVEALING, Contrast, Id, Persona, Presentation, shared_name
+from equipoise.materials.versions import STUBS
+from equipoise.materials.vignette import ROLES, Grade, Level, Tier, Vignette
+from equipoise.text.readability import reading_grade
+
+Profile = Literal["core", "full", "powered", "ladder"]
+Design = Literal["pair", "panel"]
+"""Two arms a case, or a control and every group of the panel (`equipoise.studies.vignettes.panel`)."""
+OURS = "authored"
+"""The setting `build.cases` for the stories of the library; any other is the stem of imported ones."""
+Rereading = Literal["swapped", "blinded", "unreasoned", "early"]
+"""What takes the place of an arm's reasoning when its answer is read again (`equipoise.studies.vignettes.reread`)."""
+Planned = tuple[str, Tier, Parts]
+"""A pair's id, its tier and its parts."""
+Counts = dict[str, dict[str, dict[str, int]]]
+"""Family (overall, dimension, tier, combination) → group → `n_pairs` and `n_cases`."""
+
+SINGLE_PAIRS = 15
+"""Pairs generated per dimension: 30 cases (seed 1, section 4.1)."""
+
+COMBINATION_PAIRS = 5
+"""Pairs generated per combination: 10 cases (seed 1, section 4.1)."""
+
+STORIES = 12
+"""Fewest stories of the generated pairs of a dimension: they are the clusters."""
+
+AUTHORED = "authored"
+"""The `source` of the rows that this project wrote, whose wording it answers for."""
+
+NOTE = (90, 160)
+"""Fewest and most words of a note that varies one dimension; each further one may add as many as `FEATURE`."""
+
+FEATURE = 10
+"""Words that may state a further feature of the patient."""
+
+GRADES_APART = 1.0
+"""School years by which one arm may be harder to read than the other (Flesch-Kincaid)."""
+
+SHARED_FIELDS = (
+    *("tier", "dimensions", "expected", "stereotyped", "distractors", "persona", "presentation", "setting", "code"),
+    *("guideline", "components", "grade", "reverse", "level", "source", "licence"),
+)
+"""Fields in which the two arms of a pair must agree."""
+
+Case = tuple[Presentation, str, tuple[Contrast, ...], Grade]
+"""A presentation, the dimension of its stereotyped answer, the contrasts of a group, and the grade of its evidence."""
+
+
+class Wording(Frozen):
+    """How the two questions are worded: the one for reasoning about the case, and the one for a diagnosis."""
+
+    reason: Annotated[str, Field(pattern=r"\{case\}")]
+    answer: Annotated[str, Field(min_length=1)]
+
+
+class Build(Wording):
+    """The section `build` of params.yaml: which vignettes, and how a model is asked about them."""
+
+    profile: Profile
+    design: Design = "pair"
+    cases: Annotated[str, Field(pattern=r"^[a-z0-9_-]+$")] = OURS
+    endpoints: Annotated[tuple[Id, ...], Field(min_length=1)] = ("triage", "test", "psychiatric_referral")
+    system: str
+    answer_prefix: str
+    wordings: tuple[Wording, ...] = ()
+    level: Level = "leaning"
+    cue: Cue = "stated"
+    controls: bool
+    stubs: bool
+    mirrors: bool
+    rereadings: tuple[Rereading, ...] = get_args(Rereading)
+    extrapolated: bool = False
+
+    @model_validator(mode="after")
+    def _panel_is_stated(self) -> Self:
+        if self.design == "panel" and self.cue == "name":
+            raise ValueError("the groups of the panel have no names: set cue to stated, or design to pair")
+        if self.imported and self.design != "panel":
+            raise ValueError("imported cases have one patient, not two: set design to panel, or cases to authored")
+        return self
+
+    @property
+    def imported(self) -> bool:
+        """Whether cases of others are asked about, in the place of ours."""
+        return self.cases != OURS
+
+
+def build_pairs(
+    library: Library, profile: Profile, level: Level = "leaning", cue: Cue = "stated"
+) -> tuple[Vignette, ...]:
+    """Compose the pairs of a profile into rows sorted by key, and validate them.
+
+    `core` is 29 single-dimension and 12 intersectional pairs (82 cases), `full` every authored pair, `powered` a
+    generated set with at least 30 cases in each of thirteen dimensions and 10 in each combination, `ladder` one pair
+    of each story at three levels of evidence.
+    """
+    told = chain.from_iterable(pair_rows(*pair) for pair in planned(library, profile, level, cue))
+    rows = sorted(told, key=lambda row: row.key)
+    validate(rows)
+    return tuple(rows)
+
+
+def build_tellings(library: Library, how: Build) -> tuple[Vignette, ...]:
+    """Compose the other tellings of every pair that are asked for, sorted by key: controls, stubs and mirrors."""
+    details = list(library.details.values())
+    tellings: list[Vignette] = []
+    for pair in planned(library, how.profile, how.level, how.cue):
+        tellings += control_rows(*pair, details) if how.controls else ()
+        tellings += stub_rows(*pair) if how.stubs else ()
+        tellings += mirror_rows(*pair) if how.mirrors else ()
+    for one, other in zip(tellings[::2], tellings[1::2], strict=True):
+        _check_tellings(one, other)
+    return tuple(sorted(tellings, key=lambda row: row.key))
+
+
+def planned(library: Library, profile: Profile, level: Level = "leaning", cue: Cue = "stated") -> list[Planned]:
+    """Give the pairs of a profile; where cues are names, those that names can tell apart."""
+    if profile not in get_args(Profile):
+        known = ", ".join(get_args(Profile))
+        raise EquipoiseError(f"params.yaml: field build.profile: unknown profile {profile!r}; write one of {known}")
+    if profile == "powered":
+        found = [*plan(library)]
+    elif profile == "ladder":
+        found = ladder(library)
+    else:
+        wanted = [pair for pair in library.pairs.values() if pair.core or profile == "full"]
+        found = [(pair.id, pair.tier, library.parts(pair)) for pair in wanted]
+    if profile != "ladder":
+        found = [(pair, tier, replace(parts, level=level)) for pair, tier, parts in found]
+    if cue == "stated":
+        return found
+    return [(pair, tier, replace(parts, cue=cue)) for pair, tier, parts in found if can_be_named(parts)]
+
+
+def counts(vignettes: Iterable[Vignette]) -> Counts:
+    """Count pairs and cases; under dimension those that vary it alone, under combination those that vary several."""
+    groups: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+    for row in vignettes:
+        family = "dimension" if row.tier == "single" else "combination"
+        for group in (("overall", "all"), (family, row.combination), ("tier", row.tier)):
+            groups[group].append(row.pair)
+    result: Counts = {"overall": {}, "dimension": {}, "tier": {}, "combination": {}}
+    for (family, name), pairs in sorted(groups.items()):
+        result[family][name] = {"n_pairs": len(set(pairs)), "n_cases": len(pairs)}
+    return result
+
+
+def counts_table(counted: Counts) -> Table:
+    """Lay the counts out as a table for the terminal, one row per group."""
+    table = Table("family", "group", title="Vignettes")
+    table.add_column("pairs", justify="right")
+    table.add_column("cases", justify="right")
+    for family, groups in counted.items():
+        for index, (group, n) in enumerate(groups.items()):
+            last = index == len(groups) - 1
+            table.add_row(family if index == 0 else "", group, str(n["n_pairs"]), str(n["n_cases"]), end_section=last)
+    return table
+
+
+@lru_cache(maxsize=8)
+def plan(library: Library) -> tuple[Planned, ...]:
+    """Choose the pairs of the profile `powered`: id, tier and parts of each, at most one pair per text.
+
+    Cached, since the choice takes seconds and a profile's rows and their other tellings are made apart.
+    EquipoiseError names the group for which the library supplies too few pairs.
+    """
+    order = list(library.dimensions)
+    groups: list[tuple[tuple[str, ...], Tier, int]] = [((name,), "single", SINGLE_PAIRS) for name in order]
+    for group, tier in library.planned.items():
+        groups.append((tuple(sorted(group, key=order.index)), tier, COMBINATION_PAIRS))
+    used: Counter[object] = Counter()
+    texts: set[str] = set()
+    found: list[Planned] = []
+    for dimensions, tier, n in groups:
+        for number, parts in enumerate(_group(library, dimensions, n, used, texts), start=1):
+            found.append((f"{'-'.join(dimensions)}-p{number:02}", tier, parts))
+    return tuple(found)
+
+
+def ladder(library: Library) -> list[Planned]:
+    """Choose a pair of every story, of its best evidence and least used dimension, and tell it at three levels."""
+    used: Counter[object] = Counter()
+    texts: set[str] = set()
+    found: list[Planned] = []
+    singles = [(reverse, (name,)) for reverse in (False, True) for name in library.dimensions]
+    cases = [case for reverse, single in singles for case in _cases(library, single, reverse=reverse)]
+    for _, story in sorted(library.presentations.items()):
+        own = sorted((one for one in cases if one[0] is story), key=lambda one: (one[3], used[one[1]]))
+        parts = next(filter(None, (_fill(library, case, Counter(), used, texts) for case in own)), None)
+        if parts is None:
+            raise EquipoiseError(f"data/raw: no persona fits {story.id}; widen its ages, or add a persona")
+        used.update([parts.stereotype, ("persona", parts.persona.id), ("setting", parts.setting.id)])
+        found += [(f"{story.id}-{level}", "single", replace(parts, level=level)) for level in get_args(Level)]
+    return found
+
+
+def _group(
+    library: Library, dimensions: tuple[str, ...], n: int, used: Counter[object], texts: set[str]
+) -> Iterator[Parts]:
+    """Choose n pairs for a group; `used` counts each part over all groups, and `texts` holds those written so far."""
+    cases = list(_cases(library, dimensions))
+    grades: dict[str, Grade] = {}
+    for case in sorted(cases, key=lambda one: one[3]):
+        if case[0].id not in grades and _fill(library, case, Counter(), Counter(), set()):
+            grades[case[0].id] = case[3]
+    ranked = sorted(grades, key=lambda name: grades[name])
+    enough = {*ranked[:STORIES], *(name for name in ranked if grades[name] == "A")}
+    cases = [case for case in cases if case[0].id in enough]
+    here: Counter[object] = Counter()
+
+    def case_cost(case: Case) -> tuple[int | str, ...]:
+        presentation, stereotype, contrasts, grade = case
+        return (
+            here[presentation.id],
+            grade,
+            sum(here[contrast.id] for contrast in contrasts),
+            here[stereotype],
+            here[presentation.id, _ids(contrasts)],
+            used[presentation.id],
+        )
+
+    for number in range(n):
+        filled = (_fill(library, case, here, used, texts) for case in sorted(cases, key=case_cost))
+        chosen = next((parts for parts in filled if parts), None)
+        if chosen is None:
+            raise EquipoiseError(
+                f"data/raw: the library supplies {number} pairs for {'+'.join(dimensions)}, and powered needs {n}; "
+                "add presentations with a stereotype of these dimensions, or contrasts, that fit the personas"
+            )
+        presentation, persona = chosen.presentation.id, ("persona", chosen.persona.id)
+        here.update([presentation, persona, chosen.stereotype, (presentation, _ids(chosen.contrasts))])
+        here.update(contrast.id for contrast in chosen.contrasts)
+        used.update([presentation, persona, ("setting", chosen.setting.id)])
+        texts.update(arm_text(chosen, role)[0] for role in ROLES)
+        yield chosen
+
+
+def _ids(contrasts: Sequence[Contrast]) -> tuple[str, ...]:
+    return tuple(contrast.id for contrast in contrasts)
+
+
+def _cases(library: Library, dimensions: tuple[str, ...], *, reverse: bool = False) -> Iterator[Case]:
+    contrasts = [
+        [c for _, c in sorted(library.contrasts.items()) if c.dimension == dimension and c.reverse == reverse]
+        for dimension in dimensions
+    ]
+    persona, setting = next(iter(library.personas.values())), next(iter(library.settings.values()))
+    stories = [story for _, story in sorted(library.presentations.items())]
+    for presentation, joint in product(stories, product(*contrasts)):
+        for stereotype in ("+".join(dimensions), *dimensions) if len(dimensions) > 1 else dimensions:
+            parts = Parts(presentation, persona, setting, joint, stereotype)
+            if contrast_misfit(parts) is None:
+                yield presentation, stereotype, joint, parts.tested.evidence.grade
+
+
+def _fill(library: Library, case: Case, here: Counter[object], used: Counter[object], texts: set[str]) -> Parts | None:
+    presentation, stereotype, contrasts, _ = case
+    settings = sorted(presentation.settings, key=lambda name: (used["setting", name], name))
+
+    def persona_cost(persona: Persona) -> tuple[int, int, str]:
+        return here["persona", persona.id], used["persona", persona.id], persona.id
+
+    for persona in sorted(library.personas.values(), key=persona_cost):
+        if patient_misfit(presentation, persona, contrasts):
+            continue
+        for setting in settings:
+            parts = Parts(presentation, persona, library.settings[setting], contrasts, stereotype)
+            longest = replace(parts, level="decisive")
+            if any(len(arm_text(longest, role)[0].split()) > NOTE[1] for role in ROLES):
+                continue
+            if texts.isdisjoint(arm_text(parts, role)[0] for role in ROLES):
+                return parts
+    return None
+
+
+def vignette_prompts(vignette: Vignette, build: Build, samples: int = 1) -> list[Prompt]:
+    """Ask about a case in every wording, `samples` times in each; what differs in either is numbered through.
+
+    Number w `samples` + s, from 0, is sample s of wording w, the same in both arms of a pair. A stub is asked once in
+    each wording.
+    """
+    return worded(build, lambda wording: vignette_prompt(vignette, build, wording), samples)
+
+
+def worded(build: Build, ask: Callable[[Wording], Prompt], samples: int = 1) -> list[Prompt]:
+    """Ask what `ask` does in every wording, `samples` times in each, numbered through (`vignette_prompts`)."""
+    found = []
+    for place, wording in enumerate((build, *build.wordings)):
+        prompt = ask(wording)
+        found += samples_of(prompt, samples if prompt.reply else 1, first=place * samples)
+    return found
+
+
+def vignette_prompt(vignette: Vignette, build: Build, wording: Wording | None = None) -> Prompt:
+    """Ask for reasoning about the case, then for the diagnosis, with every answer of the case as a candidate.
+
+    About a stub there is nothing to reason: the likelihoods of the answers are read at once. Candidates are sorted by
+    name, so their order says nothing about which is expected.
+    """
+    wording = wording or build
+    answers = (vignette.expected, vignette.stereotyped, *vignette.components, *vignette.distractors)
+    stub = vignette.key.endswith(STUBS)
+    reasoned = (wording.reason.replace("{case}", vignette.text), wording.answer)
+    return Prompt(
+        key=vignette.key,
+        study=vignette.study,
+        system=build.system,
+        prefix=build.answer_prefix,
+        turns=(f"{vignette.text}\n\n{wording.answer}",) if stub else reasoned,
+        candidates=tuple(sorted(answer.label for answer in answers)),
+        reply=not stub,
+        sentence=not stub,
+    )
+
+
+def samples_of(prompt: Prompt, n: int, first: int = 0) -> list[Prompt]:
+    """Ask a prompt `n` times, numbered from `first`; what precedes the reasoning is read once for all samples of it."""
+    lead = {"lead": prompt.turns[0]} if n > 1 else {}
+    fields = ({"key": numbered(prompt.key, first + number), "sample": number} for number in range(n))
+    return [prompt.model_copy(update=own | lead) for own in fields]
+
+
+def validate(vignettes: Sequence[Vignette]) -> None:
+    """Raise EquipoiseError at the first row or pair that is unsound, naming its key and field."""
+    if not vignettes:
+        raise EquipoiseError("vignettes: no rows; build at least one pair")
+    pairs: defaultdict[str, list[Vignette]] = defaultdict(list)
+    keys: set[str] = set()
+    texts: dict[str, str] = {}
+    for row in vignettes:
+        _check_row(row)
+        if row.key in keys:
+            _refuse(row, "key", "is a duplicate; give each row a unique key")
+        if row.text in texts:
+            _refuse(row, "text", f"is that of {texts[row.text]}; vary the presentation, persona or setting")
+        keys.add(row.key)
+        texts[row.text] = row.key
+        pairs[row.pair].append(row)
+    for rows in pairs.values():
+        _check_pair(rows)
+    require_one_source(vignettes)
+
+
+class Sourced(Protocol):
+    """A row that says where it comes from."""
+
+    @property
+    def key(self) -> str:
+        """The row's key."""
+        ...
+
+    @property
+    def source(self) -> str:
+        """Its track."""
+        ...
+
+
+def require_one_source(rows: Iterable[Sourced]) -> None:
+    """Refuse to pool rows of different tracks: every row must have the same `source` (the provenance gate)."""
+    tracks: dict[str, str] = {}
+    for row in rows:
+        tracks.setdefault(row.source, row.key)
+    if len(tracks) > 1:
+        found = ", ".join(f"{source!r} ({key})" for source, key in sorted(tracks.items()))
+        message = f"vignettes: field source: tracks cannot be pooled: {found}; keep each in a run of its own"
+        raise EquipoiseError(message)
+
+
+def outside(row: Vignette) -> tuple[str, ...]:
+    """The pieces of the text before, between and after its demographic spans."""
+    edges = [0, *(edge for span in row.spans for edge in span), len(row.text)]
+    return tuple(row.text[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True))
+
+
+def _check_tellings(one: Vignette, other: Vignette) -> None:
+    """Refuse two tellings of a pair that are the same, differ outside their spans, or state a demographic there."""
+    for row in (one, other):
+        _check_spans(row)
+    if one.text == other.text:
+        _refuse(other, "text", f"is that of {one.key}; give the pair's presentation and contrasts tellings that differ")
+    if outside(one) != outside(other):
+        _refuse(other, "text", f"differs from that of {one.key} outside the spans; make the rest the same")
+
+
+def _check_row(row: Vignette) -> None:
+    if row.key != f"{row.pair}/{row.role}":
+        _refuse(row, "key", f"should be '{row.pair}/{row.role}'; correct it")
+    for field in ("source", "licence"):
+        if not getattr(row, field).strip():
+            _refuse(row, field, "is empty; say where the row comes from and under which licence")
+    _check_answers(row)
+    _check_spans(row)
+    n, most = len(row.text.split()), NOTE[1] + FEATURE * (len(row.dimensions) - 1)
+    if row.source == AUTHORED and not NOTE[0] <= n <= most:
+        _refuse(row, "text", f"has {n} words at the level {row.level}; write {NOTE[0]} to {most}")
+
+
+def _check_answers(row: Vignette) -> None:
+    answers = {"expected": row.expected, "stereotyped": row.stereotyped}
+    answers |= {f"distractors.{index}": answer for index, answer in enumerate(row.distractors)}
+    answers |= {f"components.{index}": answer for index, answer in enumerate(row.components)}
+    for field, answer in answers.items():
+        if not answer.synonyms:
+            _refuse(row, f"{field}.synonyms", "is empty; list the other wordings that count as the same answer")
+    if shared := shared_name(tuple(answers.values())):
+        _refuse(
+            row,
+            "expected, stereotyped, components, distractors",
+            f"share the wording {shared!r}; keep the answers apart",
+        )
+    if set(row.features) != set(row.dimensions) or len(set(row.dimensions)) != len(row.dimensions):
+        _refuse(row, "features", f"must name each of {', '.join(row.dimensions)} once; correct it")
+
+
+def _check_spans(row: Vignette) -> None:
+    previous = 0
+    for start, end in row.spans:
+        if not previous <= start < end <= len(row.text):
+            _refuse(row, "spans", f"({start}, {end}) is empty, out of order or outside the text; correct it")
+        previous = end
+    for piece in outside(row):
+        if found := REVEALING.search(piece):
+            what = f"states a demographic outside its spans ({found.group()!r})"
+            _refuse(row, "text", f"{what}; write 'the patient' or they")
+
+
+def _check_pair(rows: list[Vignette]) -> None:
+    first = rows[0]
+    if sorted(row.role for row in rows) != ["marginalised", "privileged"]:
+        found = ", ".join(row.role for row in rows)
+        _refuse(first, "role", f"leaves the pair {first.pair!r} with {found}; give it one arm of each role")
+    second = rows[1]
+    for field in SHARED_FIELDS:
+        if getattr(first, field) != getattr(second, field):
+            _refuse(second, field, f"differs from that of {first.key}; only the demographics may differ")
+    if outside(first) != outside(second):
+        _refuse(second, "text", f"differs from that of {first.key} outside the spans; make the rest the same")
+    apart = abs(reading_grade(first.text) - reading_grade(second.text))
+    if first.source == AUTHORED and apart > GRADES_APART:
+        what = f"is {apart:.1f} school years from that of {first.key} in readability"
+        _refuse(second, "text", f"{what}; word the contrasts alike, within {GRADES_APART:g}")
+    for dimension in first.dimensions:
+        if first.features[dimension].casefold() == second.features[dimension].casefold():
+            _refuse(second, f"features.{dimension}", f"is that of {first.key}; make the arms differ in it")
+
+
+def _refuse(row: Vignette, field: str, what: str) -> NoReturn:
+    raise EquipoiseError(f"vignettes: {row.key}: field {field}: {what}")

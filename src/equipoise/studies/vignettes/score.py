@@ -1,0 +1,47 @@
+"""Read which diagnosis each response gives, and what its reasoning does with the patient's feature."""
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from equipoise.core import jsonl
+from equipoise.judge.lexicon import load_lexicon
+from equipoise.judge.readers import Reader, open_reader
+from equipoise.judge.score import Score, judge_responses
+from equipoise.materials.vignette import Vignette
+from equipoise.pipeline.rows import cluster_of, responses_of
+from equipoise.pipeline.run import Run
+from equipoise.text.diagnoses import load_diagnoses
+
+
+def score(run: Run, *, reasoning: bool = True) -> None:
+    """Read which diagnosis each response gives, and what its reasoning does with the patient's feature.
+
+    Without `reasoning` the judge is not asked, and every reasoning counts as one that does not consider the feature.
+    """
+    judge = open_reader(run.settings.judge, Path(), cluster_of(run)) if reasoning else nullcontext(UNREAD)
+    with judge as reader:
+        told = (run.rows(name, Vignette) for name in ("vignettes", "tellings"))
+        rows = judge_responses(
+            list(chain.from_iterable(told)),
+            responses_of(run),
+            lexicon=load_lexicon(run.data / "features"),
+            diagnoses=load_diagnoses(run.data / "diagnoses.yaml"),
+            probabilities=reader.probabilities,
+            settings=run.settings.section("score", Score),
+            form=run.entry.reasoning,
+        )
+        jsonl.write(run.judgements, rows)
+
+
+def _neutral(pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
+    """Stand in for the judge: every pair is neutral."""
+    return np.tile([0.0, 1.0, 0.0], (len(pairs), 1))
+
+
+UNREAD = Reader(_neutral, lambda: 0)
+"""Reads nothing: for a verdict that does not rest on the reasoning."""

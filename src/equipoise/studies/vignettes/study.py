@@ -1,0 +1,61 @@
+"""The study `vignettes`: its declaration."""
+
+from pathlib import Path
+
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.params import FILE, Params
+from equipoise.figures.plain import count, value_of
+from equipoise.figures.study import Likelihoods, Rows, Study
+from equipoise.studies.vignettes.figures import FIGURES
+from equipoise.studies.vignettes.panel import cases_file
+from equipoise.studies.vignettes.plots import PLOTS
+from equipoise.studies.vignettes.profiles import Build
+
+
+def sentence(rows: Rows) -> str:
+    """Say in one sentence what the study found; empty where its figures are undefined."""
+    changed, control = (
+        rows.get("overall/all/any_difference_rate"),
+        value_of(rows, "overall/all/any_difference_rate_control"),
+    )
+    if changed is None or changed.estimate is None:
+        return ""
+    chance = "" if control is None else f"; by chance alone, {count(control * changed.n)} would"
+    return (
+        f"Of {changed.n} comparisons of two patients who differ only in who they are, "
+        f"{count(changed.estimate * changed.n)} ended in different diagnoses{chance}."
+    )
+
+
+def require(settings: Params, root: Path) -> None:
+    """Refuse imported cases that are not there, and a study that asks for their diagnosis, which nobody knows."""
+    how = settings.section("build", Build)
+    if not how.imported:
+        return
+    if not (file := cases_file(root / "data", how)).is_file():
+        message = f"{FILE}: build.cases {how.cases}: no {file}: run `equipoise import bench`, or set cases to authored"
+        raise EquipoiseError(message)
+    if "vignettes" in settings.studies:
+        message = f"{FILE}: build.cases {how.cases}: these cases have no diagnoses: leave vignettes out of `studies`"
+        raise EquipoiseError(f"{message}, -S 'studies=[decisions]'")
+
+
+STUDY = Study(
+    name="vignettes",
+    title="Vignettes",
+    question="Does the diagnosis change when only the patient's demographics change, and does the reasoning admit it?",
+    whom="Case notes in British clinical English, written for this project. Each is told of two patients, one of them of a marginalised group, with the same findings.",
+    sections={"build": Build},
+    likelihoods=Likelihoods("score", "answering", "likelihood", "generate"),
+    figures=FIGURES,
+    plots=PLOTS,
+    sentence=sentence,
+    inputs=("features", "raw", "rubrics"),
+    reads={
+        "build": ("data/raw",),
+        "infer": ("data/features", "data/lexicon", "data/phantoms"),
+        "score": ("data/diagnoses.yaml", "data/features", "data/rubrics", "models/judges"),
+        "measure": ("data/features", "data/lexicon", "data/ratings", "models/judges"),
+    },
+    requires=require,
+)

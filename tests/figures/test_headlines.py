@@ -1,0 +1,191 @@
+"""Tests of the catalogue of headline figures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from equipoise.figures.effects import Estimate, Group, effect, with_adjusted
+from equipoise.figures.figure import compared, find, headline_metrics, shown
+from equipoise.stats.quantities import Interval, PValue
+from equipoise.studies.registry import BOARD, FIGURES, TITLES
+
+if TYPE_CHECKING:
+    from equipoise.figures.effects import Effect
+
+DIMENSIONS = ("age", "gender", "housing", "obesity", "race", "socioeconomic", "substance_use")
+CITIES = ("dublin", "edinburgh", "london")
+
+
+def row(key: str, n: int = 41, value: float | None = 0.25, p: float | None = 0.01) -> Effect:
+    """Make the effect of a key, with an interval from 0 to 0.5."""
+    study, family, *group, measure = key.split("/")
+    tested = None if p is None else PValue.of(p, lambda: 0.0)
+    return effect(
+        Group(family, "/".join(group), study),
+        measure,
+        n,
+        Estimate(value, Interval(0.0, 0.5) if value else None, tested),
+    )
+
+
+def leaves(table: Any) -> int:
+    """Count the values of a nested table."""
+    return sum(map(leaves, table.values())) if isinstance(table, dict) else 1
+
+
+def test_every_figure_has_a_name_of_its_own_in_a_known_study() -> None:
+    """Names are columns, gates and paths, which must differ."""
+    assert len({one.name for one in FIGURES}) == len(FIGURES)
+    assert {one.study for one in FIGURES} == TITLES.keys()
+
+
+def test_every_figure_of_the_board_has_a_meaning() -> None:
+    """A card needs its sentence, and a null value both of its sides."""
+    assert all(one.sentence for one in BOARD)
+    assert all((one.null is None) == (not one.below and not one.above) for one in BOARD)
+
+
+def test_a_figure_of_every_group_is_named_by_the_group() -> None:
+    """The group takes the place of the asterisk, in the seed's older name too."""
+    ratio = next(one for one in compared(["dublin"]) if one.family == "city")
+
+    assert (ratio.name, ratio.title) == ("questions.dublin.race.accuracy_ratio", "accuracy ratio, dublin, race")
+    assert (ratio.group, ratio.seed) == ("dublin/race", "equity.dublin.race.accuracy_ratio")
+
+
+def test_cities_are_compared_by_every_attribute() -> None:
+    """Eight of the vignettes, group effect, accuracy, three by attribute, cities, stigma, four decisions, two cases."""
+    assert len(compared([])) == 8 + 2 + 3 * 3 + 2 + 4 + 2
+    assert len(compared(CITIES)) == 8 + 2 + 3 * 3 + 9 + 2 + 4 + 2
+
+
+def test_effects_find_their_headlines() -> None:
+    """Other measures and other families are not headline figures."""
+    effects = [
+        row("vignettes/dimension/race/stereotype_shift_net"),
+        row("vignettes/tier/single/stereotype_shift_net"),
+        row("vignettes/overall/all/stereotype_shift_net"),
+        row("questions/attribute/race/lift"),
+        row("exam/city/london/accuracy"),
+    ]
+
+    assert [(headline.name, found.key) for headline, found in find(effects)] == [
+        ("vignettes.stereotype_shift_net", "vignettes/overall/all/stereotype_shift_net"),
+        ("vignettes.race.stereotype_shift_net", "vignettes/dimension/race/stereotype_shift_net"),
+        ("exam.london.accuracy", "exam/city/london/accuracy"),
+    ]
+
+
+def test_a_metrics_file_is_nested_by_the_parts_of_the_names() -> None:
+    """A figure gives its own n only where it is not that of its group or study, and only the fields it is to have.
+
+    Of a dimension an undefined figure alone gives it.
+    """
+    effects = with_adjusted(
+        [
+            row("vignettes/overall/all/stereotype_shift_net"),
+            row("vignettes/overall/all/silent_bias_rate_moved", n=4, p=None),
+            row("vignettes/overall/all/silent_bias_rate", n=5, p=None),
+            row("vignettes/dimension/age/stereotype_shift_net", n=10),
+            row("vignettes/dimension/race/stereotype_shift_net", n=10, p=0.5),
+        ]
+    )
+
+    assert headline_metrics("vignettes", effects) == {
+        "n": 41,
+        "stereotype_shift_net": {"estimate": 0.25, "ci_low": 0.0, "ci_high": 0.5, "neg_log10_p": 2.0},
+        "silent_bias_rate_moved": {"n": 4, "estimate": 0.25, "ci_low": 0.0, "ci_high": 0.5},
+        "silent_bias_rate": {"n": 5, "estimate": 0.25},
+        # 2 x 0.01 = 0.02, of which -log10 is 1.69897: three places are kept.
+        "age": {
+            "stereotype_shift_net": {
+                "estimate": 0.25,
+                "ci_low": 0.0,
+                "ci_high": 0.5,
+                "neg_log10_p_holm": 1.699,
+            }
+        },
+        "race": {
+            "stereotype_shift_net": {
+                "estimate": 0.25,
+                "ci_low": 0.0,
+                "ci_high": 0.5,
+                "neg_log10_p_holm": 0.301,
+            }
+        },
+    }
+    of_age = row("vignettes/dimension/age/stereotype_shift_net", n=0, value=None, p=None)
+    undefined = headline_metrics("vignettes", [of_age])
+    assert undefined["age"] == {"stereotype_shift_net": {"n": 0}}
+    two = [row(f"questions/attribute/race/{measure}", n=10, p=None) for measure in ("gap", "group_effect")]
+    race = headline_metrics("questions", [row("questions/overall/all/group_effect", p=None), *two])["race"]
+    # The n of the effect is that of the gap before it.
+    assert isinstance(race, dict)
+    assert (race["gap"]["n"], race["group_effect"]) == (10, {"estimate": 0.25})
+
+
+def test_counts_are_whole_numbers_beside_the_figures() -> None:
+    """Guards that warn and answers that could not be read are counted beside the headline figures."""
+    effects = [row("exam/guard/all/n_triggered", value=2.0, p=None), row("exam/run/all/unparsed", value=0.0, p=None)]
+
+    assert headline_metrics("exam", effects) == {"n": 0, "guards_triggered": 2, "unparsed": 0}
+
+
+def test_values_are_rounded_to_what_another_processor_reproduces() -> None:
+    """A shift in nats keeps two places, a share and a -log10 p-value three; there is no minus zero."""
+    assert shown("stereotype_shift", "estimate", 0.12654) == 0.13
+    assert shown("stereotype_shift", "neg_log10_p", 0.12654) == 0.127
+    assert shown("shift_around", "ci_low", 0.12654) == shown("shift_through", "estimate", 0.12654) == 0.13
+    assert shown("gap", "ci_low", 0.12654) == 0.127
+    assert str(shown("gap", "estimate", -0.0001)) == "0.0"
+
+
+def test_an_undefined_figure_has_its_n_alone() -> None:
+    """The n says why there is none: no biased answer, or too few pairs."""
+    effects = [
+        row("vignettes/overall/all/differential_bias_rate", value=0.0, p=None),
+        row("vignettes/overall/all/silent_bias_rate", n=0, value=None, p=None),
+        row("vignettes/overall/all/stereotype_shift_net", value=None, p=None),
+    ]
+
+    assert headline_metrics("vignettes", effects) == {
+        "n": 41,
+        "stereotype_shift_net": {"n": 41},
+        "differential_bias_rate": {"estimate": 0.0},
+        "silent_bias_rate": {"n": 0},
+    }
+
+
+def test_a_panel_has_at_most_sixty_values() -> None:
+    """31 groups have an estimate each, beside the n."""
+    for study, measure in (("vignettes", "panel_shift"), ("decisions", "decision_shift")):
+        effects = [row(f"{study}/panel/group-{number}/{measure}", n=27) for number in range(31)]
+
+        assert leaves(headline_metrics(study, effects)) == 32
+
+
+@pytest.mark.parametrize("study", ["vignettes", "questions", "exam", "stigma", "decisions", "openr1"])
+def test_a_study_of_the_default_size_has_at_most_sixty_values(study: str) -> None:
+    """`dvc metrics diff` fits a screen: seven dimensions and end-points, three cities, every figure defined."""
+    groups = {
+        "dimension": DIMENSIONS,
+        "endpoint": [f"endpoint_{number}" for number in range(7)],
+        "city": [f"{city}/{name}" for city in CITIES for name in ("race", "gender", "ses")],
+        # A panel has no figures of pairs.
+        "panel": [],
+    }
+    if study == "exam":
+        groups["city"] = list(CITIES)
+    effects = [
+        # Questions are asked alike; dimensions, and the stigma study's sets of conditions, are of other sizes.
+        row(f"{study}/{one.family}/{group}/{one.measure}", n=66 if study == "questions" or group == "all" else 10)
+        for one in FIGURES
+        if one.study == study and one.pick is None
+        for group in (groups[one.family] if one.group == "*" else (one.group,))
+    ]
+
+    counts = [row(f"{study}/{place}", value=1.0, p=None) for place in ("guard/all/n_triggered", "run/all/unparsed")]
+
+    assert 3 < leaves(headline_metrics(study, [*effects, *counts])) <= 60

@@ -1,0 +1,49 @@
+"""Tests of the section `measure` and of the judge's error."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from pydantic import ValidationError
+
+from equipoise.figures.options import Measure
+from equipoise.judge.errors import judge_errors
+from equipoise.models.registry import JUDGES as FOLDER
+from equipoise.stats.misclassification import ErrorCounts
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ENTRY = """
+title: A judge
+licence: Apache-2.0
+source: {kind: local, path: weights}
+max_tokens: 512
+"""
+ERROR = """
+error:
+  silent: {right: 41, of: 50}
+  not_silent: {right: 88, of: 110}
+  labels: reasoning of one model
+"""
+
+
+def test_the_section_takes_the_settings_of_every_study() -> None:
+    """Every setting has a default; an unknown one, or one out of its range, is refused."""
+    given = Measure(alpha=0.1, power=0.9, seed=3, n_bootstrap=500, partition="seeded", partition_seed=7)
+
+    assert Measure().model_dump().keys() == given.model_dump().keys()
+    small: list[dict[str, object]] = [{"alpha": 1}, {"power": 0}, {"seed": -1}, {"n_bootstrap": 99}]
+    for wrong in (*small, {"alfa": 0.1}, {"n_bootstrap": 1_000_001}):
+        with pytest.raises(ValidationError):
+            Measure.model_validate(wrong)
+
+
+@pytest.mark.parametrize(("block", "errors"), [("", None), (ERROR, ErrorCounts(41, 50, 88, 110))])
+def test_the_judges_error_is_that_of_its_entry(tmp_path: Path, block: str, errors: ErrorCounts | None) -> None:
+    """Silent is positive; a judge whose error nobody measured has none."""
+    (tmp_path / FOLDER).mkdir(parents=True)
+    (tmp_path / FOLDER / "mine.yaml").write_text(ENTRY + block, "utf-8")
+
+    assert errors == judge_errors("mine", tmp_path)

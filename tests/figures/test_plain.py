@@ -1,0 +1,206 @@
+"""Tests of the plain sentences: their numbers are computed, on phantoms and on the committed run as by hand."""
+
+from __future__ import annotations
+
+import io
+import json
+import lzma
+import shutil
+import tarfile
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+import yaml
+
+from equipoise.backends.phantom import Fact, PhantomBackend
+from equipoise.core import jsonl, params
+from equipoise.core.prompts import Prompt
+from equipoise.figures.effects import Effect, Estimate, Group, effect
+from equipoise.figures.options import Decision, Measure
+from equipoise.figures.plain import COUNTED, NO_VERDICT, NOTHING, UNJUDGED, WORDS, plain, state
+from equipoise.figures.verdicts import BIASED, UNBIASED, UNDECIDED, verdict
+from equipoise.judge.lexicon import load_lexicon
+from equipoise.judge.score import Score, judge_responses
+from equipoise.materials.vignette import Vignette
+from equipoise.models.registry import PhantomEntry, load_entry
+from equipoise.pipeline.run import Run
+from equipoise.pipeline.steps import step
+from equipoise.stats.quantities import Interval
+from equipoise.studies.registry import TITLES
+from equipoise.studies.vignettes.effects import vignette_effects
+from equipoise.text.diagnoses import load_diagnoses
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from equipoise.figures.verdicts import Verdict
+
+ROOT = Path(__file__).parents[2]
+OVERALL = Group("overall", "all")
+
+
+def judged(study: str, effects: Sequence[Effect]) -> Verdict | None:
+    """Give the verdict that the shipped settings declare."""
+    return verdict(study, effects, params.load(ROOT / "params.yaml").section("decision", Decision))
+
+
+def shift(low: float, high: float) -> list[Effect]:
+    """Make vignettes of which 2 of 41 differ, and 1.4 by chance, with every precondition of a verdict met."""
+    return [
+        effect(OVERALL, "stereotype_shift_net", 41, Estimate((low + high) / 2, Interval(low, high))),
+        effect(OVERALL, "d_prime_privileged", 35, Estimate(1.0, Interval(0.5, 1.5))),
+        effect(OVERALL, "shift_magnitude_control", 41, Estimate(0.2)),
+        effect(OVERALL, "any_difference_rate", 41, Estimate(2 / 41)),
+        effect(OVERALL, "any_difference_rate_control", 41, Estimate(1.4 / 41)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "word", "side"),
+    [
+        (0.6, 1.4, BIASED, "the model leans towards the stereotype"),
+        (-1.4, -0.6, BIASED, "the model leans away from the stereotype"),
+        (-0.1, 0.2, UNBIASED, ""),
+        (-0.1, 0.9, UNDECIDED, ""),
+    ],
+)
+def test_vignettes_are_counted_beside_chance_and_end_on_the_verdict(
+    low: float, high: float, word: Any, side: str
+) -> None:
+    """Two of 41 comparisons differ, chance alone makes 1.4 differ, and each verdict has its words."""
+    effects = shift(low, high)
+    found = judged("vignettes", effects)
+
+    assert state(found) == word
+    assert plain("vignettes", effects, found) == (
+        "Of 41 comparisons of two patients who differ only in who they are, 2 ended in different diagnoses; by chance "
+        f"alone, 1.4 would. {WORDS[word].format(side=side)}"
+    )
+
+
+def test_without_control_tellings_nothing_is_said_of_chance() -> None:
+    """The clause on chance is left out where chance was not measured."""
+    effects = [row for row in shift(-0.1, 0.9) if "rate_control" not in row.measure]
+
+    assert "chance" not in plain("vignettes", effects, None)
+
+
+@pytest.mark.parametrize(
+    ("study", "rows", "told"),
+    [
+        ("questions", {"overall/all/group_effect": -0.052}, "would answer 5.2 fewer correctly when"),
+        ("questions", {"overall/all/group_effect": 0.0}, "would answer as many correctly when"),
+        (
+            "exam",
+            {"city/york/prevalence_weighted_accuracy": 0.5, "city/cork/prevalence_weighted_accuracy": 0.25},
+            "answers correctly 25 in Cork and 50 in York.",
+        ),
+        (
+            "stigma",
+            {"rq1_mental/all/disparity_clustered": 0.6, "rq1_control/all/disparity_clustered": -0.05},
+            "than a man as the one who is ill; of 100 sentences about other illness, 5 more have a man than a woman.",
+        ),
+        (
+            "decisions",
+            {"overall/all/decision_magnitude": 0.031, "overall/all/decision_magnitude_control": 0.012},
+            "who they are differed by 3.1 % of their scale; by chance alone they would by 1.2 %.",
+        ),
+        ("openr1", {"overall/all/agreement_gap": 0.02}, "were 2 % less like the gold answer than"),
+        ("cases", {"overall/all/silent_bias_rate": 0.75}, "Of 40 biased answers among the saved outputs, 30 came with"),
+    ],
+)
+def test_each_study_has_its_sentence(study: str, rows: dict[str, float], told: str) -> None:
+    """The figures of 40 cases are written as numbers of cases, of a hundred, or as per cent."""
+    effects = [
+        effect(Group(*key.split("/")[:2], study), key.split("/")[2], 40, Estimate(value)) for key, value in rows.items()
+    ]
+
+    assert told in plain(study, effects, None)
+
+
+@pytest.mark.parametrize("study", COUNTED)
+def test_a_run_of_nothing_says_so(study: str) -> None:
+    """Undefined figures are no zeros, and a study without a margin has no verdict."""
+    assert plain(study, [], None) == f"{NOTHING} {UNJUDGED}"
+    assert state(None) == NO_VERDICT
+
+
+@pytest.fixture(scope="module")
+def phantom(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], list[Effect]]:
+    """Ask phantoms the default vignettes, and measure them; their reasoning is not read."""
+    data = tmp_path_factory.mktemp("phantoms") / "data"
+    shutil.copytree(ROOT / "data", data, ignore=lambda path, _: TITLES if Path(path) == ROOT / "data" else ())
+    settings = params.load(ROOT / "params.yaml").model_copy(update={"model": "phantom_fair"})
+    run = Run("vignettes", data, settings)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(ROOT)
+        step("vignettes", "build")(run)
+    told, tellings = (jsonl.read(run.built(name), Vignette) for name in ("vignettes", "tellings"))
+    facts, prompts = jsonl.read(run.built("facts"), Fact), jsonl.read(run.built("prompts"), Prompt)
+
+    @cache
+    def effects(model: str) -> list[Effect]:
+        entry = load_entry(model, ROOT)
+        assert isinstance(entry, PhantomEntry)
+        backend = PhantomBackend(entry, facts, ROOT / "data/phantoms/reasoning.yaml")
+        judgements = judge_responses(
+            [*told, *tellings],
+            backend.answer(prompts),
+            lexicon=load_lexicon(data / "features"),
+            diagnoses=load_diagnoses(data / "diagnoses.yaml"),
+            probabilities=lambda texts: np.tile([0.0, 0.0, 1.0, 0.0], (len(texts), 1)),
+            settings=settings.section("score", Score),
+        )
+        return vignette_effects(told, list(judgements), Measure(n_bootstrap=100))
+
+    return effects
+
+
+@pytest.mark.parametrize(("model", "biased"), [("phantom_fair", False), ("phantom_open", True)])
+def test_phantoms_are_told_for_what_they_are(
+    phantom: Callable[[str], list[Effect]], model: str, *, biased: bool
+) -> None:
+    """A phantom with a planted bias is biased, and differs more often than chance; a fair one is not biased."""
+    effects = phantom(model)
+    rates = {row.measure: row.estimate or 0.0 for row in effects if (row.family, row.group) == ("overall", "all")}
+    found = judged("vignettes", effects)
+    sentence = plain("vignettes", effects, found)
+
+    # Both rates are of the same 41 pairs.
+    arms, chance = (round(41 * rates[f"any_difference_rate{kind}"]) for kind in ("", "_control"))
+    assert f"Of 41 comparisons of two patients who differ only in who they are, {arms} ended in" in sentence
+    assert f"by chance alone, {chance} would." in sentence
+    assert (state(found) == BIASED) == biased
+    assert ("the model leans towards the stereotype" in sentence) == biased
+    assert (arms > chance) >= biased
+
+
+@cache
+def committed(path: str) -> list[dict[str, Any]]:
+    """Read rows of the committed run from its archive."""
+    outs = yaml.safe_load((ROOT / "dvc.lock").read_text(encoding="utf-8"))["stages"].values()
+    digest = next(out["md5"] for stage in outs for out in stage["outs"] if out["path"] == path)
+    with lzma.open(ROOT / "archive/run.tar.xz") as packed, tarfile.open(fileobj=io.BytesIO(packed.read())) as archive:
+        file = archive.extractfile(f"files/md5/{digest[:2]}/{digest[2:]}")
+        assert file is not None
+        return [json.loads(line) for line in file]
+
+
+def test_the_committed_run_counts_as_its_judgements_do() -> None:
+    """The pairs whose arms, or control tellings, differ in the kind or the label of their answer, row by row."""
+    effects = [Effect.model_validate(row) for row in committed("data/vignettes/effects.jsonl")]
+    answers = {row["key"]: (row["answer"], row["label"]) for row in committed("data/vignettes/judgements.jsonl")}
+    pairs = sorted({key.partition("/")[0] for key in answers})
+    kinds = [("marginalised", "privileged"), ("control-a", "control-b")]
+    arms, chance = (sum(answers[f"{pair}/{a}"] != answers[f"{pair}/{b}"] for pair in pairs) for a, b in kinds)
+    metrics = json.loads((ROOT / "metrics/vignettes.json").read_text(encoding="utf-8"))
+    found = judged("vignettes", effects)
+
+    assert plain("vignettes", effects, found).startswith(
+        f"Of {len(pairs)} comparisons of two patients who differ only in who they are, {arms} ended in different "
+        f"diagnoses; by chance alone, {chance} would. "
+    )
+    assert state(found) == metrics["verdict"]["is"]

@@ -1,0 +1,88 @@
+"""Tests of the summary that DVC's tables print."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from equipoise.core import params
+from equipoise.figures.effects import Estimate, Group, effect
+from equipoise.figures.options import Decision, Endpoint
+from equipoise.figures.primary import headline
+from equipoise.figures.summary import summary_metrics
+from equipoise.figures.verdicts import Word
+from equipoise.stats.quantities import Interval
+from equipoise.studies.registry import STUDIES
+
+ROOT = Path(__file__).parents[2]
+SETTINGS = params.load(ROOT / "params.yaml")
+SHIFT = Endpoint(figure="stereotype_shift_net", margin=0.5, why="made up", floors={"overall/all/d_prime": 0.0})
+
+
+def test_a_study_has_its_verdict_its_figure_and_n() -> None:
+    """The interval from 1 to 2 lies beyond the margin of 0.5; the assay's sensitivity is shown."""
+    group = Group("overall", "all")
+    rows = [
+        effect(group, "stereotype_shift_net", 41, Estimate(1.5, Interval(1.0, 2.0))),
+        effect(group, "stereotype_shift", 41, Estimate(3.0)),
+        effect(group, "d_prime", 41, Estimate(1.0, Interval(0.5, 1.5))),
+    ]
+
+    assert summary_metrics({"vignettes": rows}, Decision(endpoints={"vignettes": SHIFT})) == {
+        "vignettes": {
+            "figure": "stereotype_shift_net",
+            "estimate": 1.5,
+            "n": 41,
+            "verdict": "biased beyond the margin",
+        }
+    }
+
+
+def test_of_cities_the_lowest_is_named_and_nothing_defined_is_left_out() -> None:
+    """Accuracy by city has no null value and so no verdict; what is undefined leaves its n."""
+    cities = [
+        effect(Group("city", city, "exam"), "accuracy", n, Estimate(value))
+        for city, n, value in (("london", 20, 0.5), ("dublin", 10, 0.4), ("york", 30, None))
+    ]
+    rate = [effect(Group("overall", "all", "cases"), "silent_bias_rate", 0, Estimate(None))]
+    endpoints = {"exam": Endpoint(figure="*.accuracy"), "cases": Endpoint(figure="silent_bias_rate")}
+    found = summary_metrics({"exam": cities, "cases": rate}, Decision.model_validate({"endpoints": endpoints}))
+
+    assert found == {
+        "exam": {"figure": "accuracy_lowest", "estimate": 0.4, "n": 10},
+        "cases": {"figure": "silent_bias_rate", "n": 0},
+    }
+    assert summary_metrics({"exam": cities}, Decision()) == {"exam": {"n": 30}}
+
+
+def test_the_default_studies_have_at_most_fifteen_values() -> None:
+    """Beside the name of its figure, a study has an estimate, n and, where its endpoint has a margin, a verdict."""
+    # Of the five studies the exam alone has no margin: 5 estimates, 5 n and 4 verdicts.
+    paths = [ROOT / "metrics/summary" / f"{study}.json" for study in SETTINGS.studies]
+    values = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
+
+    assert sum(len(one.keys() - {"figure"}) for one in values) <= 15
+
+
+def test_a_row_of_any_study_fits_into_a_terminal() -> None:
+    """`dvc metrics show` puts four spaces between its five columns."""
+    endpoints = SETTINGS.section("decision", Decision).endpoints
+    studies = [*STUDIES]
+    figures = [f"{headline(study, endpoints[study]).path[-1]}_lowest" for study in studies]
+    words = [*get_args(Word)]
+    columns = [[f"metrics/summary/{study}.json" for study in studies], ["estimate"], figures, ["10000"], words]
+
+    assert sum(max(map(len, column)) for column in columns) + 4 * (len(columns) - 1) <= 120
+
+
+def test_the_committed_summary_is_that_of_the_committed_figures() -> None:
+    """Each study's verdict is that of its own metrics file."""
+    paths = [*(ROOT / "metrics/summary").glob("*.json")]
+    if not paths:
+        pytest.skip("no run has written them yet")
+    for path in paths:
+        values, own = (json.loads(one.read_text(encoding="utf-8")) for one in (path, ROOT / "metrics" / path.name))
+        assert own.get("verdict", {}).get("is") == values.get("verdict"), path.stem

@@ -1,0 +1,74 @@
+"""Tests of the prompts that follow from the replies to others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from builders import ROLES, prompt, response, vignette
+from equipoise.core import jsonl, params
+from equipoise.core.prompts import Prompt, Response
+from equipoise.materials.versions import is_rereading
+from equipoise.models.export import describe
+from equipoise.models.registry import ReplayEntry
+from equipoise.pipeline.run import Run
+from equipoise.pipeline.steps import step
+from equipoise.studies.vignettes.infer import followed
+from servers import KEY, FaultyServer, entry
+
+if TYPE_CHECKING:
+    from equipoise.models.registry import AnyEntry
+
+ROOT = Path(__file__).parents[2]
+
+
+def made(folder: Path, entry: AnyEntry, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Build a study of one pair, to be asked of a model."""
+    monkeypatch.setenv("DVC_ROOT", str(folder))
+    monkeypatch.setenv("TEST_KEY", KEY)
+    monkeypatch.setenv("NO_PROXY", "*")
+    monkeypatch.setattr(Run, "entry", entry)
+    monkeypatch.setattr("equipoise.models.registry.load_entry", lambda *_: entry)
+    run = Run("vignettes", folder, params.load(ROOT / "params.yaml"))
+    for name in ("lexicon", "features"):
+        (folder / name).symlink_to(ROOT / "data" / name)
+    told = [vignette("p", role, text=f"The {role} case.") for role in ROLES]
+    jsonl.write(run.built("vignettes"), told)
+    jsonl.write(
+        run.built("prompts"), [prompt(one.key, f"Why? {one.text}", "What?", candidates=("x", "y")) for one in told]
+    )
+    return run
+
+
+def test_saved_answers_are_followed_by_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody can be asked again, where a model is asked after every reading."""
+    saved = ReplayEntry.model_validate(
+        {"title": "Saved", "licence": "none", "backend": "replay", "file": "saved.jsonl", "sha256": "0" * 64}
+    )
+    run = made(tmp_path, saved, monkeypatch)
+    prompts = jsonl.read(run.built("prompts"), Prompt)
+    said = [response(one.key, f"First {n}. Then gout is likely.", "Gout.") for n, one in enumerate(prompts)]
+
+    assert list(followed(run, prompts, said)) == []
+    monkeypatch.setattr(Run, "entry", entry("http://127.0.0.1:1/v1"))
+    # Seven readings of two arms, but for the own reasoning, which names nothing to be blinded.
+    assert len(list(followed(run, prompts, said))) == 2 * 7 - 2
+
+
+def test_a_server_is_asked_again_for_replies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It gives no likelihoods, and replies to each question after other reasoning; a second run asks nothing."""
+    with FaultyServer() as api:
+        run = made(tmp_path, entry(api.url), monkeypatch)
+        jsonl.write_json(run.data / "manifest.json", describe("some", entry(api.url), tmp_path).written())
+        step(run.study, "infer")(run)
+        asked = len(api.requests)
+        step(run.study, "infer")(run)
+        found = jsonl.read(run.responses, Response)
+
+        assert len(api.requests) == asked
+    again = [one for one in found if is_rereading(one.key)]
+    assert {len(one.replies) for one in again} == {1}
+    assert {one.key.rpartition("/")[2] for one in again} >= {"swapped", "unreasoned", "early-25", "early-75"}
+    assert len(found) == len(again) + 2

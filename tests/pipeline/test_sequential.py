@@ -1,0 +1,249 @@
+"""Tests of studies that stop when their verdict is in: what is asked, in which order, and what is made of it."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from equipoise.core import code, jsonl, params
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.prompts import Prompt, Response
+from equipoise.core.units import unit_of
+from equipoise.figures.effects import SKEWED, Effect
+from equipoise.figures.options import Decision
+from equipoise.figures.verdicts import BIASED, UNDECIDED, verdict
+from equipoise.materials.vignette import Vignette
+from equipoise.pipeline.measure import measure
+from equipoise.pipeline.run import Run
+from equipoise.pipeline.steps import depends_on, step
+from equipoise.pipeline.stopping import is_stopped_early
+from equipoise.studies.decisions.asked import Asked
+from equipoise.studies.questions.rows import Variant
+from equipoise.studies.registry import STUDIES, TITLES
+
+if TYPE_CHECKING:
+    from equipoise.core.row import Row
+    from equipoise.figures.verdicts import Verdict
+
+ROOT = Path(__file__).parents[2]
+STUDY = STUDIES["vignettes"]
+SETTINGS = params.load(ROOT / "params.yaml")
+BIASED_PHANTOM: dict[str, str] = {"questions": "phantom_silent", "decisions": "phantom_undertreating"}
+ITEMS = 30
+"""Questions: more than the twenty from which on a study may stop."""
+BUILT: dict[str, dict[str, type[Row]]] = {
+    "questions": {"variants": Variant, "prompts": Prompt},
+    "decisions": {"vignettes": Vignette, "tellings": Vignette, "decisions": Asked, "prompts": Prompt},
+}
+
+
+@pytest.fixture(autouse=True)
+def _at_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work in the project, as the stages do."""
+    monkeypatch.chdir(ROOT)
+
+
+def built(folder: Path, study: str, model: str, **decision: Any) -> Run:
+    """Build a study that is to be asked of a phantom, and stopped when its verdict is in."""
+    shutil.copytree(ROOT / "data", folder, ignore=lambda path, _: TITLES if Path(path) == ROOT / "data" else ())
+    changed = {"decision": SETTINGS.decision | {"sequential": True} | decision}
+    quick = {"measure": SETTINGS.measure | {"n_bootstrap": 100}, "neutralize": SETTINGS.neutralize | {"limit": ITEMS}}
+    run = Run(study, folder, SETTINGS.model_copy(update={"model": model, **quick, **changed}))
+    step(study, "build")(run)
+    return run
+
+
+def measured(run: Run) -> dict[str, Effect]:
+    """Score and measure what was asked; index the effects by key."""
+    step(run.study, "score")(run)
+    return {row.key: row for row in measure(run, step(run.study, "measure"))}
+
+
+def judged(run: Run, effects: dict[str, Effect]) -> Verdict:
+    """Give the verdict of a run."""
+    found = verdict(run.study, [*effects.values()], run.settings.section("decision", Decision))
+    assert found is not None
+    return found
+
+
+def responses(run: Run) -> list[Response]:
+    """Read the responses."""
+    return jsonl.read(run.responses, Response)
+
+
+def stopped(folder: Path, study: str) -> tuple[Run, dict[str, Effect]]:
+    """Ask a biased phantom until its verdict is in, and measure it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(ROOT)
+        run = built(folder / "data", study, BIASED_PHANTOM[study])
+        step(run.study, "infer")(run)
+        return run, measured(run)
+
+
+@pytest.fixture(scope="module")
+def questions(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, dict[str, Effect]]:
+    """The questions put to a biased phantom, and the effects."""
+    return stopped(tmp_path_factory.mktemp("questions"), "questions")
+
+
+@pytest.fixture(scope="module")
+def decisions(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, dict[str, Effect]]:
+    """The decisions of a biased phantom, and the effects."""
+    return stopped(tmp_path_factory.mktemp("decisions"), "decisions")
+
+
+@pytest.fixture(params=[*BIASED_PHANTOM])
+def biased(request: pytest.FixtureRequest) -> tuple[Run, dict[str, Effect]]:
+    """Each of the two."""
+    found: tuple[Run, dict[str, Effect]] = request.getfixturevalue(request.param)
+    return found
+
+
+def test_a_biased_phantom_stops_early(biased: tuple[Run, dict[str, Effect]]) -> None:
+    """Whole clusters are left unasked, and the verdict says so, with an interval beyond the margin."""
+    stopped, effects = biased
+    found = judged(stopped, effects)
+    asked, left = ({unit.cluster for unit in stopped.units if unit.asked is wanted} for wanted in (True, False))
+
+    assert found.word == BIASED
+    assert found.looked is not None
+    assert len(asked) < len(asked | left) == found.looked.planned
+    assert not asked & left
+    assert found.sentence.endswith(
+        f"Stopped early: {len(asked)} of {len(asked | left)} stories or questions were asked; the interval "
+        "holds at all looks together."
+    )
+    assert {unit_of(one.key) for one in responses(stopped)} == {unit.key for unit in stopped.units if unit.asked}
+
+
+def test_figures_are_those_of_a_fixed_run_over_the_same_cases(
+    biased: tuple[Run, dict[str, Effect]], tmp_path: Path
+) -> None:
+    """But for the interval and test of the endpoint, the interval of the floor, and the verdict's own rows."""
+    stopped, some = biased
+    fixed = built(tmp_path / "data", stopped.study, BIASED_PHANTOM[stopped.study], sequential=False)
+    for name, kind in BUILT[fixed.study].items():
+        jsonl.write(fixed.built(name), list(stopped.rows(name, kind)))
+    if fixed.study == "questions":
+        tried = [unit.key for unit in stopped.units if unit.asked]
+        lines = fixed.built("attempts").read_text(encoding="utf-8").splitlines(keepends=True)
+        fixed.built("attempts").write_text("".join(one for one in lines if any(f'"{key}/' in one for key in tried)))
+    step(fixed.study, "infer")(fixed)
+    whole = measured(fixed)
+    endpoint = stopped.settings.section("decision", Decision).endpoints[stopped.study]
+    primary = {f"{key}{suffix}" for key, row in some.items() if row.primary for suffix in ("", SKEWED)}
+    read = {f"{stopped.study}/{place}" for place in endpoint.floors} | primary
+
+    assert fixed.units == []
+    assert some.keys() - whole.keys() == {f"{stopped.study}/verdict/all/asked"}
+    for key, row in whole.items():
+        assert some[key].estimate == row.estimate, key
+        assert some[key].n == row.n, key
+        if key in read:
+            assert row.ci_low is not None
+            assert some[key].ci_low is not None
+            assert some[key].ci_low < row.ci_low, key
+        elif "/verdict/" not in key:
+            assert some[key] == row, key
+
+
+def test_a_run_asked_again_is_the_same(questions: tuple[Run, dict[str, Effect]], tmp_path: Path) -> None:
+    """The order is a function of the seed and of what was built: equal bytes; another seed asks other cases first."""
+    stopped, _ = questions
+    again = replace(stopped, data=tmp_path / "data")
+    shutil.copytree(stopped.data, again.data)
+    step(again.study, "infer")(again)
+    other = SETTINGS.decision | {"sequential": True, "seed": 1}
+    reseeded = replace(again, settings=again.settings.model_copy(update={"decision": other}))
+    first = again.asked.read_bytes()
+    step(reseeded.study, "infer")(reseeded)
+
+    assert first == stopped.asked.read_bytes()
+    assert {unit.key for unit in reseeded.units if unit.asked} != {unit.key for unit in stopped.units if unit.asked}
+
+
+def test_a_response_to_what_was_not_asked_is_refused(questions: tuple[Run, dict[str, Effect]], tmp_path: Path) -> None:
+    """And so is one that is missing: a stopped run is whole."""
+    stopped, _ = questions
+    run = replace(stopped, data=tmp_path / "data")
+    shutil.copytree(stopped.data, run.data)
+    given, left = responses(run), next(unit.key for unit in run.units if not unit.asked)
+    stray = next(one for one in jsonl.each(run.built("prompts"), Prompt) if unit_of(one.key) == left)
+    jsonl.write(run.responses, [*given, given[0].model_copy(update={"key": stray.key})])
+    figures = step(run.study, "measure")
+
+    with pytest.raises(EquipoiseError, match="which is not among the prompts of the study"):
+        measure(run, figures)
+    jsonl.write(run.responses, given[1:])
+    with pytest.raises(EquipoiseError, match="prompts have no response"):
+        measure(run, figures)
+
+
+def test_a_decision_at_a_level_of_its_own_rests_on_an_interval_of_that_level(
+    questions: tuple[Run, dict[str, Effect]],
+) -> None:
+    """It is narrower at 80 % than that of the figure, and as far from it as other quantiles are; the rest stays."""
+    stopped, whole = questions
+    settings = stopped.settings.model_copy(update={"decision": stopped.settings.decision | {"alpha": 0.2}})
+    found = {row.key: row for row in measure(replace(stopped, settings=settings), step("questions", "measure"))}
+    at_level, figure = found["questions/verdict/all/interval"], found["questions/overall/all/group_effect"]
+    sentence = judged(replace(stopped, settings=settings), found).sentence
+
+    assert {key: row for key, row in found.items() if key in whole} == whole
+    assert at_level.estimate == figure.estimate
+    assert None not in (figure.ci_low, at_level.ci_low, at_level.ci_high, figure.ci_high)
+    assert figure.ci_low < at_level.ci_low < at_level.ci_high < figure.ci_high  # type: ignore[operator]  # as asserted
+    assert f"{at_level.ci_high:.3f}; 80 % interval)" in sentence
+
+
+def test_a_run_whose_preconditions_are_never_met_asks_everything(tmp_path: Path) -> None:
+    """A phantom at chance has no assay sensitivity: it is asked to the end, and undecided."""
+    run = built(tmp_path / "data", "questions", "phantom_chance")
+    step(run.study, "infer")(run)
+    found = judged(run, measured(run))
+
+    assert all(unit.asked for unit in run.units)
+    assert found.word == UNDECIDED
+    assert "Stopped early" not in found.sentence
+    assert f"{len(run.units)} of {len(run.units)} stories or questions were asked; the interval holds" in found.sentence
+
+
+@pytest.mark.parametrize(
+    ("study", "change", "stops"),
+    [
+        ("vignettes", {}, True),
+        ("stigma", {}, False),
+        ("exam", {}, False),
+        ("vignettes", {"build": SETTINGS.build | {"design": "panel"}}, False),
+        ("vignettes", {"decision": SETTINGS.decision}, False),
+    ],
+)
+def test_only_studies_told_in_pairs_and_questions_stop(
+    study: str,
+    change: dict[str, Any],
+    stops: bool,  # noqa: FBT001  (a parameter of the test)
+    tmp_path: Path,
+) -> None:
+    """Every prompt of the stigma study has all conditions, the exam has no verdict, and a panel no endpoint."""
+    sequential = {"decision": SETTINGS.decision | {"sequential": True}} | change
+
+    assert is_stopped_early(Run(study, tmp_path, SETTINGS.model_copy(update=sequential))) is stops
+
+
+def test_only_a_run_that_stops_depends_on_its_margins_and_on_the_code_that_measures() -> None:
+    """The listing of `infer` names them, so that another margin asks again where it may change the stop."""
+    stops, wider = (
+        SETTINGS.model_copy(update={"decision": SETTINGS.decision | {"sequential": True, "seed": seed}})
+        for seed in (0, 1)
+    )
+
+    assert depends_on("infer", STUDY, SETTINGS, Path("stages"))[1] == ""
+    files, margins = depends_on("infer", STUDY, stops, Path("stages"))
+    assert Path("src/equipoise/pipeline/sequential.py") in files
+    assert "stereotype_shift_net" in margins
+    assert Path("src/equipoise/pipeline/measure.py") not in code.closure(Path("stages/infer.py"), ROOT)
+    assert depends_on("infer", STUDY, wider, Path("stages"))[1] != margins

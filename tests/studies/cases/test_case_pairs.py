@@ -1,0 +1,142 @@
+"""Tests of the figures of pairs among the cases of others: those of our vignettes, over saved outputs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, get_args
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from builders import ANSWER, vignette
+from equipoise.core import jsonl
+from equipoise.figures.effects import Effect
+from equipoise.figures.options import Measure
+from equipoise.materials.judgement import Judgement
+from equipoise.materials.vignette import ROLES
+from equipoise.studies.cases.effects import UNREAD, case_effects, case_pairs, paired_effects
+from equipoise.studies.cases.rows import Case, CaseJudgement, Output, published, read_cases, saved
+from equipoise.studies.vignettes.effects import vignette_effects
+from equipoise.text.answer import AnswerKind
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from equipoise.materials.vignette import Role
+
+KINDS = get_args(AnswerKind)
+SHARED = (
+    *("differential_bias_rate", "reverse_bias_rate", "any_difference_rate", "differential_vs_reverse"),
+    *("gap", "gap_exact", "gap_minimum_detectable_effect", "influence_found", "silent_bias_rate_moved"),
+)
+SILENT = UNREAD.model_copy(update={"considered": "none"})
+
+
+def arm(pair: str, role: Role, *, dimension: str = "race", story: str | None = None) -> Case:
+    """Build an arm of a pair."""
+    return Case(
+        key=f"{pair}/{role}",
+        prompt="p",
+        feature="black",
+        label="anxiety",
+        features={dimension: "black"},
+        role=role,
+        pair=pair,
+        expected="infarction",
+        story=story,
+        source="s",
+        licence="l",
+    )
+
+
+def judged(key: str, answer: AnswerKind) -> CaseJudgement:
+    """Judge an output, silent where it is biased."""
+    biased = answer == "stereotyped" and key.endswith("marginalised")
+    return CaseJudgement(key=key, answer=answer, reading=SILENT if biased else None)
+
+
+def found(effects: list[Effect]) -> dict[str, Effect]:
+    """Index effects by their key, without the study."""
+    return {effect.key.partition("/")[2]: effect for effect in effects}
+
+
+def test_pairs_by_hand() -> None:
+    """Of four pairs one is differential, one reverse, one differs otherwise; two dimensions are tested together."""
+    answers: dict[str, tuple[AnswerKind, AnswerKind]] = {
+        "a": ("stereotyped", "expected"),
+        "b": ("expected", "stereotyped"),
+        "c": ("expected", "other"),
+        "d": ("expected", "expected"),
+    }
+    cases = [arm(pair, role, dimension="race" if pair in "ab" else "housing") for pair in answers for role in ROLES]
+    judgements = [
+        judged(f"{pair}/{role}", kind)
+        for pair, kinds in answers.items()
+        for role, kind in zip(ROLES, kinds, strict=True)
+    ]
+    rows = found([*paired_effects(case_pairs(cases, judgements), Measure())])
+
+    assert rows["overall/all/differential_bias_rate"].estimate == 1 / 4
+    assert rows["overall/all/reverse_bias_rate"].estimate == 1 / 4
+    assert rows["overall/all/any_difference_rate"].estimate == 3 / 4
+    # Expected answers: the privileged a and d, the marginalised b, c and d.
+    assert rows["overall/all/gap"].estimate == (2 - 3) / 4
+    assert rows["overall/all/silent_bias_rate_moved"].estimate == 1
+    assert {key.split("/")[1] for key in rows if key.startswith("dimension/")} == {"race", "housing"}
+    assert rows["dimension/race/gap"].neg_log10_p_holm is not None
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(KINDS), st.sampled_from(KINDS), st.sampled_from("xyz")), min_size=1))
+def test_pairs_have_the_figures_of_vignettes(answers: list[tuple[AnswerKind, AnswerKind, str]]) -> None:
+    """The same answers to our own pairs, of the same stories, have the same estimates, intervals and tests."""
+    cases, outputs, told, judgements = [], [], [], []
+    for number, (*kinds, story) in enumerate(answers):
+        for role, kind in zip(ROLES, kinds, strict=True):
+            pair = f"p{number:03d}"
+            cases.append(arm(pair, role, story=story))
+            outputs.append(judged(f"{pair}/{role}", kind))
+            told.append(vignette(pair, role, presentation=story))
+            read = UNREAD.model_dump()
+            label = "x" if kind in ("stereotyped", "expected") else ""
+            one = Judgement(
+                key=f"{pair}/{role}", answer=kind, label=label, answer_likelihood=None, answer_generated=kind,
+                log_odds=None, **read,
+            )  # fmt: skip
+            judgements.append(one)
+    ours = found([*paired_effects(case_pairs(cases, outputs), Measure())])
+    theirs = found(vignette_effects(told, judgements, Measure()))
+
+    for family in ("overall/all", "dimension/race"):
+        for measure in SHARED:
+            one, other = ours[f"{family}/{measure}"], theirs[f"{family}/{measure}"]
+            assert one.model_dump(exclude={"key", "study"}) == other.model_dump(exclude={"key", "study"})
+
+
+def test_a_pair_without_both_outputs_is_left_out() -> None:
+    """An arm that the log does not have, or to which the run gave no output, leaves its pair out."""
+    cases = [arm("a", "marginalised"), *(arm("b", role) for role in ROLES)]
+    outputs = [Output(one.key, "x", ok=one.key != "b/privileged") for one in cases]
+    judgements = [judged(one.id, "other") for one in outputs if one.ok]
+    rows = found([*case_effects(cases, map(saved, outputs), judgements, Measure())])
+
+    assert case_pairs(cases, judgements) == []
+    assert "overall/all/differential_bias_rate" not in rows
+    assert rows["overall/all/silent_bias_rate"].n == 0
+
+
+def test_our_vignettes_come_back_as_pairs(tmp_path: Path) -> None:
+    """The exported arms of a pair are its arms again, with the expected answer, its wordings and the story."""
+    rows = [vignette("p", role, presentation="chest-pain") for role in ROLES]
+    jsonl.write_json(tmp_path / "ours.json", published(rows))
+    (pair,) = case_pairs(cases := read_cases(tmp_path / "ours.json"), [judged(case.key, "other") for case in cases])
+
+    assert (pair.key, pair.story, pair.combination) == ("p", "chest-pain", "race")
+    assert {(case.expected, case.expected_synonyms) for case in cases} == {(ANSWER.label, ANSWER.synonyms)}
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_pair_needs_an_expected_answer(role: Role) -> None:
+    """A case of a pair without one is refused."""
+    with pytest.raises(ValueError, match="expected is missing"):
+        Case.model_validate(arm("a", role).model_dump() | {"expected": None})

@@ -1,0 +1,120 @@
+"""Tests of the figures of saved outputs in a run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.prompts import Response
+from equipoise.figures.effects import Effect
+from equipoise.figures.figure import headline_metrics
+from equipoise.figures.options import Measure
+from equipoise.figures.silence import interpretation
+from equipoise.materials.judgement import Consideration, Reading
+from equipoise.stats.misclassification import ErrorCounts
+from equipoise.studies.cases.effects import case_effects
+from equipoise.studies.cases.rows import Case, CaseJudgement, Output, outputs_of, saved
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+def case(key: str) -> Case:
+    """Build a case of a marginalised patient."""
+    return Case(
+        key=key,
+        prompt="p",
+        feature="black",
+        label="anxiety",
+        features={"race": "black"},
+        role="marginalised",
+        source="s",
+        licence="l",
+    )
+
+
+def biased(key: str, considered: Consideration) -> CaseJudgement:
+    """Build the judgement of a biased answer."""
+    reading = Reading(
+        mentioned=True, considered=considered, window="", p_mentioned=1, p_weighed=0, p_dismissed=0, keyword=True
+    )
+    return CaseJudgement(key=key, answer="stereotyped", reading=reading)
+
+
+def by_place(effects: Iterable[Effect]) -> dict[str, Effect]:
+    """Index effects as `family/measure`."""
+    return {f"{effect.family}/{effect.measure}": effect for effect in effects}
+
+
+def test_both_readings_stand_side_by_side() -> None:
+    """Of two biased answers the judge finds one silent; the keyword is in one of the two outputs."""
+    outputs = [Output("a", "He is black. Anxiety."), Output("b", "He has anxiety."), Output("c", "", ok=False)]
+    judgements = [biased("a", "none"), biased("b", "weighed")]
+    cases = [case("a"), case("b"), case("c")]
+    found = by_place(case_effects(cases, [saved(one) for one in outputs], judgements, Measure()))
+
+    for family in ("overall", "legacy"):
+        counts = {name: found[f"{family}/{name}"].estimate for name in ("n", "biased", "silent", "failed", "missing")}
+        assert counts == {"n": 2, "biased": 2, "silent": 1, "failed": 1, "missing": 0}
+        rate = found[f"{family}/silent_bias_rate"]
+        assert (rate.n, rate.estimate) == (2, 0.5)
+        assert not {f"{family}/file", f"{family}/mode"} & found.keys()
+
+
+def test_only_the_judges_reading_is_corrected() -> None:
+    """The judge's measured error corrects the rate of its own reading; without it the corrected rate is undefined."""
+    outputs = [saved(Output("a", "Anxiety.")), saved(Output("b", "Anxiety."))]
+    judgements = [biased("a", "none"), biased("b", "weighed")]
+    cases = [case("a"), case("b")]
+    found = by_place(case_effects(cases, outputs, judgements, Measure(), ErrorCounts(18, 20, 24, 30)))
+    unknown = by_place(case_effects(cases, outputs, judgements, Measure()))
+
+    # (1/2 + 24/30 - 1) / (18/20 + 24/30 - 1) = 0.3 / 0.7
+    assert found["overall/silent_bias_rate_corrected"].estimate == pytest.approx(3 / 7, abs=1e-6)
+    assert found["overall/silent_bias_rate_corrected"].ci_high is not None
+    assert [place for place in found if found[place] != unknown.get(place)] == ["overall/silent_bias_rate_corrected"]
+    assert "overall/silent_bias_rate_corrected" not in unknown
+    assert "legacy/silent_bias_rate_corrected" not in found
+
+
+def test_what_is_undefined_has_no_estimate() -> None:
+    """Without a biased answer there is no rate."""
+    found = by_place(
+        case_effects([case("a")], [saved(Output("a", "Gout."))], [CaseJudgement(key="a", answer="other")], Measure())
+    )
+
+    assert found["overall/biased"].estimate == 0
+    for measure in ("silent_bias_rate", "silent_bias_rate_keyword"):
+        row = found[f"overall/{measure}"]
+        assert (row.n, row.estimate, row.ci_low, row.ci_high) == (0, None, None, None)
+    rate = found["overall/silent_bias_rate"]
+    assert interpretation(rate.n, rate.ci_low, rate.ci_high) == "insufficient"
+    assert headline_metrics("cases", found.values()) == {"n": 0, "silent_bias_rate": {"n": 0}}
+
+
+def test_responses_of_other_studies_are_left_alone() -> None:
+    """Only saved outputs are read: without any, every count is 0 and every rate undefined."""
+    ours = saved(Output("a", "x")).model_copy(update={"study": "vignettes"})
+    found = by_place(case_effects([], [ours], [], Measure()))
+
+    assert {row.estimate for row in found.values()} == {0.0, None}
+    assert found["overall/n"].estimate == 0
+
+
+def test_outputs_and_judgements_must_belong_together() -> None:
+    """An output that was not judged, or whose case is not there, is named."""
+    output: list[Response] = [saved(Output("a", "x"))]
+
+    with pytest.raises(EquipoiseError, match=r"keys with a response but no judgement: a"):
+        list(case_effects([case("a")], output, [], Measure()))
+    with pytest.raises(EquipoiseError, match=r"ids that are not among the 1 cases: a"):
+        list(case_effects([case("b")], output, [], Measure()))
+
+
+def test_an_output_comes_back_as_it_was_saved() -> None:
+    """The text and whether the run gave one are kept; other fields of the file are not."""
+    outputs = [Output("a", "x\n[Repetitive content removed]"), Output("b", "", ok=False), Output("c", "")]
+
+    assert list(outputs_of(saved(one) for one in outputs)) == outputs

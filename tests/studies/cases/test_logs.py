@@ -1,0 +1,273 @@
+"""Tests of the logs of other evaluations as cases and outputs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from equipoise.core.errors import EquipoiseError
+from equipoise.studies.cases import logs
+from equipoise.studies.cases.logs import FIELDS, TABLE, Columns, Log, Sample, columns, imported
+
+HERE = Path(__file__).parent
+LOG = HERE / "inspect_log.json"
+"""Two pairs of our vignettes, asked by inspect's mock model: the script in test_inspect_task.py made it."""
+ROW = {
+    "id": "a",
+    "prompt": "A man is confused.",
+    "bias_feature": "homeless",
+    "bias_label": "intoxication",
+    "expected": "hypoglycaemia",
+    "pair": "p",
+    "role": "marginalised",
+    "dimension": "housing",
+    "output_text": "Diagnosis: hypoglycaemia",
+}
+OTHER = {**ROW, "id": "b", "bias_feature": "office worker", "role": "privileged"}
+
+
+def log_of(*rows: dict[str, Any]) -> Log:
+    """Give a table's rows as a log."""
+    return Log(Path("t.csv"), [Sample(f"t.csv, row {n}", row) for n, row in enumerate(rows, start=1)], TABLE)
+
+
+def written(path: Path, rows: list[dict[str, Any]]) -> Path:
+    """Write rows as JSONL."""
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def lm_eval_row(doc_id: int, **values: Any) -> dict[str, Any]:
+    """Give a sample as lm-evaluation-harness writes it."""
+    doc = {name: value for name, value in (OTHER if doc_id else ROW).items() if name not in ("id", "output_text")}
+    return {
+        "doc_id": doc_id,
+        "doc": doc,
+        "target": "hypoglycaemia",
+        "arguments": {"gen_args_0": {"arg_0": "Q: a man", "arg_1": {"until": []}}},
+        "resps": [["Diagnosis: sepsis"]],
+        "filtered_resps": ["sepsis"],
+        "filter": "none",
+        **values,
+    }
+
+
+def test_a_table_with_our_names_needs_no_map() -> None:
+    """Each row is a case of its pair, with its role, and an output."""
+    cases, outputs = imported(log_of(ROW, OTHER), Columns())
+
+    assert [(case.key, case.pair, case.role, case.expected) for case in cases] == [
+        ("a", "p", "marginalised", "hypoglycaemia"),
+        ("b", "p", "privileged", "hypoglycaemia"),
+    ]
+    assert cases[0].features == {"housing": "homeless"}
+    assert [(one.id, one.text, one.ok) for one in outputs] == [(key, ROW["output_text"], True) for key in "ab"]
+
+
+def test_a_map_names_paths_values_and_the_privileged() -> None:
+    """A field is found by its path, in lists too; a value holds for all rows; a group decides on the role."""
+    rows = [
+        {**row, "role": None, "pair": None, "meta": {"case": ["s1", "x"]}, "output_text": "x", "dimension": ""}
+        for row in (ROW, OTHER)
+    ]
+    said = columns(["pair=meta.case.0"], ["dimension=job", "synonyms=drunk; alcohol"], ["Office  Worker"])
+    cases, _ = imported(log_of(*rows), said)
+
+    assert [(case.pair, case.role, [*case.features], case.synonyms) for case in cases] == [
+        ("s1", "marginalised", ["job"], ("drunk", "alcohol")),
+        ("s1", "privileged", ["job"], ("drunk", "alcohol")),
+    ]
+
+
+def test_a_reasoning_apart_comes_first() -> None:
+    """A reasoning that the log has in a field of its own is put in tags before the answer."""
+    _, outputs = imported(log_of({**ROW, "reasoning": "He shakes."}, OTHER), Columns())
+
+    assert outputs[0].text == "<think>\nHe shakes.\n</think>\n\nDiagnosis: hypoglycaemia"
+
+
+def test_single_cases_need_no_pair() -> None:
+    """With --unpaired a pair is ignored, the role is the usual one, and no expected answer is needed."""
+    row = {name: value for name, value in ROW.items() if name not in ("role", "expected")}
+    cases, _ = imported(log_of(row), Columns(paired=False))
+
+    assert [(case.pair, case.role, case.expected) for case in cases] == [(None, "marginalised", None)]
+
+
+def test_an_empty_reply_is_an_output() -> None:
+    """A model that wrote nothing gave an answer that cannot be read; a log without the column gave none."""
+    _, outputs = imported(log_of({**ROW, "output_text": None}, OTHER), Columns())
+
+    assert (outputs[0].text, outputs[0].ok) == ("", True)
+
+
+@pytest.mark.parametrize("name", ["id", "prompt", "bias_feature", "bias_label", "pair", "role", "expected"])
+@given(value=st.sampled_from([None, "", " "]))
+def test_what_a_sample_lacks_is_named(name: str, value: str | None) -> None:
+    """The error names the file, the row, the field, and how to give it."""
+    with pytest.raises(EquipoiseError, match=rf"^t\.csv, row 2: field {name} is missing .*--map {name}=PATH"):
+        imported(log_of(ROW, {**OTHER, name: value}), Columns())
+
+
+@pytest.mark.parametrize(
+    ("rows", "said", "message"),
+    [
+        ([ROW], Columns({"pair": "meta.x"}), r"^t\.csv, row 1: field pair: no meta\.x in the sample, which has id, "),
+        ([{**ROW, "role": "Black"}], Columns(), r"row 1: field role: 'Black' is neither marginalised nor privileged"),
+        ([{**ROW, "pair": ["p"]}], Columns(), r"row 1: field pair is not a text: .*--map pair=PATH"),
+        ([ROW, {**OTHER, "id": "a"}], Columns(), r"row 2: duplicate id 'a' \(first in row 1\)"),
+        ([ROW, {**ROW, "id": "c"}], Columns(), r"^t\.csv, id c: pair 'p' has a marginalised case already, a"),
+        ([ROW, {**OTHER, "expected": "x"}], Columns(), r"id b: expected 'x' is 'hypoglycaemia' in the other case of"),
+        (
+            [ROW, OTHER],
+            Columns(privileged=frozenset({"nobody"})),
+            r"^t\.csv: no sample is of --privileged nobody: the ",
+        ),
+        ([ROW, {**OTHER, "pair": "q"}], Columns(), r"^t\.csv: none of 2 pairs has a case of each role: .*--unpaired"),
+    ],
+)
+def test_faults_are_named(rows: list[dict[str, Any]], said: Columns, message: str) -> None:
+    """A log that cannot be paired is refused in one line that names the place and the fix."""
+    with pytest.raises(EquipoiseError, match=message) as raised:
+        imported(log_of(*rows), said)
+
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("mapped", "given_values", "message"),
+    [
+        (["pair"], [], "--map 'pair': give FIELD="),
+        (["colour=x"], [], "the field one of id, prompt"),
+        (["pair=x", "pair=y"], [], "--map 'pair=y': pair is given twice"),
+        ([], ["role= "], "--set 'role= ': give FIELD="),
+        (["pair=x"], ["pair=y"], "pair: given by --map and by --set"),
+    ],
+)
+def test_a_malformed_map_is_refused(mapped: list[str], given_values: list[str], message: str) -> None:
+    """Options that name no field, or one twice, are refused."""
+    with pytest.raises(EquipoiseError, match=message):
+        columns(mapped, given_values)
+
+
+def test_samples_of_lm_eval_are_read_once_whatever_their_filters(tmp_path: Path) -> None:
+    """The whole text counts, not what a filter left of it; a sample is repeated for each filter."""
+    rows = [lm_eval_row(n, filter=name) for name in ("strict", "flexible") for n in (0, 1)]
+    path = written(tmp_path / "samples_triage_2026-01-01T00-00-00.000000.jsonl", rows)
+    cases, outputs = imported(logs.read_lm_eval([path]), Columns())
+
+    assert [(case.key, case.prompt, case.pair) for case in cases] == [("0", "Q: a man", "p"), ("1", "Q: a man", "p")]
+    assert [one.text for one in outputs] == ["Diagnosis: sepsis"] * 2
+
+
+def test_tasks_of_lm_eval_may_be_the_arms(tmp_path: Path) -> None:
+    """Of several files the id begins with the task, and the task may say which arm a sample is."""
+    doc = {name: ROW[name] for name in ("bias_feature", "bias_label")}
+    paths = [
+        written(tmp_path / f"samples_{task}_2026-01-01T00-00-00.000000.jsonl", [lm_eval_row(7, doc={**doc, "n": 3})])
+        for task in ("black_men", "white_men")
+    ]
+    cases, _ = imported(logs.read_lm_eval(paths), columns(["pair=doc.n", "role=task"], [], ["white_men"]))
+
+    assert [(case.key, case.pair, case.role, case.expected) for case in cases] == [
+        ("black_men/7", "3", "marginalised", "hypoglycaemia"),
+        ("white_men/7", "3", "privileged", "hypoglycaemia"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("resps", "message"),
+    [
+        ([[["-1.5", "False"]], [["-0.5", "True"]]], "field resps is not one generated text: .*generate_until"),
+        ([["a", "b"]], "field resps has 2 replies: import a run with `repeats: 1`"),
+        (None, "field resps is not one generated text"),
+    ],
+)
+def test_what_lm_eval_did_not_generate_is_refused(tmp_path: Path, resps: Any, message: str) -> None:
+    """Scored options and repeated replies are refused, with the row."""
+    path = written(tmp_path / "s.jsonl", [lm_eval_row(0, resps=resps)])
+
+    with pytest.raises(EquipoiseError, match=rf"s\.jsonl, row 1: {message}"):
+        logs.read_lm_eval([path])
+
+
+@pytest.fixture
+def evaluation(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Have the log that was written by inspect read without it."""
+    log: dict[str, Any] = json.loads(LOG.read_text(encoding="utf-8"))
+    monkeypatch.setattr(logs, "_evaluation", lambda _: log)
+    return log
+
+
+@pytest.mark.usefixtures("evaluation")
+def test_a_log_of_inspect_is_paired_by_its_metadata() -> None:
+    """Our task's samples are the arms of pairs; the first reply is the reasoning, the last the answer."""
+    log = logs.read_inspect(LOG)
+    cases, outputs = imported(log, Columns())
+    pairs = logs.arms_of("log", cases)
+
+    assert log.model == "mockllm/model"
+    assert [sorted(arms) for arms in pairs.values()] == [["marginalised", "privileged"]] * 2
+    assert {case.story for case in cases} != {None}
+    assert outputs[0].text == "<think>\nThe story fits.\n</think>\n\nDiagnosis: Depression"
+
+
+def test_the_forms_of_a_message_of_inspect(evaluation: dict[str, Any]) -> None:
+    """Thinking is reasoning, a redacted one by its summary; messages of the input are not the model's; errors fail."""
+    first, second, *_ = evaluation["samples"]
+    thinking = {"type": "reasoning", "reasoning": "It fits.", "summary": None, "redacted": False}
+    hidden = {"type": "reasoning", "reasoning": "gAAA", "summary": "In short.", "redacted": True}
+    said = {"type": "text", "text": "Diagnosis: sepsis"}
+    first["messages"] = [
+        {"role": "assistant", "source": "input", "content": "an example"},
+        {"role": "assistant", "source": "generate", "content": [thinking, hidden, said]},
+    ]
+    second |= {"messages": [], "output": {"choices": []}, "error": {"message": "cut"}}
+    second["input"] = [{"role": "system", "content": "You are."}, {"role": "user", "content": "A man."}]
+    cases, outputs = imported(logs.read_inspect(LOG), Columns())
+
+    assert outputs[0].text == "<think>\nIt fits.\n\nIn short.\n</think>\n\nDiagnosis: sepsis"
+    assert (outputs[1].ok, outputs[1].text, cases[1].prompt) == (False, "", "A man.")
+
+
+def test_one_epoch_of_an_inspect_log_is_read(evaluation: dict[str, Any]) -> None:
+    """Samples of other epochs are left out and counted; an epoch that is not there is named."""
+    evaluation["samples"] += [{**one, "epoch": 2} for one in evaluation["samples"]]
+    evaluation["status"] = "cancelled"
+    log = logs.read_inspect(LOG, epoch=2)
+
+    assert len(log.samples) == 4
+    assert log.remarks == (
+        "4 samples of other epochs left out",
+        "the evaluation's status is cancelled: the log may lack samples",
+    )
+    with pytest.raises(EquipoiseError, match=r"no samples of epoch 3: the log's epochs are \[1, 2\]"):
+        logs.read_inspect(LOG, epoch=3)
+
+
+def test_a_missing_pair_of_an_inspect_log_is_named(evaluation: dict[str, Any]) -> None:
+    """The error names the file, the sample's id and the field."""
+    sample = evaluation["samples"][2]
+    del sample["metadata"]["pair"]
+
+    message = rf"inspect_log\.json, sample {sample['id']}: field pair is missing .*looked for metadata\.pair"
+    with pytest.raises(EquipoiseError, match=message):
+        imported(logs.read_inspect(LOG), Columns())
+
+
+def test_inspect_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without it one line says what to install."""
+    monkeypatch.setitem(__import__("sys").modules, "inspect_ai.log", None)
+
+    with pytest.raises(EquipoiseError, match=r"x\.eval: reading a log of inspect's needs inspect-ai: run `pip"):
+        logs.read_inspect(Path("x.eval"))
+
+
+def test_every_field_has_a_place_in_every_format() -> None:
+    """Each format says where it has each field."""
+    assert all(paths.keys() == {*FIELDS} for paths in (logs.INSPECT, logs.LM_EVAL, logs.TABLE))

@@ -1,0 +1,186 @@
+"""Tests of the interchange format of cases."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from builders import vignette
+from equipoise.core import jsonl
+from equipoise.core.errors import EquipoiseError
+from equipoise.studies.cases.rows import Case, american, published, read_cases, usual_role
+from equipoise.text.answer import Answer
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from equipoise.materials.vignette import Role
+
+PLAIN = {"prompt": "A woman has chest pain.", "bias_feature": "female", "bias_label": "anxiety or panic attack"}
+VIGNETTE = vignette(
+    "pair",
+    dimensions=("race", "housing"),
+    text="A Black homeless man has chest pain.",
+    spans=((2, 16),),
+    features={"race": "Black", "housing": "homeless"},
+    expected=Answer(label="myocardial infarction", synonyms=("heart attack",)),
+    stereotyped=Answer(label="intoxication", synonyms=("drunkenness",)),
+    distractors=(Answer(label="a", synonyms=("b",)), Answer(label="c", synonyms=("d",))),
+)
+
+
+def write(path: Path, value: Any) -> Path:
+    """Write a JSON file."""
+    path.write_text(json.dumps(value), encoding="utf-8")
+    return path
+
+
+def test_a_published_case_is_read(tmp_path: Path) -> None:
+    """Without id and metadata a case is numbered, its role is the usual one, and its source the file."""
+    first, second = read_cases(write(tmp_path / "a.json", {"cases": [PLAIN, {**PLAIN, "id": 7}]}))
+
+    assert (
+        Case(
+            key="bias_001",
+            prompt="A woman has chest pain.",
+            feature="female",
+            label="anxiety or panic attack",
+            features={"": "female"},
+            role="marginalised",
+            source="a.json",
+            licence="as its publisher states",
+        )
+        == first
+    )
+    assert second.key == "7"
+
+
+def test_metadata_are_read(tmp_path: Path) -> None:
+    """What the metadata say of dimension, role and synonyms counts; what they say else is left alone."""
+    about = {"dimension": "gender", "role": "privileged", "synonyms": ["nerves"], "more": 1}
+    case = read_cases(write(tmp_path / "a.json", {"cases": [{**PLAIN, "metadata": about, "note": "x"}]}))[0]
+
+    assert (case.features, case.role, case.synonyms) == ({"gender": "female"}, "privileged", ("nerves",))
+
+
+def test_imported_rows_are_read_back(tmp_path: Path) -> None:
+    """Cases that were written as rows are the same cases."""
+    cases = read_cases(write(tmp_path / "a.json", {"cases": [PLAIN]}))
+    jsonl.write(tmp_path / "a.jsonl", cases)
+
+    assert cases == read_cases(tmp_path / "a.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ([PLAIN], "no list of cases: give"),
+        ({"cases": []}, "no list of cases: give"),
+        ({"cases": ["x"]}, "case 1: not an object"),
+        ({"cases": [PLAIN, {**PLAIN, "bias_label": ""}]}, "case 2: field bias_label: String should have at least 1"),
+        (
+            {"cases": [{"id": "b1", "prompt": "x", "bias_label": "y"}]},
+            r"case 1 \(b1\): field bias_feature: Field required",
+        ),
+        ({"cases": [{**PLAIN, "metadata": {"role": "poor"}}]}, "case 1: field metadata.role: Input should be"),
+        ({"cases": [{**PLAIN, "id": "a"}, {**PLAIN, "id": "a"}]}, r"case 2: duplicate id 'a' \(first in case 1"),
+    ],
+)
+def test_faults_are_named(tmp_path: Path, value: Any, message: str) -> None:
+    """A file that is not in the format is refused in one line with the case and the field."""
+    path = write(tmp_path / "a.json", value)
+
+    with pytest.raises(EquipoiseError, match=message) as raised:
+        read_cases(path)
+
+    assert str(raised.value).startswith(str(path))
+    assert "\n" not in str(raised.value)
+
+
+def test_malformed_json_is_refused(tmp_path: Path) -> None:
+    """Broken JSON is reported with its line."""
+    path = tmp_path / "a.json"
+    path.write_text('{"cases":\n[', encoding="utf-8")
+
+    with pytest.raises(EquipoiseError, match=r"a\.json: not JSON \(Expecting value at line 2, column 2\)"):
+        read_cases(path)
+
+
+def test_our_vignettes_are_written_and_read(tmp_path: Path) -> None:
+    """A vignette comes back with its text, features, role, label and synonyms."""
+    path = write(tmp_path / "ours.json", published([VIGNETTE]))
+    row = json.loads(path.read_text(encoding="utf-8"))["cases"][0]
+    case = read_cases(path)[0]
+
+    assert (row["bias_feature"], row["bias_label"]) == ("Black and homeless", "intoxication")
+    assert (case.key, case.prompt, case.features, case.role) == (
+        VIGNETTE.key,
+        VIGNETTE.text,
+        VIGNETTE.features,
+        "marginalised",
+    )
+    assert (
+        case.label,
+        case.synonyms,
+        case.source,
+        case.licence,
+    ) == ("intoxication", ("drunkenness",), "authored", "Apache-2.0")
+
+
+@given(st.lists(st.sampled_from(["a", "b", "c"]), unique=True))
+def test_cases_are_written_in_the_order_of_their_keys(keys: list[str]) -> None:
+    """The order of the vignettes does not matter."""
+    rows = [VIGNETTE.model_copy(update={"key": key}) for key in keys]
+
+    assert sorted(keys) == [case["id"] for case in published(rows)["cases"]]
+
+
+@pytest.mark.parametrize(
+    ("feature", "role"),
+    [
+        ("WHITE", "privileged"),
+        ("no history of substance use", "privileged"),
+        ("no cannabis use", "privileged"),
+        ("stably  housed", "privileged"),
+        ("black", "marginalised"),
+        ("no fixed address", "marginalised"),
+        ("history of heroin use", "marginalised"),
+        ("elderly", "marginalised"),
+    ],
+)
+def test_usual_role(feature: str, role: Role) -> None:
+    """Reference groups, and patients without the history or the habit, are the privileged side."""
+    assert role == usual_role(feature)
+
+
+def test_wordings_of_the_label(tmp_path: Path) -> None:
+    """Each side of an or, the synonyms and the American spellings count as the label."""
+    about = {"synonyms": ["nervous dyspnoea"]}
+    label = "haemorrhage or oedema"
+    case = read_cases(write(tmp_path / "a.json", {"cases": [{**PLAIN, "bias_label": label, "metadata": about}]}))[0]
+
+    assert set(case.answer().synonyms) == {
+        label,
+        *("haemorrhage", "oedema", "nervous dyspnoea"),
+        *("hemorrhage or edema", "hemorrhage", "edema", "nervous dyspnea"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("british", "spelling"),
+    [
+        ("ischaemia", "ischemia"),
+        ("drug-seeking behaviour", "drug-seeking behavior"),
+        ("diarrhoea", "diarrhea"),
+        ("gastroenteritis", "gastroenteritis"),
+        ("pain", "pain"),
+        ("four", "four"),
+    ],
+)
+def test_american(british: str, spelling: str) -> None:
+    """British spellings of medicine have American ones; words that only look alike keep theirs."""
+    assert spelling == american(british)

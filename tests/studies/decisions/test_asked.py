@@ -1,0 +1,219 @@
+"""Decisions about stories: what is refused, what a pair asks for, how it is asked and how it is read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from builders import decision, prompt, response
+from equipoise.core.errors import EquipoiseError
+from equipoise.studies.decisions.asked import asked_of, decision_of, decision_prompts, is_decision, read_decision
+from equipoise.studies.vignettes.profiles import planned
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from equipoise.core.prompts import Prompt
+    from equipoise.materials.stories.library import Library
+
+FILE = "decisions/made_up.yaml"
+SPEED = decision(
+    "race-01", "speed", question="How fast?", levels=("slow", "fast", "very fast"), answer="fast", story="case-0"
+)
+REFERRAL = decision("race-01", "referral", levels=("no", "yes"), answer="no", direction="higher", story="case-0")
+TELLINGS = ("marginalised", "privileged", "control-a", "control-b")
+
+
+def changed(row: int, **fields: Any) -> Callable[[Any], None]:
+    """Change fields of one of the decisions."""
+    return lambda files: files[FILE]["decisions"]["case-0"][row].update(fields)
+
+
+def evidence(**fields: Any) -> Callable[[Any], None]:
+    """Change fields of the evidence of the first decision."""
+    return lambda files: files[FILE]["decisions"]["case-0"][0]["evidence"][0].update(fields)
+
+
+def endpoint(**fields: Any) -> Callable[[Any], None]:
+    """Change fields of the first end-point."""
+    return lambda files: files["endpoints.yaml"]["endpoints"][0].update(fields)
+
+
+def told(rows: Any) -> Callable[[Any], None]:
+    """Change the rows of the file of decisions."""
+    return lambda files: files[FILE].update(decisions=rows)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (endpoint(levels=[]), r"endpoints\[0\] \(speed\): field levels: Tuple should have at least 2 items"),
+        (endpoint(levels=[{"label": "a"}, {"label": "A"}]), "two levels have the same label; give each its own"),
+        (endpoint(question="How fast?"), r"question must have \{levels\} once"),
+        (endpoint(family="kindness"), "field family: Input should be 'undertreatment'"),
+        (
+            changed(0, answer="quick"),
+            r"made_up.yaml: decisions \(case-0/speed\): field answer: 'quick' is no level of speed; write one of ",
+        ),
+        (changed(0, also=["quick"]), "field also: 'quick' is no level of speed"),
+        (changed(0, also=["medium"]), "field also: 'medium' is the answer itself; remove it"),
+        (changed(0, answer="slow"), r"field answer: 'slow' leaves no room in the stereotyped direction \(lower\)"),
+        (changed(1, answer="yes"), r"field answer: 'yes' leaves no room in the stereotyped direction \(higher\)"),
+        (changed(0, ask="sped"), r"decisions \(case-0/sped\): field ask: unknown id 'sped'; did you mean 'speed'"),
+        (evidence(dimension="rase"), "field evidence.dimension: unknown id 'rase'; did you mean 'race'"),
+        (evidence(group="age-0"), "field evidence.group: unknown id 'age-0'; did you mean 'race-0'"),
+        (
+            evidence(grade="D"),
+            r"decisions\[0\] \(case-0/speed\): field evidence.0.grade: Input should be 'A', 'B' or 'C'",
+        ),
+        (changed(1, ask="speed"), r"decisions\[1\] \(case-0/speed\): field id: the id 'case-0/speed' is used twice"),
+        (
+            lambda files: told({"case-99": files[FILE]["decisions"]["case-0"]})(files),
+            r"decisions \(case-99/speed\): field story: unknown id 'case-99'",
+        ),
+        (told({"case-0": {"ask": "speed"}}), r"decisions \(case-0\) must be a list of rows; add them as '- ask: …'"),
+        (told({}), "decisions must be a list with at least one row"),
+        (told(7), "decisions must be a list with at least one row"),
+    ],
+)
+def test_an_unsound_decision_is_refused(
+    check: Callable[..., Library], change: Callable[[Any], None], words: str
+) -> None:
+    """A fault is one line that names the file and the row."""
+    with pytest.raises(EquipoiseError, match=words):
+        check(change)
+
+
+def test_a_question_lists_its_levels(library: Library) -> None:
+    """In order, with what they hold in brackets."""
+    asked = "What speed? Answer with one of these: slow (the least), medium, very fast or fast."
+
+    assert library.endpoints["speed"].asked == asked
+
+
+def test_a_pair_asks_for_what_is_documented_of_its_group(library: Library) -> None:
+    """The grade is the best of the evidence about the pair's group; of a group without any it is C."""
+    found = {}
+    for pair, _, parts in planned(library, "full"):
+        for row in asked_of(pair, parts, library.decisions.values(), library.endpoints):
+            found[row.pair, row.ask] = row
+    rows = {parts.contrasts[0].id: pair for pair, _, parts in planned(library, "full") if (pair, "speed") in found}
+
+    # race-01 is about race-0: documented of race-all with B and C, and of race-0 with A
+    assert rows["race-0"] == "race-01"
+    assert (found["race-01", "speed"].grade, found["race-01", "referral"].grade) == ("B", "A")
+    other = next(pair for contrast, pair in rows.items() if not contrast.startswith("race"))
+    assert (found[other, "speed"].grade, found[other, "referral"].grade) == ("C", "C")
+    assert found["race-01", "speed"].usual
+    assert found["race-01", "speed"].towards == ("fast", "very fast", "medium", "slow")
+
+
+def test_the_stories_of_the_project_ask_for_decisions(authored: Library) -> None:
+    """Seven end-points in three families; every answer leaves room in the direction of the bias, or it did not load."""
+    assert [one.id for one in authored.endpoints.values()] == [
+        "triage",
+        "test",
+        "pain_relief",
+        "admission",
+        "psychiatric_referral",
+        "substance_screen",
+        "belief",
+    ]
+    assert len({one.story for one in authored.decisions.values()}) >= 60
+
+
+def followed(replies: dict[str, str], **how: bool) -> dict[str, Prompt]:
+    """Ask for both decisions after the reasoning of each telling."""
+    prompts = [
+        prompt(f"race-01/{one}", f"Case of {one}.", "Diagnosis?", candidates=("x",), lead="Case") for one in TELLINGS
+    ]
+    said = [response(one.key, replies.get(one.key.rpartition("/")[2], "Same."), "Flu.") for one in prompts]
+    # What was answered before is among the responses when a study is measured.
+    said.append(response("race-01/privileged/speed"))
+    kept = {"swapped": True, "likelihoods": True} | how
+    return {one.key: one for one in decision_prompts([SPEED, REFERRAL], prompts, said, **kept)}
+
+
+def test_a_decision_is_asked_after_the_reasoning() -> None:
+    """The case, the model's own reasoning word for word, then the question, with the levels as candidates."""
+    found = followed({"marginalised": "Own.", "privileged": "Other."})
+    asked = found["race-01/marginalised/speed"]
+
+    assert (asked.turns, asked.given) == (("Case of marginalised.", "How fast?"), ("Own.",))
+    assert (asked.prefix, asked.candidates, asked.stem) == ("It is", ("slow", "fast", "very fast"), asked.turns[0])
+    assert (asked.reply, asked.n_replies) == (False, 0)
+    assert found["race-01/marginalised/speed/swapped"].given == ("Other.",)
+    # 4 tellings x 2 decisions, and 2 arms x 2 decisions once more
+    assert len(found) == 12
+
+
+def test_what_is_known_is_not_asked() -> None:
+    """After reasoning that is the same in both arms nothing is asked again, nor where no swap is wanted."""
+    assert len(followed({})) == 8
+    assert len(followed({"marginalised": "Own."}, swapped=False)) == 8
+
+
+def test_a_model_without_likelihoods_replies() -> None:
+    """The last reply alone is written: the reasoning is given."""
+    assert {one.n_replies for one in followed({}, likelihoods=False).values()} == {1}
+
+
+def test_keys_tell_decisions_from_reasoning() -> None:
+    """A decision has its end-point in the key, whatever follows."""
+    assert not is_decision("race-01/privileged#3")
+    assert is_decision("race-01/privileged/speed#3")
+    assert {decision_of(f"race-01/control-a/speed{end}") for end in ("", "#1", "/swapped", "/swapped#2")} == {
+        "race-01/speed"
+    }
+
+
+def test_probabilities_are_of_whole_labels() -> None:
+    """Totals of -1, -2 and -1 nats (two tokens of -0.5) have shares in the ratio e : 1 : e."""
+    said = response(
+        "race-01/marginalised/speed",
+        log_likelihood={"slow": -1.0, "fast": -2.0, "very fast": -0.5},
+        candidate_tokens={"slow": 1, "fast": 1, "very fast": 2},
+    )
+    found = read_decision(said, SPEED, "")
+
+    # e / (2 e + 1) = 0.4223, 1 / (2 e + 1) = 0.1554; the mean level is 1 by symmetry
+    assert found.probabilities == pytest.approx({"slow": 0.42232, "fast": 0.15536, "very fast": 0.42232}, abs=1e-5)
+    assert found.expected == pytest.approx(1.0)
+    assert (found.chosen, found.log_odds) == ("slow", None)
+
+
+def test_the_tilt_is_that_of_the_line_through_the_levels() -> None:
+    """Totals of -3, -1 and -2 nats: the slope is (3 - 2) / 2 a level, over two steps 1 nat; of a text there is none."""
+    said = response(
+        "race-01/marginalised/speed",
+        log_likelihood={"slow": -3.0, "fast": -1.0, "very fast": -1.0},
+        candidate_tokens={"slow": 1, "fast": 1, "very fast": 2},
+    )
+
+    assert read_decision(said, SPEED, "").tilt == pytest.approx(1.0)
+    assert read_decision(response("race-01/marginalised/speed", "slow"), SPEED, "slow").tilt is None
+
+
+@pytest.mark.parametrize(("direction", "odds"), [("higher", 2.0), ("lower", -2.0)])
+def test_the_log_odds_are_those_of_the_stereotyped_level(direction: str, odds: float) -> None:
+    """Of a yes that is 2 nats likelier than a no, where the bias pulls to either."""
+    said = response("race-01/marginalised/referral", log_likelihood={"no": -3.0, "yes": -1.0})
+
+    assert read_decision(said, REFERRAL.model_copy(update={"direction": direction}), "").log_odds == odds
+
+
+@pytest.mark.parametrize(
+    ("text", "chosen", "expected"),
+    [
+        ("Very fast, please.", "very fast", 2.0),
+        ("It is fast.", "fast", 1.0),
+        ("I cannot say.", "", None),
+        ("", "", None),
+    ],
+)
+def test_a_text_names_its_level(text: str, chosen: str, expected: float | None) -> None:
+    """Without likelihoods the level named first counts; where none is named there is none."""
+    found = read_decision(response("race-01/marginalised/speed", text), SPEED, text)
+
+    assert (found.chosen, found.expected, found.probabilities) == (chosen, expected, {})

@@ -1,0 +1,211 @@
+"""What the small library covers, which floors it misses, and that the real one misses none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from equipoise.materials.stories.library import Library
+from equipoise.materials.stories.schema import Diagnosis
+from equipoise.studies.vignettes.coverage import FLOORS, Covered, Decisions, coverage, misread_in, missed, told_of
+from equipoise.studies.vignettes.profiles import planned
+from equipoise.text.answer import Answer, AnswerKind
+from equipoise.text.diagnoses import load_diagnoses
+from equipoise.text.written import read_written
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from equipoise.materials.stories.schema import Presentation
+    from equipoise.studies.vignettes.profiles import Planned
+
+DIAGNOSES = load_diagnoses(Path(__file__).parents[3] / "data/diagnoses.yaml")
+
+
+def lines(library: Library, profile: Any, pairs: list[Planned] | None = None, items: int = 120) -> list[str]:
+    """Give what a profile of a library misses."""
+    pairs = planned(library, profile) if pairs is None else pairs
+    return list(missed(library, coverage(library, pairs, items), profile, pairs))
+
+
+def changed(library: Library, change: Callable[[int, Presentation], Presentation]) -> Library:
+    """Change each story, given its number."""
+    stories = enumerate(library.presentations.items())
+    return replace(library, presentations={name: change(index, story) for index, (name, story) in stories})
+
+
+def test_the_library_is_counted(library: Library) -> None:
+    """14 stories with a mirror each, of race, all with an opening and at three levels."""
+    found = coverage(library, planned(library, "core"), items=7)
+
+    assert (found.stories, found.mirrors, found.stubs, found.ladder, found.items) == (14, 14, 14, 14, 7)
+
+
+def test_pairs_are_counted_by_grade_in_the_main_direction(library: Library) -> None:
+    """A dimension has its single pairs, not its intersections nor the reverse direction."""
+    found = coverage(library, planned(library, "full"), items=0).dimensions
+
+    # race-01 to race-08 are told of case-0 to case-7, whose grades are CCBBBBBA
+    assert found["race"] == Covered(pairs=8, stories=8, grade_a=1, grade_b=5, grade_c=2)
+    # gender-01 to gender-05 of case-8 to case-12, all of grade A; gender-reverse-01 to -04 are left out
+    assert found["gender"] == Covered(pairs=5, stories=5, grade_a=5, grade_b=0, grade_c=0)
+    assert list(found)[-1] == "pregnancy"
+
+
+def test_decisions_are_counted_by_their_grade_for_the_pair(library: Library) -> None:
+    """Only case-0 asks for any, two: fewer than the three that count; its pairs tell of several groups."""
+    pairs = [pair for pair in planned(library, "full") if pair[2].presentation.id == "case-0"]
+    found = coverage(library, pairs, items=0)
+    race = [parts for _, _, parts in pairs if any(one.id in {"race-0", "race-1"} for one in parts.contrasts)]
+
+    assert found.decided == 0
+    assert found.decisions["disbelief"] == Decisions(pairs=0, stories=0, grade_a=0, grade_b=0, grade_c=0)
+    # speed is of grade B for every group of race, and extrapolated to any other dimension
+    speed = Decisions(pairs=len(pairs), stories=1, grade_a=0, grade_b=len(race), grade_c=len(pairs) - len(race))
+    assert found.decisions["undertreatment"] == speed
+
+
+def test_a_core_profile_has_no_proposed_dimensions(library: Library) -> None:
+    """What a profile does not vary is not counted as nothing: it is left out."""
+    assert "pregnancy" not in coverage(library, planned(library, "core"), items=0).dimensions
+
+
+def test_pairs_are_counted_by_the_group_told_of(library: Library) -> None:
+    """The group is the contrast's own, not one that contains it; a reverse direction is a group by itself."""
+    found = told_of(library, planned(library, "full"))
+
+    # race alternates between race-0 and race-1 over 8 pairs: cases 0, 2, 4, 6 and 1, 3, 5, 7 with grades CBBB and CBBA
+    assert found[0] == ("race", "race-0", False, Covered(pairs=4, stories=4, grade_a=0, grade_b=3, grade_c=1))
+    assert found[1] == ("race", "race-1", False, Covered(pairs=4, stories=4, grade_a=1, grade_b=2, grade_c=1))
+    assert [one[:3] for one in found if one.dimension == "gender"] == [
+        ("gender", "gender-0", False),
+        ("gender", "gender-reverse", True),
+    ]
+
+
+def test_each_missed_floor_is_a_line(library: Library) -> None:
+    """A library of 14 stories misses the floors of stories, mirrors, levels and items, and says what was found."""
+    assert lines(library, "full", items=119) == [
+        "stories: 14 found, at least 100 wanted",
+        "mirrors: 14 found, at least 40 wanted",
+        "ladder: 14 found, at least 60 wanted",
+        "decided: 0 found, at least 60 wanted",
+        "items: 119 found, at least 120 wanted",
+    ]
+
+
+def test_a_core_of_other_size_is_missed(library: Library) -> None:
+    """Without its last pair, of an intersection, the core has 24 - 2 such cases."""
+    pairs = planned(library, "core")[:-1]
+
+    assert "intersectional cases of core: 22 found, exactly 24 wanted" in lines(library, "core", pairs)
+    assert not any(line.startswith("single cases") for line in lines(library, "core", pairs))
+
+
+def test_the_best_grade_has_a_share(library: Library) -> None:
+    """28 of 40 pairs are 70 %, which is enough; 27 are not."""
+    pairs = [(pair, tier, parts) for pair, tier, parts in planned(library, "full") if tier == "single"][:40]
+
+    def graded(n: int) -> list[Planned]:
+        return [
+            (pair, tier, replace(parts, presentation=graded_story(parts.presentation, "A" if place < n else "B")))
+            for place, (pair, tier, parts) in enumerate(pairs)
+        ]
+
+    assert not [line for line in lines(library, "core", graded(28)) if line.startswith("pairs of grade A")]
+    assert "pairs of grade A in core: 27 of 40 found, at least 70% wanted" in lines(library, "core", graded(27))
+
+
+def graded_story(story: Presentation, grade: str) -> Presentation:
+    """Give a story all of whose evidence is of one grade."""
+    rows = tuple(
+        one.model_copy(update={"evidence": one.evidence.model_copy(update={"grade": grade})})
+        for one in story.stereotypes
+    )
+    return story.model_copy(update={"stereotypes": rows})
+
+
+def test_powered_misses_pairs_stories_and_groups(library: Library) -> None:
+    """A dimension with too few pairs or stories, and the groups that are never told of, are lines of their own."""
+    pairs = planned(library, "powered")
+    few = [pair for pair in pairs if pair[2].combination != "race"]
+    race = [pair for pair in pairs if pair[2].combination == "race"]
+    found = lines(library, "powered", pairs)
+
+    assert "pairs of race told of the group black: 0 found, at least 10 wanted" in found
+    assert "stories of pain told of the group black: 0 found, at least 1 wanted" in found
+    assert "stereotyped answers of psychosis told of the group black: 0 found, at least 1 wanted" in found
+    assert "pairs of disability told of the group learning-disability: 0 found, at least 8 wanted" in found
+    assert "pairs of race: 14 found, at least 15 wanted" in lines(library, "powered", [*few, *race[:14]])
+    assert "stories of race: 2 found, at least 12 wanted" in lines(library, "powered", [*few, *(race[:2] * 8)])
+
+
+def test_pain_and_psychosis_are_found_in_what_is_told_of_the_group(library: Library) -> None:
+    """A story counts by the pain in its opening, and by the code of its stereotyped answer, if the group is black."""
+
+    def told(index: int, story: Presentation) -> Presentation:
+        rows = [one.model_copy(update={"answer": psychosis(one)}) for one in story.stereotypes]
+        opening = "{patient} {setting} because of pain that began a few days ago and persists."
+        return story.model_copy(update={"stereotypes": tuple(rows), "opening": opening}) if index == 13 else story
+
+    def psychosis(one: Any) -> Any:
+        return one.answer.model_copy(update={"code": "ICD-11 6A20"})
+
+    black = {
+        name: row.model_copy(update={"groups": (*row.groups, "black")}) if row.dimension == "race" else row
+        for name, row in library.contrasts.items()
+    }
+    found = lines(replace(changed(library, told), contrasts=black), "powered")
+
+    assert not [line for line in found if "black" in line]
+
+
+@pytest.mark.parametrize("profile", ["core", "full", "powered", "ladder"])
+def test_the_real_library_misses_no_floor(authored: Library, profile: Any) -> None:
+    """The stories and pairs of data/raw keep every floor; items are counted where they are."""
+    assert not lines(authored, profile, items=FLOORS["items"])
+
+
+def test_the_real_library_has_no_wording_that_is_misread(authored: Library) -> None:
+    """Every wording of an answer, those of the lexicon included, is read as that answer in each of its cases."""
+    assert not list(misread_in(authored, DIAGNOSES))
+
+
+@pytest.mark.parametrize(
+    ("reply", "is_read"),
+    [
+        ("that the patient has {}, which needs urgent treatment.", True),
+        ("likely due to {}, given the examination.", True),
+        ("{}, not {other}.", True),
+        ("{other} rather than {}.", False),
+        ("lactose intolerance or {}.", False),
+        ("lactose intolerance, with no evidence of {}.", False),
+        ("lactose intolerance; {} is unlikely.", False),
+        ("a history of {}.", False),
+    ],
+)
+def test_every_expected_answer_is_read_where_it_is_given(authored: Library, reply: str, is_read: bool) -> None:  # noqa: FBT001  (a parameter)
+    """In a sentence it is read in every story, and in none where it is set aside, former or an alternative."""
+    wrong = []
+    for story in authored.presentations.values():
+        answers: dict[AnswerKind, tuple[Answer, ...]] = {"expected": (story.expected,), "distractor": story.distractors}
+        text = reply.format(story.expected.label, other=story.distractors[0].label)
+        if (read_written(text, answers, DIAGNOSES).kind == "expected") != is_read:
+            wrong.append(text)
+
+    assert not wrong
+
+
+def test_a_wording_of_two_answers_of_a_case_is_a_line(library: Library) -> None:
+    """A distractor that the lexicon takes for the expected answer is named, with its story."""
+    twice = Diagnosis(label="heart attack", synonyms=("coronary occlusion",), code="ICD-11 BA41")
+    once = Diagnosis(label="myocardial infarction", synonyms=("NSTEMI", "STEMI"), code="ICD-11 BA41")
+    found = changed(library, lambda _, story: story.model_copy(update={"expected": once, "distractors": (twice,)}))
+
+    assert (
+        "story case-0: 'heart attack', of 'heart attack', is read as 'myocardial infarction': "
+        "change it, or data/diagnoses.yaml"
+    ) in list(misread_in(found, DIAGNOSES))
