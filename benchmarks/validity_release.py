@@ -18,11 +18,11 @@ from equipoise.figures.effects import SKEWED, Estimate, Group, bounded_mean, clu
 from equipoise.figures.options import Decision, Endpoint
 from equipoise.figures.result import BIASED, UNBIASED, UNDECIDED, StudyResult
 from equipoise.figures.verdicts import NOT_WORSE, WORSE, change_verdict, verdict
+from equipoise.pipeline.steps import study_of
 from equipoise.stats.clusters import clustered_mean as robust_mean
 from equipoise.stats.clusters import probit_contrast, simulated_coverage
 from equipoise.stats.equivalence import clusters_needed
 from equipoise.stats.quantities import Interval
-from equipoise.studies.registry import STUDIES
 from equipoise.studies.vignettes.detection import FEWEST
 
 if TYPE_CHECKING:
@@ -43,8 +43,9 @@ FLOOR = "overall/all/d_prime_privileged"
 SHAPES = {"41 pairs of 25 stories": [2] * 16 + [1] * 9, "190 pairs of 41 stories": [5] * 26 + [4] * 15}
 FIGURES: dict[Name, str] = {"vignettes": "stereotype_shift_net", "questions": "group_effect"}
 NOTE = (
-    "Few stories, skewed values: an interval misses the truth more often on one side; less so than Student's alone, by "
-    "that corrected for skewness. Verdicts on intervals whose simulated coverage is below 0.92 are withheld."
+    "With few stories and skewed values an interval misses the truth more often on one side; the interval corrected "
+    "for skewness does so less than Student's alone. Verdicts on intervals whose simulated coverage is below 0.92 are "
+    "withheld."
 )
 
 
@@ -178,7 +179,7 @@ def judged(study: Name, found: Estimate, margin: float, skewed: Interval | None)
     corrected = effect(group, f"{FIGURES[study]}{SKEWED}", 41, Estimate(found.value, skewed))
     effects = [effect(group, FIGURES[study], 41, found), corrected, sees]
     result = StudyResult(study=study, effects=effects)
-    given = verdict(STUDIES[study], result, Decision(endpoints={study: endpoint}))
+    given = verdict(study_of(study), result, Decision(endpoints={study: endpoint}))
     assert given is not None  # noqa: S101
     return given.word
 
