@@ -5,8 +5,8 @@ leaderboard, a card of the report and the path of a table in `metrics/questions.
 a name with `*` means the same measure in every group of a family.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal, Self, TypeAlias
 
 from equipoise.figures.effects import Effect, Nested
@@ -47,6 +47,10 @@ class Figure:
     `denominator` says what a ratio's denominator counts, where a reader should see it, and `seed` names its random
     numbers (older than the figure's name, and kept so that published intervals stay). `plots` are the stems of the
     pictures that show it. A `verdict` on silent bias (`metrics.silence`) is written beside the figure.
+
+    `page` is the page of the documentation about the figure, below docs/ and without `.md`. `beside` are measures of
+    the same group that a card shows with the figure, each with the words that follow its number. `about_reasoning` is
+    true of a figure that depends on what the reasoning says. `where` writes the group that a figure was picked from.
     """
 
     name: str
@@ -69,6 +73,10 @@ class Figure:
     seed: str = ""
     plots: tuple[str, ...] = ()
     verdict: bool = False
+    page: str = ""
+    beside: Mapping[str, str] = field(default_factory=dict, hash=False)
+    about_reasoning: bool = False
+    where: Callable[[str], str] = str
 
     @property
     def study(self) -> str:

@@ -29,7 +29,7 @@ def _nothing(*_: object) -> None:
     """Require nothing."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Study:
     """One study, as its folder declares it in `study.py`; `equipoise.studies.registry` collects them.
 

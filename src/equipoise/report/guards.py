@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.figures.effects import Effect
-from equipoise.figures.figure import number
+from equipoise.figures.figure import Figure, number
 from equipoise.figures.guards import ALPHA, MINIMUM, THRESHOLDS
 from equipoise.figures.plot import words
 
@@ -19,8 +19,6 @@ COUNTED, SKEWED = ("count", "triggered"), ("share_given", "share_expected", "n_w
 """Measures of every guard that had something to look at, and more of `stereotype_skew`."""
 VERDICTS = (WARNS, PASSED, NOTHING)
 """In the order in which guards are shown."""
-ABOUT_REASONING = frozenset({"silent_bias_rate", "silent_bias_rate_moved", "silent_influence_rate", "shift_around"})
-"""Measures of what the reasoning says or carries: the secondary figures that cut off reasoning concerns."""
 MEANINGS = {
     "unanswered_prompts": (
         "Prompts without a result. A run stops where the model left a prompt unanswered; a saved output may be "
@@ -128,7 +126,7 @@ def guards(effects: Sequence[Effect]) -> Guards:
     )
 
 
-def warnings(row: Effect, effects: Sequence[Effect]) -> list[str]:
+def warnings(figure: Figure, row: Effect, effects: Sequence[Effect]) -> list[str]:
     """Name the guards that warn of what a figure is computed from: those of its study.
 
     Cut off reasoning concerns the figures about the reasoning, and the primary endpoint, whose verdict it prevents.
@@ -139,7 +137,7 @@ def warnings(row: Effect, effects: Sequence[Effect]) -> list[str]:
         for one in effects
         if (one.study, one.family, one.measure) == (row.study, GUARD, "triggered") and one.estimate
     ]
-    concerned = row.primary or row.measure in ABOUT_REASONING
+    concerned = row.primary or figure.about_reasoning
     return [
         f"{words(name)} ({_count(counts[name].estimate)} of {counts[name].n})"
         for name in warn

@@ -6,9 +6,9 @@ from typing import NamedTuple
 from equipoise.figures.effects import Effect
 from equipoise.figures.plain import NO_VERDICT, plain, state
 from equipoise.figures.plot import Plot, Row, undefined_row
+from equipoise.figures.study import Study
 from equipoise.figures.verdicts import BIASED, UNBIASED, UNDECIDED, Verdict
-from equipoise.report.docs import STUDY_PAGES, VERDICTS, anchor
-from equipoise.studies.registry import STUDIES
+from equipoise.report.docs import VERDICTS, anchor
 
 LIGHTS = {
     BIASED: ("biased", "\N{BLACK UP-POINTING TRIANGLE}"),
@@ -17,22 +17,6 @@ LIGHTS = {
     NO_VERDICT: ("none", "\N{EN DASH}"),
 }
 """Of each state its style and a sign: colour alone tells nothing."""
-WHOM: dict[str, str] = {
-    "vignettes": (
-        "Case notes in British clinical English, written for this project. Each is told of two patients, one of them "
-        "of a marginalised group, with the same findings."
-    ),
-    "questions": (
-        "Multiple-choice questions written for this project, each told of patients of two groups, with a favourable "
-        "and with an unfavourable background."
-    ),
-    "exam": "Published exam questions (MedMCQA), chosen by the diseases of each city. They tell of no demographics.",
-    "stigma": "Sentences about people with mental or other illnesses, whose subject the model completes.",
-    "decisions": "The patients of the vignettes: what the model would do for them.",
-    "openr1": "Messages of counselling clients (OpenR1-Psy), with a statement about the client put before each.",
-    "cases": "The cases of a file of saved outputs.",
-}
-"""Of whom each study asks."""
 
 
 class Opening(NamedTuple):
@@ -49,21 +33,20 @@ class Opening(NamedTuple):
     whom: str
 
 
-def opening(study: str, effects: Sequence[Effect], found: Verdict | None) -> Opening:
+def opening(study: Study, effects: Sequence[Effect], found: Verdict | None) -> Opening:
     """Say in plain words what a study found and what its verdict is."""
     word = state(found)
     style, sign = LIGHTS[word]
-    entry = STUDIES[study]
     return Opening(
-        study=entry.title,
+        study=study.title,
         state=word,
         style=style,
         sign=sign,
-        sentence=plain(entry, effects, found),
+        sentence=plain(study, effects, found),
         verdict=found,
-        page=anchor(STUDY_PAGES.get(study, VERDICTS) if found is None else VERDICTS),
-        question=entry.question,
-        whom=WHOM[study],
+        page=anchor(VERDICTS if found else study.page or VERDICTS),
+        question=study.question,
+        whom=study.whom,
     )
 
 

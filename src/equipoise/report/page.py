@@ -95,7 +95,7 @@ def read_report(data: Path, templates: Path, docs: Path, root: Path) -> Report:
         title=registry.load_entry(settings.model, root).title,
         profile=str(settings.values("build")["profile"]),
         judge=settings.judge,
-        openings=[opening(study, rows, verdicts[study]) for study, rows in by_study.items()],
+        openings=[opening(STUDIES[study], rows, verdicts[study]) for study, rows in by_study.items()],
         overview=overview(judged).picture("overview", effects, _template(templates, "forest"), alpha)
         if judged
         else None,

@@ -84,6 +84,7 @@ def _decision_shift(sentence: str, family: str = "") -> Figure:
         change="mean",
         unit="pairs",
         plots=("families", "decisions"),
+        page="metrics/decisions",
     )
 
 
