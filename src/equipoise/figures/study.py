@@ -1,6 +1,6 @@
 """A study in one declaration: what it asks, its settings, its figures and plots, and the files that it reads."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -11,6 +11,7 @@ from equipoise.core.params import Params
 from equipoise.figures.effects import Effect
 from equipoise.figures.figure import Figure
 from equipoise.figures.plot import Plot
+from equipoise.figures.views import CasesView
 
 Rows = Mapping[str, Effect]
 """A study's defined effects by `family/group/measure`."""
@@ -26,7 +27,7 @@ class Likelihoods(NamedTuple):
 
 
 def _nothing(*_: object) -> None:
-    """Require nothing."""
+    """Require nothing, and show nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -50,7 +51,11 @@ class Study:
             verdicts.
         inputs: Files and folders below `data` that its figures depend on, items apart.
         items: Gives the stem of the file in data/items that it reads, or None.
+        judges: Names the judges of the registry that it uses beside the run's own.
+        masked: Names the masked model of the registry that it asks, or None.
         reads: For each stage, the files and folders that it reads beside settings and the outs of other stages.
+        cases_view: Lays out the cases of a run for the report, from the folder of its rows and the settings; None where
+            it shows none. The report shows those of the first study that has any.
         requires: Refuses settings that cannot work, with an EquipoiseError; takes the settings and the project's root.
     """
 
@@ -66,5 +71,8 @@ class Study:
     page: str = ""
     inputs: tuple[str, ...] = ()
     items: Callable[[Params], str | None] = lambda _: None
+    judges: Callable[[Params], Sequence[str]] = lambda _: ()
+    masked: Callable[[Params], str | None] = lambda _: None
     reads: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    cases_view: Callable[[Path, Params], CasesView | None] = _nothing
     requires: Callable[[Params, Path], object] = _nothing

@@ -46,6 +46,7 @@ STUDY = Study(
     sentence=sentence,
     inputs=("raw",),
     items=lambda settings: settings.section("pair", Pairing).items,
+    judges=lambda settings: [settings.section("agree", Comparison).judge],
     reads={
         "build": ("data/items", "data/raw"),
         "infer": ("data/phantoms",),

@@ -33,6 +33,12 @@ def _women(share: float) -> str:
     return f"{number} more have a {first} than a {second}"
 
 
+def _masked(settings: Params) -> str | None:
+    """Name the masked model that fills the sentences, where one does."""
+    filling = settings.section("fill", Filling)
+    return filling.masked if filling.scorer == "masked" else None
+
+
 SENTENCES = "data/sentences"
 SEQUENCE = 10_000_000
 """Bytes that one sequence of a sentence's length takes in a large masked model: 24 layers of 1,024 numbers, and the
@@ -60,6 +66,7 @@ STUDY = Study(
     plots=PLOTS,
     sentence=sentence,
     inputs=("sentences",),
+    masked=_masked,
     reads={
         "build": ("data/raw", "data/sentences"),
         "infer": ("data/phantoms",),

@@ -10,6 +10,7 @@ from equipoise.studies.vignettes.figures import FIGURES
 from equipoise.studies.vignettes.panel import cases_file
 from equipoise.studies.vignettes.plots import PLOTS
 from equipoise.studies.vignettes.profiles import Build
+from equipoise.studies.vignettes.view import cases_view
 
 
 def sentence(rows: Rows) -> str:
@@ -57,5 +58,6 @@ STUDY = Study(
         "score": ("data/diagnoses.yaml", "data/features", "data/rubrics", "models/judges"),
         "measure": ("data/features", "data/lexicon", "data/ratings", "models/judges"),
     },
+    cases_view=cases_view,
     requires=require,
 )
