@@ -12,6 +12,7 @@ from equipoise.figures.effects import Effect
 from equipoise.figures.figure import Figure
 from equipoise.figures.plot import Plot
 from equipoise.figures.views import CasesView
+from equipoise.models.readiness import Machine
 
 Rows = Mapping[str, Effect]
 """A study's defined effects by `family/group/measure`."""
@@ -56,7 +57,8 @@ class Study:
         reads: For each stage, the files and folders that it reads beside settings and the outs of other stages.
         cases_view: Lays out the cases of a run for the report, from the folder of its rows and the settings; None where
             it shows none. The report shows those of the first study that has any.
-        requires: Refuses settings that cannot work, with an EquipoiseError; takes the settings and the project's root.
+        requires: Refuses settings that cannot work, with an EquipoiseError; takes the settings, the
+            project's root and the machine.
     """
 
     name: str
@@ -75,4 +77,4 @@ class Study:
     masked: Callable[[Params], str | None] = lambda _: None
     reads: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     cases_view: Callable[[Path, Params], CasesView | None] = _nothing
-    requires: Callable[[Params, Path], object] = _nothing
+    requires: Callable[[Params, Path, Machine], object] = _nothing
