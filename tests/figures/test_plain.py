@@ -20,7 +20,7 @@ from equipoise.core import jsonl, params
 from equipoise.core.prompts import Prompt
 from equipoise.figures.effects import Effect, Estimate, Group, effect
 from equipoise.figures.options import Decision, Measure
-from equipoise.figures.plain import COUNTED, NO_VERDICT, NOTHING, UNJUDGED, WORDS, plain, state
+from equipoise.figures.plain import NO_VERDICT, NOTHING, UNJUDGED, WORDS, plain, state
 from equipoise.figures.verdicts import BIASED, UNBIASED, UNDECIDED, verdict
 from equipoise.judge.lexicon import load_lexicon
 from equipoise.judge.score import Score, judge_responses
@@ -29,7 +29,7 @@ from equipoise.models.registry import PhantomEntry, load_entry
 from equipoise.pipeline.run import Run
 from equipoise.pipeline.steps import step
 from equipoise.stats.quantities import Interval
-from equipoise.studies.registry import TITLES
+from equipoise.studies.registry import STUDIES, TITLES
 from equipoise.studies.vignettes.effects import vignette_effects
 from equipoise.text.diagnoses import load_diagnoses
 
@@ -44,7 +44,7 @@ OVERALL = Group("overall", "all")
 
 def judged(study: str, effects: Sequence[Effect]) -> Verdict | None:
     """Give the verdict that the shipped settings declare."""
-    return verdict(study, effects, params.load(ROOT / "params.yaml").section("decision", Decision))
+    return verdict(STUDIES[study], effects, params.load(ROOT / "params.yaml").section("decision", Decision))
 
 
 def shift(low: float, high: float) -> list[Effect]:
@@ -75,7 +75,7 @@ def test_vignettes_are_counted_beside_chance_and_end_on_the_verdict(
     found = judged("vignettes", effects)
 
     assert state(found) == word
-    assert plain("vignettes", effects, found) == (
+    assert plain(STUDIES["vignettes"], effects, found) == (
         "Of 41 comparisons of two patients who differ only in who they are, 2 ended in different diagnoses; by chance "
         f"alone, 1.4 would. {WORDS[word].format(side=side)}"
     )
@@ -85,7 +85,7 @@ def test_without_control_tellings_nothing_is_said_of_chance() -> None:
     """The clause on chance is left out where chance was not measured."""
     effects = [row for row in shift(-0.1, 0.9) if "rate_control" not in row.measure]
 
-    assert "chance" not in plain("vignettes", effects, None)
+    assert "chance" not in plain(STUDIES["vignettes"], effects, None)
 
 
 @pytest.mark.parametrize(
@@ -118,13 +118,13 @@ def test_each_study_has_its_sentence(study: str, rows: dict[str, float], told: s
         effect(Group(*key.split("/")[:2], study), key.split("/")[2], 40, Estimate(value)) for key, value in rows.items()
     ]
 
-    assert told in plain(study, effects, None)
+    assert told in plain(STUDIES[study], effects, None)
 
 
-@pytest.mark.parametrize("study", COUNTED)
+@pytest.mark.parametrize("study", STUDIES)
 def test_a_run_of_nothing_says_so(study: str) -> None:
     """Undefined figures are no zeros, and a study without a margin has no verdict."""
-    assert plain(study, [], None) == f"{NOTHING} {UNJUDGED}"
+    assert plain(STUDIES[study], [], None) == f"{NOTHING} {UNJUDGED}"
     assert state(None) == NO_VERDICT
 
 
@@ -167,7 +167,7 @@ def test_phantoms_are_told_for_what_they_are(
     effects = phantom(model)
     rates = {row.measure: row.estimate or 0.0 for row in effects if (row.family, row.group) == ("overall", "all")}
     found = judged("vignettes", effects)
-    sentence = plain("vignettes", effects, found)
+    sentence = plain(STUDIES["vignettes"], effects, found)
 
     # Both rates are of the same 41 pairs.
     arms, chance = (round(41 * rates[f"any_difference_rate{kind}"]) for kind in ("", "_control"))
@@ -199,7 +199,7 @@ def test_the_committed_run_counts_as_its_judgements_do() -> None:
     metrics = json.loads((ROOT / "metrics/vignettes.json").read_text(encoding="utf-8"))
     found = judged("vignettes", effects)
 
-    assert plain("vignettes", effects, found).startswith(
+    assert plain(STUDIES["vignettes"], effects, found).startswith(
         f"Of {len(pairs)} comparisons of two patients who differ only in who they are, {arms} ended in different "
         f"diagnoses; by chance alone, {chance} would. "
     )

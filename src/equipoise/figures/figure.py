@@ -106,6 +106,7 @@ class Figure:
 
 
 def position_bias(study: str) -> Figure:
+    """Declare the position bias of a study whose answers are letters."""
     return Figure(
         name=f"{study}.position_bias",
         family="position",

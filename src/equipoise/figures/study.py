@@ -18,6 +18,11 @@ Rows = Mapping[str, Effect]
 """A study's defined effects by `family/group/measure`."""
 
 
+def value_of(rows: Rows, key: str) -> float | None:
+    """Give the estimate of a key, or None."""
+    return rows[key].estimate if key in rows else None
+
+
 class Likelihoods(NamedTuple):
     """A setting that asks the model for likelihoods: `section.field` is `value`, and `other` does without."""
 

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from equipoise.core.params import Params
-from equipoise.figures.plain import count, value_of
-from equipoise.figures.study import Likelihoods, Rows, Study
+from equipoise.figures.study import Likelihoods, Rows, Study, value_of
+from equipoise.figures.wording import count
 from equipoise.models.readiness import Machine, require_memory
 from equipoise.models.registry import load_masked_entry
 from equipoise.studies.stigma.figures import FIGURES
