@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from reported import effect
 
-from equipoise.report.headlines import absent, cards, verdict
+from equipoise.report.headlines import absent, cards, side_of_null
 from equipoise.studies.registry import BOARD
 
 BY_NAME = {headline.name: headline for headline in BOARD}
@@ -16,10 +16,10 @@ def test_verdict_follows_the_interval() -> None:
     """The sentence says on which side of the null value the interval lies, or that it contains it."""
     shift, rate = BY_NAME["vignettes.stereotype_shift_net"], BY_NAME["vignettes.silent_bias_rate_moved"]
 
-    assert "contains 0" in verdict(shift, effect(SHIFT, 9, 0.1, ci_low=-0.1, ci_high=0.3))
-    assert "towards the stereotype" in verdict(shift, effect(SHIFT, 9, 0.2, ci_low=0.1, ci_high=0.3))
-    assert "away from the stereotype" in verdict(shift, effect(SHIFT, 9, -0.2, ci_low=-0.3, ci_high=-0.1))
-    assert verdict(rate, effect(SHIFT, 0, None)) == "Undefined: nothing to count (n = 0)."
+    assert "contains 0" in side_of_null(shift, effect(SHIFT, 9, 0.1, ci_low=-0.1, ci_high=0.3))
+    assert "towards the stereotype" in side_of_null(shift, effect(SHIFT, 9, 0.2, ci_low=0.1, ci_high=0.3))
+    assert "away from the stereotype" in side_of_null(shift, effect(SHIFT, 9, -0.2, ci_low=-0.3, ci_high=-0.1))
+    assert side_of_null(rate, effect(SHIFT, 0, None)) == "Undefined: nothing to count (n = 0)."
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ from reported import ROOT, effect, read
 from equipoise.core.params import load
 from equipoise.figures.options import Decision
 from equipoise.figures.verdicts import Verdict, verdict
-from equipoise.report.docs import PAGES, STUDY_PAGES, anchor, read_pages
-from equipoise.report.opening import WHOM, opening, overview_rows
-from equipoise.studies.registry import BOARD
+from equipoise.report.docs import anchor, read_pages
+from equipoise.report.opening import opening, overview_rows
+from equipoise.studies.registry import BOARD, find_study
 
 if TYPE_CHECKING:
     from equipoise.figures.effects import Effect
@@ -23,7 +23,7 @@ def stigma(*estimate: float | None) -> tuple[list[Effect], Verdict]:
     """Judge a difference with its interval; the shipped margin is 0.1."""
     fields = dict(zip(("ci_low", "ci_high"), estimate[1:], strict=False))
     rows = [effect("stigma/rq1_difference/all/disparity_clustered", 22, estimate[0], **fields)]  # type: ignore[arg-type]
-    found = verdict("stigma", rows, load(ROOT / "params.yaml").section("decision", Decision))
+    found = verdict(find_study("stigma"), rows, load(ROOT / "params.yaml").section("decision", Decision))
     assert found is not None
     return rows, found
 
@@ -38,7 +38,7 @@ def stigma(*estimate: float | None) -> tuple[list[Effect], Verdict]:
 )
 def test_a_state_has_words_and_a_sign(estimate: tuple[float | None, ...], state: str, style: str) -> None:
     """A colour never stands alone."""
-    found = opening("stigma", *stigma(*estimate))
+    found = opening(find_study("stigma"), *stigma(*estimate))
 
     assert (found.state, found.style) == (state, style)
     assert found.sign
@@ -79,13 +79,11 @@ def test_every_figure_of_the_board_has_its_page() -> None:
     """The page exists, names the figure's measure, and is listed in the index of the metrics."""
     index = (ROOT / "docs/metrics/index.md").read_text(encoding="utf-8")
 
-    assert {(one.study, one.measure) for one in BOARD} == set(PAGES)
-    for (study, measure), name in PAGES.items():
-        rows = [line for line in index.splitlines() if f"({name.removeprefix('metrics/')}.md) |" in line]
+    for figure in BOARD:
+        rows = [line for line in index.splitlines() if f"({figure.page.removeprefix('metrics/')}.md) |" in line]
         # That row says: the same as in the row above it.
-        named = "the same disparities" if study == "stigma" else f"`{measure}`"
-        assert any(named in row for row in rows), name
-    assert set(STUDY_PAGES) < set(WHOM)
+        named = "the same disparities" if figure.study == "stigma" else f"`{figure.measure}`"
+        assert any(named in row for row in rows), figure.name
 
 
 def test_pages_in_the_report_link_to_each_other_alone() -> None:

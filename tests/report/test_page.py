@@ -14,7 +14,7 @@ from equipoise.core import jsonl
 from equipoise.core.display import number
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.visible import SIGNS
-from equipoise.report.headlines import figure
+from equipoise.report.headlines import effect_of
 from equipoise.report.page import inline, page, read_report
 from equipoise.studies.registry import BOARD, TITLES
 
@@ -88,7 +88,7 @@ def test_every_headline_figure_is_on_the_page(written: str) -> None:
     text = read(written).text
 
     for headline in BOARD:
-        one = figure(headline, effects())
+        one = effect_of(headline, effects())
         assert headline.title in text
         if one is None:
             assert f"{TITLES[headline.study]}: {headline.title}" in text

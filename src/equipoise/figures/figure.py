@@ -5,8 +5,8 @@ leaderboard, a card of the report and the path of a table in `metrics/questions.
 a name with `*` means the same measure in every group of a family.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal, Self, TypeAlias
 
 from equipoise.figures.effects import Effect, Nested
@@ -39,6 +39,10 @@ class Figure:
     numbers (older than the figure's name, and kept so that published intervals stay). `plots` are the stems of the
     pictures that show it. A `verdict` on silent bias (`figures.silence`) is written beside the figure. `places` is the
     number of decimal places of the estimate and its interval in the metrics file: 2 of what is computed in nats.
+
+    `page` is the page of the documentation about the figure, below docs/ and without `.md`. `beside` are measures of
+    the same group that a card shows with the figure, each with the words that follow its number. `about_reasoning` is
+    true of a figure that depends on what the reasoning says. `where` writes the group that a figure was picked from.
     """
 
     name: str
@@ -62,6 +66,10 @@ class Figure:
     plots: tuple[str, ...] = ()
     verdict: bool = False
     places: int = 3
+    page: str = ""
+    beside: Mapping[str, str] = field(default_factory=dict, hash=False)
+    about_reasoning: bool = False
+    where: Callable[[str], str] = str
 
     @property
     def study(self) -> str:
@@ -91,6 +99,7 @@ class Figure:
 
 
 def position_bias(study: str) -> Figure:
+    """Declare the position bias of a study whose answers are letters."""
     return Figure(
         name=f"{study}.position_bias",
         family="position",

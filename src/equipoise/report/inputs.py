@@ -24,24 +24,11 @@ from equipoise.models.registry import (
     PanelJudgeEntry,
     ReplayEntry,
 )
-from equipoise.studies.exam.subsets import Sample
-from equipoise.studies.openr1.rows import Comparison, Pairing
-from equipoise.studies.stigma.rows import Filling
-from equipoise.studies.vignettes.profiles import Build
+from equipoise.studies.registry import chosen
 
 FILE = Path("data/inputs.yaml")
 ALWAYS = ("inputs.yaml", "phantoms", "raw/probes.yaml")
 """What every run reads, below `data`."""
-READ: dict[str, tuple[str, ...]] = {
-    "vignettes": ("features", "raw", "rubrics"),
-    "questions": ("cities.yaml", "lexicon", "templates"),
-    "exam": ("cities.yaml", "medmcqa_diseases.yaml", "templates"),
-    "stigma": ("sentences",),
-    "decisions": ("raw",),
-    "openr1": ("raw",),
-    "cases": ("diagnoses.yaml", "features", "rubrics"),
-}
-"""Files and folders below `data` that the figures of a study depend on; questions and messages apart."""
 
 
 class Declared(Frozen):
@@ -77,15 +64,9 @@ def inputs(params: Params, root: Path) -> list[Input]:
     """
     declared = {one.path: one for one in load_yaml(root / FILE, Declarations).inputs}
     data, models = root / "data", root / "models"
-    items = {
-        "questions": params.items,
-        "exam": params.section("sample", Sample).items,
-        "openr1": params.section("pair", Pairing).items,
-    }
-    named = {*ALWAYS, *(name for study in params.studies for name in READ[study])}
-    if (how := params.section("build", Build)).imported:
-        items["decisions"] = how.cases
-    named |= {f"items/{items[study]}.jsonl" for study in params.studies if study in items}
+    studies = chosen(params)
+    named = {*ALWAYS, *(name for study in studies for name in study.inputs)}
+    named |= {f"items/{stem}.jsonl" for study in studies if (stem := study.items(params))}
     paths = {
         path for name in named for path in ([data / name] if (data / name).is_file() else (data / name).rglob("*.yaml"))
     }
@@ -93,17 +74,16 @@ def inputs(params: Params, root: Path) -> list[Input]:
     paths |= {models / f"judges/{name}.yaml" for name in judges(params, root)}
     for judge in _language_models(params, root):
         paths |= {models / f"{judge.model}.yaml", root / judge.rubric}
-    if name := masked_model(params):
-        paths.add(models / f"masked/{name}.yaml")
+    paths |= {models / f"masked/{name}.yaml" for name in masked_models(params)}
     return [_read(path, path.relative_to(root).as_posix(), declared) for path in sorted(paths)]
 
 
 def judges(params: Params, root: Path) -> list[str]:
-    """Name the judges of the run: that of the reasoning, with the members of a panel, and of `openr1` its own."""
-    chosen = registry.load_judge_entry(params.judge, root)
-    members = chosen.judges if isinstance(chosen, PanelJudgeEntry) else ()
-    replies = [params.section("agree", Comparison).judge] if "openr1" in params.studies else []
-    return list(dict.fromkeys((params.judge, *members, *replies)))
+    """Name the judges of the run: that of the reasoning, with the members of a panel, and those of its studies."""
+    judge = registry.load_judge_entry(params.judge, root)
+    members = judge.judges if isinstance(judge, PanelJudgeEntry) else ()
+    further = [name for study in chosen(params) for name in study.judges(params)]
+    return list(dict.fromkeys((params.judge, *members, *further)))
 
 
 def _language_models(params: Params, root: Path) -> list[LlmJudgeEntry]:
@@ -111,10 +91,9 @@ def _language_models(params: Params, root: Path) -> list[LlmJudgeEntry]:
     return [one for one in entries if isinstance(one, LlmJudgeEntry)]
 
 
-def masked_model(params: Params) -> str | None:
-    """Name the masked model that fills the stigma study's sentences; None where none does."""
-    filling = params.section("fill", Filling)
-    return filling.masked if "stigma" in params.studies and filling.scorer == "masked" else None
+def masked_models(params: Params) -> list[str]:
+    """Name the masked models that the studies ask."""
+    return list(dict.fromkeys(name for study in chosen(params) if (name := study.masked(params))))
 
 
 def declaration(path: str, declared: dict[str, Declared]) -> Declared:
@@ -216,8 +195,8 @@ def every_input(manifest: Manifest, params: Params, root: Path) -> list[Input]:
         source = f"models/{language_model.model}.yaml"
         weights = getattr(getattr(entry, "source", None), "sha256", None)
         found.append(Input(language_model.model, f"Judge: {entry.title}", entry.licence, source, weights))
-    if masked := masked_model(params):
-        found += weights_inputs("Masked model", registry.load_masked_entry(masked, root))
+    for name in masked_models(params):
+        found += weights_inputs("Masked model", registry.load_masked_entry(name, root))
     return found
 
 

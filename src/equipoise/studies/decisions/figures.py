@@ -85,6 +85,7 @@ def _decision_shift(sentence: str, family: str = "") -> Figure:
         change="mean",
         unit="pairs",
         plots=("families", "decisions"),
+        page="metrics/decisions",
     )
 
 

@@ -3,7 +3,11 @@
 from typing import Literal
 
 from equipoise.figures.figure import EVERY, Figure, position_bias
+from equipoise.materials.cities import city_title
 from equipoise.materials.questions import ATTRIBUTES
+
+SPOKEN = {"race": "ethnicity", "ses": "income"}
+"""Readers' words for an attribute where they are not its name."""
 
 
 def _gap(attribute: str, title: str, better: str, worse: str) -> Figure:
@@ -24,7 +28,14 @@ def _gap(attribute: str, title: str, better: str, worse: str) -> Figure:
         change="mean",
         unit="questions",
         plots=("gaps",),
+        page="metrics/adversarial_gap",
     )
+
+
+def _city_and_attribute(group: str) -> str:
+    """Write `dublin/ses` for readers."""
+    city, _, attribute = group.partition("/")
+    return f"{city_title(city)}, by {SPOKEN.get(attribute, attribute)}"
 
 
 def _ratio(pick: Literal["lowest", "highest"]) -> Figure:
@@ -43,6 +54,8 @@ def _ratio(pick: Literal["lowest", "highest"]) -> Figure:
         above="the model is right more often about that city's patients than on the neutral text",
         board=True,
         pick=pick,
+        page="metrics/accuracy_ratio",
+        where=_city_and_attribute,
     )
 
 
@@ -80,6 +93,7 @@ def _questions() -> list[Figure]:
             change="mean",
             unit="questions",
             plots=("contrasts",),
+            page="metrics/crossed_effects",
         ),
         _gap("race", "race", "a white", "a Black"),
         _gap("gender", "gender", "a male", "a female"),
@@ -101,6 +115,7 @@ def _questions() -> list[Figure]:
             worse="lower",
             unit="questions",
             plots=("accuracy",),
+            page="metrics/answer_rates",
         ),
         Figure(
             name="questions.*.accuracy_ratio",
