@@ -62,7 +62,7 @@ def inputs(params: Params, root: Path) -> list[Input]:
     `root` is the project's. Rows of questions state their licence and source. EquipoiseError for a file that
     `data/inputs.yaml` does not declare.
     """
-    declared = {one.path: one for one in load_yaml(root / FILE, Declarations).inputs}
+    declared = {row.path: row for row in load_yaml(root / FILE, Declarations).inputs}
     data, models = root / "data", root / "models"
     studies = chosen(params)
     named = {*ALWAYS, *(name for study in studies for name in study.inputs)}
@@ -88,7 +88,7 @@ def judges(params: Params, root: Path) -> list[str]:
 
 def _language_models(params: Params, root: Path) -> list[LlmJudgeEntry]:
     entries = [registry.load_judge_entry(name, root) for name in judges(params, root)]
-    return [one for one in entries if isinstance(one, LlmJudgeEntry)]
+    return [entry for entry in entries if isinstance(entry, LlmJudgeEntry)]
 
 
 def masked_models(params: Params) -> list[str]:
@@ -114,16 +114,18 @@ def model_inputs(manifest: Manifest, entry: AnyEntry) -> list[Input]:
     if isinstance(entry, ReplayEntry):
         saved = [Input(entry.file, f"{title}, saved answers", manifest.licence, "registry entry", entry.sha256)]
         if entry.cases:
-            told = f"{title}, cases of saved answers"
-            saved.append(Input(entry.cases.file, told, "as each row states", "as each row states", entry.cases.sha256))
+            stated = "as each row states"
+            saved.append(
+                Input(entry.cases.file, f"{title}, cases of saved answers", stated, stated, entry.cases.sha256)
+            )
         return saved
     if not manifest.weights:
         return [Input(manifest.revision, title, manifest.licence, manifest.repo, None)]
     adapter = getattr(entry, "adapter", None)
     sources = {adapter.file: "registry entry"} if adapter else {}
     return [
-        Input(name, title, manifest.licence, sources.get(name, source), found)
-        for name, found in sorted(manifest.weights.items())
+        Input(name, title, manifest.licence, sources.get(name, source), digest)
+        for name, digest in sorted(manifest.weights.items())
     ]
 
 
@@ -133,8 +135,8 @@ def weights_inputs(title: str, entry: JudgeEntry | MaskedEntry) -> list[Input]:
     if source.kind == "embedded":
         made = f"trained in this repository: {source.folder}/README.md"
         return [
-            Input(f"{source.folder}/{name}", title, entry.licence, made, found)
-            for name, found in sorted(source.files.items())
+            Input(f"{source.folder}/{name}", title, entry.licence, made, digest)
+            for name, digest in sorted(source.files.items())
         ]
     if source.kind == "hub":
         return [Input(source.repo, title, entry.licence, f"huggingface.co, commit {source.revision}", None)]
@@ -185,19 +187,19 @@ def provenance(manifest: Manifest, params: Params, root: Path) -> Provenance:
 
 def every_input(manifest: Manifest, params: Params, root: Path) -> list[Input]:
     """List the files of the project that the run reads, then the weights of its models and judges."""
-    found = inputs(params, root) + model_inputs(manifest, registry.load_entry(params.model, root))
+    listed = inputs(params, root) + model_inputs(manifest, registry.load_entry(params.model, root))
     for name in judges(params, root):
         judge = registry.load_judge_entry(name, root)
         if isinstance(judge, JudgeEntry):
-            found += weights_inputs("Judge", judge)
+            listed += weights_inputs("Judge", judge)
     for language_model in _language_models(params, root):
         entry = registry.load_entry(language_model.model, root)
         source = f"models/{language_model.model}.yaml"
         weights = getattr(getattr(entry, "source", None), "sha256", None)
-        found.append(Input(language_model.model, f"Judge: {entry.title}", entry.licence, source, weights))
+        listed.append(Input(language_model.model, f"Judge: {entry.title}", entry.licence, source, weights))
     for name in masked_models(params):
-        found += weights_inputs("Masked model", registry.load_masked_entry(name, root))
-    return found
+        listed += weights_inputs("Masked model", registry.load_masked_entry(name, root))
+    return listed
 
 
 def _judge(name: str, entry: AnyJudgeEntry) -> list[tuple[str, str]]:
@@ -211,8 +213,8 @@ def _judge(name: str, entry: AnyJudgeEntry) -> list[tuple[str, str]]:
             rows.append(("source", source.kind))
             rows += [(field, str(getattr(source, field))) for field in ("repo", "revision") if hasattr(source, field)]
     if error := entry.error:
-        for label, found in (("silent", error.silent), ("not silent", error.not_silent)):
-            rows.append((f"read as labelled, {label}", f"{found.right} of {found.of}"))
+        for label, reading in (("silent", error.silent), ("not silent", error.not_silent)):
+            rows.append((f"read as labelled, {label}", f"{reading.right} of {reading.of}"))
         rows.append(("labels", error.labels))
     return rows
 

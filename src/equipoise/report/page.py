@@ -44,7 +44,7 @@ CLOSING = {"script": "</script", "style": "</style"}
 class Report(NamedTuple):
     """The content of the page: `openings` by study; `absent` names headline figures of studies that did not run.
 
-    `overview` is None where no study has a verdict, `cases` where none has cases to show.
+    `overview` is None where no study has a verdict, `cases_view` where none has cases to show.
     """
 
     title: str
@@ -54,7 +54,7 @@ class Report(NamedTuple):
     cards: Sequence[Card]
     absent: Sequence[str]
     pictures: Sequence[Picture]
-    cases: CasesView | None
+    cases_view: CasesView | None
     guards: Guards
     provenance: Provenance
     pages: Sequence[Page]
@@ -84,7 +84,7 @@ def read_report(data: Path, templates: Path, docs: Path, root: Path) -> Report:
             for study, result in results.items()
             for name, plot in study.plots.items()
         ],
-        cases=next(filter(None, views), None),
+        cases_view=next(filter(None, views), None),
         guards=guards(results.values()),
         provenance=provenance(jsonl.read_one(data / "manifest.json", Manifest), settings, root),
         pages=read_pages(docs),

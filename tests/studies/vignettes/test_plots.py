@@ -307,9 +307,7 @@ def test_undefined_figures_are_drawn(name: str) -> None:
     assert "NaN" not in svg
 
 
-@pytest.mark.parametrize(
-    ("study", "name"), [(study.name, name) for study in STUDIES.values() for name in study.plots]
-)
+@pytest.mark.parametrize(("study", "name"), [(study.name, name) for study in STUDIES.values() for name in study.plots])
 def test_a_study_that_was_left_out_is_drawn(study: str, name: str) -> None:
     """Without an effect a picture still has a row, of n = 0, for DVC draws no empty file."""
     plot = STUDIES[study].plots[name]

@@ -63,7 +63,7 @@ OUTCOMES = {
 def distribution_rows(effects: Sequence[Effect]) -> list[Row]:
     """Stacked bars of where a pair was right: in both arms, in one alone, in neither (paper, Figure 4)."""
     places = {measure: place for place, measure in enumerate(OUTCOMES)}
-    groups = {attribute: ", ".join(map(words, GROUPS[attribute].values())) for attribute in ATTRIBUTES}
+    groups: dict[str, str] = {attribute: ", ".join(map(words, GROUPS[attribute].values())) for attribute in ATTRIBUTES}
     rows: list[Row] = [
         {
             "group": groups[effect.group],
