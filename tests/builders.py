@@ -66,9 +66,9 @@ def response(key: str, *replies: str, **fields: Any) -> Response:
     return Response(key=key, replies=replies, **(made | fields))
 
 
-def noted(key: str, *replies: str, **fields: Any) -> Noted:
+def noted(key: str, *replies: str, worded: bool = True, **fields: Any) -> Noted:
     """Note a response, as `measure` does."""
-    return note(response(key, *replies, **fields))
+    return note(response(key, *replies, **fields), worded=worded)
 
 
 def vignette(

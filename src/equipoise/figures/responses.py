@@ -12,10 +12,10 @@ compared: equal questions have equal answers. Nor are texts on one case, whose a
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.keys import unnumbered
@@ -24,10 +24,8 @@ from equipoise.text.reasoning import untagged
 
 LONG = 50
 """Words from which two replies are never the same by chance."""
-OF_PAIRS: frozenset[str] = frozenset({"vignettes", "decisions"})
-"""Studies whose prompts reason about the arms of a pair first."""
-FREE = frozenset({*OF_PAIRS, "openr1", "cases"})
-"""Studies answered in sentences of the model's own. Elsewhere a reply is a letter, and many are rightly the same."""
+Arms: TypeAlias = Callable[[str], tuple[str, str]]
+"""Cuts the key of a response into what the model was asked about, and which arm of it."""
 
 
 class Noted(NamedTuple):
@@ -48,8 +46,8 @@ class Noted(NamedTuple):
     sure: tuple[bytes, ...]
 
 
-def note(response: Response) -> Noted:
-    """Note a response."""
+def note(response: Response, *, worded: bool) -> Noted:
+    """Note a response; `worded` is false where a reply is a letter, and many are rightly the same."""
     words = sum(len(reply.split()) for reply in response.replies)
     return Noted(
         key=response.key,
@@ -58,7 +56,7 @@ def note(response: Response) -> Noted:
         prompt_tokens=response.prompt_tokens,
         generated_tokens=response.generated_tokens,
         empty=not all(untagged(reply).strip() for reply in response.replies),
-        said=_digest(response.replies) if response.study in FREE and words else None,
+        said=_digest(response.replies) if worded and words else None,
         sure=tuple(_sure(response, words)),
     )
 
@@ -138,20 +136,40 @@ class Result(NamedTuple):
     sure: tuple[Hashable, ...]
 
 
+def item_and_arm(key: str) -> tuple[str, str]:
+    """Cut `<item>/<arm>`, whose arm may have several parts."""
+    item, _, arm = key.partition("/")
+    return item, arm
+
+
+def pair_and_role(key: str) -> tuple[str, str]:
+    """Cut `<pair>/<role>`, whose pair may have several parts."""
+    pair, _, role = key.rpartition("/")
+    return pair, role
+
+
+def without_arms(key: str) -> tuple[str, str]:
+    """Take a key as it is: what was asked about has no arms."""
+    return key, ""
+
+
 def results(
-    responses: Iterable[Noted], presentations: Mapping[str, str], asked: Mapping[str, Hashable]
+    responses: Iterable[Noted],
+    presentations: Mapping[str, str],
+    asked: Mapping[str, Hashable],
+    arms: Arms = item_and_arm,
 ) -> list[Result]:
     """Note what responses hold; `presentations` are those of vignettes, `asked` the prompts' contents, both by key.
 
     Where a prompt is not known, it counts as one of its own.
     """
-    found = []
+    rows = []
     for response in responses:
-        unit, arm = _cut(response)
-        case = presentations.get(unnumbered(response.key), unit) if response.study in OF_PAIRS else unit
-        key = asked.get(response.key, response.key)
-        found.append(Result(case, unit, arm, key, response.said, response.sure))
-    return found
+        unit, arm = arms(response.key)
+        case = presentations.get(unnumbered(response.key), unit)
+        content = asked.get(response.key, response.key)
+        rows.append(Result(case, unit, arm, content, response.said, response.sure))
+    return rows
 
 
 def copied(found: Sequence[Result]) -> tuple[int, int]:
@@ -215,14 +233,3 @@ class _Holders:
             return False
         alike = self._case[content, one.case] + self._asked[content, one.asked]
         return self._all[content] > alike - self._both[content, one.case, one.asked]
-
-
-def _cut(response: Noted) -> tuple[str, str]:
-    """Cut a key into the unit and its arm: `<pair>/<role>`, `<item>/<arm>`; a saved output has none."""
-    if response.study == "cases":
-        return response.key, ""
-    if response.study in OF_PAIRS:
-        pair, _, role = response.key.rpartition("/")
-        return pair, role
-    unit, _, arm = response.key.partition("/")
-    return unit, arm

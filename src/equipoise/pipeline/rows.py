@@ -39,11 +39,14 @@ def cluster_of(run: Run) -> Cluster | None:
     return run.settings.section("infer", Infer).cluster
 
 
-def prompts_and_responses(run: Run) -> tuple[list[Asked], list[Noted]]:
-    """Read the prompts and the responses of a study, without their texts, and refuse any that do not match."""
+def prompts_and_responses(run: Run, *, worded: bool = False) -> tuple[list[Asked], list[Noted]]:
+    """Read the prompts and the responses of a study, without their texts, and refuse any that do not match.
+
+    `worded` is true where the model replies in sentences of its own, and not with a letter.
+    """
     file = run.built("prompts")
     prompts = list(of_asked(asked(file, jsonl.each(file, Prompt)), run.units))
-    responses = [note(one) for one in jsonl.each(run.responses, Response)]
+    responses = [note(response, worded=worded) for response in jsonl.each(run.responses, Response)]
     require_answered(prompts, responses, run.responses)
     return prompts, responses
 
@@ -55,7 +58,7 @@ def asked_and_followed(run: Run, follow: Follow) -> tuple[list[Asked], list[Note
     told = list(of_asked(prompts, units))
     missing = [one.key for one in told if one.key not in known]
     every = list(of_asked(asked(file, prompts if missing else [*prompts, *follow(run, told, saved)]), units))
-    responses = [note(one) for one in saved]
+    responses = [note(response, worded=True) for response in saved]
     require_answered(every, responses, run.responses)
     return every, responses
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from builders import REASON, noted
-from equipoise.figures.guards import FEW, Guard, answer_guards, reply_guards
+from equipoise.figures.guards import FEW, Guard, answer_guards, pair_guards
 from equipoise.studies.vignettes.guards import diagnoses_read, diagnosis_skew
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def asked(made: Made) -> dict[str, Guard]:
     """Ask the guards of the vignettes, by name."""
     presentations = {vignette.key: vignette.presentation for vignette in made.vignettes}
     found = [
-        *reply_guards("vignettes", made.responses, {}, presentations),
+        *pair_guards(made.responses, {}, presentations),
         *answer_guards([judgement.answer for judgement in made.judgements]),
         diagnosis_skew(made.vignettes, made.judgements),
     ]

@@ -29,7 +29,7 @@ def measure(run: Run) -> StudyResult:
     return StudyResult(
         study=run.study,
         effects=[*effects(list(run.rows("decisions", Decided)), readings, options_of(run))],
-        guards=[*guards.reply_guards(run.study, written, contents(prompts), _presentations(run)), unread],
+        guards=[*guards.pair_guards(written, contents(prompts), _presentations(run)), unread],
         counts=Counts.of(responses, unparsed=unread.wrong),
     )
 

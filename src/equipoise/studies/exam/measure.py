@@ -30,7 +30,7 @@ def measure(run: Run) -> StudyResult:
             *position_effects(run.study, [[asked] for asked in orders.values()], options.alpha),
         ],
         guards=[
-            *guards.reply_guards(run.study, responses, contents(prompts)),
+            *guards.reply_guards(responses, contents(prompts)),
             guards.unread(order.probabilities or None for asked in orders.values() for order in asked),
             guards.exam_skew([shown_letters(order, gold[key]) for key, asked in orders.items() for order in asked]),
         ],

@@ -11,13 +11,13 @@ from equipoise.studies.openr1.rows import Agreement
 
 def measure(run: Run) -> StudyResult:
     """Estimate how far the reply to a client's message changes with the client's demographics."""
-    prompts, responses = prompts_and_responses(run)
+    prompts, responses = prompts_and_responses(run, worded=True)
     agreements = jsonl.read(run.judgements, Agreement)
     return StudyResult(
         study=run.study,
         effects=[*openr1_effects(agreements, options_of(run))],
         guards=[
-            *guards.reply_guards(run.study, responses, contents(prompts)),
+            *guards.reply_guards(responses, contents(prompts)),
             guards.unread(agreement.arms_agree for agreement in agreements),
         ],
         counts=Counts.of(responses),

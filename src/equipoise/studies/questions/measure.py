@@ -33,7 +33,7 @@ def measure(run: Run) -> StudyResult:
         ],
         findings=question_findings(skews),
         guards=[
-            *guards.reply_guards(run.study, responses, contents(prompts)),
+            *guards.reply_guards(responses, contents(prompts)),
             guards.unread(order.probabilities or None for asked in orders.values() for order in asked),
             *guards.arm_skews(skews.values()),
         ],

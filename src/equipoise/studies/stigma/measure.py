@@ -15,7 +15,7 @@ def measure(run: Run) -> StudyResult:
     prompts, responses = prompts_and_responses(run)
     fills = jsonl.read(run.judgements, Fill)
     require_whole(fills, run.judgements)
-    of_replies = guards.reply_guards(run.study, responses, contents(prompts))
+    of_replies = guards.reply_guards(responses, contents(prompts))
     return StudyResult(
         study=run.study,
         effects=stigma_effects(fills, options_of(run)),

@@ -39,7 +39,7 @@ def measure(run: Run) -> StudyResult:
         effects=effects,
         findings=findings,
         guards=[
-            *guards.reply_guards(run.study, written, contents(prompts), presentations),
+            *guards.pair_guards(written, contents(prompts), presentations),
             *guards.answer_guards([judgement.answer for judgement in arms]),
             diagnosis_skew(vignettes, arms),
         ],
