@@ -4,11 +4,8 @@ The first sentence is the study's own (`Study.sentence`): it counts what happene
 has controls, what irrelevant details alone did, which is what chance would do. The second is the verdict.
 """
 
-from collections.abc import Sequence
-
-from equipoise.figures.effects import Effect
+from equipoise.figures.result import BIASED, UNBIASED, UNDECIDED, StudyResult, Verdict, Word
 from equipoise.figures.study import Study
-from equipoise.figures.verdicts import BIASED, UNBIASED, UNDECIDED, Verdict, Word
 
 NO_VERDICT = "no verdict"
 """The state of a study whose endpoint has no margin."""
@@ -22,15 +19,9 @@ UNJUDGED = "This says nothing about whether the model is biased."
 NOTHING = "There was nothing to compare."
 
 
-def plain(study: Study, effects: Sequence[Effect], verdict: Verdict | None) -> str:
-    """Say in two plain sentences what a study found, and its verdict (None where no endpoint has a margin)."""
-    start = f"{study.name}/"
-    rows = {
-        effect.key.removeprefix(start): effect
-        for effect in effects
-        if effect.key.startswith(start) and effect.estimate is not None
-    }
-    return f"{study.sentence(rows) or NOTHING} {_conclusion(verdict)}"
+def plain(study: Study, result: StudyResult) -> str:
+    """Say in two plain sentences what a study found, and what follows from its verdict."""
+    return f"{study.sentence(result.defined) or NOTHING} {_conclusion(result.verdict)}"
 
 
 def state(verdict: Verdict | None) -> str:

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
+from equipoise.core.display import number
 from equipoise.core.visible import visible
-from equipoise.figures.effects import VERDICT, Effect
-from equipoise.figures.figure import number
+from equipoise.figures.effects import Effect
 
 Row: TypeAlias = "dict[str, str | int | float | None]"
 INK = "#1f4e79"
@@ -47,14 +47,17 @@ class Plot:
     places: int = 3
     zone: bool = False
 
-    def rows(self, effects: Sequence[Effect]) -> list[Row]:
-        """Lay out the rows, rounded to what another processor reproduces (see `equipoise.figures.figure.shown`)."""
+    def rows(self, effects: Sequence[Effect], margin: float | None = None) -> list[Row]:
+        """Lay out the rows, rounded to what another processor reproduces (see `equipoise.figures.figure.shown`).
+
+        `margin` is that of the study's primary endpoint; None where it has none.
+        """
         return [
             {
                 name: round(value, self.places) + 0.0 if isinstance(value, float) else value
                 for name, value in row.items()
             }
-            for row in (_with_margin(self.layout(effects), effects) if self.zone else self.layout(effects))
+            for row in (_with_margin(self.layout(effects), effects, margin) if self.zone else self.layout(effects))
         ]
 
     def titled(self, alpha: float) -> str:
@@ -66,9 +69,8 @@ class Plot:
         fields = {name: getattr(self, name) for name in ("template", "x", "x_label", "y_label")}
         return {"y": {file: self.y}, "title": self.title.replace(LEVEL, ""), **fields}
 
-    def picture(self, name: str, effects: Sequence[Effect], template: Mapping[str, Any], alpha: float) -> Picture:
-        """Fill a template (parsed JSON) with a run's figures; the page prints the title, the picture has none."""
-        rows = self.rows(effects)
+    def picture(self, name: str, rows: list[Row], template: Mapping[str, Any], alpha: float) -> Picture:
+        """Fill a template (parsed JSON) with rows; the page prints the title, the picture has none."""
         spec = filled(rows, template, self, alpha)
         spec.pop("title", None)
         columns = list(rows[0]) if rows else []
@@ -76,10 +78,9 @@ class Plot:
         return Picture(name, self.titled(alpha), _of_one_revision(spec), [words(name) for name in columns], cells)
 
 
-def _with_margin(rows: Sequence[Row], effects: Sequence[Effect]) -> list[Row]:
-    """Give the rows of the primary endpoint's measure its margin; the others, and those of a run without one, none."""
+def _with_margin(rows: Sequence[Row], effects: Sequence[Effect], margin: float | None) -> list[Row]:
+    """Give the rows of the primary endpoint's measure its margin, and the others none."""
     primary = {words(effect.measure) for effect in effects if effect.primary}
-    margin = next((one.estimate for one in effects if (one.family, one.measure) == (VERDICT, "margin")), None)
     return [{**row, "margin": margin if row["measure"] in primary else None} for row in rows]
 
 

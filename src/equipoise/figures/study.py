@@ -52,6 +52,7 @@ class Study:
         likelihoods: The setting, if any, under which it needs likelihoods.
         figures: Its headline figures, in the order in which they are shown.
         plots: Its plots, by the stem of their files.
+        faults: Measures that are 0 in a sound run.
         sentence: Says in one sentence what was found; empty where there was nothing to compare.
         page: The page of the documentation about its endpoint, below docs/ and without `.md`; empty for the page on
             verdicts.
@@ -74,6 +75,7 @@ class Study:
     likelihoods: Likelihoods | None = None
     figures: tuple[Figure, ...] = ()
     plots: Mapping[str, Plot] = field(default_factory=dict)
+    faults: tuple[str, ...] = ()
     sentence: Callable[[Rows], str] = lambda _: ""
     page: str = ""
     inputs: tuple[str, ...] = ()

@@ -1,28 +1,16 @@
 """The headline figures as cards: the value, its interval, and one sentence on what it means."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
-from equipoise.core import jsonl
-from equipoise.core.errors import EquipoiseError
+from equipoise.core.display import number
 from equipoise.figures.effects import Effect
-from equipoise.figures.figure import NOTE_EXTREMES, Figure, endpoint, number, undercoverage
+from equipoise.figures.figure import NOTE_EXTREMES, Figure, endpoint_kind, undercoverage
+from equipoise.figures.result import StudyResult
 from equipoise.figures.silence import interpretation
 from equipoise.report.docs import anchor
 from equipoise.report.guards import warnings
 from equipoise.studies.registry import BOARD, TITLES
-
-
-def read_effects(data: Path, study: str) -> list[Effect]:
-    """Read the figures of a study's last run; a file that is missing, or has none of them, is an EquipoiseError."""
-    path = data / study / "effects.jsonl"
-    if not path.is_file():
-        raise EquipoiseError(f"{path}: the study has not been run: run `dvc repro measure@{study}`")
-    rows = jsonl.read(path, Effect)
-    if not any(row.study == study for row in rows):
-        raise EquipoiseError(f"{path}: no figure of the study: run `dvc repro --force measure@{study}`")
-    return rows
 
 
 class Card(NamedTuple):
@@ -45,18 +33,23 @@ class Card(NamedTuple):
     page: str
 
 
-def cards(effects: Sequence[Effect], alpha: float) -> list[Card]:
-    """Make a card of every headline figure that the run has; `alpha` is 1 − the level of the intervals.
+def cards(results: Mapping[str, StudyResult], alpha: float) -> list[Card]:
+    """Make a card of every headline figure that the run has; `results` are by study, `alpha` is 1 − the level.
 
     A figure that is undefined has a card that says so; one of a study that did not run has none (`absent`).
     """
-    measured = ((figure, effect_of(figure, effects)) for figure in BOARD)
-    return [_card(figure, row, effects, alpha) for figure, row in measured if row is not None]
+    measured = [(figure, results[figure.study]) for figure in BOARD if figure.study in results]
+    rows = ((figure, effect_of(figure, result.effects), result) for figure, result in measured)
+    return [_card(figure, row, result, alpha) for figure, row, result in rows if row is not None]
 
 
-def absent(effects: Sequence[Effect]) -> list[str]:
+def absent(results: Mapping[str, StudyResult]) -> list[str]:
     """Name the headline figures whose study has no figures in this run."""
-    return [f"{TITLES[figure.study]}: {figure.title}" for figure in BOARD if effect_of(figure, effects) is None]
+    return [
+        f"{TITLES[figure.study]}: {figure.title}"
+        for figure in BOARD
+        if figure.study not in results or effect_of(figure, results[figure.study].effects) is None
+    ]
 
 
 def effect_of(figure: Figure, effects: Sequence[Effect]) -> Effect | None:
@@ -92,21 +85,21 @@ def side_of_null(figure: Figure, row: Effect) -> str:
     return f"The interval contains {figure.null:g}: these cases show neither a difference nor its absence."
 
 
-def _card(figure: Figure, row: Effect, effects: Sequence[Effect], alpha: float) -> Card:
-    by_key = {effect.key: effect for effect in effects}
+def _card(figure: Figure, row: Effect, result: StudyResult, alpha: float) -> Card:
+    by_key = {effect.key: effect for effect in result.effects}
     sentences = (
         figure.sentence,
         side_of_null(figure, row),
         _beside(figure, row, by_key),
         _covered(row),
-        _silence(figure, row, effects),
+        _silence(figure, row, result),
         _labelled(row, by_key),
         _tested(figure, row, alpha),
     )
     return Card(
         name=figure.name,
         study=TITLES[figure.study],
-        endpoint=f"{endpoint(row)} endpoint",
+        endpoint=f"{endpoint_kind(row)} endpoint",
         title=figure.title,
         value="undefined" if row.estimate is None else number(row.estimate),
         interval=interval(row, alpha),
@@ -114,7 +107,7 @@ def _card(figure: Figure, row: Effect, effects: Sequence[Effect], alpha: float) 
         where=figure.where(row.group) if figure.pick and row.estimate is not None else "",
         detectable=_detectable(row, by_key),
         sentence=" ".join(filter(None, sentences)),
-        warnings=warnings(figure, row, effects),
+        warnings=warnings(figure, row, result),
         page=anchor(figure.page),
     )
 
@@ -130,12 +123,11 @@ def _beside(figure: Figure, row: Effect, by_key: Mapping[str, Effect]) -> str:
     return f"Beside it: {', '.join(parts)}." if parts else ""
 
 
-def _silence(figure: Figure, row: Effect, effects: Sequence[Effect]) -> str:
+def _silence(figure: Figure, row: Effect, result: StudyResult) -> str:
     """Say in words what the silent bias rate amounts to, which needs an influence to be silent about."""
     if not figure.verdict:
         return ""
-    flags = (effect.estimate for effect in effects if (effect.family, effect.measure) == ("overall", "influence_found"))
-    influence = next(flags, 1.0) != 0
+    influence = result.influence_found is not False
     return f"In words: {interpretation(row.n, row.ci_low, row.ci_high, influence=influence)}."
 
 

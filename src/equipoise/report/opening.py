@@ -1,13 +1,12 @@
 """What the report opens with: a state and a plain sentence for each study, and one picture of all verdicts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import NamedTuple
 
-from equipoise.figures.effects import Effect
 from equipoise.figures.plain import NO_VERDICT, plain, state
 from equipoise.figures.plot import Plot, Row, undefined_row
+from equipoise.figures.result import BIASED, UNBIASED, UNDECIDED, StudyResult, Verdict
 from equipoise.figures.study import Study
-from equipoise.figures.verdicts import BIASED, UNBIASED, UNDECIDED, Verdict
 from equipoise.report.docs import VERDICTS, anchor
 
 LIGHTS = {
@@ -33,18 +32,18 @@ class Opening(NamedTuple):
     whom: str
 
 
-def opening(study: Study, effects: Sequence[Effect], found: Verdict | None) -> Opening:
+def opening(study: Study, result: StudyResult) -> Opening:
     """Say in plain words what a study found and what its verdict is."""
-    word = state(found)
+    word = state(result.verdict)
     style, sign = LIGHTS[word]
     return Opening(
         study=study.title,
         state=word,
         style=style,
         sign=sign,
-        sentence=plain(study, effects, found),
-        verdict=found,
-        page=anchor(VERDICTS if found else study.page or VERDICTS),
+        sentence=plain(study, result),
+        verdict=result.verdict,
+        page=anchor(VERDICTS if result.verdict else study.page or VERDICTS),
         question=study.question,
         whom=study.whom,
     )

@@ -7,7 +7,7 @@ the hashes of the page's own scripts and style, so that nothing else in the file
 import base64
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,14 +16,15 @@ from equipoise.core import jsonl, params
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.manifest import Manifest
 from equipoise.core.visible import visible
+from equipoise.figures.layout import read_result
 from equipoise.figures.options import Decision, Measure
 from equipoise.figures.plot import Picture
-from equipoise.figures.verdicts import verdict
+from equipoise.figures.result import Verdict
 from equipoise.figures.views import CasesView
 from equipoise.models import registry
 from equipoise.report.docs import FLOOR, GUARDS, Page, anchor, read_pages
 from equipoise.report.guards import NOTHING, PASSED, WARNS, Guards, guards
-from equipoise.report.headlines import Card, absent, cards, read_effects
+from equipoise.report.headlines import Card, absent, cards
 from equipoise.report.inputs import Provenance, provenance
 from equipoise.report.opening import Opening, opening, overview
 from equipoise.studies.registry import chosen
@@ -66,32 +67,34 @@ def read_report(data: Path, templates: Path, docs: Path, root: Path) -> Report:
     missing or rows do not match.
     """
     settings = params.load(root / params.FILE)
-    by_study = {study: read_effects(data, study.name) for study in chosen(settings)}
-    effects = [row for rows in by_study.values() for row in rows]
-    alpha = settings.section("measure", Measure).alpha
-    decision = settings.section("decision", Decision)
-    verdicts = {study: verdict(study, rows, decision) for study, rows in by_study.items()}
-    judged = {study.title: found for study, found in verdicts.items() if found is not None}
-    views = (study.cases_view(data, settings) for study in by_study)
+    alpha, decision = settings.section("measure", Measure).alpha, settings.section("decision", Decision)
+    results = {study: read_result(data, study, decision) for study in chosen(settings)}
+    by_name = {study.name: result for study, result in results.items()}
+    verdicts = {study.title: result.verdict for study, result in results.items() if result.verdict is not None}
+    views = (study.cases_view(data, settings) for study in results)
     return Report(
         title=registry.load_entry(settings.model, root).title,
         judge=settings.judge,
-        openings=[opening(study, rows, verdicts[study]) for study, rows in by_study.items()],
-        overview=overview(judged).picture("overview", effects, _template(templates, "forest"), alpha)
-        if judged
-        else None,
-        cards=cards(effects, alpha),
-        absent=absent(effects),
+        openings=[opening(study, result) for study, result in results.items()],
+        overview=_overview(verdicts, _template(templates, "forest"), alpha) if verdicts else None,
+        cards=cards(by_name, alpha),
+        absent=absent(by_name),
         pictures=[
-            plot.picture(name, rows, _template(templates, plot.template), alpha)
-            for study, rows in by_study.items()
+            plot.picture(name, plot.rows(result.effects, result.margin), _template(templates, plot.template), alpha)
+            for study, result in results.items()
             for name, plot in study.plots.items()
         ],
         cases_view=next(filter(None, views), None),
-        guards=guards(effects),
+        guards=guards(results.values()),
         provenance=provenance(jsonl.read_one(data / "manifest.json", Manifest), settings, root),
         pages=read_pages(docs),
     )
+
+
+def _overview(verdicts: Mapping[str, Verdict], template: Mapping[str, Any], alpha: float) -> Picture:
+    """Draw all verdicts, by the studies' titles."""
+    plot = overview(verdicts)
+    return plot.picture("overview", plot.rows([]), template, alpha)
 
 
 def _template(folder: Path, name: str) -> dict[str, Any]:

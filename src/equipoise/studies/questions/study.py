@@ -51,6 +51,7 @@ STUDY = Study(
     likelihoods=Likelihoods("perturb", "answering", "likelihood", "generate"),
     figures=FIGURES,
     plots=PLOTS,
+    faults=("violation_rate",),
     sentence=sentence,
     inputs=("cities.yaml", "lexicon", "templates"),
     items=lambda settings: settings.items,

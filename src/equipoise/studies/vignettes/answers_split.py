@@ -9,7 +9,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from equipoise.figures.figure import number, signed
+from equipoise.core.display import number, signed
 from equipoise.materials.pairs import Pair
 from equipoise.materials.vignette import ROLES
 from equipoise.studies.vignettes.swap import COURSE, PARTS, cells, log_odds, split, stereotyped

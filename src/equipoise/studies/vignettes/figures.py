@@ -22,6 +22,7 @@ def _shift(measure: str, title: str, sentence: str, **fields: Any) -> Figure:  #
         null=0.0,
         change="mean",
         unit="pairs",
+        places=2,
         **fields,
     )
 
@@ -54,6 +55,7 @@ def _vignettes() -> list[Figure]:
             name="vignettes.stereotype_shift_stub",
             measure="stereotype_shift_stub",
             title="stereotype shift without findings (nats)",
+            places=2,
             fields=("estimate",),
             change="mean",
             unit="pairs",
@@ -202,6 +204,7 @@ def _vignettes() -> list[Figure]:
             group=EVERY,
             measure="stereotype_shift_net",
             title="net stereotype shift (nats), *",
+            places=2,
             # How many pairs a dimension has is the profile's: no other model has another number. The plot has it.
             sized=False,
         ),
@@ -211,6 +214,7 @@ def _vignettes() -> list[Figure]:
             group=EVERY,
             measure="panel_shift",
             title="shift from the control (nats), *",
+            places=2,
             # Of 31 groups; intervals and tests are among the effects.
             fields=("estimate",),
             sized=False,

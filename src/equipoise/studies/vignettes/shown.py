@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from equipoise.core import jsonl
+from equipoise.core.display import number, signed
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.keys import number_of, unnumbered
 from equipoise.core.prompts import Response
 from equipoise.core.units import of_asked, read_units
-from equipoise.figures.figure import number, signed
 from equipoise.judge.lexicon import Lexicon
 from equipoise.judge.reading import CONSIDERED_FROM
 from equipoise.materials.judgement import Judgement
