@@ -35,11 +35,12 @@ from equipoise.compare.leaderboard import standings
 from equipoise.compare.revisions import Revision, Sources
 from equipoise.compare.text import Comparison, differences, flips_title
 from equipoise.core import jsonl, params
-from equipoise.figures.effects import Effect
+from equipoise.core.display import number as written
 from equipoise.figures.figure import headline_metrics
-from equipoise.figures.figure import number as written
+from equipoise.figures.layout import read_result, rows_of
 from equipoise.figures.options import Decision, Measure
-from equipoise.figures.verdicts import verdict, verdict_metrics
+from equipoise.figures.result import StudyResult
+from equipoise.figures.verdicts import verdict_metrics
 from equipoise.materials.cities import load_cities
 from equipoise.materials.judgement import Judgement, Reading
 from equipoise.materials.vignette import Vignette
@@ -70,7 +71,7 @@ class Measured(NamedTuple):
     facts: list[Fact]
     vignettes: list[Vignette]
     judgements: list[Judgement]
-    effects: list[Effect]
+    result: StudyResult
 
 
 @contextmanager
@@ -95,14 +96,14 @@ def measured(name: str) -> Measured:
         return read(run, measure(run, step(run.study, "measure")))
 
 
-def read(run: Run, effects: list[Effect]) -> Measured:
+def read(run: Run, result: StudyResult) -> Measured:
     """Read the rows of a run; only a phantom has facts."""
     facts = run.built("facts")
     return Measured(
         jsonl.read(facts, Fact) if facts.exists() else [],
         jsonl.read(run.built("vignettes"), Vignette),
         jsonl.read(run.judgements, Judgement),
-        effects,
+        result,
     )
 
 
@@ -133,7 +134,7 @@ def committed() -> Measured:
     with project() as data:
         restore(data)
         run = Run(STUDY, data, SETTINGS)
-        return read(run, jsonl.read(run.effects, Effect))
+        return read(run, read_result(data, STUDIES[STUDY], SETTINGS.section("decision", Decision)))
 
 
 @cache
@@ -152,9 +153,9 @@ def generated() -> Measured:
 
 def figures(name: str) -> dict[str, Any]:
     """Give the headline figures of a phantom, as its metrics file would have them."""
-    effects = measured(name).effects
-    found = verdict(STUDIES[STUDY], effects, SETTINGS.section("decision", Decision))
-    return {**headline_metrics(STUDIES[STUDY].figures, effects), **verdict_metrics(found)}
+    result = measured(name).result
+    headlines = headline_metrics(STUDIES[STUDY].figures, result.effects, result.totals)
+    return {**headlines, **verdict_metrics(result.verdict)}
 
 
 def leaderboard() -> str:
@@ -189,7 +190,8 @@ def compare_answers() -> str:
 def revision(name: str, run: Measured) -> Revision:
     """Give a run as a revision to compare."""
     options = SETTINGS.section("measure", Measure)
-    return Revision(name=name, vignettes=run.vignettes, judgements=run.judgements, effects=run.effects, options=options)
+    rows = rows_of(run.result)
+    return Revision(name=name, vignettes=run.vignettes, judgements=run.judgements, effects=rows, options=options)
 
 
 def comparison(base: Revision, head: Revision, parameters: Mapping[str, tuple[str, str]] | None = None) -> Comparison:
@@ -225,7 +227,7 @@ def saved() -> str:
         run = Run("cases", data, SETTINGS.model_copy(update={"model": "mine"}))
         for stage in ("build", "infer", "score"):
             step(run.study, stage)(run)
-        jsonl.write(run.effects, measure(run, step(run.study, "measure")))
+        jsonl.write(run.effects, rows_of(measure(run, step(run.study, "measure"))))
         lines += ["$ dvc exp run --name saved -S model=mine -S 'studies=[cases]'", "…"]
         lines += ["$ equipoise results cases", *output("results cases").splitlines()]
     return block(lines)

@@ -1,7 +1,7 @@
 """Units: the cases of a study as a sequence asks for them, each in its cluster, and whether it was asked.
 
-A study that stops as soon as its verdict is in (`studies.sequential`) leaves whole clusters unasked. Whatever reads the
-rows of a study reads those of the units that were asked; a study that is asked as a whole names no units.
+A study that stops as soon as its verdict is in (`pipeline.sequential`) leaves whole clusters unasked. Whatever reads
+the rows of a study reads those of the units that were asked; a study that is asked as a whole names no units.
 """
 
 from collections.abc import Iterable, Iterator

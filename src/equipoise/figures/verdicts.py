@@ -15,8 +15,8 @@ is undecided. A study that declares no measure of assay sensitivity can find bia
 a mean, a verdict is therefore that of two intervals, the printed one and the one corrected for skewness
 (`stats.clusters.Mean.skewed_interval`).
 
-**Of a study that stops early.** It stops when its verdict is in (`pipeline.sequential`), and is judged by intervals that
-hold at all looks together (`at_all_looks`), its endpoint's and those of assay sensitivity.
+**Of a study that stops early.** It stops when its verdict is in (`pipeline.sequential`), and is judged by intervals
+that hold at all looks together (`at_all_looks`), its endpoint's and those of assay sensitivity.
 
 **Of a change.** Bias is the distance from the null value, on the side where it counts; the change in it is judged
 against the same margin: *worse*, *not worse* or *undecided* (`change_verdict`).
@@ -144,7 +144,8 @@ def change_verdict(change: Interval, other: Interval, margin: float, direction: 
     a minimum is above the margin only where both of its terms are, each tested at alpha / 2, and below where either is,
     so that a false *worse* has a probability of at most alpha / 2 a side, a false *not worse* of at most alpha.
     """
-    change, other = (_mirrored(one) if direction == "below" else one for one in (change, other))
+    if direction == "below":
+        change, other = _mirrored(change), _mirrored(other)
     above = change.low > margin and other.low > margin
     below = direction == "both" and change.high < -margin and other.high < -margin
     if above or below:

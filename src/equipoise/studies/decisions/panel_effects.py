@@ -20,7 +20,7 @@ def panel_decision_effects(asked: Sequence[Asked], readings: Sequence[Reading], 
     """Estimate the figures of decisions about stories told of a panel: group minus control.
 
     `decision_shift` is the difference in the mean level as a share of the scale, above 0 in the direction in which the
-    documented bias usually pulls at the end-point, and `decision_tilt` that in nats (see `metrics.decisions`). Both are
+    documented bias usually pulls at the end-point, and `decision_tilt` that in nats (see `decisions.effects`). Both are
     means over the end-points of a story: all of them (family `panel`), those of a family (`panel_family`, a group being
     `GROUP/FAMILY`) or one (`cell`, `GROUP/END-POINT`). By end-point there are also `level_shift`, in levels, and, where
     a guideline says what is right, `panel_accuracy`. Holm's method is applied over the groups of each of them.

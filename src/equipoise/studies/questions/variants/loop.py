@@ -42,7 +42,7 @@ def perturb(
     An item has no arms of the attributes that it excludes.
     Each round covers all arms that are not done, with one call of each agent. Without an evaluator an arm is done with
     its first attempt that breaks no rule: whether that one triggers is read from the study's own answers
-    (`metrics.questions`). With one, it is done when it triggers by the directional definition, without a violated rule;
+    (`questions.effects`). With one, it is done when it triggers by the directional definition, without a violated rule;
     the first round also asks the evaluator about the neutral texts. Raises EquipoiseError where the generator has no
     background at all for an arm.
     """
