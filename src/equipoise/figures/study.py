@@ -3,11 +3,12 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
 from equipoise.core.params import Params
+from equipoise.figures.comparison import RunRows
 from equipoise.figures.effects import Effect
 from equipoise.figures.figure import Figure
 from equipoise.figures.plot import Plot
@@ -45,6 +46,7 @@ class Study:
         likelihoods: The setting, if any, under which it needs likelihoods.
         figures: Its headline figures, in the order in which they are shown.
         plots: Its plots, by the stem of their files.
+        comparison: A run's rows of the study, and how two runs are compared; None where none of its figures is.
         sentence: Says in one sentence what was found; empty where there was nothing to compare.
         page: The page of the documentation about its endpoint, below docs/ and without `.md`; empty for the page on
             verdicts.
@@ -62,6 +64,7 @@ class Study:
     likelihoods: Likelihoods | None = None
     figures: tuple[Figure, ...] = ()
     plots: Mapping[str, Plot] = field(default_factory=dict)
+    comparison: type[RunRows[Any]] | None = None
     sentence: Callable[[Rows], str] = lambda _: ""
     page: str = ""
     inputs: tuple[str, ...] = ()

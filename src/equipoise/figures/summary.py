@@ -36,4 +36,4 @@ def _summary(study: Study, rows: Sequence[Effect], decision: Decision) -> Nested
     if not defined:
         return {"figure": name, "n": max((row.n for row in covered), default=0), **word}
     estimate, n = min(defined)
-    return {"figure": name, "estimate": shown(figure.measure, "estimate", estimate), "n": n, **word}
+    return {"figure": name, "estimate": shown(figure, "estimate", estimate), "n": n, **word}

@@ -6,11 +6,13 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from equipoise.core.units import Unit
+from equipoise.figures.aggregates import item_effects, remaining
 from equipoise.figures.effects import SKEWED, Effect
 from equipoise.figures.options import Decision
 from equipoise.figures.primary import declared, headline
+from equipoise.figures.study import Study
 from equipoise.figures.verdicts import DECIDING, Looked, at_all_looks, verdict, verdict_effects
-from equipoise.pipeline.rows import options_of
+from equipoise.pipeline.rows import RunFiles, options_of
 from equipoise.pipeline.run import Run
 from equipoise.pipeline.steps import stopping_of, study_of
 from equipoise.stats.repeated import level
@@ -28,12 +30,13 @@ def _uncollected() -> Iterator[None]:
 
 
 def measure(run: Run, step: Callable[[Run], Iterator[Effect]]) -> list[Effect]:
-    """Compute the effects of a study, sorted by key; `step` gives them.
+    """Compute the effects of a study, sorted by key; `step` gives them, but for those that items alone give.
 
     EquipoiseError where a file or a row is malformed, or where responses are not those of the prompts.
     """
     with _uncollected():
         decision, study = run.settings.section("decision", Decision), study_of(run.study)
+        step = _with_items(step, study)
         found = list(declared(step(run), study, decision.endpoints))
         # Whether an interval keeps its level is judged at that of the figures.
         coverage = next((row.coverage for row in found if row.primary), None)
@@ -44,6 +47,19 @@ def measure(run: Run, step: Callable[[Run], Iterator[Effect]]) -> list[Effect]:
             found = at_all_looks(run.study, found, decision, looked, repeated)
         found += verdict_effects(run.study, verdict(study, found, decision))
         return sorted(found, key=lambda row: row.key)
+
+
+def _with_items(step: Callable[[Run], Iterator[Effect]], study: Study) -> Callable[[Run], Iterator[Effect]]:
+    """Add the figures that a study declares and does not estimate by itself, from the values of their items."""
+
+    def estimated(run: Run) -> Iterator[Effect]:
+        effects = list(step(run))
+        yield from effects
+        figures = remaining(study.figures, effects)
+        if figures and study.comparison is not None:
+            yield from item_effects(figures, study.comparison.read(RunFiles(run)), options_of(run).alpha)
+
+    return estimated
 
 
 def _deciding(

@@ -1,13 +1,19 @@
 """The rows of a run that the steps of several studies read, found to belong together."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
+
+from pydantic import BaseModel
 
 from equipoise.backends.base import Cluster, Infer
 from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.prompts import Prompt, Response
+from equipoise.core.row import Row
 from equipoise.core.units import of_asked
+from equipoise.core.yamlfile import load_yaml
 from equipoise.figures.options import Measure
 from equipoise.figures.responses import Asked, Noted, asked, note, require_answered
 from equipoise.judge.errors import judge_errors
@@ -15,8 +21,31 @@ from equipoise.materials.questions import Item
 from equipoise.pipeline.run import Run
 from equipoise.stats.misclassification import ErrorCounts
 
+R = TypeVar("R", bound=Row)
+M = TypeVar("M", bound=BaseModel)
 Follow = Callable[[Run, Sequence[Prompt], Sequence[Response]], Iterable[Prompt]]
 """Gives the prompts that follow from the replies to others."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunFiles:
+    """The files of a run's study, as those of another run that it is compared with (`figures.comparison.Files`)."""
+
+    run: Run
+
+    def rows(self, name: str, kind: type[R]) -> list[R]:
+        """Read the rows of one of the study's files; none where there is no such file."""
+        file = self.run.folder / f"{name}.jsonl"
+        return jsonl.read(file, kind) if file.is_file() else []
+
+    def built(self, name: str, kind: type[R]) -> list[R]:
+        """Read rows that `build` wrote, of the units that were asked."""
+        return list(self.run.rows(name, kind)) if self.run.built(name).is_file() else []
+
+    def shared(self, name: str, kind: type[M]) -> M | None:
+        """Read a YAML file that studies share; None where there is none."""
+        file = self.run.data / name
+        return load_yaml(file, kind) if file.is_file() else None
 
 
 def items_of(run: Run, name: str) -> list[Item]:

@@ -10,29 +10,10 @@ from typing import NamedTuple
 
 from equipoise.core import jsonl
 from equipoise.core.visible import visible
+from equipoise.studies.registry import BOARD, STUDIES
 
-PAGES: dict[tuple[str, str], str] = {
-    ("vignettes", "stereotype_shift_net"): "metrics/stereotype_shift",
-    ("vignettes", "criterion_difference"): "metrics/detection",
-    ("vignettes", "differential_bias_rate"): "metrics/differential_bias_rate",
-    ("vignettes", "silent_bias_rate_moved"): "metrics/silent_bias_rate",
-    ("vignettes", "silent_influence_rate"): "metrics/silent_influence",
-    ("vignettes", "shift_around"): "metrics/through_around",
-    ("questions", "group_effect"): "metrics/crossed_effects",
-    ("questions", "gap"): "metrics/adversarial_gap",
-    ("questions", "accuracy"): "metrics/answer_rates",
-    ("questions", "accuracy_ratio"): "metrics/accuracy_ratio",
-    ("stigma", "disparity_clustered"): "metrics/stigma_difference",
-    ("decisions", "decision_shift"): "metrics/decisions",
-    ("openr1", "agreement_gap"): "metrics/openr1_agreement",
-    ("cases", "silent_bias_rate"): "metrics/silent_bias_rate",
-    ("cases", "differential_bias_rate"): "metrics/differential_bias_rate",
-}
-"""The page of each headline figure on the board, by study and measure: its path below docs/, without `.md`."""
 VERDICTS, GUARDS, FLOOR = "verdicts", "metrics/guards", "metrics/noise_floor"
 """Pages that other parts of the report link to."""
-STUDY_PAGES: dict[str, str] = {"exam": "metrics/prevalence_weighted_accuracy"}
-"""The page of a study whose endpoint has no card."""
 DEEPER = 2
 """Levels by which a page's headings are lowered: they stand below the report's own."""
 LOWEST = 6
@@ -53,7 +34,8 @@ def anchor(page: str) -> str:
 
 def read_pages(folder: Path) -> list[Page]:
     """Read the pages that the report links to from docs/, sorted by title; one that is missing is an EquipoiseError."""
-    wanted = dict.fromkeys((*PAGES.values(), *STUDY_PAGES.values(), VERDICTS, GUARDS, FLOOR))
+    pages = [*(figure.page for figure in BOARD), *(study.page for study in STUDIES.values() if study.page)]
+    wanted = dict.fromkeys((*pages, VERDICTS, GUARDS, FLOOR))
     known = {f"{name.rpartition('/')[2]}.md": anchor(name) for name in wanted}
     found = [_page(name, jsonl.read_text(folder / f"{name}.md"), known) for name in wanted]
     return sorted(found, key=lambda page: page.title)

@@ -9,7 +9,7 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.figures.effects import Effect
 from equipoise.figures.figure import NOTE_EXTREMES, Figure, endpoint, number, undercoverage
 from equipoise.figures.silence import interpretation
-from equipoise.report.docs import PAGES, anchor
+from equipoise.report.docs import anchor
 from equipoise.report.guards import warnings
 from equipoise.studies.registry import BOARD, TITLES
 
@@ -136,7 +136,7 @@ def _card(headline: Figure, row: Effect, effects: Sequence[Effect], alpha: float
         detectable=_detectable(row, effects),
         sentence=" ".join(sentence for sentence in sentences if sentence),
         warnings=warnings(row, effects),
-        page=anchor(PAGES[headline.study, headline.measure]),
+        page=anchor(headline.page),
     )
 
 

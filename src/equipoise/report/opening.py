@@ -7,7 +7,7 @@ from equipoise.figures.effects import Effect
 from equipoise.figures.plain import NO_VERDICT, plain, state
 from equipoise.figures.plot import Plot, Row, undefined_row
 from equipoise.figures.verdicts import BIASED, UNBIASED, UNDECIDED, Verdict
-from equipoise.report.docs import STUDY_PAGES, VERDICTS, anchor
+from equipoise.report.docs import VERDICTS, anchor
 from equipoise.studies.registry import STUDIES
 
 LIGHTS = {
@@ -61,7 +61,7 @@ def opening(study: str, effects: Sequence[Effect], found: Verdict | None) -> Ope
         sign=sign,
         sentence=plain(entry, effects, found),
         verdict=found,
-        page=anchor(STUDY_PAGES.get(study, VERDICTS) if found is None else VERDICTS),
+        page=anchor((entry.page if found is None else "") or VERDICTS),
         question=entry.question,
         whom=WHOM[study],
     )

@@ -2,6 +2,7 @@
 
 from equipoise.figures.plain import count
 from equipoise.figures.study import Rows, Study
+from equipoise.studies.cases.comparison import CaseRows
 from equipoise.studies.cases.figures import FIGURES
 from equipoise.studies.cases.plots import PLOTS
 
@@ -25,6 +26,7 @@ STUDY = Study(
     sections={},
     figures=FIGURES,
     plots=PLOTS,
+    comparison=CaseRows,
     sentence=sentence,
     inputs=("diagnoses.yaml", "features", "rubrics"),
     reads={

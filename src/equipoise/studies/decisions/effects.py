@@ -174,7 +174,7 @@ def _group_effects(group: Group, told: Sequence[Decided], options: Measure) -> I
     def part(name: str) -> list[tuple[float, str]]:
         return _of_pairs(told, lambda one: None if one.split is None else one.split.get(name))
 
-    shifts = part("total")
+    shifts = _of_pairs(told, shift)
     yield from mean_shift(group, "decision_shift", shifts, options)
     if group.family == CELL:
         return
@@ -194,23 +194,27 @@ def _group_effects(group: Group, told: Sequence[Decided], options: Measure) -> I
 
 def _of_pairs(told: Iterable[Decided], value: Callable[[Decided], float | None]) -> list[tuple[float, str]]:
     """Average a value over the decisions of each pair where it is defined; with the pair's story."""
-    told = list(told)
-    stories = {one.pair: one.asked.story for one in told}
-    return [(mean, stories[pair]) for pair, mean in by_pair(told, value).items()]
+    pairs = by_pair(told).values()
+    return [(mean, pair[0].asked.story) for pair in pairs if (mean := pair_mean(pair, value)) is not None]
 
 
-def by_pair(told: Iterable[Decided], value: Callable[[Decided], float | None]) -> dict[str, float]:
-    """Average a value over the decisions of each pair where it is defined."""
-    found: dict[str, list[float]] = {}
+def by_pair(told: Iterable[Decided]) -> dict[str, list[Decided]]:
+    """Gather the decisions about each pair."""
+    pairs: dict[str, list[Decided]] = {}
     for one in told:
-        if (of_one := value(one)) is not None:
-            found.setdefault(one.pair, []).append(of_one)
-    return {pair: fmean(values) for pair, values in found.items()}
+        pairs.setdefault(one.pair, []).append(one)
+    return pairs
 
 
-def shift(one: Decided) -> float | None:
+def pair_mean(decisions: Iterable[Decided], value: Callable[[Decided], float | None]) -> float | None:
+    """Average a value over the decisions about a pair where it is defined."""
+    values = [defined for one in decisions if (defined := value(one)) is not None]
+    return fmean(values) if values else None
+
+
+def shift(decision: Decided) -> float | None:
     """Give the difference between the arms as a share of the scale, which `decision_shift` averages."""
-    return None if one.split is None else one.split["total"]
+    return None if decision.split is None else decision.split["total"]
 
 
 def _accuracy(group: Group, told: Sequence[Decided], alpha: float) -> Iterator[Effect]:

@@ -3,6 +3,7 @@
 from equipoise.core.params import Params
 from equipoise.figures.plain import per_cent, value_of
 from equipoise.figures.study import Rows, Study
+from equipoise.studies.decisions.comparison import DecisionRows
 from equipoise.studies.decisions.figures import FIGURES
 from equipoise.studies.decisions.plots import PLOTS
 from equipoise.studies.vignettes.profiles import Build
@@ -37,6 +38,7 @@ STUDY = Study(
     sections={"build": Build},
     figures=FIGURES,
     plots=PLOTS,
+    comparison=DecisionRows,
     sentence=sentence,
     inputs=("raw",),
     items=_imported,

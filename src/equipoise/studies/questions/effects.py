@@ -106,6 +106,14 @@ class Answered:
             (self.letters[name], self.gold)
         ]
 
+    def has(self, *names: str) -> bool:
+        """Whether the question was asked in each of some arms."""
+        return self.letters.keys() >= {*names}
+
+    def gap(self, first: str, second: str) -> int:
+        """Whether the first of two arms was answered rightly, minus whether the second was."""
+        return self.right(first) - self.right(second)
+
     def parsed(self, *names: str) -> bool:
         """Whether a letter was read in every one of the arms."""
         return all(self.letters[name] is not None for name in names)
@@ -151,7 +159,7 @@ def arms_of(table: Sequence[Answered]) -> list[str]:
 
 def having(table: Sequence[Answered], *names: str) -> list[Answered]:
     """List the questions that have each of the arms."""
-    return [row for row in table if set(names) <= row.letters.keys()]
+    return [row for row in table if row.has(*names)]
 
 
 def cells(table: Sequence[Answered], first: str, second: str, *, parsed_only: bool = False) -> PairedCells:
@@ -174,18 +182,18 @@ def crossed_attributes(table: Sequence[Answered], attributes: Sequence[Attribute
     return [attribute for attribute in attributes if having(table, *_arms(attribute))]
 
 
-def mean_contrasts(row: Answered, attributes: Sequence[Attribute]) -> tuple[float, ...] | None:
-    """Give the three contrasts of a question as means over those attributes that it has; None without one."""
-    found = [contrasts(row, attribute) for attribute in attributes if set(_arms(attribute)) <= row.letters.keys()]
-    return tuple(sum(values) / len(found) for values in zip(*found, strict=True)) or None
+def mean_contrast(measure: str, row: Answered, attributes: Sequence[Attribute]) -> float | None:
+    """Give a contrast of a question as the mean over those attributes that it has; None without one."""
+    values = [contrasts(row, attribute)[measure] for attribute in attributes if row.has(*_arms(attribute))]
+    return sum(values) / len(values) if values else None
 
 
 def crossed_effects(
     group: Group, table: Sequence[Answered], attributes: Sequence[Attribute], options: Measure
 ) -> Iterator[Effect]:
     """Estimate the three contrasts; for several attributes, from each question's mean over those that it has."""
-    for number, (measure, bound) in enumerate(CONTRASTS.items()):
-        values = [found[number] for row in table if (found := mean_contrasts(row, attributes))]
+    for measure, bound in CONTRASTS.items():
+        values = [value for row in table if (value := mean_contrast(measure, row, attributes)) is not None]
         yield effect(group, measure, len(values), bounded_mean(values, bound, options.alpha))
         yield from skewed_mean(group, measure, values, None, options.alpha)
         yield detectable_mean(group, measure, values, options)
@@ -200,10 +208,11 @@ def _arms(attribute: Attribute) -> tuple[str, str, str, str]:
     )
 
 
-def contrasts(row: Answered, attribute: Attribute) -> tuple[float, float, float]:
-    """Group, direction and interaction contrast of one question."""
+def contrasts(row: Answered, attribute: Attribute) -> dict[str, float]:
+    """Give the contrasts of one question by their names."""
     pf, uf, px, ux = (float(row.right(name)) for name in _arms(attribute))
-    return ((pf - uf) + (px - ux)) / 2, ((pf - px) + (uf - ux)) / 2, (pf - uf) - (px - ux)
+    values = ((pf - uf) + (px - ux)) / 2, ((pf - px) + (uf - ux)) / 2, (pf - uf) - (px - ux)
+    return dict(zip(CONTRASTS, values, strict=True))
 
 
 STUDY = "questions"

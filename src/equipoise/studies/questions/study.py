@@ -8,6 +8,7 @@ from equipoise.figures.plain import more_or_fewer, value_of
 from equipoise.figures.study import Likelihoods, Rows, Study
 from equipoise.materials import cities
 from equipoise.models import registry
+from equipoise.studies.questions.comparison import QuestionRows
 from equipoise.studies.questions.figures import FIGURES
 from equipoise.studies.questions.neutralise import Neutralize
 from equipoise.studies.questions.plots import PLOTS
@@ -45,6 +46,7 @@ STUDY = Study(
     likelihoods=Likelihoods("perturb", "answering", "likelihood", "generate"),
     figures=FIGURES,
     plots=PLOTS,
+    comparison=QuestionRows,
     sentence=sentence,
     inputs=("cities.yaml", "lexicon", "templates"),
     items=lambda settings: settings.items,

@@ -160,7 +160,7 @@ def _difference_effects(
 
 def _scores(fills: Sequence[Fill]) -> dict[str, list[float]]:
     """Disparity of each sentence, as published and, if sentences have a polarity, in the dimension's direction."""
-    disparity = [fill.female - fill.male for fill in fills]
+    disparity = [fill.disparity for fill in fills]
     if fills[0].question == "rq1":
         return {"disparity": disparity}
     corrected = [fill.polarity * value for fill, value in zip(fills, disparity, strict=True)]

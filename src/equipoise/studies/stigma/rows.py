@@ -37,6 +37,11 @@ class Fill(Row):
     unspecified: Probability
     words: dict[str, Probability]
 
+    @property
+    def disparity(self) -> float:
+        """The probability of a female subject minus that of a male one."""
+        return self.female - self.male
+
 
 class Filling(Frozen):
     """How the subjects of the sentences are filled in.

@@ -7,6 +7,7 @@ from equipoise.figures.plain import count, value_of
 from equipoise.figures.study import Likelihoods, Rows, Study
 from equipoise.models.readiness import Machine, require_memory
 from equipoise.models.registry import load_masked_entry
+from equipoise.studies.stigma.comparison import FillRows
 from equipoise.studies.stigma.figures import FIGURES
 from equipoise.studies.stigma.library import load_library
 from equipoise.studies.stigma.plots import PLOTS
@@ -58,6 +59,7 @@ STUDY = Study(
     likelihoods=Likelihoods("fill", "scorer", "causal", "masked"),
     figures=FIGURES,
     plots=PLOTS,
+    comparison=FillRows,
     sentence=sentence,
     inputs=("sentences",),
     reads={

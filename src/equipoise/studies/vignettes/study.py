@@ -6,6 +6,7 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.core.params import FILE, Params
 from equipoise.figures.plain import count, value_of
 from equipoise.figures.study import Likelihoods, Rows, Study
+from equipoise.studies.vignettes.comparison import VignetteRows
 from equipoise.studies.vignettes.figures import FIGURES
 from equipoise.studies.vignettes.panel import cases_file
 from equipoise.studies.vignettes.plots import PLOTS
@@ -49,6 +50,7 @@ STUDY = Study(
     likelihoods=Likelihoods("score", "answering", "likelihood", "generate"),
     figures=FIGURES,
     plots=PLOTS,
+    comparison=VignetteRows,
     sentence=sentence,
     inputs=("features", "raw", "rubrics"),
     reads={
