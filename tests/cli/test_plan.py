@@ -17,6 +17,7 @@ from equipoise.core import params
 from equipoise.core.errors import EquipoiseError
 from equipoise.figures.effects import Estimate, Group, effect
 from equipoise.figures.options import Decision, Endpoint, Measure
+from equipoise.studies.vignettes.comparison import VignetteRows
 from runs import Case, vignette_rows
 
 ROOT = Path(__file__).parents[2]
@@ -31,7 +32,8 @@ def run(n: int) -> Revision:
     vignettes, judgements, _ = vignette_rows(cases)
     counts = {"n_prompts": 4.0 * n, "prompt_tokens": 100.0 * n, "generated_tokens": 20.0 * n}
     effects = [effect(Group("run", "all"), name, n, Estimate(value)) for name, value in counts.items()]
-    return Revision(name="run", vignettes=vignettes, judgements=judgements, effects=effects)
+    rows = {"vignettes": VignetteRows(vignettes=vignettes, answers=judgements)}
+    return Revision(name="run", rows=rows, effects=effects)
 
 
 @pytest.fixture
