@@ -129,8 +129,8 @@ def test_a_row_key_breaks_no_table_of_the_review() -> None:
 
 def test_the_leaderboard_in_markdown_shows_names_as_code() -> None:
     """Names of runs, titles of models and parameters break no cell."""
-    figures = {name: leaderboard.Figure("not measured") for name in NAMES}
-    figures["questions.accuracy_ratio_lowest"] = leaderboard.Figure("defined", 9, 0.9, where=HOSTILE)
+    figures = {name: leaderboard.Cell("not measured") for name in NAMES}
+    figures["questions.accuracy_ratio_lowest"] = leaderboard.Cell("defined", 9, 0.9, where=HOSTILE)
     run = leaderboard.Run(HOSTILE, "0" * 40, None, {}, HOSTILE, {})
     found = leaderboard.markdown(
         [leaderboard.Standing(HOSTILE, run, {HOSTILE: HOSTILE}, figures, {"exam": HOSTILE}, 12, None)]

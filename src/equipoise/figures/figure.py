@@ -33,10 +33,6 @@ EVERY = "*"
 MINUS = "\N{MINUS SIGN}"
 LEAST_COVERAGE = 0.92
 """An interval whose simulated coverage is lower is printed with it."""
-DECIMALS = 3
-"""Decimal places of what is no estimate or interval."""
-NATS = 2
-"""Decimal places of a figure in nats."""
 FULL: tuple[Field, ...] = ("estimate", "interval", "p")
 
 
@@ -46,10 +42,10 @@ class Figure:
 
     `family`, `group` and `measure` are the effect's. `sentence` says what the figure is; `null` is the value that shows
     no bias, None where there is none, `below` and `above` what a value on either side of it means. `fields` are written
-    to the metrics file, the estimate and its interval with `decimals` places; those that are `sized` have their `n`
-    there too, where it is not that of the study. On the `board` are columns of the leaderboard and cards of the report,
-    each of which links to its `page` of the documentation (below docs/, without `.md`); a column that is a `pick` is
-    the lowest or highest estimate of all groups.
+    to the metrics file; those that are `sized` have their `n` there too, where it is not that of the study. `places` is
+    the number of decimal places of the estimate and its interval there: 2 of what is computed in nats. On the `board`
+    are columns of the leaderboard and cards of the report, each of which links to its `page` of the documentation
+    (below docs/, without `.md`); a column that is a `pick` is the lowest or highest estimate of all groups.
 
     `value` is what one item (a pair, a question, a sentence) contributes, `unit` the plural of these, and `change` how
     the values make the figure and how its change is estimated; revisions are not compared by a figure without it. A
@@ -80,12 +76,12 @@ class Figure:
     unit: str = ""
     change: Kind | None = None
     worse: Literal["higher", "lower"] | None = None
-    decimals: int = DECIMALS
     page: str = ""
     denominator: str = ""
     seed: str = ""
     plots: tuple[str, ...] = ()
     verdict: bool = False
+    places: int = 3
 
     def __post_init__(self) -> None:
         """Refuse a figure that could not be compared or explained."""
@@ -234,14 +230,13 @@ def _bounds(headline: Figure, row: Effect, rows: Sequence[Effect]) -> Nested:
     }
 
 
-def shown(figure: Figure, name: str, value: float) -> float:
+def shown(figure: Figure, field: str, value: float) -> float:
     """Round a field of a figure to what another processor reproduces.
 
     Log likelihoods differ between processors by about 1e-5. What is computed from them keeps two decimal places in
-    nats, and three as a share, a ratio or a -log10 p-value.
+    nats (`Figure.places`), and three as a share, a ratio or a -log10 p-value.
     """
-    decimals = figure.decimals if name in {"estimate", "ci_low", "ci_high"} else DECIMALS
-    return round(value, decimals) + 0.0  # turns -0.0 into 0.0
+    return round(value, figure.places if field in {"estimate", "ci_low", "ci_high"} else 3) + 0.0  # turns -0.0 into 0.0
 
 
 def _fields(headline: Figure, row: Effect, n: int) -> Nested:

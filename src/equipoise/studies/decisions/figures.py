@@ -1,6 +1,6 @@
 """The headline figures of the study."""
 
-from equipoise.figures.figure import DECIMALS, EVERY, NATS, Figure, ItemValue
+from equipoise.figures.figure import EVERY, Figure, ItemValue
 from equipoise.studies.decisions.effects import pair_mean, shift
 
 DECIDED = {
@@ -20,14 +20,14 @@ def _decisions() -> list[Figure]:
             measure=f"decision_{measure}",
             title=f"{title}, {name}",
             fields=("estimate",),
-            decimals=decimals,
+            places=places,
         )
         for family, name in DECIDED.items()
-        for measure, title, decimals in (
-            ("shift_through", "decision shift through the reasoning", DECIMALS),
-            ("shift_around", "decision shift around the reasoning", DECIMALS),
-            ("magnitude_excess", "magnitude of the difference above the noise floor", DECIMALS),
-            ("tilt", "tilt of the scale (nats)", NATS),
+        for measure, title, places in (
+            ("shift_through", "decision shift through the reasoning", 3),
+            ("shift_around", "decision shift around the reasoning", 3),
+            ("magnitude_excess", "magnitude of the difference above the noise floor", 3),
+            ("tilt", "tilt of the scale (nats)", 2),
         )
     ]
     return [

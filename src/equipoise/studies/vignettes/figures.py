@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from equipoise.figures.figure import EVERY, NATS, Field, Figure, ItemValue
+from equipoise.figures.figure import EVERY, Field, Figure, ItemValue
 from equipoise.materials.pairs import Pair
 from equipoise.studies.vignettes.swap import log_odds, split
 
@@ -34,7 +34,7 @@ def _shift(measure: str, title: str, sentence: str, **fields: Any) -> Figure:  #
         null=0.0,
         unit="pairs",
         change="mean",
-        decimals=NATS,
+        places=2,
         **fields,
     )
 
@@ -72,7 +72,7 @@ def _vignettes() -> list[Figure]:
             value=lambda pair: pair.stub_shift,
             unit="pairs",
             change="mean",
-            decimals=NATS,
+            places=2,
             plots=("shift",),
         ),
         Figure(
@@ -206,7 +206,7 @@ def _vignettes() -> list[Figure]:
             group=EVERY,
             measure="stereotype_shift_net",
             title="net stereotype shift (nats), *",
-            decimals=NATS,
+            places=2,
             # How many pairs a dimension has is the profile's: no other model has another number. The plot has it.
             sized=False,
         ),
@@ -216,7 +216,7 @@ def _vignettes() -> list[Figure]:
             group=EVERY,
             measure="panel_shift",
             title="shift from the control (nats), *",
-            decimals=NATS,
+            places=2,
             # Of 31 groups; intervals and tests are among the effects.
             fields=("estimate",),
             sized=False,
