@@ -74,7 +74,7 @@ test-all: .venv/developed
 	$(PYTEST)
 
 # Pages with blocks that code writes.
-GENERATED = README.md judge/benchmark/README.md judge/README.md docs/tutorial.md
+GENERATED = README.md judge/benchmark/README.md judge/README.md docs/tutorial.md docs/architecture.md
 check: .venv/developed
 	ruff check
 	ruff format --check

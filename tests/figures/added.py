@@ -16,12 +16,14 @@ from equipoise.compare.leaderboard import Run as Recorded
 from equipoise.compare.leaderboard import standings
 from equipoise.compare.revisions import Revision
 from equipoise.core import jsonl, params
-from equipoise.figures.effects import Effect
 from equipoise.figures.figure import headline_metrics
+from equipoise.figures.layout import rows_of
+from equipoise.figures.result import StudyResult
 from equipoise.pipeline.measure import measure
 from equipoise.pipeline.run import Run
-from equipoise.pipeline.steps import step, study_of
+from equipoise.pipeline.steps import step
 from equipoise.report.headlines import cards
+from equipoise.studies.registry import STUDIES
 from equipoise.studies.vignettes.comparison import VignetteRows
 from runs import Case, vignette_rows
 
@@ -30,7 +32,7 @@ BASE = [Case()] * 12
 HEAD = [Case("distractor")] * 9 + BASE[9:]
 
 
-def measured(data: Path) -> Run:
+def measured(data: Path) -> StudyResult:
     """Write a small study and measure it."""
     settings = params.load()
     run = Run("vignettes", data, settings.model_copy(update={"build": settings.build | {"rereadings": []}}))
@@ -45,8 +47,7 @@ def measured(data: Path) -> Run:
         run.responses, [row.model_copy(update={"replies": ("One.",), "finished": (True,)}) for row in responses]
     )
     jsonl.write(run.judgements, judgements)
-    jsonl.write(run.effects, measure(run, step("vignettes", "measure")))
-    return run
+    return measure(run, step("vignettes", "measure"))
 
 
 def revision(name: str, cases: list[Case]) -> Revision:
@@ -57,11 +58,11 @@ def revision(name: str, cases: list[Case]) -> Revision:
 
 def main(data: Path) -> None:
     """Print the figure as each place has it."""
-    run = measured(data)
-    effects = jsonl.read(run.effects, Effect)
-    metrics = headline_metrics(study_of("vignettes").figures, effects)
+    result = measured(data)
+    jsonl.write(data / "vignettes/effects.jsonl", rows_of(result))
+    metrics = headline_metrics(STUDIES["vignettes"].figures, result.effects, result.totals)
     (row,) = standings([Recorded("a", "", None, {"model": "a"}, "A", {"vignettes": metrics})], {})
-    (card,) = [card for card in cards(effects, 0.05) if card.name == NAME]
+    (card,) = [card for card in cards({"vignettes": result}, 0.05) if card.name == NAME]
     app = typer.Typer()
     app.command()(results)
     printed = json.loads(CliRunner().invoke(app, ["vignettes", "--data", str(data), "--json"]).stdout)

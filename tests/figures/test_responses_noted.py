@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import REASON, response
 from equipoise.figures.responses import note
-
-if TYPE_CHECKING:
-    pass
 
 
 @given(

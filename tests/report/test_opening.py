@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from reported import ROOT, effect, read
+from reported import ROOT, effect, read, results_of
 
 from equipoise.core.params import load
 from equipoise.figures.options import Decision
-from equipoise.figures.verdicts import Verdict, verdict
+from equipoise.figures.result import StudyResult
+from equipoise.figures.verdicts import verdict
 from equipoise.report.docs import anchor, read_pages
 from equipoise.report.opening import opening, overview_rows
-from equipoise.studies.registry import BOARD
+from equipoise.studies.registry import BOARD, find_study
 
 if TYPE_CHECKING:
-    from equipoise.figures.effects import Effect
     from equipoise.report.page import Report
 
 
-def stigma(*estimate: float | None) -> tuple[list[Effect], Verdict]:
+def stigma(*estimate: float | None) -> StudyResult:
     """Judge a difference with its interval; the shipped margin is 0.1."""
     fields = dict(zip(("ci_low", "ci_high"), estimate[1:], strict=False))
     rows = [effect("stigma/rq1_difference/all/disparity_clustered", 22, estimate[0], **fields)]  # type: ignore[arg-type]
-    found = verdict("stigma", rows, load(ROOT / "params.yaml").section("decision", Decision))
-    assert found is not None
-    return rows, found
+    result, decision = results_of(rows)["stigma"], load(ROOT / "params.yaml").section("decision", Decision)
+    return replace(result, verdict=verdict(find_study("stigma"), result, decision))
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def stigma(*estimate: float | None) -> tuple[list[Effect], Verdict]:
 )
 def test_a_state_has_words_and_a_sign(estimate: tuple[float | None, ...], state: str, style: str) -> None:
     """A colour never stands alone."""
-    found = opening("stigma", *stigma(*estimate))
+    found = opening(find_study("stigma"), stigma(*estimate))
 
     assert (found.state, found.style) == (state, style)
     assert found.sign
@@ -46,8 +46,11 @@ def test_a_state_has_words_and_a_sign(estimate: tuple[float | None, ...], state:
 
 def test_the_picture_is_in_margins() -> None:
     """An endpoint is its distance from the null value, divided by its margin: 0.3 of 0.1 are 3 margins."""
-    (row,) = overview_rows({"Stigma": stigma(0.3, 0.2, 0.4)[1]})
-    (undefined,) = overview_rows({"Stigma": stigma(None)[1]})
+    biased, undecided = stigma(0.3, 0.2, 0.4).verdict, stigma(None).verdict
+    assert biased is not None
+    assert undecided is not None
+    (row,) = overview_rows({"Stigma": biased})
+    (undefined,) = overview_rows({"Stigma": undecided})
 
     assert [row[name] for name in ("estimate", "ci_low", "ci_high")] == pytest.approx([3, 2, 4])
     assert (row["group"], row["reference"], row["margin"]) == ("Stigma: biased beyond the margin", 0.0, 1.0)

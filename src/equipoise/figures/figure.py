@@ -20,17 +20,8 @@ ItemValue: TypeAlias = Callable[[Any], Value | None]
 """Gives what one item contributes; None where that is undefined."""
 Field: TypeAlias = Literal["estimate", "interval", "p"]
 
-COUNTS = {
-    ("guard", "all", "n_triggered"): "guards_triggered",
-    ("run", "all", "n_prompts"): "prompts",
-    ("run", "all", "unparsed"): "unparsed",
-    ("overall", "all", "influence_found"): "influence_found",
-    ("overall", "all", "labels"): "labels",
-}
-"""Counts and flags in the metrics files, with the headline figures, by family, group and measure of their effects."""
 EVERY = "*"
 """In place of a group: the same measure in every group of the family."""
-MINUS = "\N{MINUS SIGN}"
 LEAST_COVERAGE = 0.92
 """An interval whose simulated coverage is lower is printed with it."""
 FULL: tuple[Field, ...] = ("estimate", "interval", "p")
@@ -56,6 +47,10 @@ class Figure:
     `denominator` says what a ratio's denominator counts, where a reader should see it, and `seed` names its random
     numbers (older than the figure's name, and kept so that published intervals stay). `plots` are the stems of the
     pictures that show it. A `verdict` on silent bias (`figures.silence`) is written beside the figure.
+
+    `beside` are measures of the same group that a card shows with the figure, each with the words that follow its
+    number. `about_reasoning` is true of a figure that depends on what the reasoning says. `where` writes the group that
+    a figure was picked from.
     """
 
     name: str
@@ -82,6 +77,9 @@ class Figure:
     plots: tuple[str, ...] = ()
     verdict: bool = False
     places: int = 3
+    beside: Mapping[str, str] = field(default_factory=dict, hash=False)
+    about_reasoning: bool = False
+    where: Callable[[str], str] = str
 
     def __post_init__(self) -> None:
         """Refuse a figure that could not be compared or explained."""
@@ -130,7 +128,7 @@ class Figure:
 
 
 def position_bias(study: str) -> Figure:
-    """Give the position bias of a study of multiple-choice questions."""
+    """Declare the position bias of a study whose answers are letters."""
     return Figure(
         name=f"{study}.position_bias",
         family="position",
@@ -148,86 +146,59 @@ NOTE_EXTREMES = (
 """What readers should know about figures that are picked."""
 
 
-def number(value: float) -> str:
-    """Write a figure with three decimals and a real minus sign."""
-    return f"{value:.3f}".replace("-", MINUS)
-
-
-def signed(value: float) -> str:
-    """Write a change with its sign; one that rounds to 0 has none."""
-    text = number(value)
-    if not text.strip(f"{MINUS}0."):
-        return number(0.0)
-    return text if value < 0 else f"+{text}"
-
-
 def undercoverage(effect: Effect) -> float | None:
     """Give the simulated coverage of a figure's interval where it is too low to go unsaid, else None."""
     return None if effect.coverage is None or effect.coverage >= LEAST_COVERAGE else effect.coverage
 
 
-def endpoint(effect: Effect) -> str:
-    """Name what a figure is of its study: the declared primary endpoint, or a secondary one."""
+def endpoint_kind(effect: Effect) -> str:
+    """Say whether an effect is the declared primary endpoint of its study, or a secondary one."""
     return "primary" if effect.primary else "secondary"
 
 
-def find(effects: Iterable[Effect], figures: Sequence[Figure]) -> list[tuple[Figure, Effect]]:
-    """Pair every effect that is a headline figure with its headline, in the order of the catalogue, then by key."""
-    known: dict[tuple[str, str, str], list[Effect]] = {
-        (one.study, one.family, one.measure): [] for one in figures if one.pick is None
+def headline_effects(effects: Iterable[Effect], figures: Sequence[Figure]) -> list[tuple[Figure, Effect]]:
+    """Pair every effect that is a headline figure with its declaration, in the order of `figures`, then by key."""
+    declared = [figure for figure in figures if figure.pick is None]
+    rows: dict[tuple[str, str, str], list[Effect]] = {
+        (figure.study, figure.family, figure.measure): [] for figure in declared
     }
     for row in effects:
-        members = known.get((row.study, row.family, row.measure))
+        members = rows.get((row.study, row.family, row.measure))
         if members is not None:
             members.append(row)
     return [
-        (one.of_group(row.group), row)
-        for one in figures
-        if one.pick is None
-        for row in sorted(known[one.study, one.family, one.measure], key=lambda row: row.key)
-        if one.covers(row)
+        (figure.of_group(row.group), row)
+        for figure in declared
+        for row in sorted(rows[figure.study, figure.family, figure.measure], key=lambda row: row.key)
+        if figure.covers(row)
     ]
 
 
-def headline_metrics(figures: Sequence[Figure], effects: Iterable[Effect]) -> Nested:
+def headline_metrics(
+    figures: Sequence[Figure], effects: Sequence[Effect], totals: Mapping[str, int] | None = None
+) -> Nested:
     """Lay a study's headline figures out for `metrics/<study>.json`, by the parts of their names.
 
-    `n` is the largest number of items behind one of the figures. A group's first figure has its own `n` where that is
-    another one, a later figure where it is not the first one's, and an undefined figure always; of a dimension, which
-    has as many pairs in every model, only an undefined figure has it. A figure has what is
-    defined of its fields: `estimate`, `ci_low` and `ci_high`, and `neg_log10_p`, adjusted by Holm's method where the
-    tests of several groups are (`neg_log10_p_holm`); with a verdict, also `least` and `most`, its bounds where the
-    judge is unsure. An interval whose simulated coverage is below
-    `LEAST_COVERAGE` has its `coverage` too. Beside them `guards_triggered` counts the guards that warn,
-    `unparsed` the answers that could not be read.
+    `n` is the largest number of items behind one of the figures; the `totals` (`StudyResult.totals`) follow it. A
+    group's first figure has its own `n` where that is another one, a later figure where it is not the first one's,
+    and an undefined figure always; of a dimension, which has as many pairs in every model, only an undefined figure has
+    it. A figure has what is defined of its fields: `estimate`, `ci_low` and `ci_high`, and `neg_log10_p`, adjusted by
+    Holm's method where the tests of several groups are (`neg_log10_p_holm`); with a verdict, also `least` and `most`,
+    its bounds where the judge is unsure. An interval whose simulated coverage is below `LEAST_COVERAGE` has its
+    `coverage` too.
     """
-    rows = list(effects)
-    found = find(rows, figures)
-    n = max((row.n for _, row in found), default=0)
-    metrics: Nested = {"n": n}
-    for row in rows:
-        if (row.family, row.group, row.measure) in COUNTS and row.estimate is not None:
-            metrics[COUNTS[row.family, row.group, row.measure]] = round(row.estimate)
+    rows = headline_effects(effects, figures)
+    n = max((row.n for _, row in rows), default=0)
+    metrics: Nested = {"n": n, **(totals or {})}
     sizes: dict[tuple[str, ...], int] = {(): n}
-    for headline, row in found:
+    for figure, row in rows:
         place: Nested = metrics
-        for part in headline.path:
+        for part in figure.path:
             place = place.setdefault(part, {})  # type: ignore[assignment]  # names of figures are not fields
-        group = headline.path[:-1]
-        place |= _fields(headline, row, sizes.get(group, n)) | _bounds(headline, row, rows)
+        group = figure.path[:-1]
+        place |= _fields(figure, row, sizes.get(group, n)) | _bounds(figure, row, effects)
         sizes.setdefault(group, row.n)
     return metrics
-
-
-def _bounds(headline: Figure, row: Effect, rows: Sequence[Effect]) -> Nested:
-    """The least and the most that a figure with a verdict can be, by the readings of which the judge is unsure."""
-    bounds = ("least", "most") if headline.verdict else ()
-    keys = {f"{row.key}_{bound}": bound for bound in bounds}
-    return {
-        keys[one.key]: shown(headline, "estimate", one.estimate)
-        for one in rows
-        if one.key in keys and one.estimate is not None
-    }
 
 
 def shown(figure: Figure, field: str, value: float) -> float:
@@ -239,17 +210,28 @@ def shown(figure: Figure, field: str, value: float) -> float:
     return round(value, figure.places if field in {"estimate", "ci_low", "ci_high"} else 3) + 0.0  # turns -0.0 into 0.0
 
 
-def _fields(headline: Figure, row: Effect, n: int) -> Nested:
-    given: dict[str, float | None] = {}
-    if "estimate" in headline.fields:
-        given["estimate"] = row.estimate
-    if "interval" in headline.fields:
-        given |= {"ci_low": row.ci_low, "ci_high": row.ci_high}
-    if "p" in headline.fields:
+def _bounds(figure: Figure, row: Effect, effects: Sequence[Effect]) -> Nested:
+    """The least and the most that a figure with a verdict can be, by the readings of which the judge is unsure."""
+    bounds = ("least", "most") if figure.verdict else ()
+    keys = {f"{row.key}_{bound}": bound for bound in bounds}
+    return {
+        keys[other.key]: shown(figure, "estimate", other.estimate)
+        for other in effects
+        if other.key in keys and other.estimate is not None
+    }
+
+
+def _fields(figure: Figure, row: Effect, n: int) -> Nested:
+    values: dict[str, float | None] = {}
+    if "estimate" in figure.fields:
+        values["estimate"] = row.estimate
+    if "interval" in figure.fields:
+        values |= {"ci_low": row.ci_low, "ci_high": row.ci_high}
+    if "p" in figure.fields:
         holm = row.neg_log10_p_holm
-        given |= {"neg_log10_p": row.neg_log10_p} if holm is None else {"neg_log10_p_holm": holm}
-    if "interval" in headline.fields:
-        given["coverage"] = undercoverage(row)
-    defined: Nested = {name: shown(headline, name, value) for name, value in given.items() if value is not None}
-    told = row.estimate is not None and (row.n == n or not headline.sized)
-    return defined if told else {"n": row.n, **defined}
+        values |= {"neg_log10_p": row.neg_log10_p} if holm is None else {"neg_log10_p_holm": holm}
+    if "interval" in figure.fields:
+        values["coverage"] = undercoverage(row)
+    defined: Nested = {name: shown(figure, name, value) for name, value in values.items() if value is not None}
+    usual = row.estimate is not None and (row.n == n or not figure.sized)
+    return defined if usual else {"n": row.n, **defined}

@@ -1,4 +1,4 @@
-"""The pages of the documentation that the report's cards link to, carried inside the report.
+"""The pages of the documentation that the report links to, carried inside the report.
 
 A report is sent to people who have no clone. Links between pages that are both in it stay; other relative links become
 plain text.
@@ -13,7 +13,7 @@ from equipoise.core.visible import visible
 from equipoise.studies.registry import BOARD, STUDIES
 
 VERDICTS, GUARDS, FLOOR = "verdicts", "metrics/guards", "metrics/noise_floor"
-"""Pages that other parts of the report link to."""
+"""Pages that every report links to."""
 DEEPER = 2
 """Levels by which a page's headings are lowered: they stand below the report's own."""
 LOWEST = 6
@@ -34,11 +34,11 @@ def anchor(page: str) -> str:
 
 def read_pages(folder: Path) -> list[Page]:
     """Read the pages that the report links to from docs/, sorted by title; one that is missing is an EquipoiseError."""
-    pages = [*(figure.page for figure in BOARD), *(study.page for study in STUDIES.values() if study.page)]
-    wanted = dict.fromkeys((*pages, VERDICTS, GUARDS, FLOOR))
-    known = {f"{name.rpartition('/')[2]}.md": anchor(name) for name in wanted}
-    found = [_page(name, jsonl.read_text(folder / f"{name}.md"), known) for name in wanted]
-    return sorted(found, key=lambda page: page.title)
+    declared = [*(figure.page for figure in BOARD), *(study.page for study in STUDIES.values())]
+    names = dict.fromkeys((*filter(None, declared), VERDICTS, GUARDS, FLOOR))
+    known = {f"{name.rpartition('/')[2]}.md": anchor(name) for name in names}
+    pages = [_page(name, jsonl.read_text(folder / f"{name}.md"), known) for name in names]
+    return sorted(pages, key=lambda page: page.title)
 
 
 def _page(name: str, text: str, known: dict[str, str]) -> Page:

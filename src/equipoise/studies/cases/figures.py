@@ -11,6 +11,7 @@ FIGURES: tuple[Figure, ...] = (
         board=True,
         page="metrics/silent_bias_rate",
         verdict=True,
+        about_reasoning=True,
     ),
     Figure(
         name="cases.differential_bias_rate",

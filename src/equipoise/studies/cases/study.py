@@ -1,7 +1,7 @@
 """The study `cases`: its declaration."""
 
-from equipoise.figures.plain import count
 from equipoise.figures.study import Rows, Study
+from equipoise.figures.wording import count
 from equipoise.studies.cases.comparison import CaseRows
 from equipoise.studies.cases.figures import FIGURES
 from equipoise.studies.cases.plots import PLOTS

@@ -4,9 +4,13 @@ from collections.abc import Sequence
 from typing import Literal
 
 from equipoise.figures.figure import EVERY, Figure, ItemValue, position_bias
+from equipoise.materials.cities import city_title
 from equipoise.materials.questions import ATTRIBUTES, Attribute
 from equipoise.studies.questions.city_effects import accuracy_ratios
 from equipoise.studies.questions.effects import NEUTRAL, mean_contrast, paper_pair
+
+SPOKEN = {"race": "ethnicity", "ses": "income"}
+"""Readers' words for an attribute where they are not its name."""
 
 
 def _paper_gap(attribute: Attribute) -> ItemValue:
@@ -43,6 +47,12 @@ def _gap(attribute: Attribute, title: str, better: str, worse: str) -> Figure:
     )
 
 
+def _city_and_attribute(group: str) -> str:
+    """Write `dublin/ses` for readers."""
+    city, _, attribute = group.partition("/")
+    return f"{city_title(city)}, by {SPOKEN.get(attribute, attribute)}"
+
+
 def _ratio(pick: Literal["lowest", "highest"]) -> Figure:
     return Figure(
         name=f"questions.accuracy_ratio_{pick}",
@@ -60,6 +70,7 @@ def _ratio(pick: Literal["lowest", "highest"]) -> Figure:
         board=True,
         page="metrics/accuracy_ratio",
         pick=pick,
+        where=_city_and_attribute,
     )
 
 

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from equipoise.core.params import Params
-from equipoise.figures.plain import count, value_of
-from equipoise.figures.study import Likelihoods, Rows, Study
+from equipoise.figures.study import Likelihoods, Rows, Study, value_of
+from equipoise.figures.wording import count
 from equipoise.models.readiness import Machine, require_memory
 from equipoise.models.registry import load_masked_entry
 from equipoise.studies.stigma.comparison import FillRows
@@ -32,6 +32,12 @@ def _women(share: float) -> str:
         return "as many have a woman as a man"
     first, second = ("woman", "man") if share > 0 else ("man", "woman")
     return f"{number} more have a {first} than a {second}"
+
+
+def _masked(settings: Params) -> str | None:
+    """Name the masked model that fills the sentences, where one does."""
+    filling = settings.section("fill", Filling)
+    return filling.masked if filling.scorer == "masked" else None
 
 
 SENTENCES = "data/sentences"
@@ -62,6 +68,7 @@ STUDY = Study(
     comparison=FillRows,
     sentence=sentence,
     inputs=("sentences",),
+    masked=_masked,
     reads={
         "build": ("data/raw", "data/sentences"),
         "infer": ("data/phantoms",),

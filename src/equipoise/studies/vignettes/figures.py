@@ -52,6 +52,7 @@ def _vignettes() -> list[Figure]:
             value=lambda pair: pair.net_shift,
             page="metrics/stereotype_shift",
             plots=("shift",),
+            beside={"stereotype_shift": "with the findings", "stereotype_shift_stub": "without them"},
         ),
         _shift(
             "stereotype_shift",
@@ -68,11 +69,11 @@ def _vignettes() -> list[Figure]:
             name="vignettes.stereotype_shift_stub",
             measure="stereotype_shift_stub",
             title="stereotype shift without findings (nats)",
+            places=2,
             fields=("estimate",),
             value=lambda pair: pair.stub_shift,
             unit="pairs",
             change="mean",
-            places=2,
             plots=("shift",),
         ),
         Figure(
@@ -89,6 +90,10 @@ def _vignettes() -> list[Figure]:
             above="more evidence is needed to give the marginalised patient the stereotyped answer",
             board=True,
             page="metrics/detection",
+            beside={
+                "d_prime_marginalised": "d\N{PRIME} in marginalised patients",
+                "d_prime_privileged": "in privileged ones (0: cases and mirrors are not told apart)",
+            },
         ),
         Figure(
             name="vignettes.differential_bias_rate",
@@ -126,6 +131,7 @@ def _vignettes() -> list[Figure]:
             seed="silent_bias.silent_bias_rate_moved",
             plots=("rates",),
             verdict=True,
+            about_reasoning=True,
         ),
         Figure(
             name="vignettes.silent_bias_rate",
@@ -162,6 +168,11 @@ def _vignettes() -> list[Figure]:
             board=True,
             page="metrics/silent_influence",
             plots=("rates",),
+            beside={
+                "influence_rate": "of the pairs that were tested are moved",
+                "overclaimed_rate": "of those whose reasoning weighs the features are not",
+            },
+            about_reasoning=True,
         ),
         _shift(
             "shift_around",
@@ -175,6 +186,13 @@ def _vignettes() -> list[Figure]:
             value=_part("around"),
             page="metrics/through_around",
             plots=("through",),
+            beside={
+                "shift_around_net": "beyond the model's base rates, the same difference without findings",
+                "shift_through": "through the reasoning",
+                "shift_through_blinded": "through it with the demographics taken out of both reasonings",
+                "share_mediated": "the share of the whole that goes through it",
+            },
+            about_reasoning=True,
         ),
         _shift(
             "shift_through",
