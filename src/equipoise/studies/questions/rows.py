@@ -9,7 +9,7 @@ from equipoise.materials.questions import AdversarialRow, Attribute, Direction, 
 from equipoise.text.neutral.lexicon import Change
 
 
-class Neutralised(Question):
+class Neutralized(Question):
     """One question with its neutral form; `excluded` names the rule that keeps it out of the study, if any."""
 
     neutral: Text

@@ -9,7 +9,7 @@ from equipoise.figures.study import Likelihoods, Rows, Study
 from equipoise.materials import cities
 from equipoise.models import registry
 from equipoise.studies.questions.figures import FIGURES
-from equipoise.studies.questions.neutralise import Neutralize
+from equipoise.studies.questions.neutralize import Neutralize
 from equipoise.studies.questions.plots import PLOTS
 from equipoise.studies.questions.variants.agents import Perturb
 

@@ -29,7 +29,7 @@ from equipoise.studies.vignettes.profiles import Rereading
 from equipoise.text.answers import answer_set, named_in
 from equipoise.text.neutral.lexicon import Lexicon as Terms
 from equipoise.text.neutral.lexicon import load_lexicon as load_terms
-from equipoise.text.neutral.neutralise import neutralise
+from equipoise.text.neutral.neutralize import neutralize
 from equipoise.text.reasoning import untagged
 
 MASK = "[redacted]"
@@ -122,7 +122,7 @@ def _blinded(text: str, arms: Sequence[Vignette], terms: Terms, features: Lexico
     for arm in arms:
         for dimension, words in arm.features.items():
             named.setdefault(dimension, []).append(words)
-    neutral = neutralise(text, terms).text
+    neutral = neutralize(text, terms).text
     plain, places = plainly(neutral), _places(neutral)
     taken = bytearray(len(neutral))
     for dimension, wordings in named.items():

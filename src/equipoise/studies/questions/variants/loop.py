@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.materials.questions import Direction
-from equipoise.studies.questions.rows import Attempt, Neutralised, Variant
+from equipoise.studies.questions.rows import Attempt, Neutralized, Variant
 from equipoise.studies.questions.variants.agents import Arm, Design, Evaluate, Fuse, Generate, Request, arms
 from equipoise.studies.questions.variants.validators import Clinical, violations
 
@@ -28,7 +28,7 @@ class Perturbed(NamedTuple):
 
 
 def perturb(
-    items: Sequence[Neutralised],
+    items: Sequence[Neutralized],
     *,
     design: Design,
     generate: Generate,
@@ -155,7 +155,7 @@ def _evaluate(evaluate: Evaluate, rows: Sequence[Variant]) -> dict[str, str | No
 
 
 def _variant(
-    item: Neutralised, key: str, text: str, arm: Arm | None = None, background: str = "", attempt: int = 0
+    item: Neutralized, key: str, text: str, arm: Arm | None = None, background: str = "", attempt: int = 0
 ) -> Variant:
     attribute, group, direction = arm or (None, None, None)
     return Variant(
