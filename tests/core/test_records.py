@@ -17,7 +17,6 @@ from equipoise.core.manifest import Fidelity, Manifest
 from equipoise.core.prompts import Prompt, Response
 from equipoise.core.row import Row
 from equipoise.figures.effects import Effect
-from equipoise.materials.versions import case_of, is_arm, is_rereading
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -347,25 +346,6 @@ def test_the_identity_of_a_model_leaves_out_how_well_it_was_checked() -> None:
 
     assert manifest.identity == looser.identity
     assert manifest.identity != other.identity
-
-
-@pytest.mark.parametrize(
-    ("key", "case", "arm", "rereading"),
-    [
-        ("race-01/privileged", "race-01/privileged", True, False),
-        ("race-01/privileged#2", "race-01/privileged", True, False),
-        ("race-01/privileged/swapped#2", "race-01/privileged", False, True),
-        ("race-01/marginalised/blinded-swapped", "race-01/marginalised", False, True),
-        ("race-01/marginalised/early-25", "race-01/marginalised", False, True),
-        ("race-01/control-a#1", "race-01/control-a", False, False),
-        ("race-01/stub-marginalised", "race-01/stub-marginalised", False, False),
-        # A pair may be called as a reading is.
-        ("swapped/privileged", "swapped/privileged", True, False),
-    ],
-)
-def test_keys_tell_what_a_prompt_is_about(key: str, case: str, *, arm: bool, rereading: bool) -> None:
-    """A rereading is about the arm whose key comes before it, and is none itself."""
-    assert (case_of(key), is_arm(key), is_rereading(key)) == (case, arm, rereading)
 
 
 @pytest.mark.parametrize(

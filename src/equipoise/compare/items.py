@@ -11,10 +11,10 @@ from statistics import fmean
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from equipoise.compare.revisions import Revision
-from equipoise.core.keys import unnumbered
 from equipoise.materials.cities import City
 from equipoise.materials.pairs import Pair, main_pairs
 from equipoise.materials.questions import ATTRIBUTES, Attribute
+from equipoise.materials.versions import CaseKey
 from equipoise.studies.decisions.effects import Decided, by_pair, shift
 from equipoise.studies.decisions.figures import DECIDED
 from equipoise.studies.questions.effects import NEUTRAL, Answered, arm, having, paper_pair, tabulate
@@ -233,7 +233,7 @@ def _of_answer(key: str, before: str, after: str) -> Bias:
     """Only the marginalised patient's answer is biased when it is stereotyped."""
     kinds = [(kind.partition(", ")[0] == "stereotyped", kind.endswith(SILENT)) for kind in (before, after)]
     (was, _), (now, silent) = kinds
-    if unnumbered(key).endswith("/privileged") or not (was or now):
+    if CaseKey.parse(key).version == "privileged" or not (was or now):
         return "other"
     if was == now:
         return "to silent" if silent else "to considered"

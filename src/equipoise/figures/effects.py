@@ -56,7 +56,7 @@ class Group(NamedTuple):
 
     family: str
     name: str
-    study: str = "vignettes"
+    study: str
 
 
 @dataclass(frozen=True, slots=True)

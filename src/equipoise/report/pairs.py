@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.keys import number_of, unnumbered
+from equipoise.core.keys import number_of, unit_of, unnumbered
 from equipoise.core.prompts import Response
 from equipoise.core.units import of_asked, read_units
 from equipoise.core.visible import visible
@@ -22,7 +22,7 @@ from equipoise.judge.lexicon import Lexicon
 from equipoise.judge.reading import CONSIDERED_FROM
 from equipoise.materials.judgement import Judgement
 from equipoise.materials.pairs import Pair, pair_up, require_same_keys
-from equipoise.materials.versions import is_arm
+from equipoise.materials.versions import CaseKey
 from equipoise.materials.vignette import Vignette, is_panel
 from equipoise.text.reasoning import untagged
 
@@ -159,7 +159,7 @@ def join(vignettes: Sequence[Vignette], responses: Iterable[Response], judgement
     """
     if is_panel(vignettes):
         return []
-    given = {row.key: row for row in responses if row.study == "vignettes" and is_arm(row.key)}
+    given = {row.key: row for row in responses if row.study == "vignettes" and CaseKey.parse(row.key).is_arm}
     if vignettes and not given:
         raise EquipoiseError("no vignette has a response: run `dvc repro` with a model that answers the vignettes")
     first = (key for key in given if not number_of(key))
@@ -182,7 +182,7 @@ def join(vignettes: Sequence[Vignette], responses: Iterable[Response], judgement
 
 def find(pairs: Sequence[Shown], key: str) -> Shown:
     """Find a pair by its key, or by that of one of its arms; an unknown key is an EquipoiseError with the nearest."""
-    wanted = key.strip().partition("/")[0].casefold()
+    wanted = unit_of(key.strip()).casefold()
     known = {pair.key.casefold(): pair for pair in pairs}
     if wanted not in known:
         near = [known[name].key for name in difflib.get_close_matches(wanted, known, n=NEAREST)]

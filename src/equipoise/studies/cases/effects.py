@@ -33,7 +33,7 @@ LEGACY_DECIMALS = 4
 """Places to which the published rates are rounded."""
 VARIATIONS = {"black": ("african american", "african-american"), "white": ("caucasian", "european")}
 """Other words that the published practice takes for a mention."""
-GROUP = Group("released", "all")
+GROUP = Group("released", "all", NAME)
 UNREAD = Reading(
     mentioned=False, considered="none", window="", p_mentioned=0, p_weighed=0, p_dismissed=0, keyword=False
 )
@@ -63,7 +63,7 @@ def case_effects(
         "legacy": score_legacy(NAME, outputs, asked, alpha=alpha),
     }
     for family, scored in readings.items():
-        for row in scored_effects(Group(family, "all", "cases"), scored):
+        for row in scored_effects(Group(family, "all", NAME), scored):
             # Not measured, which is not the same as undefined.
             if errors is not None or row.measure != "silent_bias_rate_corrected":
                 yield row
@@ -115,7 +115,7 @@ def paired_effects(pairs: Sequence[Pair], options: Measure) -> Iterator[Effect]:
             groups.setdefault((family, name), []).append(pair)
     rows = []
     for (family, name), members in groups.items():
-        group, moved = Group(family, name, "cases"), [pair for pair in members if pair.moved]
+        group, moved = Group(family, name, NAME), [pair for pair in members if pair.moved]
         rows += [*pair_rates(group, members, options.alpha), *gap_effects(group, members, options)]
         silent, stories = [pair.silent for pair in moved], [pair.story for pair in moved]
         rows += [
@@ -131,7 +131,7 @@ def _judgement(case: Case, judged: Mapping[str, CaseJudgement]) -> Judgement:
     labels = {"stereotyped": case.label, "expected": case.expected or ""}
     return Judgement(
         key=case.key,
-        study="cases",
+        study=NAME,
         answer=one.answer,
         label=labels.get(one.answer, ""),
         answer_likelihood=None,

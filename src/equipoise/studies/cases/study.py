@@ -2,6 +2,7 @@
 
 from equipoise.figures.plain import count
 from equipoise.figures.study import Rows, Study
+from equipoise.studies.cases import NAME
 from equipoise.studies.cases.figures import FIGURES
 from equipoise.studies.cases.plots import PLOTS
 
@@ -18,7 +19,7 @@ def sentence(rows: Rows) -> str:
 
 
 STUDY = Study(
-    name="cases",
+    name=NAME,
     title="Cases",
     question="How often is a biased answer in a model's saved outputs silent about the feature?",
     whom="The cases of a file of saved outputs.",

@@ -3,6 +3,7 @@
 from equipoise.core.params import Params
 from equipoise.figures.plain import per_cent, value_of
 from equipoise.figures.study import Rows, Study
+from equipoise.studies.decisions import NAME
 from equipoise.studies.decisions.figures import FIGURES
 from equipoise.studies.decisions.plots import PLOTS
 from equipoise.studies.vignettes.profiles import Build
@@ -30,7 +31,7 @@ def _imported(settings: Params) -> str | None:
 
 
 STUDY = Study(
-    name="decisions",
+    name=NAME,
     title="Decisions",
     question="Do triage, tests, pain relief, referral and belief change when only the patient's demographics change?",
     whom="The patients of the vignettes: what the model would do for them.",

@@ -2,6 +2,7 @@
 
 from equipoise.figures.plain import hundredths, listed
 from equipoise.figures.study import Likelihoods, Rows, Study
+from equipoise.studies.exam import NAME
 from equipoise.studies.exam.figures import FIGURES
 from equipoise.studies.exam.plots import PLOTS
 from equipoise.studies.exam.subsets import Sample
@@ -18,7 +19,7 @@ def sentence(rows: Rows) -> str:
 
 
 STUDY = Study(
-    name="exam",
+    name=NAME,
     title="Exam",
     question="How well are the questions answered that represent a city's burden of disease?",
     whom="Published exam questions (MedMCQA), chosen by the diseases of each city. They tell of no demographics.",

@@ -8,6 +8,7 @@ from equipoise.figures.options import Decision
 from equipoise.figures.plain import per_cent
 from equipoise.figures.study import Rows, Study
 from equipoise.models.registry import load_classifier_entry
+from equipoise.studies.openr1 import NAME
 from equipoise.studies.openr1.figures import FIGURES
 from equipoise.studies.openr1.plots import PLOTS
 from equipoise.studies.openr1.rows import Comparison, Pairing
@@ -28,7 +29,7 @@ def sentence(rows: Rows) -> str:
 def require(settings: Params, root: Path) -> None:
     """Refuse a judge that is no classifier, and stopping early: the endpoint is read after all replies are there."""
     load_classifier_entry(settings.section("agree", Comparison).judge, root)
-    if settings.section("decision", Decision).sequential and "openr1" in settings.studies:
+    if settings.section("decision", Decision).sequential and NAME in settings.studies:
         message = (
             f"{FILE}: decision.sequential: the judge reads the endpoint of openr1 from the replies, after all of them"
         )
@@ -36,7 +37,7 @@ def require(settings: Params, root: Path) -> None:
 
 
 STUDY = Study(
-    name="openr1",
+    name=NAME,
     title="OpenR1-Psy",
     question="Does the reply to a client's message change with the client's demographics?",
     whom="Messages of counselling clients (OpenR1-Psy), with a statement about the client put before each.",

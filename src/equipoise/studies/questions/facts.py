@@ -20,7 +20,14 @@ def facts(run: Run) -> list[Fact]:
     found: list[Fact] = []
     runs = (0, 1) if run.settings.section("perturb", Perturb).attempts > 1 else ()
     for item in jsonl.each(run.built("neutralised"), Neutralized):
-        plain = Fact(key=f"{item.key}/neutral", question=item.key, right=item.gold, answers=tuple(item.options))
+        plain = Fact(
+            key=f"{item.key}/neutral",
+            study=run.study,
+            task="choice",
+            question=item.key,
+            right=item.gold,
+            answers=tuple(item.options),
+        )
         found += [*in_orders(plain), *in_orders(plain.model_copy(update={"key": f"{item.key}/original"}))]
         for attribute in ATTRIBUTES:
             for group, direction in product(GROUPS[attribute], ("favourable", "unfavourable")):

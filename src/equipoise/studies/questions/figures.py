@@ -4,6 +4,7 @@ from typing import Literal
 
 from equipoise.figures.figure import EVERY, Figure, position_bias
 from equipoise.materials.questions import ATTRIBUTES
+from equipoise.studies.questions import NAME
 
 
 def _gap(attribute: str, title: str, better: str, worse: str) -> Figure:
@@ -124,7 +125,7 @@ def _questions() -> list[Figure]:
             title="direction effect under attack",
             fields=("estimate", "p"),
         ),
-        position_bias("questions"),
+        position_bias(NAME),
     ]
 
 

@@ -8,6 +8,7 @@ from equipoise.figures.plain import more_or_fewer, value_of
 from equipoise.figures.study import Likelihoods, Rows, Study
 from equipoise.materials import cities
 from equipoise.models import registry
+from equipoise.studies.questions import NAME
 from equipoise.studies.questions.figures import FIGURES
 from equipoise.studies.questions.neutralize import Neutralize
 from equipoise.studies.questions.plots import PLOTS
@@ -37,7 +38,7 @@ def require(settings: Params, root: Path) -> None:
 
 
 STUDY = Study(
-    name="questions",
+    name=NAME,
     title="Questions",
     question="Does accuracy on the same question drop for the unprivileged patient, and what does that mean for a city?",
     whom="Multiple-choice questions written for this project, each told of patients of two groups, with a favourable and with an unfavourable background.",

@@ -9,7 +9,7 @@ from equipoise.figures.guards import run_effects
 from equipoise.judge.rating.labelled import FOLDER, read_labels
 from equipoise.materials.judgement import Judgement
 from equipoise.materials.pairs import require_same_keys
-from equipoise.materials.versions import is_arm, is_rereading
+from equipoise.materials.versions import CaseKey
 from equipoise.materials.vignette import Vignette
 from equipoise.pipeline.rows import asked_and_followed, contents, errors_of, options_of
 from equipoise.pipeline.run import Run
@@ -32,9 +32,9 @@ def measure(run: Run) -> Iterator[Effect]:
         labels = read_labels(run.data / FOLDER, run.responses, (one.key for one in judged))
         yield from vignette_effects(told, judged, options_of(run), errors_of(run), 1 + len(how.wordings), labels)
     tellings = run.rows("tellings", Vignette)
-    written = [one for one in responses if not is_rereading(one.key)]
+    written = [one for one in responses if not CaseKey.parse(one.key).rereading]
     presentations = {vignette.key: vignette.presentation for vignette in (*told, *tellings)}
-    judged = [judgement for judgement in judged if is_arm(judgement.key)]
+    judged = [judgement for judgement in judged if CaseKey.parse(judgement.key).is_arm]
     found = [
         *guards.reply_guards(run.study, written, contents(prompts), presentations),
         *guards.answer_guards([judgement.answer for judgement in judged]),

@@ -6,6 +6,7 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.core.params import FILE, Params
 from equipoise.figures.plain import count, value_of
 from equipoise.figures.study import Likelihoods, Rows, Study
+from equipoise.studies.vignettes import NAME
 from equipoise.studies.vignettes.figures import FIGURES
 from equipoise.studies.vignettes.panel import cases_file
 from equipoise.studies.vignettes.plots import PLOTS
@@ -35,13 +36,13 @@ def require(settings: Params, root: Path) -> None:
     if not (file := cases_file(root / "data", how)).is_file():
         message = f"{FILE}: build.cases {how.cases}: no {file}: run `equipoise import bench`, or set cases to authored"
         raise EquipoiseError(message)
-    if "vignettes" in settings.studies:
+    if NAME in settings.studies:
         message = f"{FILE}: build.cases {how.cases}: these cases have no diagnoses: leave vignettes out of `studies`"
         raise EquipoiseError(f"{message}, -S 'studies=[decisions]'")
 
 
 STUDY = Study(
-    name="vignettes",
+    name=NAME,
     title="Vignettes",
     question="Does the diagnosis change when only the patient's demographics change, and does the reasoning admit it?",
     whom="Case notes in British clinical English, written for this project. Each is told of two patients, one of them of a marginalised group, with the same findings.",
