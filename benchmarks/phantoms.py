@@ -51,8 +51,8 @@ from equipoise.materials.cities import load_cities
 from equipoise.materials.positions import position_effects
 from equipoise.materials.vignette import Vignette
 from equipoise.models.registry import FOLDER, PhantomEntry, load_entry, names
-from equipoise.pipeline import build
 from equipoise.pipeline.run import Run
+from equipoise.pipeline.steps import step
 from equipoise.stats.multiplicity import adjust
 from equipoise.studies.decisions import effects as decisions
 from equipoise.studies.decisions.asked import Asked, decision_of, decision_prompts, read_decision
@@ -94,7 +94,7 @@ class Bench:
         settings = params.load(ROOT / "params.yaml").model_copy(update={"model": "phantom_fair"})
         self.runs = {study: Run(study, data, settings) for study in CHAINS}
         for study, run in self.runs.items():
-            getattr(build, study)(run)
+            step(study, "build")(run)
         self.prompts = {study: read(run.built("prompts"), Prompt) for study, run in self.runs.items()}
         self.facts = {study: read(run.built("facts"), Fact) for study, run in self.runs.items()}
         self._options, self._probabilities = options, probabilities

@@ -30,9 +30,10 @@ from equipoise.models.hub import at
 from equipoise.models.readiness import Machine
 from equipoise.models.registry import ModelHubSource, TorchEntry, VllmEntry
 from equipoise.models.weights import locate
-from equipoise.pipeline import build, check, measure, score
-from equipoise.pipeline.infer import infer
+from equipoise.pipeline import check
+from equipoise.pipeline.measure import measure
 from equipoise.pipeline.run import Run
+from equipoise.pipeline.steps import step
 from equipoise.studies.stigma.rows import Fill
 from equipoise.text.reasoning import split
 from fakes import MadeMachine
@@ -175,11 +176,11 @@ def test_each_of_the_eight_is_one_run(
     printed = capsys.readouterr().out
     hub.repositories[entry.source.repo].commit = LATER  # type: ignore[union-attr]  # it is of the hub
     run = Run("vignettes", Path("data"), settings)
-    build.vignettes(run)
+    step("vignettes", "build")(run)
     keep(run, 2)
-    infer(run)
-    score.vignettes(run)
-    effects = measure.measure(run, measure.vignettes)
+    step(run.study, "infer")(run)
+    step("vignettes", "score")(run)
+    effects = measure(run, step(run.study, "measure"))
     responses = {one.key: one for one in jsonl.read(run.responses, Response)}
     judgements = jsonl.read(run.judgements, Judgement)
 
@@ -228,9 +229,9 @@ def test_quantised_loading_answers_in_few_bits(
     check.require_sound(settings, Path(), RichMachine(modules=("bitsandbytes",)))
     stage("export").main(ROOT / "data/raw/probes.yaml", Path("data/manifest.json"))
     run = Run("vignettes", Path("data"), settings)
-    build.vignettes(run)
+    step("vignettes", "build")(run)
     keep(run, 1)
-    infer(run)
+    step(run.study, "infer")(run)
     entry = registry.load_entry("piaget8b", project)
     assert isinstance(entry, TorchEntry)
     with TorchBackend(locate(at(entry, commit), project), entry) as backend:
@@ -275,9 +276,9 @@ def test_weights_published_in_four_bits_run_in_torch(project: Path, hub: Loopbac
     settings = settings_for("gpt_oss_20b", backend="torch", device_map="cpu", generation=SAMPLED)
     stage("export").main(ROOT / "data/raw/probes.yaml", Path("data/manifest.json"))
     run = Run("vignettes", Path("data"), settings)
-    build.vignettes(run)
+    step("vignettes", "build")(run)
     keep(run, 1)
-    infer(run)
+    step(run.study, "infer")(run)
     found = jsonl.read(run.responses, Response)
     other = registry.load_entry("gpt_oss_20b", project).model_copy(update={"dtype": "float32"})
     assert isinstance(other, TorchEntry)
@@ -334,14 +335,14 @@ def test_the_large_judge_reads_a_run(project: Path, hub: LoopbackHub, tmp_path: 
     check.require_sound(settings, Path(), RichMachine())
     stage("export").main(ROOT / "data/raw/probes.yaml", Path("data/manifest.json"))
     run = Run("vignettes", Path("data"), settings)
-    build.vignettes(run)
+    step("vignettes", "build")(run)
     keep(run, 4)
-    infer(run)
-    score.vignettes(run)
+    step(run.study, "infer")(run)
+    step("vignettes", "score")(run)
     judged = jsonl.read(run.judgements, Judgement)
     repository.faults.append("broken")
-    score.vignettes(run)
-    effects = measure.measure(run, measure.vignettes)
+    step("vignettes", "score")(run)
+    effects = measure(run, step(run.study, "measure"))
 
     assert judged == jsonl.read(run.judgements, Judgement)
     assert {one.n for one in effects if one.measure == "pairs"} <= {4}
@@ -367,10 +368,10 @@ def test_each_masked_model_fills_the_sentences(project: Path, hub: LoopbackHub, 
     run = Run("stigma", Path("data"), settings.model_copy(update={"fill": fill}))
     check.require_sound(run.settings, Path(), RichMachine())
     stage("export").main(ROOT / "data/raw/probes.yaml", Path("data/manifest.json"))
-    build.stigma(run)
-    infer(run)
-    score.stigma(run)
-    effects = measure.measure(run, measure.stigma)
+    step("stigma", "build")(run)
+    step(run.study, "infer")(run)
+    step("stigma", "score")(run)
+    effects = measure(run, step(run.study, "measure"))
 
     assert {path.rpartition("/")[2] for path in hub.paths() if path.startswith("/cdn")} == {entry.weights}
     # Three conditions a set (`shorten`).

@@ -20,10 +20,10 @@ from equipoise.materials.cities import load_cities
 from equipoise.materials.versions import CONTROLS
 from equipoise.materials.vignette import ROLES
 from equipoise.models.registry import PhantomEntry, load_entry
-from equipoise.pipeline import build, score
 from equipoise.pipeline.measure import measure as measured
 from equipoise.pipeline.measure import questions as question_step
 from equipoise.pipeline.run import Run
+from equipoise.pipeline.steps import step
 from equipoise.studies.decisions.asked import Asked, decision_of, read_decision
 from equipoise.studies.decisions.effects import decision_effects
 from equipoise.studies.registry import TITLES
@@ -183,12 +183,12 @@ def test_the_verdict_is_on_what_is_planted(
     shutil.copytree(ROOT / "data", data, ignore=lambda path, _: TITLES if Path(path) == ROOT / "data" else ())
     settings = params.load(ROOT / "params.yaml").model_copy(update={"model": model})
     run = Run("questions", data, settings)
-    build.questions(run)
+    step("questions", "build")(run)
     planted_in = load_entry(model, ROOT)
     assert isinstance(planted_in, PhantomEntry)
     backend = PhantomBackend(planted_in, jsonl.read(run.built("facts"), Fact), ROOT / "data/phantoms/reasoning.yaml")
     jsonl.write(run.responses, backend.answer(jsonl.read(run.built("prompts"), Prompt)))
-    score.questions(run)
+    step("questions", "score")(run)
     found = verdict("questions", measured(run, question_step), settings.section("decision", Decision))
 
     assert found is not None
