@@ -63,7 +63,9 @@ def pairs(n: int, *, mirror: bool = False, stereotypes: int = 1) -> list[tuple[P
                 "dimensions": {"race": "x"},
                 "marginalised": role == "marginalised",
             }
-            prompt = Prompt(key=fact["key"], system="", prefix="", turns=(fact["key"], "?"), candidates=answers)
+            prompt = Prompt(
+                key=fact["key"], study="vignettes", system="", prefix="", turns=(fact["key"], "?"), candidates=answers
+            )
             rows.append((prompt, Fact.model_validate(fact)))
     return rows
 
@@ -198,7 +200,16 @@ def test_the_verdict_is_on_what_is_planted(
 def effect(estimate: float, low: float, high: float, p: float) -> Effect:
     """Build an estimate of one seed."""
     return Effect(
-        key="k", family="f", group="g", measure="m", n=9, estimate=estimate, ci_low=low, ci_high=high, neg_log10_p=p
+        key="k",
+        study="vignettes",
+        family="f",
+        group="g",
+        measure="m",
+        n=9,
+        estimate=estimate,
+        ci_low=low,
+        ci_high=high,
+        neg_log10_p=p,
     )
 
 

@@ -43,7 +43,7 @@ def case(number: int, *, marginalised: bool, stub: bool = False) -> tuple[Prompt
     """Build one arm of a pair, or its stub, and what a phantom is told of it."""
     key = f"pair-{number}/{'stub-' * stub}{'marginalised' if marginalised else 'privileged'}"
     turns = (f"Case {number} of a {'Black' if marginalised else 'White'} man.", "What is the diagnosis?")
-    prompt = Prompt(key=key, system="", prefix="It is", turns=turns, candidates=LABELS)
+    prompt = Prompt(key=key, study="vignettes", system="", prefix="It is", turns=turns, candidates=LABELS)
     feature = {"race": "Black" if marginalised else "White"}
     more = {"right": LABELS[0], "stereotyped": LABELS[1:2], "dimensions": feature, "marginalised": marginalised}
     return prompt, Fact.model_validate({"key": key, "question": f"pair-{number}", "stub": stub, **more})
@@ -56,7 +56,7 @@ def question(number: int, *, likelihood: bool = True) -> tuple[Prompt, Fact]:
     prompt = Prompt(
         key=key, study="questions", system="", prefix="", turns=(key,), candidates=candidates, reply=not likelihood
     )
-    return prompt, Fact(key=key, question=str(number), right=OPTIONS[number % 4], answers=OPTIONS)
+    return prompt, Fact(key=key, study="vignettes", question=str(number), right=OPTIONS[number % 4], answers=OPTIONS)
 
 
 def asked(given: PhantomEntry, rows: list[tuple[Prompt, Fact]]) -> list[Response]:
@@ -300,7 +300,7 @@ def test_the_stigma_of_a_set_of_conditions_is_the_planted_one() -> None:
     prompt = Prompt(
         key="rq1/has", study="stigma", system="", prefix="", turns=("w",), candidates=tuple(sides), reply=False
     )
-    fact = Fact(key="rq1/has", question="rq1/has", subjects=sides)
+    fact = Fact(key="rq1/has", study="vignettes", question="rq1/has", subjects=sides)
     (response,) = asked(entry(stigma={"mental": 0.3}), [(prompt, fact)])
     found = totals(response)
 

@@ -30,7 +30,7 @@ def run(n: int) -> Revision:
     cases = [Case(log_odds=(round(float(rng.normal()), 6), 0.0), stub=(0.0, 0.0)) for _ in range(n)]
     vignettes, judgements, _ = vignette_rows(cases)
     counts = {"n_prompts": 4.0 * n, "prompt_tokens": 100.0 * n, "generated_tokens": 20.0 * n}
-    effects = [effect(Group("run", "all"), name, n, Estimate(value)) for name, value in counts.items()]
+    effects = [effect(Group("run", "all", "vignettes"), name, n, Estimate(value)) for name, value in counts.items()]
     return Revision(name="run", vignettes=vignettes, judgements=judgements, effects=effects)
 
 

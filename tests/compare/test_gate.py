@@ -35,7 +35,7 @@ def revision(shift: float = 0.0, seed: int = 1, decision: Decision | None = None
         "name": f"run {shift:g}",
         "vignettes": vignettes,
         "judgements": judgements,
-        "effects": [effect(Group("overall", "all"), "stereotype_shift", N, Estimate(shift))],
+        "effects": [effect(Group("overall", "all", "vignettes"), "stereotype_shift", N, Estimate(shift))],
         "decision": Decision(endpoints={"vignettes": SHIFT}) if decision is None else decision,
         "options": Measure(n_bootstrap=200),
     }
@@ -76,7 +76,9 @@ def test_the_margin_is_that_of_the_base() -> None:
 
 def test_what_cannot_be_judged_is_undecided() -> None:
     """Nothing declared, nothing measured, no interval, an unmet precondition, and figures older than their inputs."""
-    guard = [effect(Group("guard", "label_skew"), name, 1, Estimate(1.0)) for name in ("triggered", "count")]
+    guard = [
+        effect(Group("guard", "label_skew", "vignettes"), name, 1, Estimate(1.0)) for name in ("triggered", "count")
+    ]
     empty = {"vignettes": [], "judgements": []}
     # All pairs move by the same amount: there is no spread to make an interval of.
     same = judged(revision(0.0), revision(1.0))
@@ -122,7 +124,7 @@ def stopped(shift: float, seed: int, asked: int, pairs: slice) -> Revision:
     """Make a run that stopped: some of the 30 pairs, of stories of their own."""
     whole = revision(shift, seed)
     first, last, _ = pairs.indices(N)
-    looked = effect(Group("verdict", "all"), "asked", N, Estimate(float(asked)))
+    looked = effect(Group("verdict", "all", "vignettes"), "asked", N, Estimate(float(asked)))
     return revision(
         shift,
         seed,

@@ -133,7 +133,15 @@ def test_no_number_that_is_not_finite(number: float) -> None:
     with pytest.raises(ValidationError, match="finite"):
         effect("a", estimate=number)
     with pytest.raises(ValidationError, match="finite"):
-        Response(key="a", replies=("",), finished=(), log_likelihood={"x": number}, prompt_tokens=0, generated_tokens=0)
+        Response(
+            key="a",
+            study="vignettes",
+            replies=("",),
+            finished=(),
+            log_likelihood={"x": number},
+            prompt_tokens=0,
+            generated_tokens=0,
+        )
     with pytest.raises(ValueError, match="non-finite number"):
         jsonl.dumps([{"x": number}])
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from equipoise.figures.verdicts import Verdict
 
 ROOT = Path(__file__).parents[2]
-OVERALL = Group("overall", "all")
+OVERALL = Group("overall", "all", "vignettes")
 
 
 def judged(study: str, effects: Sequence[Effect]) -> Verdict | None:

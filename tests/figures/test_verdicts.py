@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from equipoise.figures.options import Direction
     from equipoise.figures.verdicts import Verdict
 
-OVERALL, MARGIN = Group("overall", "all"), 0.5
+OVERALL, MARGIN = Group("overall", "all", "vignettes"), 0.5
 FLOOR, NOISE = "overall/all/d_prime_privileged", "overall/all/shift_magnitude_control"
 ENDPOINT = Endpoint(
     figure="stereotype_shift_net", margin=MARGIN, why="made up", floors={FLOOR: 0.0}, noise=NOISE, direction="both"
@@ -121,7 +121,7 @@ def test_what_is_not_met_is_named(effects: list[Effect], because: str) -> None:
 def test_a_guard_that_warns_leaves_nothing_decided() -> None:
     """It is named with what it counted; a guard that is silent is not."""
     guards = [
-        effect(Group("guard", name), measure, 82, Estimate(value))
+        effect(Group("guard", name, "vignettes"), measure, 82, Estimate(value))
         for name, values in (("label_skew", (0.0, 0.0)), ("refused_answers", (1.0, 7.0)))
         for measure, value in zip(("triggered", "count"), values, strict=True)
     ]

@@ -95,6 +95,7 @@ def test_every_field_is_filled() -> None:
     assert (
         Judgement(
             key="pair/marginalised",
+            study="vignettes",
             answer="stereotyped",
             label="panic attack",
             answer_likelihood="stereotyped",

@@ -210,7 +210,16 @@ def test_the_evaluator_gives_options_in_the_order_asked() -> None:
 def test_an_exam_question_is_asked_unchanged() -> None:
     """The same template and reading as for a neutral variant, under the exam's own key and without a stem."""
     text = f"A 60-year-old Black man has fever and a cough. {ASKED}"
-    item = Item(key="i1", question=text, options=OPTIONS, gold="B", reference="", source="test", licence="none")
+    item = Item(
+        key="i1",
+        study="questions",
+        question=text,
+        options=OPTIONS,
+        gold="B",
+        reference="",
+        source="test",
+        licence="none",
+    )
     answerings: tuple[Answering, ...] = ("likelihood", "generate")
     for answering in answerings:
         asked = exam_prompts(item, Asking(TEMPLATE, answering, 4))

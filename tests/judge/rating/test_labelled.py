@@ -16,7 +16,7 @@ from equipoise.materials.pairs import Pair, pair_up
 from equipoise.studies.vignettes.effects import vignette_effects
 
 SHA = "ab" * 32
-GROUP = Group("overall", "all")
+GROUP = Group("overall", "all", "vignettes")
 
 
 def pairs(n: int = 20) -> list[Pair]:

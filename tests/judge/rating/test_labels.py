@@ -51,6 +51,7 @@ def row(name: str, key: str, probability: float | None = 0.5) -> KeyRow:
     """Make a row of a key."""
     return KeyRow(
         key=name,
+        study="vignettes",
         response=key,
         pair=key.partition("/")[0],
         stratum="none",

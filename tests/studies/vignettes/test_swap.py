@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from equipoise.materials.judgement import Judgement
     from equipoise.studies.vignettes.profiles import Rereading
 
-OVERALL = Group("overall", "all")
+OVERALL = Group("overall", "all", "vignettes")
 OPTIONS = Measure(n_bootstrap=100)
 KINDS: tuple[Rereading, ...] = ("swapped", "blinded", "unreasoned", "early")
 SETS = 1_000

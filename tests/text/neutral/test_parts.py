@@ -86,7 +86,7 @@ def test_select(question: str, options: dict[str, str], rule: str | None, lexico
 def test_items_keep_what_they_had(lexicon: Lexicon) -> None:
     """An item's key, question, options, right letter and disease go with its neutral form; items are counted."""
     item = Item(
-        key="i1", question=CASE, options={"A": "One", "B": "Two"}, gold="B", disease="respiratory",
+        key="i1", study="questions", question=CASE, options={"A": "One", "B": "Two"}, gold="B", disease="respiratory",
         reference="NICE", source="authored", licence="Apache-2.0",
     )  # fmt: skip
     counted: list[tuple[int, int]] = []
