@@ -34,6 +34,7 @@ from equipoise.pipeline import check
 from equipoise.pipeline.measure import measure
 from equipoise.pipeline.run import Run
 from equipoise.pipeline.steps import step
+from equipoise.studies.registry import STUDIES
 from equipoise.studies.stigma.rows import Fill
 from equipoise.text.reasoning import split
 from fakes import MadeMachine
@@ -171,7 +172,7 @@ def test_each_of_the_eight_is_one_run(
     entry = registry.load_entry(name, project)
     assert isinstance(entry, TorchEntry | VllmEntry)
     modules = ("vllm", "bitsandbytes", "openai")
-    check.require_sound(settings, Path(), RichMachine(modules=modules, gpu_gigabytes=200.0, token=True))
+    check.require_sound(settings, STUDIES, Path(), RichMachine(modules=modules, gpu_gigabytes=200.0, token=True))
     stage("export").main(ROOT / "data/raw/probes.yaml", Path("data/manifest.json"))
     printed = capsys.readouterr().out
     hub.repositories[entry.source.repo].commit = LATER  # type: ignore[union-attr]  # it is of the hub
@@ -226,7 +227,7 @@ def test_quantised_loading_answers_in_few_bits(
 
     commit = serve(hub, "piaget8b", tmp_path / "piaget8b")
     settings = settings_for("piaget8b", bits=bits, device_map="cpu", generation=SAMPLED)
-    check.require_sound(settings, Path(), RichMachine(modules=("bitsandbytes",)))
+    check.require_sound(settings, STUDIES, Path(), RichMachine(modules=("bitsandbytes",)))
     stage("export").main(ROOT / "data/raw/probes.yaml", Path("data/manifest.json"))
     run = Run("vignettes", Path("data"), settings)
     step("vignettes", "build")(run)
@@ -261,7 +262,7 @@ def test_quantised_loading_without_bitsandbytes_says_what_it_needs(
     without(monkeypatch, "bitsandbytes")
 
     with pytest.raises(EquipoiseError, match=rf"bitsandbytes, which {bits} bits need, is not installed: run `pip"):
-        check.require_sound(settings, Path(), RichMachine())
+        check.require_sound(settings, STUDIES, Path(), RichMachine())
     with pytest.raises(EquipoiseError, match=rf"{entry.title}: bitsandbytes is not installed: run `pip"):
         stage("export").main(ROOT / "data/raw/probes.yaml", Path("data/manifest.json"))
     with pytest.raises(EquipoiseError, match=rf"bits is {bits}, and bitsandbytes is not installed: run `pip"):
@@ -332,7 +333,7 @@ def test_the_large_judge_reads_a_run(project: Path, hub: LoopbackHub, tmp_path: 
     assert isinstance(source, registry.HubSource)
     repository = hub.serve(source.repo, deberta(tmp_path / "judge"), commit=source.revision)
     settings = settings_for("phantom_silent").model_copy(update={"judge": "deberta_v3_large"})
-    check.require_sound(settings, Path(), RichMachine())
+    check.require_sound(settings, STUDIES, Path(), RichMachine())
     stage("export").main(ROOT / "data/raw/probes.yaml", Path("data/manifest.json"))
     run = Run("vignettes", Path("data"), settings)
     step("vignettes", "build")(run)
@@ -366,7 +367,7 @@ def test_each_masked_model_fills_the_sentences(project: Path, hub: LoopbackHub, 
     settings = settings_for("phantom_silent")
     fill = settings.fill | {"scorer": "masked", "masked": name, "beam": 3, "steps": 2}  # type: ignore[attr-defined]
     run = Run("stigma", Path("data"), settings.model_copy(update={"fill": fill}))
-    check.require_sound(run.settings, Path(), RichMachine())
+    check.require_sound(run.settings, STUDIES, Path(), RichMachine())
     stage("export").main(ROOT / "data/raw/probes.yaml", Path("data/manifest.json"))
     step("stigma", "build")(run)
     step(run.study, "infer")(run)

@@ -21,7 +21,6 @@ from equipoise.materials.versions import CONTROLS
 from equipoise.materials.vignette import ROLES
 from equipoise.models.registry import PhantomEntry, load_entry
 from equipoise.pipeline.measure import measure as measured
-from equipoise.pipeline.measure import questions as question_step
 from equipoise.pipeline.run import Run
 from equipoise.pipeline.steps import step
 from equipoise.studies.decisions.asked import Asked, decision_of, read_decision
@@ -191,7 +190,9 @@ def test_the_verdict_is_on_what_is_planted(
     backend = PhantomBackend(planted_in, jsonl.read(run.built("facts"), Fact), ROOT / "data/phantoms/reasoning.yaml")
     jsonl.write(run.responses, backend.answer(jsonl.read(run.built("prompts"), Prompt)))
     step("questions", "score")(run)
-    found = verdict("questions", measured(run, question_step), settings.section("decision", Decision))
+    found = verdict(
+        STUDIES["questions"], measured(run, step("questions", "measure")), settings.section("decision", Decision)
+    )
 
     assert found is not None
     assert found.word in verdicts

@@ -39,7 +39,7 @@ def entries(stage: str) -> Iterator[tuple[list[Path], tuple[str, ...]]]:
         for study in STUDIES.values():
             yield steps.depends_on(stage, study, SETTINGS, Path("stages"))[0], study.reads[stage]
     else:
-        yield [Path("stages") / f"{stage}.py"], code.load_reads(ROOT / "stages")[stage]
+        yield [Path("stages") / f"{stage}.py"], code.load_reads(ROOT / "stages").get(stage, ())
 
 
 def reads(stage: str) -> set[str]:

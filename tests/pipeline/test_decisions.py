@@ -21,8 +21,8 @@ from equipoise.pipeline.run import Run
 from equipoise.pipeline.steps import step
 from equipoise.studies.decisions.asked import Asked, is_decision
 from equipoise.studies.decisions.bench import read_stories
-from equipoise.studies.decisions.infer import followed as decisions_followed
-from equipoise.studies.vignettes.infer import followed as rereadings_followed
+from equipoise.studies.decisions.followed import followed as decisions_followed
+from equipoise.studies.vignettes.followed import followed as rereadings_followed
 
 if TYPE_CHECKING:
     from equipoise.figures.effects import Effect

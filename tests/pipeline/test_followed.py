@@ -15,7 +15,7 @@ from equipoise.models.export import describe
 from equipoise.models.registry import ReplayEntry
 from equipoise.pipeline.run import Run
 from equipoise.pipeline.steps import step
-from equipoise.studies.vignettes.infer import followed
+from equipoise.studies.vignettes.followed import followed
 from servers import KEY, FaultyServer, entry
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ import pytest
 
 from equipoise.core import code, jsonl, params
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.prompts import Prompt, Response
 from equipoise.core.keys import unit_of
+from equipoise.core.prompts import Prompt, Response
 from equipoise.figures.effects import SKEWED, Effect
 from equipoise.figures.options import Decision
 from equipoise.figures.verdicts import BIASED, UNDECIDED, verdict

@@ -141,11 +141,12 @@ class PhantomBackend(Backend):
 
     def _decide(self, prompt: Prompt, fact: Fact) -> Response:
         """Choose a level of an end-point."""
-        most = self._entry.decisions.get(fact.family, 0.0) if self._is_moved(prompt, fact) else 0.0  # type:
-        ignore[call-overload]  # a family steps = len(fact.answers) - 1 planted = {answer: most * place / steps for
-        place, answer in enumerate(fact.answers)} utilities = self._utilities(prompt, fact, prompt.candidates, planted)
-        given = prompt.candidates[int((utilities + self._drawn(prompt, prompt.candidates)).argmax())] return
-        self._response(prompt, (), f"{given}.", utilities)
+        most = self._entry.decisions.get(fact.family, 0.0) if self._is_moved(prompt, fact) else 0.0  # type: ignore[call-overload]  # a family
+        steps = len(fact.answers) - 1
+        planted = {answer: most * place / steps for place, answer in enumerate(fact.answers)}
+        utilities = self._utilities(prompt, fact, prompt.candidates, planted)
+        given = prompt.candidates[int((utilities + self._drawn(prompt, prompt.candidates)).argmax())]
+        return self._response(prompt, (), f"{given}.", utilities)
 
     def _choose(self, prompt: Prompt, fact: Fact) -> Response:
         """Choose a letter: a preference for a place is for the letter shown there, all else for the option."""

@@ -11,6 +11,7 @@ from equipoise.core.params import Params
 from equipoise.figures.effects import Effect
 from equipoise.figures.figure import Figure
 from equipoise.figures.plot import Plot
+from equipoise.models.readiness import Machine
 
 Rows = Mapping[str, Effect]
 """A study's defined effects by `family/group/measure`."""
@@ -51,7 +52,8 @@ class Study:
         inputs: Files and folders below `data` that its figures depend on, items apart.
         items: Gives the stem of the file in data/items that it reads, or None.
         reads: For each stage, the files and folders that it reads beside settings and the outs of other stages.
-        requires: Refuses settings that cannot work, with an EquipoiseError; takes the settings and the project's root.
+        requires: Refuses settings that cannot work, with an EquipoiseError; takes the settings, the
+            project's root and the machine.
     """
 
     name: str
@@ -67,4 +69,4 @@ class Study:
     inputs: tuple[str, ...] = ()
     items: Callable[[Params], str | None] = lambda _: None
     reads: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    requires: Callable[[Params, Path], object] = _nothing
+    requires: Callable[[Params, Path, Machine], object] = _nothing

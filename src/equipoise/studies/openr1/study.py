@@ -7,6 +7,7 @@ from equipoise.core.params import FILE, Params
 from equipoise.figures.options import Decision
 from equipoise.figures.plain import per_cent
 from equipoise.figures.study import Rows, Study
+from equipoise.models.readiness import Machine
 from equipoise.models.registry import load_classifier_entry
 from equipoise.studies.openr1 import NAME
 from equipoise.studies.openr1.figures import FIGURES
@@ -26,7 +27,7 @@ def sentence(rows: Rows) -> str:
     )
 
 
-def require(settings: Params, root: Path) -> None:
+def require(settings: Params, root: Path, _: Machine) -> None:
     """Refuse a judge that is no classifier, and stopping early: the endpoint is read after all replies are there."""
     load_classifier_entry(settings.section("agree", Comparison).judge, root)
     if settings.section("decision", Decision).sequential and NAME in settings.studies:
