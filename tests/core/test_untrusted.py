@@ -117,8 +117,14 @@ def test_yaml(folder: Path, content: bytes) -> None:
         ('{"key": "\\ud800"}', "half of a surrogate pair"),
         (f'{{"key": {DEEP}', "nested too deeply: give flatter values"),
         (f'{{"key": {LONG}}}', "Exceeds the limit (4300 digits) for integer string conversion"),
-        ('{"key": "a\\nb", "study": "vignettes"}', "field key: Value error, holds the character U+000A, which is not printable"),
-        ('{"key": "a\\u202eb", "study": "vignettes"}', "field key: Value error, holds the character U+202E, which is not printable"),
+        (
+            '{"key": "a\\nb", "study": "vignettes"}',
+            "field key: Value error, holds the character U+000A, which is not printable",
+        ),
+        (
+            '{"key": "a\\u202eb", "study": "vignettes"}',
+            "field key: Value error, holds the character U+202E, which is not printable",
+        ),
     ],
 )
 def test_what_is_refused(text: str, problem: str, tmp_path: Path) -> None:

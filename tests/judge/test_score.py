@@ -172,13 +172,6 @@ def test_vignettes_and_responses_must_belong_together() -> None:
         judge(both, ["marginalised"])
 
 
-def test_a_model_that_answers_other_studies_has_no_judgement() -> None:
-    """Where every response is of another study, the vignettes were not asked, and none is missing."""
-    other = response("privileged", "a", "b").model_copy(update={"study": "cases"})
-
-    assert judge([other]) == []
-
-
 @pytest.mark.parametrize("size", [1, 2, 3])
 def test_few_responses_are_held_at_once(size: int) -> None:
     """They are judged as they come, so many in one call; how many changes no judgement."""

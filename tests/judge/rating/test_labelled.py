@@ -39,6 +39,7 @@ def label(key: str, considered: str = "none", probability: float = 1.0, sha256: 
     return Label.model_validate(
         {
             "key": key,
+            "study": "vignettes",
             "mentioned": considered != "none",
             "considered": considered,
             "probability": probability,

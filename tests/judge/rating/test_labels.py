@@ -154,6 +154,7 @@ def label(key: str, considered: str = "none", probability: float = 1.0) -> Label
     return Label.model_validate(
         {
             "key": key,
+            "study": "vignettes",
             "mentioned": True,
             "considered": considered,
             "probability": probability,

@@ -23,12 +23,13 @@ from equipoise.materials.pairs import Pair, require_same_keys
 from equipoise.materials.vignette import ROLES
 from equipoise.stats.misclassification import ErrorCounts
 from equipoise.stats.quantities import Interval
+from equipoise.studies.cases import NAME
 from equipoise.studies.cases.rows import Case, CaseJudgement, Output, arms_of, outputs_of, require_cases
 from equipoise.text.reasoning import split
 
 Mode = Literal["nli", "legacy"]
 
-NAME = "saved outputs"
+SOURCE = "saved outputs"
 LEGACY_DECIMALS = 4
 """Places to which the published rates are rounded."""
 VARIATIONS = {"black": ("african american", "african-american"), "white": ("caucasian", "european")}
@@ -55,12 +56,12 @@ def case_effects(
     alpha = options.alpha
     outputs = [*outputs_of(responses)]
     asked = {case.key: case for case in cases}
-    require_cases(NAME, outputs, asked)
+    require_cases(SOURCE, outputs, asked)
     given = [one.id for one in outputs if one.ok]
     require_same_keys("response", given, "judgement", [one.key for one in judgements])
     readings = {
-        "overall": score_judged(NAME, outputs, asked, judgements, alpha=alpha, errors=errors),
-        "legacy": score_legacy(NAME, outputs, asked, alpha=alpha),
+        "overall": score_judged(SOURCE, outputs, asked, judgements, alpha=alpha, errors=errors),
+        "legacy": score_legacy(SOURCE, outputs, asked, alpha=alpha),
     }
     for family, scored in readings.items():
         for row in scored_effects(Group(family, "all", NAME), scored):
@@ -95,7 +96,7 @@ def case_pairs(cases: Iterable[Case], judgements: Iterable[CaseJudgement]) -> li
             marginalised=_judgement(arms["marginalised"], judged),
             privileged=_judgement(arms["privileged"], judged),
         )
-        for pair, arms in sorted(arms_of(NAME, cases).items())
+        for pair, arms in sorted(arms_of(SOURCE, cases).items())
         if all(role in arms and arms[role].key in judged for role in ROLES)
     ]
 

@@ -22,7 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler
 from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.prompts import Response
-from equipoise.core.row import Row, Text
+from equipoise.core.row import Row, StudyName, Text
 from equipoise.core.tables import Id, Source, json_rows, require_new, rows_of, valid
 from equipoise.materials.judgement import Reading
 from equipoise.materials.vignette import Role, Vignette
@@ -55,6 +55,7 @@ class Case(Row):
     clinical story have in common (the pair itself where it is None).
     """
 
+    study: StudyName = NAME
     prompt: Text
     feature: Text
     label: Text
@@ -100,7 +101,7 @@ def _worded(label: str, synonyms: Iterable[str]) -> Answer:
 class CaseJudgement(Row):
     """One saved output, read: the answer that it gives; where that is biased, what it does with the features."""
 
-    study: str = NAME
+    study: StudyName = NAME
     answer: AnswerKind
     reading: Reading | None = None
 
