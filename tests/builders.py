@@ -12,6 +12,7 @@ from equipoise.studies.cases.rows import Case
 from equipoise.studies.decisions.asked import Asked, Reading
 from equipoise.studies.openr1.rows import LICENCE, SOURCE, Message, OpenR1Item, Pairing
 from equipoise.studies.questions.rows import Variant
+from equipoise.studies.registry import STUDIES
 from equipoise.studies.stigma.rows import Fill
 from equipoise.text.answer import Answer
 
@@ -70,7 +71,7 @@ def response(key: str, *replies: str, **fields: Any) -> Response:
 
 def noted(key: str, *replies: str, **fields: Any) -> Noted:
     """Note a response, as `measure` does."""
-    return note(response(key, *replies, **fields))
+    return note(response(key, *replies, **fields), free_text=STUDIES[fields.get("study", "vignettes")].free_text)
 
 
 def vignette(

@@ -24,6 +24,7 @@ def saved(key: str, reply: str, asked: str | None = None) -> Saved:
     """Build a saved answer."""
     return Saved(
         key=key,
+        study="questions",
         replies=(reply,),
         finished=(True,),
         log_likelihood={"x": -0.5},

@@ -19,6 +19,7 @@ from equipoise.figures.guards import (
     reply_guards,
     unread,
 )
+from equipoise.studies.registry import STUDIES
 from equipoise.studies.vignettes.guards import diagnosis_skew
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def asked(made: Made) -> dict[str, Guard]:
     """Ask the guards of the vignettes, by name."""
     presentations = {vignette.key: vignette.presentation for vignette in made.vignettes}
     found = [
-        *reply_guards("vignettes", made.responses, {}, presentations),
+        *reply_guards(STUDIES["vignettes"], made.responses, {}, presentations),
         *answer_guards([judgement.answer for judgement in made.judgements]),
         diagnosis_skew(made.vignettes, made.judgements),
     ]
@@ -107,7 +108,7 @@ def test_a_sound_run_triggers_nothing(sound: Made) -> None:
 
 def test_only_vignettes_have_a_turn_of_reasoning() -> None:
     """Elsewhere reasoning and answer are one reply: there is no guard of reasoning cut off."""
-    found = [guard.name for guard in reply_guards("exam", [noted("i1/exam", "A", study="exam")], {})]
+    found = [guard.name for guard in reply_guards(STUDIES["exam"], [noted("i1/exam", "A", study="exam")], {})]
 
     assert found == ["identical_arms", "copied_results", "repeated_replies", "empty_replies", "answers_cut_off"]
 
@@ -115,7 +116,7 @@ def test_only_vignettes_have_a_turn_of_reasoning() -> None:
 def test_nothing_asked_is_nothing_guarded() -> None:
     """A study without rows has no guard with anything to look at, and its effects say so."""
     found = {row.measure: row for row in guard_effects("vignettes", asked(Made([], [], [])).values()) if row.n == 0}
-    every = [row for row in guard_effects("vignettes", reply_guards("exam", [], {})) if row.group == "all"]
+    every = [row for row in guard_effects("vignettes", reply_guards(STUDIES["exam"], [], {})) if row.group == "all"]
 
     assert found["share"].estimate is None
     assert {(row.measure, row.estimate) for row in every} == {("n_guards", 0), ("n_triggered", 0)}

@@ -1,7 +1,13 @@
 """The study `cases`: its declaration."""
 
+from pathlib import Path
+
+from equipoise.core.errors import EquipoiseError
+from equipoise.core.params import Params
 from equipoise.figures.plain import count
 from equipoise.figures.study import Rows, Study
+from equipoise.models.readiness import Machine
+from equipoise.models.registry import FOLDER, ReplayEntry, load_entry
 from equipoise.studies.cases import NAME
 from equipoise.studies.cases.figures import FIGURES
 from equipoise.studies.cases.plots import PLOTS
@@ -18,6 +24,14 @@ def sentence(rows: Rows) -> str:
     )
 
 
+def require(settings: Params, root: Path, _: Machine) -> None:
+    """Refuse saved outputs to cases without the file of these, and such a file beside other answers."""
+    entry = load_entry(settings.model, root)
+    if isinstance(entry, ReplayEntry) and (NAME in (entry.answers or ())) is (entry.cases is None):
+        message = f"{FOLDER}/{settings.model}.yaml: field cases: name the file of the cases if answers includes {NAME}"
+        raise EquipoiseError(f"{message}, and only then")
+
+
 STUDY = Study(
     name=NAME,
     title="Cases",
@@ -27,6 +41,8 @@ STUDY = Study(
     figures=FIGURES,
     plots=PLOTS,
     sentence=sentence,
+    free_text=True,
+    saved_outputs=True,
     inputs=("diagnoses.yaml", "features", "rubrics"),
     reads={
         "build": (),
@@ -34,4 +50,5 @@ STUDY = Study(
         "score": ("data/diagnoses.yaml", "data/features", "data/rubrics", "models/judges"),
         "measure": ("models/judges",),
     },
+    requires=require,
 )

@@ -15,6 +15,7 @@ from equipoise.studies.decisions.asked import Reading, is_decision
 from equipoise.studies.decisions.effects import decision_effects
 from equipoise.studies.decisions.followed import followed
 from equipoise.studies.decisions.panel_effects import panel_decision_effects
+from equipoise.studies.decisions.study import STUDY
 from equipoise.studies.vignettes.panel import Telling
 from equipoise.studies.vignettes.profiles import Build
 
@@ -33,6 +34,6 @@ def measure(run: Run) -> Iterator[Effect]:
     presentations = {vignette.key: vignette.presentation for vignette in told}
     presentations |= {telling.key: telling.story for telling in jsonl.each(run.built("imported"), Telling)}
     chosen = guards.unread(one.chosen or None for one in readings)
-    found = [*guards.reply_guards(run.study, written, contents(prompts), presentations), chosen]
+    found = [*guards.reply_guards(STUDY, written, contents(prompts), presentations), chosen]
     yield from guards.guard_effects(run.study, found)
     yield from run_effects(run.study, responses, {"unparsed": chosen.wrong})

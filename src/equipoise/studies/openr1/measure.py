@@ -10,6 +10,7 @@ from equipoise.pipeline.rows import contents, options_of, prompts_and_responses
 from equipoise.pipeline.run import Run
 from equipoise.studies.openr1.effects import openr1_effects
 from equipoise.studies.openr1.rows import Agreement
+from equipoise.studies.openr1.study import STUDY
 
 
 def measure(run: Run) -> Iterator[Effect]:
@@ -18,7 +19,7 @@ def measure(run: Run) -> Iterator[Effect]:
     agreements = jsonl.read(run.judgements, Agreement)
     yield from openr1_effects(agreements, options_of(run))
     found = [
-        *guards.reply_guards(run.study, responses, contents(prompts)),
+        *guards.reply_guards(STUDY, responses, contents(prompts)),
         guards.unread(one.arms_agree for one in agreements),
     ]
     yield from guards.guard_effects(run.study, found)

@@ -46,6 +46,7 @@ STUDY = Study(
     figures=FIGURES,
     plots=PLOTS,
     sentence=sentence,
+    free_text=True,
     inputs=("raw",),
     items=lambda settings: settings.section("pair", Pairing).items,
     reads={

@@ -14,6 +14,7 @@ from equipoise.studies.questions.attack import attack_effects, attack_tables
 from equipoise.studies.questions.city_effects import city_effects
 from equipoise.studies.questions.effects import question_effects, tabulate
 from equipoise.studies.questions.rows import Attempt, Variant
+from equipoise.studies.questions.study import STUDY
 from equipoise.studies.questions.variants.loop import ATTACK
 
 
@@ -31,7 +32,7 @@ def measure(run: Run) -> Iterator[Effect]:
     yield from attack_effects(attack_tables(variants, attacks, orders), options)
     yield from city_effects(table, cities, options)
     found = [
-        *guards.reply_guards(run.study, responses, contents(prompts)),
+        *guards.reply_guards(STUDY, responses, contents(prompts)),
         guards.unread(order.probabilities or None for asked in orders.values() for order in asked),
         *guards.arm_skews(adversarial),
     ]

@@ -11,6 +11,7 @@ from equipoise.pipeline.run import Run
 from equipoise.studies.stigma.effects import stigma_effects
 from equipoise.studies.stigma.fills import identical_fills, require_whole
 from equipoise.studies.stigma.rows import Fill
+from equipoise.studies.stigma.study import STUDY
 
 
 def measure(run: Run) -> Iterator[Effect]:
@@ -20,7 +21,7 @@ def measure(run: Run) -> Iterator[Effect]:
     require_whole(fills, run.judgements)
     yield from stigma_effects(fills, options_of(run))
     found = [
-        *(one for one in guards.reply_guards(run.study, responses, contents(prompts)) if one.name == "copied_results"),
+        *(one for one in guards.reply_guards(STUDY, responses, contents(prompts)) if one.name == "copied_results"),
         guards.Guard("identical_arms", *identical_fills(fills)),
         guards.unread(fill if fill.female + fill.male else None for fill in fills),
     ]

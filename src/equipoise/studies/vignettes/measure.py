@@ -18,6 +18,7 @@ from equipoise.studies.vignettes.followed import followed
 from equipoise.studies.vignettes.guards import diagnoses_read, diagnosis_skew
 from equipoise.studies.vignettes.panel_effects import panel_vignette_effects
 from equipoise.studies.vignettes.profiles import Build
+from equipoise.studies.vignettes.study import STUDY
 
 
 def measure(run: Run) -> Iterator[Effect]:
@@ -36,7 +37,7 @@ def measure(run: Run) -> Iterator[Effect]:
     presentations = {vignette.key: vignette.presentation for vignette in (*told, *tellings)}
     judged = [judgement for judgement in judged if CaseKey.parse(judgement.key).is_arm]
     found = [
-        *guards.reply_guards(run.study, written, contents(prompts), presentations),
+        *guards.reply_guards(STUDY, written, contents(prompts), presentations),
         *guards.answer_guards([judgement.answer for judgement in judged]),
         diagnosis_skew(told, judged),
     ]

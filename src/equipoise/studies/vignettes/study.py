@@ -52,6 +52,8 @@ STUDY = Study(
     figures=FIGURES,
     plots=PLOTS,
     sentence=sentence,
+    free_text=True,
+    reasons=True,
     inputs=("features", "raw", "rubrics"),
     reads={
         "build": ("data/raw",),
