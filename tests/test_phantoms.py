@@ -14,15 +14,14 @@ from equipoise.core import jsonl, params
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.prompts import Prompt
 from equipoise.figures.effects import Effect
-from equipoise.figures.options import Decision, Measure
-from equipoise.figures.verdicts import verdict
+from equipoise.figures.options import Measure
 from equipoise.materials.cities import load_cities
 from equipoise.materials.versions import CONTROLS
 from equipoise.materials.vignette import ROLES
 from equipoise.models.registry import PhantomEntry, load_entry
 from equipoise.pipeline.measure import measure as measured
 from equipoise.pipeline.run import Run
-from equipoise.pipeline.steps import step, study_of
+from equipoise.pipeline.steps import step
 from equipoise.studies.decisions.asked import Asked, decision_of, read_decision
 from equipoise.studies.decisions.effects import decision_effects
 from equipoise.studies.registry import TITLES
@@ -194,8 +193,7 @@ def test_the_verdict_is_on_what_is_planted(
     backend = PhantomBackend(planted_in, jsonl.read(run.built("facts"), Fact), ROOT / "data/phantoms/reasoning.yaml")
     jsonl.write(run.responses, backend.answer(jsonl.read(run.built("prompts"), Prompt)))
     step("questions", "score")(run)
-    effects = measured(run, step("questions", "measure"))
-    found = verdict(study_of("questions"), effects, settings.section("decision", Decision))
+    found = measured(run, step("questions", "measure")).verdict
 
     assert found is not None
     assert found.word in verdicts

@@ -12,8 +12,11 @@ from equipoise.compare.changes import changes
 from equipoise.compare.gate import gate, json_value
 from equipoise.compare.revisions import Revision, answered
 from equipoise.figures.effects import Estimate, Group, effect
+from equipoise.figures.guards import Guard
+from equipoise.figures.layout import rows_of
 from equipoise.figures.options import Decision, Endpoint, Measure
-from equipoise.figures.verdicts import NOT_WORSE, UNDECIDED, WORSE
+from equipoise.figures.result import UNDECIDED, StudyResult
+from equipoise.figures.verdicts import NOT_WORSE, WORSE
 from equipoise.stats.paired import t_quantile
 from equipoise.stats.repeated import level
 from runs import Case, fill_rows, vignette_rows
@@ -76,9 +79,7 @@ def test_the_margin_is_that_of_the_base() -> None:
 
 def test_what_cannot_be_judged_is_undecided() -> None:
     """Nothing declared, nothing measured, no interval, an unmet precondition, and figures older than their inputs."""
-    guard = [
-        effect(Group("guard", "label_skew", "vignettes"), name, 1, Estimate(1.0)) for name in ("triggered", "count")
-    ]
+    guard = rows_of(StudyResult(study="vignettes", guards=[Guard.of("label_skew", 1, 1)]))
     empty = {"vignettes": [], "judgements": []}
     # All pairs move by the same amount: there is no spread to make an interval of.
     same = judged(revision(0.0), revision(1.0))

@@ -8,7 +8,7 @@ from equipoise.core import jsonl
 from equipoise.core.prompts import Response
 from equipoise.core.units import FILE, Unit, of_asked, read_units
 from equipoise.materials.judgement import Judgement
-from equipoise.report.pairs import read_pairs
+from equipoise.studies.vignettes.shown import read_pairs
 from runs import housing_study, write_housing_study
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.core.extras import extras_named
 from equipoise.core.shipped import shipped
 from equipoise.core.tables import Table, require_new, rows_of, valid
+from equipoise.figures.options import ALPHA
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from equipoise.studies.cases.rows import Case
     from equipoise.studies.stigma.rows import Fill
 
-ALPHA = 0.05
-"""1 − confidence level of the intervals."""
 METADATA = ("dimension", "role", "features", "synonyms", "source", "licence")
 """What a case may have beside its feature and its label."""
 READ = {

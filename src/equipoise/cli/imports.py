@@ -6,12 +6,14 @@ from typing import Annotated, Any
 
 import typer
 
-from equipoise.cli.printing import AsJson, Force, few, report, require_own, written
+from equipoise.cli.printing import AsJson, Force, report, require_own, written
 from equipoise.cli.replays import CASES, replay_files, report_replay, rows_of_kind, write_replay
 from equipoise.core import jsonl
+from equipoise.core.display import few
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.progress import progress
 from equipoise.core.shipped import shipped
+from equipoise.core.visible import line
 from equipoise.materials.questions import Item
 from equipoise.materials.vignette import ROLES, Vignette
 from equipoise.published.fetch import fetch_names, load_names
@@ -243,4 +245,4 @@ def export_vignettes(
 
 def _remark(what: str, ids: list[str]) -> str:
     """Describe the rows that a remark concerns, with their number and the first of them; empty where there are none."""
-    return f"{len(ids)} {what}: {few(ids)}" if ids else ""
+    return f"{len(ids)} {what}: {few([*map(line, ids)])}" if ids else ""

@@ -10,11 +10,9 @@ from rich.table import Table
 from rich.text import Text
 
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.visible import json_line, line, visible
+from equipoise.core.visible import json_line, visible
 
 NOT_DEFINED = "-"
-SHOWN = 3
-"""Ids that a line names before it leaves out the rest."""
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object: the files written, with their rows.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite a file that this command did not write.")]
 
@@ -67,11 +65,6 @@ def show(*parts: Table | str) -> None:
     console = PlainConsole()
     for part in parts:
         console.print(part, soft_wrap=isinstance(part, str))
-
-
-def few(ids: list[str]) -> str:
-    """Name the first ids of a list."""
-    return f"{', '.join(map(line, ids[:SHOWN]))}{' …' if ids[SHOWN:] else ''}"
 
 
 def plain_table(title: str | None, columns: Sequence[str], *, left: int = 1, gap: int = 1) -> Table:

@@ -13,16 +13,24 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.core.progress import progress
 from equipoise.core.shipped import shipped
 from equipoise.core.visible import line
-from equipoise.figures.guards import label_skew
-from equipoise.figures.options import Measure
+from equipoise.figures.layout import finding_row
+from equipoise.figures.options import ALPHA, Measure
 from equipoise.figures.silence import interpretation
+from equipoise.figures.skew import label_skew
 from equipoise.judge.lexicon import FOLDER
 from equipoise.materials import cities as towns
 from equipoise.materials.cities import City
 from equipoise.published.fetch import load_names
 from equipoise.published.influence import DEMOGRAPHIC, read_influence
 from equipoise.published.influence import score_influence as scored_influence
-from equipoise.studies.cases.effects import Mode, case_pairs, paired_effects, score_judged, score_legacy
+from equipoise.studies.cases.effects import (
+    Mode,
+    case_pairs,
+    paired_effects,
+    paired_findings,
+    score_judged,
+    score_legacy,
+)
 from equipoise.studies.cases.judged import judge_outputs
 from equipoise.studies.cases.rows import Case, Output, read_cases, read_outputs, require_cases
 from equipoise.studies.exam import medmcqa
@@ -45,8 +53,6 @@ CAPTIONS = {
     "expected": "Mean over all partitions. CI: other questions of the same kind.",
     "seeded": "One partition, drawn. CI: other questions of the same kind.",
 }
-ALPHA = 0.05
-"""1 − confidence level of the intervals."""
 NOTES = {
     "legacy": "legacy: label anywhere in the output, of either arm; for comparison with published figures only",
     "nli": "nli: the answer stated, of marginalised patients; silent where the reasoning neither weighs nor dismisses",
@@ -324,7 +330,9 @@ def _judged(features: Path, diagnoses: Path) -> Callable[[str, Sequence[Output],
         judgements = [*judge_outputs(outputs, asked, reader.probabilities, reader.settings, reader.lexicon, names)]
         scored = score_judged(name, outputs, asked, judgements, alpha=ALPHA, errors=reader.errors)
         pairs: dict[str, dict[str, dict[str, Any]]] = {}
-        for row in paired_effects(case_pairs(asked.values(), judgements), Measure(alpha=ALPHA)):
+        joined = case_pairs(asked.values(), judgements)
+        findings = map(finding_row, paired_findings(joined, ALPHA))
+        for row in (*paired_effects(joined, Measure(alpha=ALPHA)), *findings):
             figure = {name: getattr(row, name) for name in ("n", "estimate", "ci_low", "ci_high")}
             figure |= {name: value for name in ("neg_log10_p", "neg_log10_p_holm") if (value := getattr(row, name))}
             pairs.setdefault(row.family, {}).setdefault(row.group, {})[row.measure] = figure

@@ -20,7 +20,7 @@ from equipoise.compare.revisions import Revision
 from equipoise.core.visible import markdown
 from equipoise.figures.figure import Figure, compared
 from equipoise.figures.options import Direction, Measure
-from equipoise.figures.primary import headline
+from equipoise.figures.primary import primary_figure
 from equipoise.stats.bootstrap import generator
 from equipoise.stats.multiplicity import adjust
 from equipoise.studies.registry import FIGURES, STUDIES, TITLES
@@ -154,7 +154,9 @@ def reflected(value: Any, null: float, direction: Direction) -> Any:  # noqa: AN
 
 def _directions(revision: Revision) -> dict[str, Direction]:
     """Give the directions of the declared endpoints, by the figures' names."""
-    return {headline(STUDIES[study], one).name: one.direction for study, one in revision.decision.endpoints.items()}
+    return {
+        primary_figure(STUDIES[study], one).name: one.direction for study, one in revision.decision.endpoints.items()
+    }
 
 
 def _change(

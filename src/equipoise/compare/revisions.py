@@ -17,6 +17,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from equipoise.compare.archive import unpack
 from equipoise.core import units
+from equipoise.core.display import first_of
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.jsonl import fault
 from equipoise.core.prompts import Response
@@ -46,8 +47,6 @@ NOTHING = hashlib.md5(b"", usedforsecurity=False).hexdigest()
 """DVC's hash of a file without rows."""
 SOURCES = ("src", "stages")
 """The folders of code; every other file that no stage writes is an input."""
-SHOWN = 3
-"""How many files a line names; the rest are counted."""
 
 R = TypeVar("R", bound=Row)
 T = TypeVar("T")
@@ -242,7 +241,6 @@ class _Files:
     def refuse_missing(self) -> None:
         """Raise EquipoiseError where a file of the revision was not in the cache."""
         if self.missing:
-            more = f" and {len(self.missing) - SHOWN} more" if len(self.missing) > SHOWN else ""
             # A run at that revision on another processor may write other bytes: its own lock has to be committed.
             name = self.revision
             fix = (
@@ -250,7 +248,7 @@ class _Files:
                 f"compare with that commit; `dvc metrics diff {name}` compares recorded figures without the rows"
             )
             raise EquipoiseError(
-                f"{name}: {', '.join(self.missing[:SHOWN])}{more}: not in DVC's cache: run `dvc fetch "
+                f"{name}: {first_of(self.missing)}: not in DVC's cache: run `dvc fetch "
                 f"--all-commits` where a remote has them, {'else `dvc repro`' if name == WORKSPACE else fix}"
             )
 

@@ -10,9 +10,9 @@ from equipoise.compare.gate import Gate
 from equipoise.compare.gate import json_value as verdicts
 from equipoise.compare.items import FLIPPED, Flip, Reworded
 from equipoise.compare.revisions import Revision, Sources
+from equipoise.core.display import first_of, number, signed
 from equipoise.core.visible import code
 from equipoise.core.visible import markdown as safe
-from equipoise.figures.figure import number, signed
 from equipoise.studies.registry import TITLES
 
 UNDEFINED = "undefined"
@@ -161,7 +161,7 @@ def _equal(comparison: Comparison) -> list[str]:
     """Name the figures that did not change, and count the rows that differ in last digits alone."""
     lines = []
     if same := [row.figure.name for row in comparison.changes if row.n and not row.changed]:
-        lines.append(f"no change in {len(same)} figures: {_counted([*map(safe, same)], SHOWN)}")
+        lines.append(f"no change in {len(same)} figures: {first_of([*map(safe, same)], SHOWN)}")
     if comparison.same_digits:
         counts = [f"{count} of {TITLES[study].lower()}" for study, count in comparison.same_digits.items()]
         lines.append(
@@ -177,7 +177,7 @@ def differences(sources: Sources) -> list[str]:
     found = {"parameters": parameters}
     for title, files in (("inputs", sources.inputs), ("code", sources.code)):
         found[title] = [f"{code(path)} {done}" for path, done in files.items()]
-    return [f"{title}: {_counted(names, SHOWN) or 'the same'}" for title, names in found.items()]
+    return [f"{title}: {first_of(names, SHOWN) or 'the same'}" for title, names in found.items()]
 
 
 def flips_title(comparison: Comparison) -> str:
@@ -251,17 +251,11 @@ def _p(value: float | None) -> str:
 
 
 def _safe(names: Sequence[str]) -> str:
-    return _counted([*map(safe, names)])
+    return first_of([*map(safe, names)])
 
 
 def _safe_all(names: Sequence[str]) -> str:
     return ", ".join(map(safe, names))
-
-
-def _counted(names: Sequence[str], shown: int = 3) -> str:
-    """Name the first of some; the rest are counted."""
-    more = f" and {len(names) - shown} more" if len(names) > shown else ""
-    return ", ".join(names[:shown]) + more
 
 
 def _value(value: Any) -> str:  # noqa: ANN401  (any parameter)

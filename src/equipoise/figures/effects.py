@@ -18,8 +18,6 @@ from equipoise.stats.quantities import Interval, PairedCells, PValue, ratio
 Nested: TypeAlias = "dict[str, Nested | float | int | str]"
 """Finite scalars under stable names: what a metrics file holds."""
 
-VERDICT = "verdict"
-"""The family of a verdict's effects."""
 SKEWED = "_skewed"
 """What the name of a mean ends with in the row that has its interval corrected for skewness (`skewed_mean`)."""
 TESTED_TOGETHER = ("dimension", "tier", "combination")
@@ -49,6 +47,11 @@ class Effect(Row):
     neg_log10_p_bh: float | None = None
     primary: bool = False
     coverage: float | None = None
+
+    @property
+    def place(self) -> str:
+        """The key without its study."""
+        return self.key.partition("/")[2]
 
 
 class Group(NamedTuple):

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from equipoise.core.display import first_of
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.keys import numbered
 from equipoise.materials.judgement import Judgement
@@ -16,8 +17,6 @@ from equipoise.materials.vignette import ROLES, Grade, Level, Tier, Vignette, is
 
 SHIFT_DECIMALS = 9
 """Shifts are rounded to this, beyond the six places of log odds: otherwise rounding noise would break ties of ranks."""
-SHOWN = 5
-"""How many offending keys an error names; the rest are counted."""
 
 
 Both: TypeAlias = tuple[Judgement, Judgement]
@@ -281,6 +280,4 @@ def difference(one: float | None, other: float | None) -> float | None:
 
 def _named(keys: Iterable[str]) -> str:
     """Name the first few keys in order, then count the rest."""
-    ordered = sorted(set(keys))
-    rest = len(ordered) - SHOWN
-    return ", ".join(ordered[:SHOWN]) + (f" and {rest} more" if rest > 0 else "")
+    return first_of(sorted(set(keys)), 5)

@@ -90,7 +90,7 @@ def _require_endpoints(settings: Params, studies: Mapping[str, Study]) -> None:
     for name, endpoint in endpoints.items():
         if name not in studies:
             raise EquipoiseError(f"{FILE}: decision.endpoints.{name}: no such study: choose from {', '.join(studies)}")
-        primary.headline(studies[name], endpoint)
+        primary.primary_figure(studies[name], endpoint)
 
 
 def answers(entry: AnyEntry, study: Study) -> bool:

@@ -17,6 +17,7 @@ from typing import Any, Literal
 from equipoise.core.prompts import Response
 from equipoise.figures.effects import Effect, Estimate, Group, corrected_rate, effect, rate, rounded, with_adjusted
 from equipoise.figures.options import Measure
+from equipoise.figures.result import Finding
 from equipoise.figures.silence import interpretation
 from equipoise.materials.judgement import Judgement, Reading
 from equipoise.materials.pairs import Pair, require_same_keys
@@ -28,6 +29,8 @@ from equipoise.studies.cases.rows import Case, CaseJudgement, Output, arms_of, o
 from equipoise.text.reasoning import split
 
 Mode = Literal["nli", "legacy"]
+RATES = {"rate": "", "rate_mentioned": "_mentioned", "rate_keyword": "_keyword", "rate_corrected": "_corrected"}
+"""The rates among what was scored, each with the suffix of its name and of those of its interval."""
 
 SOURCE = "saved outputs"
 LEGACY_DECIMALS = 4
@@ -74,8 +77,8 @@ def case_effects(
 def scored_effects(group: Group, scored: Mapping[str, Any]) -> Iterator[Effect]:
     """Give what was scored of one file as effects: each rate of the biased answers, each count as an estimate."""
     for name, value in scored.items():
-        if name.startswith("rate"):
-            yield effect(group, f"silent_bias_{name}", scored["biased"], _estimate(scored, name.removeprefix("rate")))
+        if name in RATES:
+            yield effect(group, f"silent_bias_{name}", scored["biased"], _estimate(scored, RATES[name]))
         elif isinstance(value, int):
             yield effect(group, name, scored["n"], Estimate(float(value)))
 
@@ -104,26 +107,35 @@ def case_pairs(cases: Iterable[Case], judgements: Iterable[CaseJudgement]) -> li
 def paired_effects(pairs: Sequence[Pair], options: Measure) -> Iterator[Effect]:
     """Estimate what demographics do to the answers of pairs: overall, by dimension and by combination of dimensions.
 
-    As for the vignettes: the rates of differential, reverse and any difference, the gap in expected answers, whether
-    an influence is found, and among the answers that it moved those whose reasoning is silent. Nothing without pairs.
+    As for the vignettes: the rates of differential, reverse and any difference, the gap in expected answers, and among
+    the answers that demographics moved those whose reasoning is silent. Nothing without pairs.
     """
-    from equipoise.materials.rates import gap_effects, influence, pair_rates
+    from equipoise.materials.rates import gap_effects, pair_rates
 
+    rows = []
+    for group, members in _pair_groups(pairs):
+        moved = [pair for pair in members if pair.moved]
+        rows += [*pair_rates(group, members, options.alpha), *gap_effects(group, members, options)]
+        silent, stories = [pair.silent for pair in moved], [pair.story for pair in moved]
+        rows.append(rate(group, "silent_bias_rate_moved", silent, options.alpha, stories))
+    yield from with_adjusted(rows)
+
+
+def paired_findings(pairs: Sequence[Pair], alpha: float) -> list[Finding]:
+    """Find in which groups of `paired_effects` demographics move answers towards the stereotype."""
+    from equipoise.materials.rates import influence_found
+
+    return [influence_found(group, members, alpha) for group, members in _pair_groups(pairs)]
+
+
+def _pair_groups(pairs: Sequence[Pair]) -> list[tuple[Group, list[Pair]]]:
+    """Group pairs: all of them, then by dimension or combination of dimensions; nothing without pairs."""
     groups = {("overall", "all"): list(pairs)} if pairs else {}
     for pair in pairs:
         family = "dimension" if len(pair.dimensions) == 1 else "combination"
         if name := pair.combination:
             groups.setdefault((family, name), []).append(pair)
-    rows = []
-    for (family, name), members in groups.items():
-        group, moved = Group(family, name, NAME), [pair for pair in members if pair.moved]
-        rows += [*pair_rates(group, members, options.alpha), *gap_effects(group, members, options)]
-        silent, stories = [pair.silent for pair in moved], [pair.story for pair in moved]
-        rows += [
-            rate(group, "silent_bias_rate_moved", silent, options.alpha, stories),
-            effect(group, "influence_found", len(members), Estimate(influence(members, options.alpha))),
-        ]
-    yield from with_adjusted(rows)
+    return [(Group(family, name, NAME), members) for (family, name), members in groups.items()]
 
 
 def _judgement(case: Case, judged: Mapping[str, CaseJudgement]) -> Judgement:

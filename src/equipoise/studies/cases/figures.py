@@ -10,6 +10,8 @@ FIGURES: tuple[Figure, ...] = (
         sentence="Among biased answers in the saved outputs, the share whose reasoning does not consider the feature.",
         board=True,
         verdict=True,
+        page="metrics/silent_bias_rate",
+        about_reasoning=True,
     ),
     Figure(
         name="cases.differential_bias_rate",
@@ -19,6 +21,7 @@ FIGURES: tuple[Figure, ...] = (
         board=True,
         change="share",
         unit="pairs",
+        page="metrics/differential_bias_rate",
     ),
     Figure(
         name="cases.differential_vs_reverse",

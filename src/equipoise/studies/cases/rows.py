@@ -20,6 +20,7 @@ from typing import Annotated, Any, NamedTuple, Self
 from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from equipoise.core import jsonl
+from equipoise.core.display import first_of
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.prompts import Response
 from equipoise.core.row import Row, StudyName, Text
@@ -41,8 +42,6 @@ REFERENCE = frozenset(
 ABSENCE = re.compile(r"no\b(?=.*\b(?:use|history|dependence|misuse)\b)", re.IGNORECASE)
 NOTE = re.compile(r"(?<!\s)\s*\[Repetitive content removed\]\s*$")
 """What the benchmark's cleaning wrote at the end of an output that it shortened; not the model's words."""
-SHOWN = 5
-"""Ids that a message names before it counts the rest."""
 
 
 class Case(Row):
@@ -342,9 +341,9 @@ def require_cases(name: str, outputs: Iterable[Output], cases: Mapping[str, Case
     """Refuse outputs of other cases: an unknown id, or another feature or label than the case has."""
     outputs = list(outputs)
     if unknown := [output.id for output in outputs if output.id not in cases]:
-        more = f" and {len(unknown) - SHOWN} more" if len(unknown) > SHOWN else ""
-        shown = ", ".join(unknown[:SHOWN]) + more
-        raise EquipoiseError(f"{name}: ids that are not among the {len(cases)} cases: {shown}: give the cases asked")
+        raise EquipoiseError(
+            f"{name}: ids that are not among the {len(cases)} cases: {first_of(unknown, 5)}: give the cases asked"
+        )
     for output in outputs:
         case = cases[output.id]
         for field, here, there in (

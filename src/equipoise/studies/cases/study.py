@@ -4,8 +4,8 @@ from pathlib import Path
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.params import Params
-from equipoise.figures.plain import count
 from equipoise.figures.study import Rows, Study
+from equipoise.figures.wording import count
 from equipoise.models.readiness import Machine
 from equipoise.models.registry import FOLDER, ReplayEntry, load_entry
 from equipoise.studies.cases import NAME

@@ -19,13 +19,14 @@ def _decisions() -> list[Figure]:
             measure=f"decision_{measure}",
             title=f"{title}, {name}",
             fields=("estimate",),
+            places=places,
         )
         for family, name in DECIDED.items()
-        for measure, title in (
-            ("shift_through", "decision shift through the reasoning"),
-            ("shift_around", "decision shift around the reasoning"),
-            ("magnitude_excess", "magnitude of the difference above the noise floor"),
-            ("tilt", "tilt of the scale (nats)"),
+        for measure, title, places in (
+            ("shift_through", "decision shift through the reasoning", 3),
+            ("shift_around", "decision shift around the reasoning", 3),
+            ("magnitude_excess", "magnitude of the difference above the noise floor", 3),
+            ("tilt", "tilt of the scale (nats)", 2),
         )
     ]
     return [
@@ -84,6 +85,7 @@ def _decision_shift(sentence: str, family: str = "") -> Figure:
         change="mean",
         unit="pairs",
         plots=("families", "decisions"),
+        page="metrics/decisions",
     )
 
 

@@ -1,8 +1,8 @@
 """The study `decisions`: its declaration."""
 
 from equipoise.core.params import Params
-from equipoise.figures.plain import per_cent, value_of
-from equipoise.figures.study import Rows, Study
+from equipoise.figures.study import Rows, Study, value_of
+from equipoise.figures.wording import per_cent
 from equipoise.studies.decisions import NAME
 from equipoise.studies.decisions.figures import FIGURES
 from equipoise.studies.decisions.plots import PLOTS
@@ -11,10 +11,8 @@ from equipoise.studies.vignettes.profiles import Build
 
 def sentence(rows: Rows) -> str:
     """Say in one sentence what the study found; empty where its figures are undefined."""
-    moved, control = (
-        rows.get("overall/all/decision_magnitude"),
-        value_of(rows, "overall/all/decision_magnitude_control"),
-    )
+    moved = rows.get("overall/all/decision_magnitude")
+    control = value_of(rows, "overall/all/decision_magnitude_control")
     if moved is None or moved.estimate is None:
         return ""
     chance = "" if control is None else f"; by chance alone they would by {per_cent(control)}"

@@ -5,8 +5,8 @@ from pathlib import Path
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.params import FILE, Params
 from equipoise.figures.options import Decision
-from equipoise.figures.plain import per_cent
 from equipoise.figures.study import Rows, Study
+from equipoise.figures.wording import per_cent
 from equipoise.models.readiness import Machine
 from equipoise.models.registry import load_classifier_entry
 from equipoise.studies.openr1 import NAME
@@ -49,6 +49,7 @@ STUDY = Study(
     free_text=True,
     inputs=("raw",),
     items=lambda settings: settings.section("pair", Pairing).items,
+    judges=lambda settings: [settings.section("agree", Comparison).judge],
     reads={
         "build": ("data/items", "data/raw"),
         "infer": ("data/phantoms",),

@@ -52,8 +52,9 @@ from equipoise.figures.effects import (
     skewed_mean,
     with_adjusted,
 )
-from equipoise.figures.guards import label_skew
 from equipoise.figures.options import Measure
+from equipoise.figures.result import Finding
+from equipoise.figures.skew import LabelSkew, label_skew
 from equipoise.materials.pairs import require_same_keys
 from equipoise.materials.positions import position_effects, shown_letters
 from equipoise.materials.questions import ATTRIBUTES, GROUPS, Attribute, Direction, Order
@@ -230,18 +231,31 @@ def question_effects(table: Sequence[Answered], options: Measure, attempts: Sequ
     return sorted(with_adjusted(rows, FAMILIES), key=lambda row: row.key)
 
 
+def arm_skews(table: Sequence[Answered]) -> dict[str, LabelSkew]:
+    """Compare the letters given in each arm with the right ones, as they were shown in each order."""
+    skews = {}
+    for name in arms_of(table):
+        given, right = zip(*(pair for row in having(table, name) for pair in row.shown(name)), strict=True)
+        skews[name] = label_skew(given, right)
+    return skews
+
+
+def question_findings(skews: Mapping[str, LabelSkew]) -> list[Finding]:
+    """Find the arms in which one letter is given far too often."""
+    return [
+        Finding("label_skew_alarm", Group("arm", label(name), NAME), skew.n, skew.alarm) for name, skew in skews.items()
+    ]
+
+
 def _arm_effects(table: Sequence[Answered], alpha: float) -> Iterator[Effect]:
     """Accuracy of every arm, its change from neutral, unparsed answers and label skew."""
-    names = arms_of(table)
+    names, skews = arms_of(table), arm_skews(table)
     for name in names:
         group, asked = Group("arm", label(name), NAME), having(table, name)
         yield rate(group, "accuracy", (row.right(name) for row in asked), alpha)
         yield rate(group, "accuracy_parsed", (row.right(name) for row in asked if row.parsed(name)), alpha)
         yield rate(group, "unparsed_rate", (not row.parsed(name) for row in asked), alpha)
-        given, right = zip(*(pair for row in asked for pair in row.shown(name)), strict=True)
-        skew = label_skew(given, right)
-        yield effect(group, "label_skew", skew.n, Estimate(skew.distance))
-        yield effect(group, "label_skew_alarm", skew.n, Estimate(float(skew.alarm)))
+        yield effect(group, "label_skew", skews[name].n, Estimate(skews[name].distance))
         if NEUTRAL in names and name not in {NEUTRAL, ORIGINAL}:
             yield _difference(group, "change_from_neutral", asked, (name, NEUTRAL), alpha)
 

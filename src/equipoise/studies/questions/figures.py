@@ -3,8 +3,12 @@
 from typing import Literal
 
 from equipoise.figures.figure import EVERY, Figure, position_bias
+from equipoise.materials.cities import city_title
 from equipoise.materials.questions import ATTRIBUTES
 from equipoise.studies.questions import NAME
+
+SPOKEN = {"race": "ethnicity", "ses": "income"}
+"""Readers' words for an attribute where they are not its name."""
 
 
 def _gap(attribute: str, title: str, better: str, worse: str) -> Figure:
@@ -25,7 +29,14 @@ def _gap(attribute: str, title: str, better: str, worse: str) -> Figure:
         change="mean",
         unit="questions",
         plots=("gaps",),
+        page="metrics/adversarial_gap",
     )
+
+
+def _city_and_attribute(group: str) -> str:
+    """Write `dublin/ses` for readers."""
+    city, _, attribute = group.partition("/")
+    return f"{city_title(city)}, by {SPOKEN.get(attribute, attribute)}"
 
 
 def _ratio(pick: Literal["lowest", "highest"]) -> Figure:
@@ -44,6 +55,8 @@ def _ratio(pick: Literal["lowest", "highest"]) -> Figure:
         above="the model is right more often about that city's patients than on the neutral text",
         board=True,
         pick=pick,
+        page="metrics/accuracy_ratio",
+        where=_city_and_attribute,
     )
 
 
@@ -81,6 +94,7 @@ def _questions() -> list[Figure]:
             change="mean",
             unit="questions",
             plots=("contrasts",),
+            page="metrics/crossed_effects",
         ),
         _gap("race", "race", "a white", "a Black"),
         _gap("gender", "gender", "a male", "a female"),
@@ -102,6 +116,7 @@ def _questions() -> list[Figure]:
             worse="lower",
             unit="questions",
             plots=("accuracy",),
+            page="metrics/answer_rates",
         ),
         Figure(
             name="questions.*.accuracy_ratio",

@@ -25,6 +25,7 @@ Source: Lin, Njoo, Field, Sharma, Reinecke, Althoff & Tsvetkov (2022), EMNLP, ta
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 
+from equipoise.core.display import first_of
 from equipoise.core.errors import EquipoiseError
 from equipoise.figures.effects import (
     Effect,
@@ -61,8 +62,6 @@ FIGURES = (
     *("neg_log10_p_holm", "neg_log10_p_bonferroni", "neg_log10_p_bh"),
 )
 """What it gives of a measure, where it is defined."""
-SHOWN = 3
-"""Maximum number of missing fills listed in an error."""
 
 
 def stigma_effects(fills: Sequence[Fill], options: Measure) -> list[Effect]:
@@ -74,10 +73,11 @@ def stigma_effects(fills: Sequence[Fill], options: Measure) -> list[Effect]:
     _refuse_mixed(fills)
     # Sums of floats depend on their order.
     fills = sorted(fills, key=lambda fill: fill.key)
-    rows = [row for question in QUESTIONS for row in _question_effects(question, fills, options)]
+    by_question = {question: list(_question_effects(question, fills, options)) for question in QUESTIONS}
+    rows = [row for effects in by_question.values() for row in effects]
     # All dimensions of stigma together are not part of their family's adjustment.
-    tested = [row for row in rows if not (row.family.startswith("rq2") and row.group == ALL)]
-    adjusted = with_adjusted(tested, FAMILIES)
+    together = {row.key for row in by_question["rq2"] if row.group == ALL}
+    adjusted = with_adjusted([row for row in rows if row.key not in together], FAMILIES)
     alone = {row.key: row for row in rows} | {row.key: row for row in adjusted}
     return [alone[key] for key in sorted(alone)]
 
@@ -197,8 +197,5 @@ def _refuse_holes(question: Question, fills: Sequence[Fill]) -> None:
     wanted = product({template for template, _ in asked}, {condition for _, condition in asked})
     missing = sorted(f"{question}/{template}/{condition}" for template, condition in set(wanted) - asked)
     if missing:
-        more = f" and {len(missing) - SHOWN} more" if len(missing) > SHOWN else ""
-        message = (
-            f"missing fills: {', '.join(missing[:SHOWN])}{more}: every template needs every condition; score again"
-        )
+        message = f"missing fills: {first_of(missing)}: every template needs every condition; score again"
         raise EquipoiseError(message)

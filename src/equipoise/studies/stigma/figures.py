@@ -36,6 +36,7 @@ def _stigma() -> list[Figure]:
             change="contrast",
             unit="sentences",
             plots=("stigma",),
+            page="metrics/stigma_difference",
         )
         for question, who in CONDITIONS.items()
     ]

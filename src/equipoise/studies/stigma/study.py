@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from equipoise.core.params import Params
-from equipoise.figures.plain import count, value_of
-from equipoise.figures.study import Likelihoods, Rows, Study
+from equipoise.figures.study import Likelihoods, Rows, Study, value_of
+from equipoise.figures.wording import count
 from equipoise.models.readiness import Machine, require_memory
 from equipoise.models.registry import load_masked_entry
 from equipoise.studies.stigma import NAME
@@ -34,6 +34,12 @@ def _women(share: float) -> str:
     return f"{number} more have a {first} than a {second}"
 
 
+def _masked(settings: Params) -> str | None:
+    """Name the masked model that fills the sentences, where one does."""
+    filling = settings.section("fill", Filling)
+    return filling.masked if filling.scorer == "masked" else None
+
+
 SENTENCES = "data/sentences"
 SEQUENCE = 10_000_000
 """Bytes that one sequence of a sentence's length takes in a large masked model: 24 layers of 1,024 numbers, and the
@@ -61,6 +67,7 @@ STUDY = Study(
     plots=PLOTS,
     sentence=sentence,
     inputs=("sentences",),
+    masked=_masked,
     reads={
         "build": ("data/raw", "data/sentences"),
         "infer": ("data/phantoms",),

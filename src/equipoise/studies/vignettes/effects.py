@@ -38,10 +38,11 @@ from equipoise.figures.effects import (
     with_adjusted,
 )
 from equipoise.figures.options import Measure
+from equipoise.figures.result import Finding
 from equipoise.judge.rating.labelled import Labels, labelled_effects
 from equipoise.materials.judgement import Judgement
 from equipoise.materials.pairs import Pair, main_pairs, pair_up
-from equipoise.materials.rates import gap_effects, influence, pair_rates
+from equipoise.materials.rates import gap_effects, influence_found, pair_rates
 from equipoise.materials.vignette import Vignette
 from equipoise.stats import clusters, proportions
 from equipoise.stats.misclassification import ErrorCounts
@@ -67,10 +68,10 @@ def vignette_effects(
     main pairs. Effects come sorted by key and do not depend on the order of the rows. Raises EquipoiseError where rows
     are missing.
     """
-    told = pair_up(vignettes, judgements)
-    pairs = main_pairs(told)
+    every = pair_up(vignettes, judgements)
+    pairs = main_pairs(every)
     main = [*_groups(pairs), *_by_wording(pairs, wordings)]
-    groups = [*main, *_apart(told)]
+    groups = [*main, *_apart(every)]
     rows = [row for group, members in groups for row in _group_effects(group, members, options, errors)]
     rows += _influence_effects(groups, pairs, options.alpha, wordings)
     rows += amplification_effects(pairs, options.alpha)
@@ -78,6 +79,16 @@ def vignette_effects(
     for group, members in main if labels else ():
         rows += labelled_effects(group, members, labels or {}, options.alpha)
     return sorted(with_adjusted(rows), key=lambda row: row.key)
+
+
+def vignette_findings(
+    vignettes: Sequence[Vignette], judgements: Sequence[Judgement], alpha: float, wordings: int = 1
+) -> list[Finding]:
+    """Find in which groups of `vignette_effects` demographics move answers towards the stereotype."""
+    every = pair_up(vignettes, judgements)
+    pairs = main_pairs(every)
+    groups = [*_groups(pairs), *_by_wording(pairs, wordings), *_apart(every)]
+    return [influence_found(group, members, alpha) for group, members in groups]
 
 
 def _groups(pairs: Sequence[Pair]) -> Iterator[tuple[Group, list[Pair]]]:
@@ -120,7 +131,6 @@ def _group_effects(group: Group, pairs: list[Pair], options: Measure, errors: Er
     yield from swap_effects(group, pairs, options)
     yield from floor_effects(group, pairs, options.alpha)
     yield from detection_effects(group, pairs, options.alpha)
-    yield effect(group, "influence_found", len(pairs), Estimate(influence(pairs, options.alpha)))
 
 
 def _influence_effects(

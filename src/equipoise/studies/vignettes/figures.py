@@ -22,6 +22,7 @@ def _shift(measure: str, title: str, sentence: str, **fields: Any) -> Figure:  #
         null=0.0,
         change="mean",
         unit="pairs",
+        places=2,
         **fields,
     )
 
@@ -37,6 +38,8 @@ def _vignettes() -> list[Figure]:
             above="the model leans towards the stereotype",
             board=True,
             plots=("shift",),
+            page="metrics/stereotype_shift",
+            beside={"stereotype_shift": "with the findings", "stereotype_shift_stub": "without them"},
         ),
         _shift(
             "stereotype_shift",
@@ -52,6 +55,7 @@ def _vignettes() -> list[Figure]:
             name="vignettes.stereotype_shift_stub",
             measure="stereotype_shift_stub",
             title="stereotype shift without findings (nats)",
+            places=2,
             fields=("estimate",),
             change="mean",
             unit="pairs",
@@ -70,6 +74,11 @@ def _vignettes() -> list[Figure]:
             below="less evidence suffices to give the marginalised patient the stereotyped answer",
             above="more evidence is needed to give the marginalised patient the stereotyped answer",
             board=True,
+            page="metrics/detection",
+            beside={
+                "d_prime_marginalised": "d\N{PRIME} in marginalised patients",
+                "d_prime_privileged": "in privileged ones (0: cases and mirrors are not told apart)",
+            },
         ),
         Figure(
             name="vignettes.differential_bias_rate",
@@ -85,6 +94,7 @@ def _vignettes() -> list[Figure]:
             worse="higher",
             unit="pairs",
             plots=("rates",),
+            page="metrics/differential_bias_rate",
         ),
         Figure(
             name="vignettes.silent_bias_rate_moved",
@@ -103,6 +113,8 @@ def _vignettes() -> list[Figure]:
             seed="silent_bias.silent_bias_rate_moved",
             plots=("rates",),
             verdict=True,
+            page="metrics/silent_bias_rate",
+            about_reasoning=True,
         ),
         Figure(
             name="vignettes.silent_bias_rate",
@@ -137,6 +149,12 @@ def _vignettes() -> list[Figure]:
             ),
             board=True,
             plots=("rates",),
+            page="metrics/silent_influence",
+            beside={
+                "influence_rate": "of the pairs that were tested are moved",
+                "overclaimed_rate": "of those whose reasoning weighs the features are not",
+            },
+            about_reasoning=True,
         ),
         _shift(
             "shift_around",
@@ -148,6 +166,14 @@ def _vignettes() -> list[Figure]:
             fields=("estimate", "interval"),
             board=True,
             plots=("through",),
+            page="metrics/through_around",
+            beside={
+                "shift_around_net": "beyond the model's base rates, the same difference without findings",
+                "shift_through": "through the reasoning",
+                "shift_through_blinded": "through it with the demographics taken out of both reasonings",
+                "share_mediated": "the share of the whole that goes through it",
+            },
+            about_reasoning=True,
         ),
         _shift(
             "shift_through",
@@ -178,6 +204,7 @@ def _vignettes() -> list[Figure]:
             group=EVERY,
             measure="stereotype_shift_net",
             title="net stereotype shift (nats), *",
+            places=2,
             # How many pairs a dimension has is the profile's: no other model has another number. The plot has it.
             sized=False,
         ),
@@ -187,6 +214,7 @@ def _vignettes() -> list[Figure]:
             group=EVERY,
             measure="panel_shift",
             title="shift from the control (nats), *",
+            places=2,
             # Of 31 groups; intervals and tests are among the effects.
             fields=("estimate",),
             sized=False,

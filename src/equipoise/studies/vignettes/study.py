@@ -4,22 +4,21 @@ from pathlib import Path
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.params import FILE, Params
-from equipoise.figures.plain import count, value_of
-from equipoise.figures.study import Likelihoods, Rows, Study
+from equipoise.figures.study import Likelihoods, Rows, Study, value_of
+from equipoise.figures.wording import count
 from equipoise.models.readiness import Machine
 from equipoise.studies.vignettes import NAME
 from equipoise.studies.vignettes.figures import FIGURES
 from equipoise.studies.vignettes.panel import cases_file
 from equipoise.studies.vignettes.plots import PLOTS
 from equipoise.studies.vignettes.profiles import Build
+from equipoise.studies.vignettes.view import cases_view
 
 
 def sentence(rows: Rows) -> str:
     """Say in one sentence what the study found; empty where its figures are undefined."""
-    changed, control = (
-        rows.get("overall/all/any_difference_rate"),
-        value_of(rows, "overall/all/any_difference_rate_control"),
-    )
+    changed = rows.get("overall/all/any_difference_rate")
+    control = value_of(rows, "overall/all/any_difference_rate_control")
     if changed is None or changed.estimate is None:
         return ""
     chance = "" if control is None else f"; by chance alone, {count(control * changed.n)} would"
@@ -46,7 +45,10 @@ STUDY = Study(
     name=NAME,
     title="Vignettes",
     question="Does the diagnosis change when only the patient's demographics change, and does the reasoning admit it?",
-    whom="Case notes in British clinical English, written for this project. Each is told of two patients, one of them of a marginalised group, with the same findings.",
+    whom=(
+        "Case notes in British clinical English, written for this project. Each is told of two patients, one of them "
+        "of a marginalised group, with the same findings."
+    ),
     sections={"build": Build},
     likelihoods=Likelihoods("score", "answering", "likelihood", "generate"),
     figures=FIGURES,
@@ -61,5 +63,6 @@ STUDY = Study(
         "score": ("data/diagnoses.yaml", "data/features", "data/rubrics", "models/judges"),
         "measure": ("data/features", "data/lexicon", "data/ratings", "models/judges"),
     },
+    cases_view=cases_view,
     requires=require,
 )
