@@ -18,6 +18,7 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.figures.layout import rows_of
 from equipoise.figures.options import Decision, Endpoint, Measure
 from equipoise.figures.result import Counts, StudyResult
+from equipoise.studies.vignettes.comparison import VignetteRows
 from runs import Case, vignette_rows
 
 ROOT = Path(__file__).parents[2]
@@ -31,7 +32,8 @@ def run(n: int) -> Revision:
     cases = [Case(log_odds=(round(float(rng.normal()), 6), 0.0), stub=(0.0, 0.0)) for _ in range(n)]
     vignettes, judgements, _ = vignette_rows(cases)
     effects = rows_of(StudyResult(study="vignettes", counts=Counts(4 * n, 100 * n, 20 * n, 0)))
-    return Revision(name="run", vignettes=vignettes, judgements=judgements, effects=effects)
+    rows = {"vignettes": VignetteRows(vignettes=vignettes, answers=judgements)}
+    return Revision(name="run", rows=rows, effects=effects)
 
 
 @pytest.fixture

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from equipoise.compare.items import compared
+from equipoise.compare.revisions import Revision
 from equipoise.figures.effects import Estimate, Group, effect, with_adjusted
-from equipoise.figures.figure import compared, headline_effects, headline_metrics, shown
+from equipoise.figures.figure import headline_effects, headline_metrics, shown
+from equipoise.materials.cities import load_cities
+from equipoise.materials.questions import ATTRIBUTES
 from equipoise.stats.quantities import Interval, PValue
+from equipoise.studies.questions.comparison import QuestionRows
 from equipoise.studies.registry import BOARD, FIGURES, STUDIES, TITLES
 
 if TYPE_CHECKING:
@@ -16,6 +22,7 @@ if TYPE_CHECKING:
 
 DIMENSIONS = ("age", "gender", "housing", "obesity", "race", "socioeconomic", "substance_use")
 CITIES = ("dublin", "edinburgh", "london")
+ROOT = Path(__file__).parents[2]
 
 
 def row(key: str, n: int = 41, value: float | None = 0.25, p: float | None = 0.01) -> Effect:
@@ -49,16 +56,23 @@ def test_every_figure_of_the_board_has_a_meaning() -> None:
 
 def test_a_figure_of_every_group_is_named_by_the_group() -> None:
     """The group takes the place of the asterisk, in the seed's older name too."""
-    ratio = next(one for one in compared(FIGURES, ["dublin"]) if one.family == "city")
+    (ratio,) = (one.of_group("dublin/race") for one in FIGURES if one.groups)
 
     assert (ratio.name, ratio.title) == ("questions.dublin.race.accuracy_ratio", "accuracy ratio, dublin, race")
     assert (ratio.group, ratio.seed) == ("dublin/race", "equity.dublin.race.accuracy_ratio")
 
 
 def test_cities_are_compared_by_every_attribute() -> None:
-    """Eight of the vignettes, group effect, accuracy, three by attribute, cities, stigma, four decisions, two cases."""
-    assert len(compared(FIGURES, [])) == 8 + 2 + 3 * 3 + 2 + 4 + 2
-    assert len(compared(FIGURES, CITIES)) == 8 + 2 + 3 * 3 + 9 + 2 + 4 + 2
+    """A figure over groups is compared in each group that either run has; the others as they are."""
+    cities = load_cities(ROOT / "data/cities.yaml")
+    runs = [
+        Revision(name=name, rows={"questions": QuestionRows(cities={name: cities[name]})})
+        for name in ("dublin", "london")
+    ]
+    expanded = [one.group for one in compared(*runs) if one.measure == "accuracy_ratio"]
+
+    assert expanded == [f"{run.name}/{attribute}" for run in runs for attribute in ATTRIBUTES]
+    assert len(compared(*runs)) == sum(one.change is not None for one in FIGURES) - 1 + len(expanded)
 
 
 def test_effects_find_their_headlines() -> None:

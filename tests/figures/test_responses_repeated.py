@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import REASON, fill, noted
-from equipoise.figures.responses import copied, identical_arms, repeated, results, without_arms
+from equipoise.figures.responses import copied, identical_arms, repeated, results
 from equipoise.studies.stigma.fills import identical_fills
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ LIKELY = {"A": -0.1, "B": -2.0}
 def lettered(arm: str, shift: float, questions: int = 6) -> list[Noted]:
     """Build the responses of one arm of the questions, whose likelihoods differ between questions."""
     return [
-        noted(f"i{number}/{arm}", worded=False, log_likelihood={"A": -number + shift, "B": -1.0})
+        noted(f"i{number}/{arm}", study="questions", log_likelihood={"A": -number + shift, "B": -1.0})
         for number in range(questions)
     ]
 
@@ -28,9 +28,9 @@ def lettered(arm: str, shift: float, questions: int = 6) -> list[Noted]:
 def test_a_copied_result_is_found() -> None:
     """Equal likelihoods on two questions are a copy: both rows are counted, and a third with its own is not."""
     responses = [
-        noted("i1/neutral", worded=False, log_likelihood=LIKELY),
-        noted("i2/original", worded=False, log_likelihood=LIKELY),
-        noted("i3/original", worded=False, log_likelihood={"A": -0.2, "B": -2.0}),
+        noted("i1/neutral", study="questions", log_likelihood=LIKELY),
+        noted("i2/original", study="questions", log_likelihood=LIKELY),
+        noted("i3/original", study="questions", log_likelihood={"A": -0.2, "B": -2.0}),
     ]
 
     assert copied(results(responses, {}, {})) == (3, 2)
@@ -38,8 +38,8 @@ def test_a_copied_result_is_found() -> None:
 
 def test_the_same_question_has_the_same_answer() -> None:
     """Arms of one question, and prompts of the same words, may share what no two prompts share by chance."""
-    arms = [noted(f"i1/{arm}", worded=False, log_likelihood=LIKELY) for arm in ("neutral", "original")]
-    words = [noted(f"i{number}/exam", worded=False, log_likelihood=LIKELY) for number in (2, 3)]
+    arms = [noted(f"i1/{arm}", study="questions", log_likelihood=LIKELY) for arm in ("neutral", "original")]
+    words = [noted(f"i{number}/exam", study="exam", log_likelihood=LIKELY) for number in (2, 3)]
 
     assert copied(results(arms, {}, {})) == (2, 0)
     assert copied(results(words, {}, {"i2/exam": "same", "i3/exam": "same"})) == (2, 0)
@@ -47,8 +47,8 @@ def test_the_same_question_has_the_same_answer() -> None:
 
 def test_a_long_reply_under_two_cases_is_a_copy() -> None:
     """Of saved outputs, two of 60 words are the same; short ones may be, and are counted as repeated alone."""
-    outputs = [noted(key, text) for key, text in (("c1", REASON), ("c2", REASON), ("c3", "No."))]
-    found = results([*outputs, noted("c4", "No.")], {}, {}, without_arms)
+    outputs = [noted(key, text, study="cases") for key, text in (("c1", REASON), ("c2", REASON), ("c3", "No."))]
+    found = results([*outputs, noted("c4", "No.", study="cases")], {}, {})
 
     assert copied(found) == (2, 2)
     assert repeated(found) == (4, 4)
@@ -58,7 +58,7 @@ def test_vignettes_of_one_presentation_may_be_answered_alike() -> None:
     """Replies are repeated only where another presentation has them, and letters never."""
     keys = {"p1/marginalised": "chest", "p1/privileged": "chest", "p2/privileged": "chest", "p3/privileged": "mood"}
     alike = [noted(key, "Because.", "Angina.") for key in keys]
-    letters = [noted(f"i{number}/neutral", "A", worded=False) for number in range(4)]
+    letters = [noted(f"i{number}/neutral", "A", study="questions") for number in range(4)]
 
     assert repeated(results(alike[:3], keys, {})) == (3, 0)
     # Each of the four is now under another presentation too: three have p3's words, and p3 has theirs.
@@ -78,7 +78,7 @@ def test_arms_that_were_asked_alike_or_on_few_cases_are_not_compared() -> None:
     same = [*lettered("neutral", 0), *lettered("original", 0)]
     words = {one.key: one.key.partition("/")[0] for one in same}
     few = [*lettered("neutral", 0, 4), *lettered("original", 0, 4)]
-    letters = [noted(f"i{number}/{arm}", "A", worded=False) for number in range(9) for arm in ("a", "b")]
+    letters = [noted(f"i{number}/{arm}", "A", study="questions") for number in range(9) for arm in ("a", "b")]
 
     assert identical_arms(results(same, {}, words)) == (0, 0)
     assert identical_arms(results(few, {}, {})) == (0, 0)
@@ -121,7 +121,7 @@ def test_sentences_without_a_gendered_word_tell_nothing() -> None:
 def test_arms_of_a_message_are_one_case() -> None:
     """The arms of one message may be answered alike, in whichever dimension they differ; two messages may not."""
     keys = ("m1/race/marginalised", "m1/race/privileged", "m1/age/privileged")
-    alike = [noted(key, REASON) for key in keys]
+    alike = [noted(key, REASON, study="openr1") for key in keys]
 
     assert repeated(results(alike, {}, {})) == (3, 0)
-    assert copied(results([*alike, noted("m2/race/privileged", REASON)], {}, {})) == (4, 4)
+    assert copied(results([*alike, noted("m2/race/privileged", REASON, study="openr1")], {}, {})) == (4, 4)

@@ -7,13 +7,17 @@ a name with `*` means the same measure in every group of a family.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, Self, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
 from equipoise.figures.effects import Effect, Nested
-from equipoise.materials.questions import ATTRIBUTES
 
 Kind = Literal["mean", "share", "ratio", "contrast"]
-"""How a figure's change from one revision to another is estimated: see `equipoise.compare.estimators`."""
+"""How a figure is computed from its items' values (`figures.aggregates`), and its change (`compare.estimators`)."""
+Value: TypeAlias = float | bool | tuple[float, float] | tuple[float, bool, str]
+"""What an item contributes: to a mean or share its value; to a ratio its numerator and denominator; to a contrast its
+value, whether it is of the first set, and its cluster."""
+ItemValue: TypeAlias = Callable[[Any], Value | None]
+"""Gives what one item contributes; None where that is undefined."""
 Field: TypeAlias = Literal["estimate", "interval", "p"]
 
 EVERY = "*"
@@ -25,24 +29,28 @@ FULL: tuple[Field, ...] = ("estimate", "interval", "p")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """One headline figure: which effect it is, how it is written, and who shows it.
+    """One headline figure: which effect it is, what it is computed from, how it is written, and who shows it.
 
     `family`, `group` and `measure` are the effect's. `sentence` says what the figure is; `null` is the value that shows
     no bias, None where there is none, `below` and `above` what a value on either side of it means. `fields` are written
-    to the metrics file; those that are `sized` have their `n` there too, where it is not that of the study. On the
-    `board` are columns of the leaderboard and cards of the report; a column that is a `pick` is the lowest or highest
-    estimate of all groups.
+    to the metrics file; those that are `sized` have their `n` there too, where it is not that of the study. `places` is
+    the number of decimal places of the estimate and its interval there: 2 of what is computed in nats. On the `board`
+    are columns of the leaderboard and cards of the report, each of which links to its `page` of the documentation
+    (below docs/, without `.md`); a column that is a `pick` is the lowest or highest estimate of all groups.
 
-    `change` is how its change is estimated (None: revisions are not compared by it) over items of the plural `unit`;
+    `value` is what one item (a pair, a question, a sentence) contributes, `unit` the plural of these, and `change` how
+    the values make the figure and how its change is estimated; revisions are not compared by a figure without it. A
+    figure over groups has `groups` in place of `value`: it gives the function of each group from a run's rows. Where a
+    study does not estimate the effect by itself, it is estimated from the values.
+
     `worse` is which change is for the worse of a figure without a null value (of the others, that away from it);
     `denominator` says what a ratio's denominator counts, where a reader should see it, and `seed` names its random
     numbers (older than the figure's name, and kept so that published intervals stay). `plots` are the stems of the
-    pictures that show it. A `verdict` on silent bias (`figures.silence`) is written beside the figure. `places` is the
-    number of decimal places of the estimate and its interval in the metrics file: 2 of what is computed in nats.
+    pictures that show it. A `verdict` on silent bias (`figures.silence`) is written beside the figure.
 
-    `page` is the page of the documentation about the figure, below docs/ and without `.md`. `beside` are measures of
-    the same group that a card shows with the figure, each with the words that follow its number. `about_reasoning` is
-    true of a figure that depends on what the reasoning says. `where` writes the group that a figure was picked from.
+    `beside` are measures of the same group that a card shows with the figure, each with the words that follow its
+    number. `about_reasoning` is true of a figure that depends on what the reasoning says. `where` writes the group that
+    a figure was picked from.
     """
 
     name: str
@@ -58,18 +66,27 @@ class Figure:
     sized: bool = True
     board: bool = False
     pick: Literal["lowest", "highest"] | None = None
+    value: ItemValue | None = field(default=None, compare=False)
+    groups: Callable[[Any], Mapping[str, ItemValue]] | None = field(default=None, compare=False)
+    unit: str = ""
     change: Kind | None = None
     worse: Literal["higher", "lower"] | None = None
-    unit: str = ""
+    page: str = ""
     denominator: str = ""
     seed: str = ""
     plots: tuple[str, ...] = ()
     verdict: bool = False
     places: int = 3
-    page: str = ""
     beside: Mapping[str, str] = field(default_factory=dict, hash=False)
     about_reasoning: bool = False
     where: Callable[[str], str] = str
+
+    def __post_init__(self) -> None:
+        """Refuse a figure that could not be compared or explained."""
+        if self.change and not (self.unit and (self.value or self.groups)):
+            raise ValueError(f"{self.name}: a figure with `change` needs `value` (or `groups`) and `unit`")
+        if self.board and not self.page:
+            raise ValueError(f"{self.name}: a figure on the board needs the `page` that explains it")
 
     @property
     def study(self) -> str:
@@ -96,6 +113,18 @@ class Figure:
         name, seed = (text.replace(EVERY, group.replace("/", ".")) for text in (self.name, self.seed))
         title = self.title.replace(EVERY, group.replace("/", ", ").replace("_", " "))
         return replace(self, name=name, seed=seed, title=title, group=group)
+
+    def expanded(self, rows: Any) -> list[Self]:  # noqa: ANN401  (the rows of a run, which its study knows)
+        """Give the figure of each group that a run's rows have; that of a single group is itself."""
+        if self.groups is None:
+            return [self]
+        return [replace(self.of_group(group), value=value) for group, value in self.groups(rows).items()]
+
+    def values(self, items: Mapping[str, Any]) -> dict[str, Value]:
+        """Give what each item contributes, by the item's key; without those of which it is undefined."""
+        if self.value is None:
+            return {}
+        return {key: value for key, item in items.items() if (value := self.value(item)) is not None}
 
 
 def position_bias(study: str) -> Figure:
@@ -142,17 +171,6 @@ def headline_effects(effects: Iterable[Effect], figures: Sequence[Figure]) -> li
         for figure in declared
         for row in sorted(rows[figure.study, figure.family, figure.measure], key=lambda row: row.key)
         if figure.covers(row)
-    ]
-
-
-def compared(figures: Sequence[Figure], cities: Mapping[str, object] | Sequence[str]) -> list[Figure]:
-    """List the figures by which two revisions are compared; those over cities for each of `cities` and attributes."""
-    return [
-        one.of_group(f"{city}/{attribute}" if city else "")
-        for one in figures
-        if one.change
-        for city in (cities if one.group == EVERY else ("",))
-        for attribute in (ATTRIBUTES if one.group == EVERY else ("",))
     ]
 
 

@@ -12,10 +12,10 @@ compared: equal questions have equal answers. Nor are texts on one case, whose a
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.keys import unnumbered
@@ -24,8 +24,6 @@ from equipoise.text.reasoning import untagged
 
 LONG = 50
 """Words from which two replies are never the same by chance."""
-Arms: TypeAlias = Callable[[str], tuple[str, str]]
-"""Cuts the key of a response into what the model was asked about, and which arm of it."""
 
 
 class Noted(NamedTuple):
@@ -46,8 +44,8 @@ class Noted(NamedTuple):
     sure: tuple[bytes, ...]
 
 
-def note(response: Response, *, worded: bool) -> Noted:
-    """Note a response; `worded` is false where a reply is a letter, and many are rightly the same."""
+def note(response: Response, *, free_text: bool) -> Noted:
+    """Note a response; `free_text` says whether the study is answered in sentences of the model's own."""
     words = sum(len(reply.split()) for reply in response.replies)
     return Noted(
         key=response.key,
@@ -56,7 +54,7 @@ def note(response: Response, *, worded: bool) -> Noted:
         prompt_tokens=response.prompt_tokens,
         generated_tokens=response.generated_tokens,
         empty=not all(untagged(reply).strip() for reply in response.replies),
-        said=_digest(response.replies) if worded and words else None,
+        said=_digest(response.replies) if free_text and words else None,
         sure=tuple(_sure(response, words)),
     )
 
@@ -136,36 +134,17 @@ class Result(NamedTuple):
     sure: tuple[Hashable, ...]
 
 
-def item_and_arm(key: str) -> tuple[str, str]:
-    """Cut `<item>/<arm>`, whose arm may have several parts."""
-    item, _, arm = key.partition("/")
-    return item, arm
-
-
-def pair_and_role(key: str) -> tuple[str, str]:
-    """Cut `<pair>/<role>`, whose pair may have several parts."""
-    pair, _, role = key.rpartition("/")
-    return pair, role
-
-
-def without_arms(key: str) -> tuple[str, str]:
-    """Take a key as it is: what was asked about has no arms."""
-    return key, ""
-
-
 def results(
-    responses: Iterable[Noted],
-    presentations: Mapping[str, str],
-    asked: Mapping[str, Hashable],
-    arms: Arms = item_and_arm,
+    responses: Iterable[Noted], presentations: Mapping[str, str], asked: Mapping[str, Hashable], *, arms: bool = True
 ) -> list[Result]:
     """Note what responses hold; `presentations` are those of vignettes, `asked` the prompts' contents, both by key.
 
-    Where a prompt is not known, it counts as one of its own.
+    Where a prompt is not known, it counts as one of its own. A key begins with the unit, and its arm follows; without
+    `arms` the whole key is the unit.
     """
     rows = []
     for response in responses:
-        unit, arm = arms(response.key)
+        unit, _, arm = response.key.partition("/") if arms else (response.key, "", "")
         case = presentations.get(unnumbered(response.key), unit)
         content = asked.get(response.key, response.key)
         rows.append(Result(case, unit, arm, content, response.said, response.sure))

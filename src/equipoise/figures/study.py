@@ -3,11 +3,12 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
 from equipoise.core.params import Params
+from equipoise.figures.comparison import RunRows
 from equipoise.figures.effects import Effect
 from equipoise.figures.figure import Figure
 from equipoise.figures.plot import Plot
@@ -52,10 +53,16 @@ class Study:
         likelihoods: The setting, if any, under which it needs likelihoods.
         figures: Its headline figures, in the order in which they are shown.
         plots: Its plots, by the stem of their files.
+        comparison: A run's rows of the study, and how two runs are compared; None where none of its figures is.
         faults: Measures that are 0 in a sound run.
         sentence: Says in one sentence what was found; empty where there was nothing to compare.
         page: The page of the documentation about its endpoint, below docs/ and without `.md`; empty for the page on
             verdicts.
+        free_text: Whether the model answers in sentences of its own. Elsewhere a reply is a letter, and many are rightly
+            the same.
+        reasons: Whether it reasons about each case in a turn of its own before it answers.
+        saved_outputs: Whether what is read was saved outside, and nothing is asked: only a model with such outputs
+            answers the study.
         inputs: Files and folders below `data` that its figures depend on, items apart.
         items: Gives the stem of the file in data/items that it reads, or None.
         judges: Names the judges of the registry that it uses beside the run's own.
@@ -75,9 +82,13 @@ class Study:
     likelihoods: Likelihoods | None = None
     figures: tuple[Figure, ...] = ()
     plots: Mapping[str, Plot] = field(default_factory=dict)
+    comparison: type[RunRows[Any]] | None = None
     faults: tuple[str, ...] = ()
     sentence: Callable[[Rows], str] = lambda _: ""
     page: str = ""
+    free_text: bool = False
+    reasons: bool = False
+    saved_outputs: bool = False
     inputs: tuple[str, ...] = ()
     items: Callable[[Params], str | None] = lambda _: None
     judges: Callable[[Params], Sequence[str]] = lambda _: ()

@@ -7,13 +7,15 @@ from dataclasses import replace
 
 from equipoise.core.units import Unit
 from equipoise.figures import layout
+from equipoise.figures.aggregates import item_effects, remaining
 from equipoise.figures.effects import Effect
 from equipoise.figures.figure import Figure
 from equipoise.figures.options import Decision
 from equipoise.figures.primary import primary_figure, with_primary
 from equipoise.figures.result import Deciding, Looked, StudyResult
+from equipoise.figures.study import Study
 from equipoise.figures.verdicts import at_all_looks, verdict
-from equipoise.pipeline.rows import options_of
+from equipoise.pipeline.rows import RunFiles, options_of
 from equipoise.pipeline.run import Run
 from equipoise.pipeline.steps import stopping_of, study_of
 from equipoise.stats.repeated import level
@@ -40,6 +42,7 @@ def measure(run: Run, step: Step) -> StudyResult:
     """
     with _uncollected():
         study, decision = study_of(run.study), run.settings.section("decision", Decision)
+        step = _with_items(step, study)
         result, endpoint = step(run), decision.endpoints.get(run.study)
         if endpoint is None:
             return result
@@ -52,6 +55,20 @@ def measure(run: Run, step: Step) -> StudyResult:
             repeated = {row.key: row for row in _at_level(run, step, level(*result.looked, options_of(run).alpha))}
             result = at_all_looks(result, endpoint, repeated)
         return replace(result, verdict=verdict(study, result, decision))
+
+
+def _with_items(step: Step, study: Study) -> Step:
+    """Add the figures that a study declares and does not estimate by itself, from the values of their items."""
+
+    def estimated(run: Run) -> StudyResult:
+        result = step(run)
+        figures = remaining(study.figures, result.effects)
+        if not figures or study.comparison is None:
+            return result
+        added = item_effects(figures, study.comparison.read(RunFiles(run)), options_of(run).alpha)
+        return replace(result, effects=[*result.effects, *added])
+
+    return estimated
 
 
 def _deciding(run: Run, step: Step, decision: Decision, figure: Figure, result: StudyResult) -> Deciding | None:

@@ -7,17 +7,18 @@ from equipoise.pipeline.rows import contents, options_of, prompts_and_responses
 from equipoise.pipeline.run import Run
 from equipoise.studies.openr1.effects import openr1_effects
 from equipoise.studies.openr1.rows import Agreement
+from equipoise.studies.openr1.study import STUDY
 
 
 def measure(run: Run) -> StudyResult:
     """Estimate how far the reply to a client's message changes with the client's demographics."""
-    prompts, responses = prompts_and_responses(run, worded=True)
+    prompts, responses = prompts_and_responses(run)
     agreements = jsonl.read(run.judgements, Agreement)
     return StudyResult(
         study=run.study,
         effects=[*openr1_effects(agreements, options_of(run))],
         guards=[
-            *guards.reply_guards(responses, contents(prompts)),
+            *guards.reply_guards(STUDY, responses, contents(prompts)),
             guards.unread(agreement.arms_agree for agreement in agreements),
         ],
         counts=Counts.of(responses),
