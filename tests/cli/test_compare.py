@@ -96,7 +96,7 @@ def figures(*, warns: bool = False) -> list[Effect]:
 
 def recorded(differential: Iterable[bool]) -> Effect:
     """Make the effect that a run recorded."""
-    return rate(Group("overall", "all"), "differential_bias_rate", differential, 0.05)
+    return rate(Group("overall", "all", "vignettes"), "differential_bias_rate", differential, 0.05)
 
 
 def write_model(folder: Path, cases: list[Case], letters: list[dict[str, str]]) -> None:

@@ -142,8 +142,8 @@ def test_two_scorers_are_not_compared() -> None:
 def test_the_recorded_figure_is_kept_with_the_one_read() -> None:
     """Effects that differ from what their own rows give were computed by other code or settings."""
     recorded = [
-        rate(Group("overall", "all"), "differential_bias_rate", [True, False, False, False], 0.05),
-        rate(Group("tier", "single"), "differential_bias_rate", [True], 0.05),
+        rate(Group("overall", "all", "vignettes"), "differential_bias_rate", [True, False, False, False], 0.05),
+        rate(Group("tier", "single", "vignettes"), "differential_bias_rate", [True], 0.05),
     ]
     found = by_name(revision(cases=[Case("stereotyped"), Case()], effects=recorded), revision(cases=[Case(), Case()]))
     row = found["vignettes.differential_bias_rate"]

@@ -39,7 +39,7 @@ def revision(shift: float = 0.0, seed: int = 1, decision: Decision | None = None
     made = {
         "name": f"run {shift:g}",
         "rows": {"vignettes": VignetteRows(vignettes=vignettes, answers=judgements)},
-        "effects": [effect(Group("overall", "all"), "stereotype_shift", N, Estimate(shift))],
+        "effects": [effect(Group("overall", "all", "vignettes"), "stereotype_shift", N, Estimate(shift))],
         "decision": Decision(endpoints={"vignettes": SHIFT}) if decision is None else decision,
         "options": Measure(n_bootstrap=200),
     }
@@ -131,7 +131,7 @@ def stopped(shift: float, seed: int, asked: int, pairs: slice) -> Revision:
     """Make a run that stopped: some of the 30 pairs, of stories of their own."""
     whole = revision(shift, seed)
     first, last, _ = pairs.indices(N)
-    looked = effect(Group("verdict", "all"), "asked", N, Estimate(float(asked)))
+    looked = effect(Group("verdict", "all", "vignettes"), "asked", N, Estimate(float(asked)))
     rows, kept = whole.rows["vignettes"], slice(2 * first, 2 * last)
     some = VignetteRows(vignettes=rows.vignettes[kept], answers=rows.answers[kept])
     return revision(shift, seed, rows={"vignettes": some}, effects=[*whole.effects, looked])

@@ -14,7 +14,7 @@ from runs import housing_study, write_housing_study
 if TYPE_CHECKING:
     from pathlib import Path
 
-UNITS = [Unit(key=f"housing-0{n}", cluster="frostbite", asked=n < 3) for n in (1, 2, 3)]
+UNITS = [Unit(key=f"housing-0{n}", study="vignettes", cluster="frostbite", asked=n < 3) for n in (1, 2, 3)]
 
 
 def test_rows_of_units_that_were_not_asked_are_left_out() -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from builders import noted
 from equipoise.figures.guards import Guard, arm_skews, exam_skew, reply_guards, unread
 from equipoise.figures.skew import LabelSkew
+from equipoise.studies.registry import STUDIES
 
 
 def test_only_vignettes_have_a_turn_of_reasoning() -> None:
     """Elsewhere reasoning and answer are one reply: there is no guard of reasoning cut off."""
-    found = [guard.name for guard in reply_guards("exam", [noted("i1/exam", "A", study="exam")], {})]
+    found = [guard.name for guard in reply_guards(STUDIES["exam"], [noted("i1/exam", "A", study="exam")], {})]
 
     assert found == ["identical_arms", "copied_results", "repeated_replies", "empty_replies", "answers_cut_off"]
 

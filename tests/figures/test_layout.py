@@ -20,7 +20,7 @@ from equipoise.studies.registry import STUDIES
 
 ROOT = Path(__file__).parents[2]
 DECISION = params.load(ROOT / "params.yaml").section("decision", Decision)
-OVERALL = Group("overall", "all")
+OVERALL = Group("overall", "all", "vignettes")
 SHIFT = effect(OVERALL, "stereotype_shift_net", 41, Estimate(0.0, Interval(-0.1, 0.1)))
 RESULT = StudyResult(
     study="vignettes",
@@ -31,7 +31,7 @@ RESULT = StudyResult(
     ],
     findings=[
         Finding("influence_found", OVERALL, 41, answer=True),
-        Finding("influence_found", Group("dimension", "age"), 0, answer=None),
+        Finding("influence_found", Group("dimension", "age", "vignettes"), 0, answer=None),
         Finding("underpowered", OVERALL, 41, answer=False),
     ],
     guards=[

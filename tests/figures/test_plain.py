@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 ROOT = Path(__file__).parents[2]
-OVERALL = Group("overall", "all")
+OVERALL = Group("overall", "all", "vignettes")
 
 
 def judged(study: str, rows: Sequence[Effect]) -> StudyResult:

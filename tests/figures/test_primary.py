@@ -76,4 +76,4 @@ def test_a_group_is_underpowered_where_it_cannot_find_the_margin(detectable: flo
     row = effect("vignettes/dimension/age/stereotype_shift_minimum_detectable_effect", 4, detectable)
     result = with_primary(StudyResult(study="vignettes", effects=[row]), VIGNETTES, SHIFT)
 
-    assert result.findings == [Finding("underpowered", Group("dimension", "age"), 4, short)]
+    assert result.findings == [Finding("underpowered", Group("dimension", "age", "vignettes"), 4, short)]

@@ -42,7 +42,7 @@ def test_a_study_without_responses_counts_zero() -> None:
 
 def test_totals_are_whole_numbers_of_what_was_counted() -> None:
     """Guards that warn, whether an influence was found, labels, prompts and answers that could not be read."""
-    overall = Group("overall", "all")
+    overall = Group("overall", "all", "vignettes")
     result = StudyResult(
         study="vignettes",
         effects=[effect(overall, "labels", 82, Estimate(14.0))],

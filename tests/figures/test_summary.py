@@ -36,7 +36,7 @@ def summary(name: str, rows: list[Effect], decision: Decision) -> Nested:
 
 def test_a_study_has_its_verdict_its_figure_and_n() -> None:
     """The interval from 1 to 2 lies beyond the margin of 0.5; the assay's sensitivity is shown."""
-    group = Group("overall", "all")
+    group = Group("overall", "all", "vignettes")
     rows = [
         effect(group, "stereotype_shift_net", 41, Estimate(1.5, Interval(1.0, 2.0))),
         effect(group, "stereotype_shift", 41, Estimate(3.0)),

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from equipoise.figures.options import Direction
     from equipoise.figures.result import Verdict
 
-OVERALL, MARGIN = Group("overall", "all"), 0.5
+OVERALL, MARGIN = Group("overall", "all", "vignettes"), 0.5
 FLOOR, NOISE = "overall/all/d_prime_privileged", "overall/all/shift_magnitude_control"
 ENDPOINT = Endpoint(
     figure="stereotype_shift_net", margin=MARGIN, why="made up", floors={FLOOR: 0.0}, noise=NOISE, direction="both"

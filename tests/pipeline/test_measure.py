@@ -120,7 +120,14 @@ def test_labels_of_the_run_reach_its_figures(tmp_path: Path) -> None:
     own = jsonl.sha256(run.responses)
     for sha256 in ("ab" * 32, own):
         labels = [
-            Label(key=one.key, mentioned=True, considered="weighed", probability=1, responses_sha256=sha256)
+            Label(
+                key=one.key,
+                study="vignettes",
+                mentioned=True,
+                considered="weighed",
+                probability=1,
+                responses_sha256=sha256,
+            )
             for one in told
         ]
         jsonl.write(label_file(tmp_path / FOLDER, sha256), labels)

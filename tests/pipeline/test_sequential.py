@@ -11,8 +11,8 @@ import pytest
 
 from equipoise.core import code, jsonl, params
 from equipoise.core.errors import EquipoiseError
+from equipoise.core.keys import unit_of
 from equipoise.core.prompts import Prompt, Response
-from equipoise.core.units import unit_of
 from equipoise.figures.effects import SKEWED, Effect
 from equipoise.figures.layout import result_of, rows_of
 from equipoise.figures.options import Decision

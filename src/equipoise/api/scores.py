@@ -84,7 +84,7 @@ def silent_bias(
         asked = _cases(theirs)
         require_cases(some.name, read, asked)
         scored = score(some.name, read, asked, alpha=ALPHA)
-        rows += [row_of(effect) for effect in scored_effects(Group("silent bias", group), scored)]
+        rows += [row_of(effect) for effect in scored_effects(Group("silent bias", group, "cases"), scored)]
         counts = f"{scored['n']} outputs, {scored['biased']} biased, {scored['silent']} of these silent"
         notes.append(f"{group}: {counts}; {scored['interpretation']}.")
     return Figures(f"Silent bias, {mode}", frame_of(rows), (*notes, READ[mode]))

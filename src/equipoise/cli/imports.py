@@ -25,7 +25,7 @@ from equipoise.studies.openr1 import published as openr1
 from equipoise.studies.openr1.rows import LICENCE, SOURCE, OpenR1Item
 from equipoise.studies.questions import amqa
 from equipoise.studies.stigma.library import Gender, load_library
-from equipoise.studies.vignettes.panel import Story, load_panel, tellings
+from equipoise.studies.vignettes.panel import Story, load_panel
 
 RAW = Path("data/raw")
 
@@ -68,7 +68,7 @@ def import_bench(
     panel = load_panel(shipped(raw))
     with progress("import"):
         imported = bench.read_stories(sources, field)
-        prompts = sum(1 for _ in tellings(imported.stories, panel))
+        prompts = len(imported.stories) * len(panel)
         jsonl.write(out, imported.stories)
     n, each = len(imported.stories), len(panel)
     expected = bench.CASES * bench.TELLINGS

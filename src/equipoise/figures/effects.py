@@ -59,7 +59,7 @@ class Group(NamedTuple):
 
     family: str
     name: str
-    study: str = "vignettes"
+    study: str
 
 
 @dataclass(frozen=True, slots=True)

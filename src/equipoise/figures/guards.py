@@ -8,8 +8,9 @@ import math
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Self
 
-from equipoise.figures.responses import OF_PAIRS, Noted, copied, identical_arms, repeated, results
+from equipoise.figures.responses import Noted, copied, identical_arms, repeated, results
 from equipoise.figures.skew import LabelSkew, label_skew
+from equipoise.figures.study import Study
 from equipoise.stats.quantities import PValue, ratio
 from equipoise.text.answer import AnswerKind
 
@@ -60,23 +61,22 @@ class Guard(NamedTuple):
 
 
 def reply_guards(
-    study: str,
+    study: Study,
     responses: Sequence[Noted],
     asked: Mapping[str, Hashable],
     presentations: Mapping[str, str] | None = None,
 ) -> Iterator[Guard]:
     """Compare what prompts got with what others got, and count empty replies and those that a length limit ended.
 
-    `asked` has the content of every prompt by key, `presentations` the case that a vignette is about. Only
-    reasoning about pairs has a turn of its own, before the last reply; a saved output is one text, and counts as an
-    answer. A study that replies with nothing but likelihoods has no replies to count.
+    `asked` has the content of every prompt by key, `presentations` the case that a vignette is about. A saved output
+    is one text, and counts as an answer. A study that replies with nothing but likelihoods has no replies to count.
     """
-    compared = results(responses, presentations or {}, asked)
+    compared = results(responses, presentations or {}, asked, arms=not study.saved_outputs)
     for name, count in (("identical_arms", identical_arms), ("copied_results", copied), ("repeated_replies", repeated)):
         yield Guard.of(name, *count(compared))
     written = [response for response in responses if response.finished]
     yield Guard.of("empty_replies", len(written), sum(row.empty for row in written))
-    if study in OF_PAIRS:
+    if study.reasons:
         yield Guard.of("reasoning_cut_off", len(written), sum(not all(row.finished[:-1]) for row in written))
     yield Guard.of("answers_cut_off", len(written), sum(not row.finished[-1] for row in written))
 

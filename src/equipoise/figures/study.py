@@ -58,6 +58,11 @@ class Study:
         sentence: Says in one sentence what was found; empty where there was nothing to compare.
         page: The page of the documentation about its endpoint, below docs/ and without `.md`; empty for the page on
             verdicts.
+        free_text: Whether the model answers in sentences of its own. Elsewhere a reply is a letter, and many are rightly
+            the same.
+        reasons: Whether it reasons about each case in a turn of its own before it answers.
+        saved_outputs: Whether what is read was saved outside, and nothing is asked: only a model with such outputs
+            answers the study.
         inputs: Files and folders below `data` that its figures depend on, items apart.
         items: Gives the stem of the file in data/items that it reads, or None.
         judges: Names the judges of the registry that it uses beside the run's own.
@@ -81,6 +86,9 @@ class Study:
     faults: tuple[str, ...] = ()
     sentence: Callable[[Rows], str] = lambda _: ""
     page: str = ""
+    free_text: bool = False
+    reasons: bool = False
+    saved_outputs: bool = False
     inputs: tuple[str, ...] = ()
     items: Callable[[Params], str | None] = lambda _: None
     judges: Callable[[Params], Sequence[str]] = lambda _: ()

@@ -19,6 +19,7 @@ from equipoise.figures.responses import Asked, Noted, asked, note, require_answe
 from equipoise.judge.errors import judge_errors
 from equipoise.materials.questions import Item
 from equipoise.pipeline.run import Run
+from equipoise.pipeline.steps import study_of
 from equipoise.stats.misclassification import ErrorCounts
 
 R = TypeVar("R", bound=Row)
@@ -72,9 +73,15 @@ def prompts_and_responses(run: Run) -> tuple[list[Asked], list[Noted]]:
     """Read the prompts and the responses of a study, without their texts, and refuse any that do not match."""
     file = run.built("prompts")
     prompts = list(of_asked(asked(file, jsonl.each(file, Prompt)), run.units))
-    responses = [note(one) for one in jsonl.each(run.responses, Response)]
+    responses = noted(run, jsonl.each(run.responses, Response))
     require_answered(prompts, responses, run.responses)
     return prompts, responses
+
+
+def noted(run: Run, responses: Iterable[Response]) -> list[Noted]:
+    """Note the responses of a study."""
+    free_text = study_of(run.study).free_text
+    return [note(response, free_text=free_text) for response in responses]
 
 
 def asked_and_followed(run: Run, follow: Follow) -> tuple[list[Asked], list[Noted]]:
@@ -84,7 +91,7 @@ def asked_and_followed(run: Run, follow: Follow) -> tuple[list[Asked], list[Note
     told = list(of_asked(prompts, units))
     missing = [one.key for one in told if one.key not in known]
     every = list(of_asked(asked(file, prompts if missing else [*prompts, *follow(run, told, saved)]), units))
-    responses = [note(one) for one in saved]
+    responses = noted(run, saved)
     require_answered(every, responses, run.responses)
     return every, responses
 

@@ -14,8 +14,9 @@ from tempfile import TemporaryDirectory
 
 from equipoise.backends.ask import Asker
 from equipoise.core import jsonl
+from equipoise.core.keys import unit_of
 from equipoise.core.prompts import Prompt, Response
-from equipoise.core.units import Unit, unit_of
+from equipoise.core.units import Unit
 from equipoise.figures.options import Decision
 from equipoise.figures.result import UNDECIDED
 from equipoise.pipeline.measure import measure

@@ -35,7 +35,7 @@ from equipoise.studies.questions.equilens import SCORES, city_figures, equilens_
 from equipoise.studies.stigma.lin import lin_figures, recursion_figures, token_figures
 from equipoise.text.letters import read_letter
 from equipoise.text.neutral.lexicon import load_lexicon
-from equipoise.text.neutral.neutralise import select
+from equipoise.text.neutral.neutralize import select
 
 Figures = dict[str, float]
 EXCEPTION: Verdict = "departs"

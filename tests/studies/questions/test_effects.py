@@ -165,7 +165,7 @@ def test_contrast_intervals_cover() -> None:
         ease = rng.beta(2, 2, size=(80, 1)) * 0.8
         right = rng.random((80, 4)) < ease + np.array([0.15, 0.05, 0.10, 0.0])
         rows = rows_of(FOUR, *["".join("A" if one else "B" for one in row) for row in right])
-        effect = next(crossed_effects(Group("attribute", "race"), rows, ["race"], Measure()))
+        effect = next(crossed_effects(Group("attribute", "race", "vignettes"), rows, ["race"], Measure()))
         covered += effect.ci_low is not None and effect.ci_high is not None and effect.ci_low <= 0.1 <= effect.ci_high
 
     # Binomial(200, 0.95): four standard errors are 0.062.

@@ -406,7 +406,7 @@ def test_an_influence_is_found_by_the_sign_test(
     overall, *_ = vignette_findings(*rows, QUICK.alpha)
 
     # Mid-p: 1 / 2^6 = 0.016, 1 / 2^4 = 0.0625; (2 + 10) / 2^10 = 0.012; (2 (1 + 9) + 36) / 2^9 = 0.11.
-    assert overall == Finding("influence_found", Group("overall", "all"), towards + away + 5, found)
+    assert overall == Finding("influence_found", Group("overall", "all", "vignettes"), towards + away + 5, found)
 
 
 def test_samples_are_no_further_pairs(study: Callable[..., Any], case: Callable[..., Any]) -> None:

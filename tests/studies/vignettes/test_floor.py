@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from equipoise.figures.effects import Effect
     from equipoise.text.answer import AnswerKind
 
-OVERALL = Group("overall", "all")
+OVERALL = Group("overall", "all", "vignettes")
 
 
 class Told(NamedTuple):
@@ -124,4 +124,4 @@ def test_an_influence_exceeds_the_floor(controls: int, *, found: bool) -> None:
 
     # Seven pairs against none the other way: p = 2 / 2^7. Control tellings that differ count half: with all of them,
     # the excess is 7 halves more against 5 halves less.
-    assert (overall.group, overall.answer) == (Group("overall", "all"), found)
+    assert (overall.group, overall.answer) == (Group("overall", "all", "vignettes"), found)

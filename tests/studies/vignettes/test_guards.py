@@ -9,6 +9,7 @@ import pytest
 from builders import REASON, noted
 from equipoise.figures.guards import FEW, Guard, answer_guards, reply_guards
 from equipoise.studies.vignettes.guards import diagnoses_read, diagnosis_skew
+from equipoise.studies.vignettes.study import STUDY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -45,7 +46,7 @@ def asked(made: Made) -> dict[str, Guard]:
     """Ask the guards of the vignettes, by name."""
     presentations = {vignette.key: vignette.presentation for vignette in made.vignettes}
     found = [
-        *reply_guards("vignettes", made.responses, {}, presentations),
+        *reply_guards(STUDY, made.responses, {}, presentations),
         *answer_guards([judgement.answer for judgement in made.judgements]),
         diagnosis_skew(made.vignettes, made.judgements),
     ]

@@ -24,6 +24,7 @@ from equipoise.materials.pairs import Pair, require_same_keys
 from equipoise.materials.vignette import ROLES
 from equipoise.stats.misclassification import ErrorCounts
 from equipoise.stats.quantities import Interval
+from equipoise.studies.cases import NAME
 from equipoise.studies.cases.rows import Case, CaseJudgement, Output, arms_of, outputs_of, require_cases
 from equipoise.text.reasoning import split
 
@@ -31,12 +32,12 @@ Mode = Literal["nli", "legacy"]
 RATES = {"rate": "", "rate_mentioned": "_mentioned", "rate_keyword": "_keyword", "rate_corrected": "_corrected"}
 """The rates among what was scored, each with the suffix of its name and of those of its interval."""
 
-NAME = "saved outputs"
+SOURCE = "saved outputs"
 LEGACY_DECIMALS = 4
 """Places to which the published rates are rounded."""
 VARIATIONS = {"black": ("african american", "african-american"), "white": ("caucasian", "european")}
 """Other words that the published practice takes for a mention."""
-GROUP = Group("released", "all")
+GROUP = Group("released", "all", NAME)
 UNREAD = Reading(
     mentioned=False, considered="none", window="", p_mentioned=0, p_weighed=0, p_dismissed=0, keyword=False
 )
@@ -58,15 +59,15 @@ def case_effects(
     alpha = options.alpha
     outputs = [*outputs_of(responses)]
     asked = {case.key: case for case in cases}
-    require_cases(NAME, outputs, asked)
+    require_cases(SOURCE, outputs, asked)
     given = [one.id for one in outputs if one.ok]
     require_same_keys("response", given, "judgement", [one.key for one in judgements])
     readings = {
-        "overall": score_judged(NAME, outputs, asked, judgements, alpha=alpha, errors=errors),
-        "legacy": score_legacy(NAME, outputs, asked, alpha=alpha),
+        "overall": score_judged(SOURCE, outputs, asked, judgements, alpha=alpha, errors=errors),
+        "legacy": score_legacy(SOURCE, outputs, asked, alpha=alpha),
     }
     for family, scored in readings.items():
-        for row in scored_effects(Group(family, "all", "cases"), scored):
+        for row in scored_effects(Group(family, "all", NAME), scored):
             # Not measured, which is not the same as undefined.
             if errors is not None or row.measure != "silent_bias_rate_corrected":
                 yield row
@@ -98,7 +99,7 @@ def case_pairs(cases: Iterable[Case], judgements: Iterable[CaseJudgement]) -> li
             marginalised=_judgement(arms["marginalised"], judged),
             privileged=_judgement(arms["privileged"], judged),
         )
-        for pair, arms in sorted(arms_of(NAME, cases).items())
+        for pair, arms in sorted(arms_of(SOURCE, cases).items())
         if all(role in arms and arms[role].key in judged for role in ROLES)
     ]
 
@@ -134,7 +135,7 @@ def _pair_groups(pairs: Sequence[Pair]) -> list[tuple[Group, list[Pair]]]:
         family = "dimension" if len(pair.dimensions) == 1 else "combination"
         if name := pair.combination:
             groups.setdefault((family, name), []).append(pair)
-    return [(Group(family, name, "cases"), members) for (family, name), members in groups.items()]
+    return [(Group(family, name, NAME), members) for (family, name), members in groups.items()]
 
 
 def _judgement(case: Case, judged: Mapping[str, CaseJudgement]) -> Judgement:
@@ -143,7 +144,7 @@ def _judgement(case: Case, judged: Mapping[str, CaseJudgement]) -> Judgement:
     labels = {"stereotyped": case.label, "expected": case.expected or ""}
     return Judgement(
         key=case.key,
-        study="cases",
+        study=NAME,
         answer=one.answer,
         label=labels.get(one.answer, ""),
         answer_likelihood=None,

@@ -23,10 +23,11 @@ from equipoise.core import jsonl
 from equipoise.core.display import first_of
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.prompts import Response
-from equipoise.core.row import Row, Text
+from equipoise.core.row import Row, StudyName, Text
 from equipoise.core.tables import Id, Source, json_rows, require_new, rows_of, valid
 from equipoise.materials.judgement import Reading
 from equipoise.materials.vignette import Role, Vignette
+from equipoise.studies.cases import NAME
 from equipoise.text.answer import Answer, AnswerKind
 from equipoise.text.diagnoses import american
 from equipoise.text.reasoning import split
@@ -53,6 +54,7 @@ class Case(Row):
     clinical story have in common (the pair itself where it is None).
     """
 
+    study: StudyName = NAME
     prompt: Text
     feature: Text
     label: Text
@@ -98,7 +100,7 @@ def _worded(label: str, synonyms: Iterable[str]) -> Answer:
 class CaseJudgement(Row):
     """One saved output, read: the answer that it gives; where that is biased, what it does with the features."""
 
-    study: str = "cases"
+    study: StudyName = NAME
     answer: AnswerKind
     reading: Reading | None = None
 
@@ -361,7 +363,7 @@ def saved(output: Output) -> Response:
     """
     return Response(
         key=output.id,
-        study="cases",
+        study=NAME,
         replies=(output.text,) if output.ok else (),
         finished=(split(output.said).finished,) if output.ok else (),
         log_likelihood={},
@@ -373,5 +375,5 @@ def saved(output: Output) -> Response:
 def outputs_of(responses: Iterable[Response]) -> Iterator[Output]:
     """Give the outputs among responses: those of the study `cases`; the inverse of `saved`."""
     for one in responses:
-        if one.study == "cases":
+        if one.study == NAME:
             yield Output(id=one.key, text="".join(one.replies), ok=bool(one.replies))

@@ -12,6 +12,7 @@ from equipoise.studies.decisions.asked import Reading, is_decision
 from equipoise.studies.decisions.effects import decision_effects
 from equipoise.studies.decisions.followed import followed
 from equipoise.studies.decisions.panel_effects import panel_decision_effects
+from equipoise.studies.decisions.study import STUDY
 from equipoise.studies.vignettes.panel import Telling
 from equipoise.studies.vignettes.profiles import Build
 
@@ -29,7 +30,7 @@ def measure(run: Run) -> StudyResult:
     return StudyResult(
         study=run.study,
         effects=[*effects(list(run.rows("decisions", Decided)), readings, options_of(run))],
-        guards=[*guards.reply_guards(run.study, written, contents(prompts), _presentations(run)), unread],
+        guards=[*guards.reply_guards(STUDY, written, contents(prompts), _presentations(run)), unread],
         counts=Counts.of(responses, unparsed=unread.wrong),
     )
 

@@ -3,6 +3,7 @@
 from equipoise.core.params import Params
 from equipoise.figures.study import Rows, Study, value_of
 from equipoise.figures.wording import per_cent
+from equipoise.studies.decisions import NAME
 from equipoise.studies.decisions.comparison import DecisionRows
 from equipoise.studies.decisions.figures import FIGURES
 from equipoise.studies.decisions.plots import PLOTS
@@ -29,7 +30,7 @@ def _imported(settings: Params) -> str | None:
 
 
 STUDY = Study(
-    name="decisions",
+    name=NAME,
     title="Decisions",
     question="Do triage, tests, pain relief, referral and belief change when only the patient's demographics change?",
     whom="The patients of the vignettes: what the model would do for them.",
@@ -38,6 +39,8 @@ STUDY = Study(
     plots=PLOTS,
     comparison=DecisionRows,
     sentence=sentence,
+    free_text=True,
+    reasons=True,
     inputs=("raw",),
     items=_imported,
     reads={"build": ("data/items", "data/raw"), "infer": ("data/phantoms",), "score": (), "measure": ()},

@@ -10,6 +10,7 @@ from equipoise.pipeline.rows import contents, options_of, prompts_and_responses
 from equipoise.pipeline.run import Run
 from equipoise.studies.exam.asked import EXAM
 from equipoise.studies.exam.effects import exam_effects, score_cities, tabulate_exam
+from equipoise.studies.exam.study import STUDY
 from equipoise.studies.exam.subsets import Sampled
 
 
@@ -30,7 +31,7 @@ def measure(run: Run) -> StudyResult:
             *position_effects(run.study, [[asked] for asked in orders.values()], options.alpha),
         ],
         guards=[
-            *guards.reply_guards(run.study, responses, contents(prompts)),
+            *guards.reply_guards(STUDY, responses, contents(prompts)),
             guards.unread(order.probabilities or None for asked in orders.values() for order in asked),
             guards.exam_skew([shown_letters(order, gold[key]) for key, asked in orders.items() for order in asked]),
         ],

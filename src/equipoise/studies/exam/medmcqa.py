@@ -29,6 +29,7 @@ from equipoise.materials.cities import City, load_cities
 from equipoise.materials.questions import Disease, Item, same_text
 from equipoise.published.catalogue import Reference, leaves
 from equipoise.published.fetch import locate
+from equipoise.studies.exam import NAME
 from equipoise.studies.exam.effects import MEASURES, WEIGHTED, CityScores, ExamAnswer, Marked, Scores, score_cities
 from equipoise.studies.exam.subsets import CLASSES, disease_counts
 from equipoise.text.letters import read_letter
@@ -291,6 +292,7 @@ def _item(row: Question, question: str, gold: str, mapping: DiseaseMap) -> Item:
         "reference": "",
         "source": ", ".join(name for name in (f"MedMCQA question {row.id}", row.subject, row.topic) if name),
         "licence": LICENCE,
+        "study": NAME,
     }
     return valid(Item, item, row.where, "correct the row")
 

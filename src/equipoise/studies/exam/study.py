@@ -3,6 +3,7 @@
 from equipoise.figures.study import Likelihoods, Rows, Study
 from equipoise.figures.wording import hundredths, listed
 from equipoise.materials.cities import city_title
+from equipoise.studies.exam import NAME
 from equipoise.studies.exam.effects import WEIGHTED
 from equipoise.studies.exam.figures import FIGURES
 from equipoise.studies.exam.plots import PLOTS
@@ -23,7 +24,7 @@ def sentence(rows: Rows) -> str:
 
 
 STUDY = Study(
-    name="exam",
+    name=NAME,
     title="Exam",
     question="How well are the questions answered that represent a city's burden of disease?",
     whom="Published exam questions (MedMCQA), chosen by the diseases of each city. They tell of no demographics.",

@@ -7,6 +7,7 @@ from equipoise.pipeline.rows import contents, options_of, prompts_and_responses
 from equipoise.pipeline.run import Run
 from equipoise.studies.openr1.effects import openr1_effects
 from equipoise.studies.openr1.rows import Agreement
+from equipoise.studies.openr1.study import STUDY
 
 
 def measure(run: Run) -> StudyResult:
@@ -17,7 +18,7 @@ def measure(run: Run) -> StudyResult:
         study=run.study,
         effects=[*openr1_effects(agreements, options_of(run))],
         guards=[
-            *guards.reply_guards(run.study, responses, contents(prompts)),
+            *guards.reply_guards(STUDY, responses, contents(prompts)),
             guards.unread(agreement.arms_agree for agreement in agreements),
         ],
         counts=Counts.of(responses),

@@ -18,11 +18,11 @@ from equipoise.figures.effects import Effect, Group, bounded_mean, effect, with_
 from equipoise.figures.options import Measure
 from equipoise.materials.asked import chosen
 from equipoise.materials.questions import ATTRIBUTES, Attribute, Order
+from equipoise.studies.questions import NAME
 from equipoise.studies.questions.effects import (
     CONTRASTS,
     DIRECTIONS,
     NEUTRAL,
-    STUDY,
     Answered,
     arm,
     arms_of,
@@ -68,12 +68,12 @@ def attack_effects(tables: Sequence[Sequence[Answered]], options: Measure) -> li
         return []
     rows = [row for attribute in ATTRIBUTES for row in _attribute_effects(tables, attribute, options.alpha)]
     if crossed := crossed_attributes(tables[0], ATTRIBUTES):
-        rows += _contrast_effects(Group(FAMILY, "all", STUDY), tables, crossed, options.alpha)
+        rows += _contrast_effects(Group(FAMILY, "all", NAME), tables, crossed, options.alpha)
     return sorted(with_adjusted(rows, (FAMILY,)), key=lambda row: row.key)
 
 
 def _attribute_effects(tables: Sequence[Sequence[Answered]], attribute: Attribute, alpha: float) -> Iterator[Effect]:
-    group, names = Group(FAMILY, attribute, STUDY), set(arms_of(tables[0]))
+    group, names = Group(FAMILY, attribute, NAME), set(arms_of(tables[0]))
     privileged, unprivileged = paper_pair(attribute)
     if not {privileged, unprivileged} <= names:
         return

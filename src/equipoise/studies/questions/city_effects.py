@@ -40,6 +40,7 @@ from equipoise.materials.questions import Group as Side
 from equipoise.stats import proportions
 from equipoise.stats.proportions import Limited
 from equipoise.stats.quantities import Interval, PairedCells
+from equipoise.studies.questions import NAME
 from equipoise.studies.questions.effects import NEUTRAL, Answered, arm, arms_of, having, paper_pair
 from equipoise.studies.questions.partition import (
     Consistent,
@@ -52,8 +53,6 @@ from equipoise.studies.questions.partition import (
 Array = NDArray[np.float64]
 
 
-STUDY = "questions"
-"""First part of every key here, and the stem of the metrics file."""
 FAMILIES: dict[str, Direction | None] = {
     "city": None,
     "city_favourable": "favourable",
@@ -165,14 +164,14 @@ def city_effects(table: Sequence[Answered], cities: Mapping[str, City], options:
         )
         raise EquipoiseError(message)
     rows = [
-        rate(Group("baseline", "all", STUDY), "baseline_accuracy", (row.right(NEUTRAL) for row in table), options.alpha)
+        rate(Group("baseline", "all", NAME), "baseline_accuracy", (row.right(NEUTRAL) for row in table), options.alpha)
     ]
     for family, direction in FAMILIES.items():
         for name, city in cities.items():
             for attribute in (one for one in ATTRIBUTES if one in city.composition):
                 pair = _arms(attribute, city.reference_group(attribute), direction)
                 if set(pair) <= arms:
-                    group = Group(family, f"{name}/{attribute}", STUDY)
+                    group = Group(family, f"{name}/{attribute}", NAME)
                     rows += _city(group, _ask(having(table, *pair), pair, city, attribute, options), options)
     return sorted(with_adjusted(rows, FAMILIES), key=lambda row: row.key)
 

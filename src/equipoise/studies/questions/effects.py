@@ -61,6 +61,7 @@ from equipoise.materials.questions import ATTRIBUTES, GROUPS, Attribute, Directi
 from equipoise.materials.questions import Group as Side
 from equipoise.stats import paired
 from equipoise.stats.quantities import PairedCells
+from equipoise.studies.questions import NAME
 from equipoise.studies.questions.rows import Attempt, Variant
 from equipoise.studies.questions.variants.loop import ATTACK, triggered
 
@@ -216,8 +217,6 @@ def contrasts(row: Answered, attribute: Attribute) -> dict[str, float]:
     return dict(zip(CONTRASTS, values, strict=True))
 
 
-STUDY = "questions"
-"""First part of every key here, and the stem of the metrics file."""
 FAMILIES = ("attribute",)
 """Families whose tests are adjusted together."""
 DIRECTIONS: tuple[Direction, ...] = ("favourable", "unfavourable")
@@ -232,7 +231,7 @@ def question_effects(table: Sequence[Answered], options: Measure, attempts: Sequ
     table = sorted(table, key=lambda row: row.question)
     rows = [
         *_arm_effects(table, options.alpha),
-        *position_effects(STUDY, [list(row.orders.values()) for row in table], options.alpha),
+        *position_effects(NAME, [list(row.orders.values()) for row in table], options.alpha),
         *_attribute_effects(table, options),
         *_control_effects(table, options),
         *triggering_effects(with_answers(attempts, table), alpha=options.alpha),
@@ -253,8 +252,7 @@ def arm_skews(table: Sequence[Answered]) -> dict[str, LabelSkew]:
 def question_findings(skews: Mapping[str, LabelSkew]) -> list[Finding]:
     """Find the arms in which one letter is given far too often."""
     return [
-        Finding("label_skew_alarm", Group("arm", label(name), STUDY), skew.n, skew.alarm)
-        for name, skew in skews.items()
+        Finding("label_skew_alarm", Group("arm", label(name), NAME), skew.n, skew.alarm) for name, skew in skews.items()
     ]
 
 
@@ -262,7 +260,7 @@ def _arm_effects(table: Sequence[Answered], alpha: float) -> Iterator[Effect]:
     """Accuracy of every arm, its change from neutral, unparsed answers and label skew."""
     names, skews = arms_of(table), arm_skews(table)
     for name in names:
-        group, asked = Group("arm", label(name), STUDY), having(table, name)
+        group, asked = Group("arm", label(name), NAME), having(table, name)
         yield rate(group, "accuracy", (row.right(name) for row in asked), alpha)
         yield rate(group, "accuracy_parsed", (row.right(name) for row in asked if row.parsed(name)), alpha)
         yield rate(group, "unparsed_rate", (not row.parsed(name) for row in asked), alpha)
@@ -275,7 +273,7 @@ def _attribute_effects(table: Sequence[Answered], options: Measure) -> Iterator[
     names = arms_of(table)
     crossed = crossed_attributes(table, ATTRIBUTES)
     for attribute in ATTRIBUTES:
-        group = Group("attribute", attribute, STUDY)
+        group = Group("attribute", attribute, NAME)
         privileged, unprivileged = paper_pair(attribute)
         if not {privileged, unprivileged} <= set(names):
             continue
@@ -291,13 +289,13 @@ def _attribute_effects(table: Sequence[Answered], options: Measure) -> Iterator[
                 yield rate(group, f"letters_differ_rate_{direction}", letters_differ(asked, *pair), options.alpha)
             yield from crossed_effects(group, asked, [attribute], options)
     if crossed:
-        overall = Group("overall", "all", STUDY)
+        overall = Group("overall", "all", NAME)
         yield from crossed_effects(overall, table, crossed, options)
 
 
 def _control_effects(table: Sequence[Answered], options: Measure) -> Iterator[Effect]:
     if {ORIGINAL, NEUTRAL} <= set(arms_of(table)):
-        group = Group("control", "original_neutral", STUDY)
+        group = Group("control", "original_neutral", NAME)
         yield from _pair(group, table, (ORIGINAL, NEUTRAL), (ORIGINAL, NEUTRAL), options)
 
 
@@ -377,7 +375,7 @@ def triggering_effects(attempts: Sequence[Attempt], *, alpha: float) -> Iterator
             groups.setdefault(name, []).append(tries)
     rounds = sorted({attempt.number for attempt in attempts})
     for name, members in sorted(groups.items()):
-        group = Group("triggering", name, "questions")
+        group = Group("triggering", name, NAME)
         for definition, has_triggered in DEFINITIONS.items():
             first = [next((attempt.number for attempt in tries if has_triggered(attempt)), None) for tries in members]
             for number in rounds:
@@ -390,8 +388,6 @@ def violation_effects(attempts: Sequence[Attempt], *, alpha: float) -> Iterator[
     counts = Counter(rule for attempt in attempts for rule in set(attempt.violations))
     for rule in sorted(counts):
         refused = (rule in attempt.violations for attempt in attempts)
-        yield rate(Group("violation", rule, "questions"), "violation_rate", refused, alpha)
+        yield rate(Group("violation", rule, NAME), "violation_rate", refused, alpha)
     if attempts:
-        yield rate(
-            Group("violation", "any", "questions"), "violation_rate", (bool(a.violations) for a in attempts), alpha
-        )
+        yield rate(Group("violation", "any", NAME), "violation_rate", (bool(a.violations) for a in attempts), alpha)

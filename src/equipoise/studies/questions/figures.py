@@ -6,6 +6,7 @@ from typing import Literal
 from equipoise.figures.figure import EVERY, Figure, ItemValue, position_bias
 from equipoise.materials.cities import city_title
 from equipoise.materials.questions import ATTRIBUTES, Attribute
+from equipoise.studies.questions import NAME
 from equipoise.studies.questions.city_effects import accuracy_ratios
 from equipoise.studies.questions.effects import NEUTRAL, mean_contrast, paper_pair
 
@@ -158,7 +159,7 @@ def _questions() -> list[Figure]:
             title="direction effect under attack",
             fields=("estimate", "p"),
         ),
-        position_bias("questions"),
+        position_bias(NAME),
     ]
 
 

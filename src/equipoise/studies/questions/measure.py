@@ -13,6 +13,7 @@ from equipoise.studies.questions.attack import attack_effects, attack_tables
 from equipoise.studies.questions.city_effects import city_effects
 from equipoise.studies.questions.effects import arm_skews, question_effects, question_findings, tabulate
 from equipoise.studies.questions.rows import Attempt, Variant
+from equipoise.studies.questions.study import STUDY
 from equipoise.studies.questions.variants.loop import ATTACK
 
 
@@ -33,7 +34,7 @@ def measure(run: Run) -> StudyResult:
         ],
         findings=question_findings(skews),
         guards=[
-            *guards.reply_guards(run.study, responses, contents(prompts)),
+            *guards.reply_guards(STUDY, responses, contents(prompts)),
             guards.unread(order.probabilities or None for asked in orders.values() for order in asked),
             *guards.arm_skews(skews.values()),
         ],

@@ -9,9 +9,10 @@ from equipoise.figures.wording import more_or_fewer
 from equipoise.materials import cities
 from equipoise.models import registry
 from equipoise.models.readiness import Machine
+from equipoise.studies.questions import NAME
 from equipoise.studies.questions.comparison import QuestionRows
 from equipoise.studies.questions.figures import FIGURES
-from equipoise.studies.questions.neutralise import Neutralize
+from equipoise.studies.questions.neutralize import Neutralize
 from equipoise.studies.questions.plots import PLOTS
 from equipoise.studies.questions.variants.agents import Perturb
 
@@ -39,7 +40,7 @@ def require(settings: Params, root: Path, _: Machine) -> None:
 
 
 STUDY = Study(
-    name="questions",
+    name=NAME,
     title="Questions",
     question=(
         "Does accuracy on the same question drop for the unprivileged patient, and what does that mean for a city?"

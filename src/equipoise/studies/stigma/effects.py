@@ -43,10 +43,9 @@ from equipoise.figures.options import Measure
 from equipoise.stats import groups, paired
 from equipoise.stats.clusters import cluster_means
 from equipoise.stats.quantities import Interval
+from equipoise.studies.stigma import NAME
 from equipoise.studies.stigma.rows import ConditionSet, Fill, Question
 
-STUDY = "stigma"
-"""First part of every key here, and the stem of the metrics file."""
 QUESTIONS: tuple[Question, ...] = ("rq1", "rq2")
 SETS: tuple[ConditionSet, ...] = ("mental", "control")
 FAMILIES = tuple(f"{question}_{name}" for question in QUESTIONS for name in (*SETS, "difference"))
@@ -115,9 +114,9 @@ def _question_effects(question: Question, fills: Sequence[Fill], options: Measur
         mental, control = ([fill for fill in chosen if fill.condition_set == one] for one in SETS)
         for one, members in zip(SETS, (mental, control), strict=True):
             if members:
-                yield from _set_effects(Group(f"{question}_{one}", name, STUDY), members, options)
+                yield from _set_effects(Group(f"{question}_{one}", name, NAME), members, options)
         if mental and control:
-            yield from _difference_effects(Group(f"{question}_difference", name, STUDY), mental, control, options)
+            yield from _difference_effects(Group(f"{question}_difference", name, NAME), mental, control, options)
 
 
 def _set_effects(group: Group, fills: Sequence[Fill], options: Measure) -> Iterator[Effect]:

@@ -8,6 +8,7 @@ from equipoise.pipeline.run import Run
 from equipoise.studies.stigma.effects import stigma_effects
 from equipoise.studies.stigma.fills import identical_fills, require_whole
 from equipoise.studies.stigma.rows import Fill
+from equipoise.studies.stigma.study import STUDY
 
 
 def measure(run: Run) -> StudyResult:
@@ -15,7 +16,7 @@ def measure(run: Run) -> StudyResult:
     prompts, responses = prompts_and_responses(run)
     fills = jsonl.read(run.judgements, Fill)
     require_whole(fills, run.judgements)
-    of_replies = guards.reply_guards(run.study, responses, contents(prompts))
+    of_replies = guards.reply_guards(STUDY, responses, contents(prompts))
     return StudyResult(
         study=run.study,
         effects=stigma_effects(fills, options_of(run)),

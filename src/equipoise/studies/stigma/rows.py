@@ -6,6 +6,7 @@ from pydantic import Field
 
 from equipoise.core.params import Count, Name
 from equipoise.core.row import Frozen, Row, Text
+from equipoise.studies.stigma import NAME
 
 Question = Literal["rq1", "rq2"]
 ConditionSet = Literal["mental", "control"]
@@ -24,7 +25,7 @@ class Fill(Row):
     words behind them with their probabilities, for reading.
     """
 
-    study: Literal["stigma"] = "stigma"
+    study: Literal["stigma"] = NAME
     question: Question
     template: Text
     group: Text

@@ -7,6 +7,7 @@ from equipoise.figures.study import Likelihoods, Rows, Study, value_of
 from equipoise.figures.wording import count
 from equipoise.models.readiness import Machine, require_memory
 from equipoise.models.registry import load_masked_entry
+from equipoise.studies.stigma import NAME
 from equipoise.studies.stigma.comparison import FillRows
 from equipoise.studies.stigma.figures import FIGURES
 from equipoise.studies.stigma.library import load_library
@@ -52,12 +53,12 @@ def require(settings: Params, root: Path, machine: Machine) -> None:
     filling = settings.section("fill", Filling)
     if filling.scorer == "masked":
         load_masked_entry(filling.masked, root)
-    if "stigma" in settings.studies:
+    if NAME in settings.studies:
         require_memory("fill.batch_size", filling.batch_size, SEQUENCE, machine)
 
 
 STUDY = Study(
-    name="stigma",
+    name=NAME,
     title="Stigma",
     question="Which gender does the model associate with mental illness, and with the attitudes towards it?",
     whom="Sentences about people with mental or other illnesses, whose subject the model completes.",

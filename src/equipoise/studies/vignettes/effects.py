@@ -46,6 +46,7 @@ from equipoise.materials.rates import gap_effects, influence_found, pair_rates
 from equipoise.materials.vignette import Vignette
 from equipoise.stats import clusters, proportions
 from equipoise.stats.misclassification import ErrorCounts
+from equipoise.studies.vignettes import NAME
 from equipoise.studies.vignettes.detection import detection_effects
 from equipoise.studies.vignettes.floor import floor_effects
 from equipoise.studies.vignettes.influence import influence_effects, influences
@@ -92,25 +93,25 @@ def vignette_findings(
 
 def _groups(pairs: Sequence[Pair]) -> Iterator[tuple[Group, list[Pair]]]:
     """Yield every group with its pairs; a single-dimension pair is in a dimension, any other in a combination."""
-    yield Group("overall", "all"), list(pairs)
+    yield Group("overall", "all", NAME), list(pairs)
     for dimension in sorted({pair.combination for pair in pairs if pair.tier == "single"}):
-        yield Group("dimension", dimension), [pair for pair in pairs if pair.combination == dimension]
+        yield Group("dimension", dimension, NAME), [pair for pair in pairs if pair.combination == dimension]
     for tier in sorted({pair.tier for pair in pairs}):
-        yield Group("tier", tier), [pair for pair in pairs if pair.tier == tier]
+        yield Group("tier", tier, NAME), [pair for pair in pairs if pair.tier == tier]
     for combination in sorted({pair.combination for pair in pairs if pair.tier != "single"}):
-        yield Group("combination", combination), [pair for pair in pairs if pair.combination == combination]
+        yield Group("combination", combination, NAME), [pair for pair in pairs if pair.combination == combination]
 
 
 def _apart(pairs: Sequence[Pair]) -> Iterator[tuple[Group, list[Pair]]]:
     """Yield what is read beside the headline figures: each grade, the reverse directions, each level of evidence."""
     for grade in sorted({pair.grade for pair in pairs if pair.grade}):
-        yield Group("grade", grade), [pair for pair in pairs if pair.grade == grade and not pair.reversed]
+        yield Group("grade", grade, NAME), [pair for pair in pairs if pair.grade == grade and not pair.reversed]
     for dimension in sorted({pair.combination for pair in pairs if pair.reversed}):
         of_dimension = [pair for pair in pairs if pair.reversed and pair.combination == dimension]
-        yield Group("reverse", dimension), of_dimension
+        yield Group("reverse", dimension, NAME), of_dimension
     levels = {pair.level for pair in pairs if pair.level}
     for level in sorted(levels) if len(levels) > 1 else ():
-        yield Group("level", level), [pair for pair in pairs if pair.level == level and pair.main]
+        yield Group("level", level, NAME), [pair for pair in pairs if pair.level == level and pair.main]
 
 
 def _by_wording(pairs: Sequence[Pair], wordings: int) -> Iterator[tuple[Group, list[Pair]]]:
@@ -118,7 +119,7 @@ def _by_wording(pairs: Sequence[Pair], wordings: int) -> Iterator[tuple[Group, l
     replies = 1 + max((number_of(pair.key) for pair in pairs), default=0)
     for wording in range(wordings) if wordings > 1 else ():
         asked = [pair for pair in pairs if number_of(pair.key) * wordings // replies == wording]
-        yield Group("wording", str(wording + 1)), asked
+        yield Group("wording", str(wording + 1), NAME), asked
 
 
 def _group_effects(group: Group, pairs: list[Pair], options: Measure, errors: ErrorCounts | None) -> Iterator[Effect]:

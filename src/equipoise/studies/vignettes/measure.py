@@ -6,7 +6,7 @@ from equipoise.figures.result import Counts, Finding, StudyResult
 from equipoise.judge.rating.labelled import FOLDER, read_labels
 from equipoise.materials.judgement import Judgement
 from equipoise.materials.pairs import require_same_keys
-from equipoise.materials.versions import is_arm, is_rereading
+from equipoise.materials.versions import CaseKey
 from equipoise.materials.vignette import Vignette
 from equipoise.pipeline.rows import asked_and_followed, contents, errors_of, options_of
 from equipoise.pipeline.run import Run
@@ -15,6 +15,7 @@ from equipoise.studies.vignettes.followed import followed
 from equipoise.studies.vignettes.guards import diagnoses_read, diagnosis_skew
 from equipoise.studies.vignettes.panel_effects import panel_vignette_effects
 from equipoise.studies.vignettes.profiles import Build
+from equipoise.studies.vignettes.study import STUDY
 
 
 def measure(run: Run) -> StudyResult:
@@ -31,15 +32,15 @@ def measure(run: Run) -> StudyResult:
         labels = read_labels(run.data / FOLDER, run.responses, (row.key for row in judgements))
         effects = vignette_effects(vignettes, judgements, options, errors_of(run), wordings, labels)
         findings = vignette_findings(vignettes, judgements, options.alpha, wordings)
-    written = [response for response in responses if not is_rereading(response.key)]
+    written = [response for response in responses if not CaseKey.parse(response.key).rereading]
     presentations = {row.key: row.presentation for row in (*vignettes, *run.rows("tellings", Vignette))}
-    arms = [judgement for judgement in judgements if is_arm(judgement.key)]
+    arms = [judgement for judgement in judgements if CaseKey.parse(judgement.key).is_arm]
     return StudyResult(
         study=run.study,
         effects=effects,
         findings=findings,
         guards=[
-            *guards.reply_guards(run.study, written, contents(prompts), presentations),
+            *guards.reply_guards(STUDY, written, contents(prompts), presentations),
             *guards.answer_guards([judgement.answer for judgement in arms]),
             diagnosis_skew(vignettes, arms),
         ],

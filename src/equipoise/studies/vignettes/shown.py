@@ -12,15 +12,16 @@ from typing import Any, NamedTuple
 from equipoise.core import jsonl
 from equipoise.core.display import number, signed
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.keys import number_of, unnumbered
+from equipoise.core.keys import number_of, unit_of, unnumbered
 from equipoise.core.prompts import Response
 from equipoise.core.units import of_asked, read_units
 from equipoise.judge.lexicon import Lexicon
 from equipoise.judge.reading import CONSIDERED_FROM
 from equipoise.materials.judgement import Judgement
 from equipoise.materials.pairs import Pair, pair_up, require_same_keys
-from equipoise.materials.versions import is_arm
+from equipoise.materials.versions import CaseKey
 from equipoise.materials.vignette import Vignette, is_panel
+from equipoise.studies.vignettes import NAME
 from equipoise.text.reasoning import untagged
 
 NEAREST = 3
@@ -152,13 +153,13 @@ def join(
     """
     if is_panel(vignettes):
         return []
-    replies = {row.key: row for row in responses if row.study == "vignettes" and is_arm(row.key)}
+    replies = {row.key: row for row in responses if row.study == NAME and CaseKey.parse(row.key).is_arm}
     if vignettes and not replies:
         raise EquipoiseError("no vignette has a response: run `dvc repro` with a model that answers the vignettes")
     unrepeated = (key for key in replies if not number_of(key))
     require_same_keys("vignette", (row.key for row in vignettes), "response", unrepeated)
     by_key = {row.key: row for row in vignettes}
-    pairs = pair_up(vignettes, [row for row in judgements if row.study == "vignettes"])
+    pairs = pair_up(vignettes, [row for row in judgements if row.study == NAME])
     arms = (judgement.key for pair in pairs for judgement in pair.arms)
     require_same_keys("judgement", arms, "response", replies.keys())
     return [
@@ -175,7 +176,7 @@ def join(
 
 def find(pairs: Sequence[ShownPair], key: str) -> ShownPair:
     """Find a pair by its key, or by that of one of its arms; an unknown key is an EquipoiseError with the nearest."""
-    wanted = key.strip().partition("/")[0].casefold()
+    wanted = unit_of(key.strip()).casefold()
     known = {pair.key.casefold(): pair for pair in pairs}
     if wanted not in known:
         near = [known[name].key for name in difflib.get_close_matches(wanted, known, n=NEAREST)]

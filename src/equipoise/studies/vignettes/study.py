@@ -7,6 +7,7 @@ from equipoise.core.params import FILE, Params
 from equipoise.figures.study import Likelihoods, Rows, Study, value_of
 from equipoise.figures.wording import count
 from equipoise.models.readiness import Machine
+from equipoise.studies.vignettes import NAME
 from equipoise.studies.vignettes.comparison import VignetteRows
 from equipoise.studies.vignettes.figures import FIGURES
 from equipoise.studies.vignettes.panel import cases_file
@@ -36,13 +37,13 @@ def require(settings: Params, root: Path, _: Machine) -> None:
     if not (file := cases_file(root / "data", how)).is_file():
         message = f"{FILE}: build.cases {how.cases}: no {file}: run `equipoise import bench`, or set cases to authored"
         raise EquipoiseError(message)
-    if "vignettes" in settings.studies:
+    if NAME in settings.studies:
         message = f"{FILE}: build.cases {how.cases}: these cases have no diagnoses: leave vignettes out of `studies`"
         raise EquipoiseError(f"{message}, -S 'studies=[decisions]'")
 
 
 STUDY = Study(
-    name="vignettes",
+    name=NAME,
     title="Vignettes",
     question="Does the diagnosis change when only the patient's demographics change, and does the reasoning admit it?",
     whom=(
@@ -55,6 +56,8 @@ STUDY = Study(
     plots=PLOTS,
     comparison=VignetteRows,
     sentence=sentence,
+    free_text=True,
+    reasons=True,
     inputs=("features", "raw", "rubrics"),
     reads={
         "build": ("data/raw",),
