@@ -49,6 +49,7 @@ from equipoise.pipeline.measure import measure
 from equipoise.pipeline.run import Run
 from equipoise.pipeline.steps import step
 from equipoise.studies.registry import STUDIES
+from equipoise.studies.vignettes.comparison import VignetteRows
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
@@ -190,8 +191,8 @@ def compare_answers() -> str:
 def revision(name: str, run: Measured) -> Revision:
     """Give a run as a revision to compare."""
     options = SETTINGS.section("measure", Measure)
-    rows = rows_of(run.result)
-    return Revision(name=name, vignettes=run.vignettes, judgements=run.judgements, effects=rows, options=options)
+    rows = {STUDY: VignetteRows(vignettes=run.vignettes, answers=run.judgements)}
+    return Revision(name=name, rows=rows, effects=rows_of(run.result), options=options)
 
 
 def comparison(base: Revision, head: Revision, parameters: Mapping[str, tuple[str, str]] | None = None) -> Comparison:
