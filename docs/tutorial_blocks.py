@@ -20,7 +20,7 @@ from rich.table import Table
 from equipoise.backends.phantom import Fact
 from equipoise.cli.compare import study_table as table_of_changes
 from equipoise.cli.leaderboard import study_table as table_of_figures
-from equipoise.cli.printing import PlainConsole
+from equipoise.core.printing import PlainConsole
 from equipoise.compare.changes import changes
 from equipoise.compare.gate import gate
 from equipoise.compare.leaderboard import Run as Recorded

@@ -9,8 +9,9 @@ from typing import Annotated, NamedTuple
 import typer
 from rich.table import Table
 
-from equipoise.cli.printing import NOT_DEFINED, plain_table, print_json, show
+from equipoise.api.anchors import all_anchors
 from equipoise.core.errors import EquipoiseError
+from equipoise.core.printing import NOT_DEFINED, plain_table, print_json, show
 from equipoise.core.progress import progress
 from equipoise.core.shipped import shipped
 from equipoise.published import fetch as fetching
@@ -68,7 +69,7 @@ def anchors(
     catalogue = load_catalogue(data)
     with progress("anchors") as move:
         folder = _fetched(catalogue, move) if fetch else _named()
-        compared = compare(folder, data, catalogue, progress=move)
+        compared = compare(folder, data, catalogue, all_anchors(), progress=move)
     if as_json:
         print_json([asdict(row) for row in compared.rows])
     elif md:

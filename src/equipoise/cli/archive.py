@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from equipoise.cli import completing, printing
+from equipoise.cli import completing
 from equipoise.compare import archive
+from equipoise.core import printing
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.jsonl import write_bytes
 from equipoise.core.progress import progress

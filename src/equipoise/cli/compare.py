@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from equipoise.cli import completing, printing
+from equipoise.cli import completing
 from equipoise.compare.changes import changes
 from equipoise.compare.digits import settle
 from equipoise.compare.gate import gate
@@ -26,7 +26,7 @@ from equipoise.compare.text import (
     notes,
     summary,
 )
-from equipoise.core import jsonl
+from equipoise.core import jsonl, printing
 from equipoise.core.progress import progress
 from equipoise.figures.verdicts import NOT_WORSE, UNDECIDED, WORSE
 from equipoise.studies.registry import TITLES

@@ -6,8 +6,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from equipoise.cli import printing
-from equipoise.core import params
+from equipoise.core import params, printing
 from equipoise.core.errors import EquipoiseError
 from equipoise.figures.effects import Effect
 from equipoise.figures.figure import Figure, endpoint, find, undercoverage
@@ -23,7 +22,7 @@ def results(
     data: Annotated[Path, typer.Option(help="Where the run's rows are.", metavar="FOLDER")] = Path("data"),
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON list.")] = False,
 ) -> None:
-    """Print the verdicts and headline figures of the last run, each figure with its interval, its n and its p-value."""
+    """Print the verdicts and headline figures of the last run, each figure with its interval, n and p-value."""
     if unknown := [name for name in studies or () if name not in STUDIES]:
         raise EquipoiseError(f"no study {unknown[0]!r}: known: {', '.join(STUDIES)}")
     settings = params.load()

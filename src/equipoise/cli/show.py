@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from equipoise.cli import completing, printing
-from equipoise.cli.printing import print_json
-from equipoise.core import jsonl
+from equipoise.cli import completing
+from equipoise.core import jsonl, printing
 from equipoise.core.errors import EquipoiseError
+from equipoise.core.printing import print_json
 from equipoise.core.shipped import shipped
 from equipoise.judge.lexicon import FOLDER, load_lexicon
 from equipoise.report import pairs as showing

@@ -7,17 +7,17 @@ from typing import Annotated, Any
 
 import typer
 
-from equipoise.api.reader import load_reader
 from equipoise.cli import completing
-from equipoise.cli.printing import print_json, show
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.jsonl import DECIMALS
+from equipoise.core.printing import print_json, show
 from equipoise.core.progress import progress
 from equipoise.core.shipped import shipped
 from equipoise.core.tables import json_rows, rows_of
 from equipoise.core.visible import line
 from equipoise.judge.lexicon import FOLDER
-from equipoise.studies.cases.judged import Asked, Judged, judge_rows, read_rows, unlisted
+from equipoise.judge.loaded import load_judge
+from equipoise.judge.rows import Asked, Judged, judge_rows, read_rows, unlisted
 from equipoise.text.letters import LetterReading, read_letter
 from equipoise.text.neutral.lexicon import load_lexicon as load_words
 from equipoise.text.neutral.neutralise import Neutral, neutralise, select
@@ -33,7 +33,7 @@ def neutralize(
     *,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object a row.")] = False,
 ) -> None:
-    """Take race, gender and socioeconomic terms out of questions, and name the rule that excludes a question.
+    """Remove race, gender and socioeconomic terms from questions; report why a question was excluded.
 
     Options are read from `options` (an object of texts by letter) or from `option_A`, `option_B` and so on; a row may
     have none.
@@ -168,7 +168,7 @@ def judge(
     features: Annotated[Path, typer.Option(help="Folder of the words for each feature.")] = Path(FOLDER),
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a row, in order.")] = False,
 ) -> None:
-    """Judge whether each output's reasoning mentions the feature, and weighs it, dismisses it or does neither.
+    """Judge whether the reasoning in each output mentions the feature, and whether it weighs or dismisses it.
 
     A row may also have `dimension` (race), where the words alone do not say it. `probability` is the judge's, of the
     judgement made: that the feature is considered (weighed or dismissed), or that it is not. With --benchmark the
@@ -188,15 +188,15 @@ def judge(
 
 def _judge_file(file: Path, judge_name: str | None, features: Path, *, as_json: bool) -> None:
     rows = read_rows(file)
-    reader = load_reader(judge_name, features=features)
-    if unknown := unlisted(rows, reader.lexicon):
+    loaded = load_judge(judge_name, features=features)
+    if unknown := unlisted(rows, loaded.lexicon):
         typer.echo(f"note: not in {features}, so only their own words are looked for: {', '.join(unknown)}", err=True)
     with progress("judge") as move:
         judged = judge_rows(
             rows,
-            lexicon=reader.lexicon,
-            probabilities=reader.probabilities,
-            settings=reader.settings,
+            lexicon=loaded.lexicon,
+            probabilities=loaded.probabilities,
+            settings=loaded.settings,
             progress=move,
         )
         if as_json:
@@ -204,7 +204,7 @@ def _judge_file(file: Path, judge_name: str | None, features: Path, *, as_json: 
                 print_json(one._asdict() | {"probability": round(one.probability, DECIMALS)})
             return
         found = list(judged)
-    _show_judged(file, rows, found, reader.judge)
+    _show_judged(file, rows, found, loaded.name)
 
 
 def _show_judged(file: Path, rows: Sequence[Asked], judged: Sequence[Judged], name: str) -> None:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from pydantic import BaseModel
 
 from equipoise.core.params import Params
+from equipoise.core.row import Row
 from equipoise.figures.effects import Effect
 from equipoise.figures.figure import Figure
 from equipoise.figures.plot import Plot
@@ -34,7 +35,9 @@ class Study:
     """One study, as its folder declares it in `study.py`; `equipoise.studies.registry` collects them.
 
     Its steps are the functions `build`, `infer`, `score` and `measure` in the modules of these names beside `study.py`
-    (`equipoise.pipeline.steps`).
+    (`equipoise.pipeline.steps`). Further modules are there where a study has what they hold, each found by its name:
+    `stopping`, for a study that can stop when its verdict is in; `commands`, the list of its commands; `checks`, what
+    `equipoise check` reads of it; `anchors`, its published figures.
 
     Attributes:
         name: The name of the folder, which is also that of the study in params.yaml and below `data/`.
@@ -51,6 +54,7 @@ class Study:
         inputs: Files and folders below `data` that its figures depend on, items apart.
         items: Gives the stem of the file in data/items that it reads, or None.
         reads: For each stage, the files and folders that it reads beside settings and the outs of other stages.
+        item: The type of the rows in such a file, where they are not multiple-choice questions.
         requires: Refuses settings that cannot work, with an EquipoiseError; takes the settings and the project's root.
     """
 
@@ -67,4 +71,5 @@ class Study:
     inputs: tuple[str, ...] = ()
     items: Callable[[Params], str | None] = lambda _: None
     reads: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    item: type[Row] | None = None
     requires: Callable[[Params, Path], object] = _nothing

@@ -5,6 +5,7 @@ from equipoise.figures.plain import per_cent, value_of
 from equipoise.figures.study import Rows, Study
 from equipoise.studies.decisions.figures import FIGURES
 from equipoise.studies.decisions.plots import PLOTS
+from equipoise.studies.vignettes.panel import Story
 from equipoise.studies.vignettes.profiles import Build
 
 
@@ -40,5 +41,6 @@ STUDY = Study(
     sentence=sentence,
     inputs=("raw",),
     items=_imported,
+    item=Story,
     reads={"build": ("data/items", "data/raw"), "infer": ("data/phantoms",), "score": (), "measure": ()},
 )

@@ -10,7 +10,7 @@ from equipoise.figures.study import Rows, Study
 from equipoise.models.registry import load_classifier_entry
 from equipoise.studies.openr1.figures import FIGURES
 from equipoise.studies.openr1.plots import PLOTS
-from equipoise.studies.openr1.rows import Comparison, Pairing
+from equipoise.studies.openr1.rows import Comparison, OpenR1Item, Pairing
 
 
 def sentence(rows: Rows) -> str:
@@ -46,6 +46,7 @@ STUDY = Study(
     sentence=sentence,
     inputs=("raw",),
     items=lambda settings: settings.section("pair", Pairing).items,
+    item=OpenR1Item,
     reads={
         "build": ("data/items", "data/raw"),
         "infer": ("data/phantoms",),

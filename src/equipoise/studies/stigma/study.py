@@ -8,7 +8,7 @@ from equipoise.figures.study import Likelihoods, Rows, Study
 from equipoise.models.readiness import Machine, require_memory
 from equipoise.models.registry import load_masked_entry
 from equipoise.studies.stigma.figures import FIGURES
-from equipoise.studies.stigma.library import load_library
+from equipoise.studies.stigma.library import SENTENCES, load_library
 from equipoise.studies.stigma.plots import PLOTS
 from equipoise.studies.stigma.rows import Filling
 
@@ -33,7 +33,6 @@ def _women(share: float) -> str:
     return f"{number} more have a {first} than a {second}"
 
 
-SENTENCES = "data/sentences"
 SEQUENCE = 10_000_000
 """Bytes that one sequence of a sentence's length takes in a large masked model: 24 layers of 1,024 numbers, and the
 layers between them."""

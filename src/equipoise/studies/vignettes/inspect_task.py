@@ -14,8 +14,8 @@ from inspect_ai.model import ChatMessageUser
 from inspect_ai.solver import Generate, Solver, TaskState, chain, solver, system_message
 
 from equipoise.core import jsonl, params
+from equipoise.materials.interchange import published
 from equipoise.materials.stories.library import load_library
-from equipoise.studies.cases.rows import published
 from equipoise.studies.vignettes.profiles import Build, Profile, build_pairs
 
 
