@@ -74,7 +74,7 @@ test-all: .venv/developed
 	$(PYTEST)
 
 # Pages with blocks that code writes.
-GENERATED = README.md judge/benchmark/README.md judge/README.md docs/tutorial.md
+GENERATED = README.md judge/benchmark/README.md judge/README.md docs/tutorial.md docs/architecture.md
 check: .venv/developed
 	ruff check
 	ruff format --check
@@ -112,11 +112,13 @@ judge: .venv/developed
 	pip install --quiet --constraint requirements/constraints.txt --group judge
 	cd judge && dvc repro
 
-# Simulate whether the statistics keep their promises, and write docs/validity.md (some minutes on one core).
+# Simulate whether the statistics keep their promises; write benchmarks/validity.jsonl and docs/validity.md (some minutes
+# on one core).
 validity: .venv/developed
 	python benchmarks/validity.py
 
-# Hold what is reported of the phantoms against what is planted, and write docs/phantoms.md (minutes a phantom):
+# Compare what is reported of the phantoms with what is planted; write benchmarks/phantoms.jsonl and docs/phantoms.md
+# (minutes per phantom):
 # make phantoms PHANTOMS=phantom_open STUDIES="vignettes decisions" measures those anew alone.
 SEEDS ?= 200
 PHANTOMS ?=

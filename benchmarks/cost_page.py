@@ -20,45 +20,58 @@ if TYPE_CHECKING:
 PREFACE = """# Estimated GPU cost
 
 Estimated time and cost of AMQA's 6,408 prompts (801 questions in eight variants) for the benchmark's eight models, on
-{counts} GPUs ({gpu}). **Nothing here was run on a GPU.** Tokens were counted on published texts;
-speeds and prices are third-party figures, cited below. They are for planning: the low end combines the faster speeds
-with the lower prices, the high end the slower speeds with the higher prices. `benchmarks/cost.py` writes this page from
-`benchmarks/rates.yaml`, which has every figure with its source: change a price or a speed there, and run it again
-with `--render`.
+{counts} GPUs ({gpu}). **Nothing here was run on a GPU.** Tokens were counted on published texts; speeds and
+prices are third-party figures. The estimates are for planning: the low end combines the faster speeds with the lower
+prices, the high end the slower speeds with the higher prices. `benchmarks/cost.py` writes this page and
+[`cost.json`](../benchmarks/cost.json) from [`rates.yaml`](../benchmarks/rates.yaml), which has every rate with its
+source: change a price or a speed there, and run it with `--render`.
 """
 LIKELIHOOD = """## Letters by log-likelihood
 
-The default (`perturb.answering: likelihood`). A prompt is prefilled once ({read:,.0f} tokens), and the four letters are
+The default (`perturb.answering: likelihood`): a prompt is prefilled once ({read:,.0f} tokens), and the four letters are
 scored by the probabilities of the next token.
 """
 GENERATE = """## Letters generated after reasoning
 
-`perturb.answering: generate`. A prompt is prefilled once ({read:,.0f} tokens); the model reasons, and then answers. The
-number of generated tokens was counted on released outputs of four of the models (see below); for the other four it is
-assumed to lie between the smallest and the largest of those means.
+`perturb.answering: generate`: a prompt is prefilled once ({read:,.0f} tokens); the model reasons, then answers. The
+mean of the generated tokens was counted on released outputs of four models (below); that of the other four is assumed
+to lie between the smallest and the largest of these.
+"""
+TOKENS = """## Token counts
+
+{n:,} prompts in either form, and {each} outputs of each of the four models, were counted; quartiles and maxima are in
+`cost.json`. {cut} outputs were truncated at the limit of {limit:,} tokens, so these models generate
+more than is counted. Outputs that were shortened for their release are counted at their original length.
 """
 SPEEDS = """## Assumed speeds
 
-Tokens per second of one replica of the model. Published runs of a model of the same size if there are any, all on one
-GPU; otherwise the roofline: prefill takes two operations per active parameter and token, at the fraction of the peak
-that the published runs reach; a decoding step reads the weights (or takes as long as its arithmetic if that is longer)
-and the key-value cache of as many replies as fit. Replies longer than those of the published runs leave room for fewer
-at a time, so that no decoding speed exceeds the roofline. A 32B model leaves one GPU of 80 GB hardly any room for
-replies, so that the pairs of GPUs requested by its registry entry decode much faster.
+The speeds of each model are in `cost.json`, in tokens per second of one replica. They are those of published runs of a
+model of the same size, all on one GPU, if there are any; otherwise those of the roofline: prefill takes two operations
+per active parameter and token, at the fraction of the peak that the published runs reach; a decoding step reads the
+weights (or takes as long as its arithmetic, if that is longer) and the key-value cache of as many replies as fit.
+Longer replies than in the published runs leave room for fewer at a time, so no decoding speed exceeds the roofline. A
+32B model leaves one GPU of 80 GB hardly any room for replies; the pairs of GPUs that its registry entry requests decode
+much faster.
 """
 ABSENT = """## Not included
 
 - The models' own tokenisers: all counts use that of the default model, whose vocabulary is a third of theirs, so
-  that theirs produce somewhat fewer tokens.
+  theirs produce somewhat fewer tokens.
 - {absent:,} of the 6,408 texts, which were not available: they are assumed to be as long as the other {n:,} on average.
-- These models' outputs on AMQA's questions. The outputs counted answer clinical vignettes, step by step.
+- These models' outputs on AMQA's questions: the outputs counted answer clinical vignettes, step by step.
 - The backend `torch`, which the registry names for {torch} of the eight: it processes one prompt at a time. Set
   `backend: vllm` in their entries for speeds like these, and `data_parallel` to the number of replicas.
-- Limits: {plain} are not known to use a reasoning format, so that a reply to one question is limited to
-  `answer_tokens`, {short}. To let them reason there, raise that in their entries; the table assumes so.
+- Limits: {plain} are not known to use a reasoning format, so a reply to a question is limited
+  to `answer_tokens`, {short}. The table assumes that you raise this limit, so that they can reason there.
 - Equipoise lets vLLM prefill {step:,} tokens per step, fewer than in the published runs.
-- Downloading the weights, storage, tax, machine start-up, failures, and the other stages of a run.
+- Downloads, storage, tax, machine start-up, failures, and the other stages of a run.
 - The last replies of a run, in small batches, and communication between the GPUs of a pair.
+"""
+SOURCES = """## Sources
+
+Accessed on {seen}. `rates.yaml` has a note on each, with what is indirect about it, and the {runs} published runs of
+vLLM on one such GPU that the speeds come from. Their prefill speeds count all tokens, their decoding speeds only
+generated ones; each phase alone would be faster.
 """
 UNITS = {
     "price": "US dollars per GPU hour",
@@ -71,7 +84,6 @@ UNITS = {
     "loading": "GB/s, loading weights from disk",
     "start": "seconds to start, without loading weights",
 }
-PHASES = {"reading": "prefill", "writing": "decoding"}
 HOUR, TEN = 60, 10
 """Minutes from which a time is written in hours, and dollars from which a cost is written without cents."""
 
@@ -88,37 +100,31 @@ def page_of(figures: Mapping[str, Any], entries: Mapping[str, WeightsEntry], rat
         GENERATE.format(read=figures["read"]["generate"]),
         *_costs(figures, "generate", entries, rates),
         "",
-        "## Token counts\n",
-        *_tokens(prompts, outputs, entries),
-        "",
+        _tokens(prompts["likelihood"]["n"], outputs, entries),
         SPEEDS,
-        *_speeds(figures["speeds"], entries),
-        "",
         _absent(prompts["likelihood"]["n"], entries),
-        f"## Sources\n\nAccessed on {rates.seen}.\n",
+        SOURCES.format(seen=rates.seen, runs=len(rates.runs)),
         *_sources(rates),
-        "",
-        *_runs(rates),
     ]
     return "\n".join(lines) + "\n"
 
 
 def _costs(figures: Mapping[str, Any], mode: str, entries: Mapping[str, WeightsEntry], rates: Rates) -> Iterator[str]:
     generates = mode == "generate"
-    heads = ["model", "parameters", *(["generated tokens per prompt"] if generates else [])]
+    heads = ["model", *(["generated tokens per prompt"] if generates else [])]
     for gpus in rates.gpus:
         heads += [f"{gpus} GPU{'s' if gpus > 1 else ''}: time", "US $"]
     yield from _head(heads)
     rows = figures["costs"][mode]
     for name, entry in entries.items():
-        cells = [entry.title, entry.parameters]
+        cells = [entry.title]
         if generates:
             cells.append(_ends(figures["written"][name], "{:,.0f}"))
         for gpus in rates.gpus:
             found = rows[name][str(gpus)]
             cells += [_time(found["minutes"]), _dollars(found["dollars"])]
         yield _row(cells)
-    cells = ["**all eight, one after the other**", "", *([""] if generates else [])]
+    cells = ["**all eight in turn**", *([""] if generates else [])]
     for gpus in rates.gpus:
         total = {
             what: {end: sum(rows[name][str(gpus)][what][end] for name in entries) for end in ("low", "high")}
@@ -128,28 +134,10 @@ def _costs(figures: Mapping[str, Any], mode: str, entries: Mapping[str, WeightsE
     yield _row(cells)
 
 
-def _tokens(
-    prompts: Mapping[str, Any], outputs: Mapping[str, Any], entries: Mapping[str, WeightsEntry]
-) -> Iterator[str]:
-    yield from _head(["texts", "n", "mean", "quartiles", "maximum", "truncated at the model's limit"])
-    told = [(f"prompts of AMQA, {mode}", found) for mode, found in prompts.items()]
-    told += [(f"outputs of {entries[name].title}", found) for name, found in outputs.items()]
-    for what, found in told:
-        quartiles = ", ".join(f"{found[one]:,.0f}" for one in ("quartile_1", "median", "quartile_3"))
-        cut = f"{found['cut']} (at {found['limit']:,})" if "cut" in found else ""
-        yield _row([what, f"{found['n']:,}", f"{found['mean']:,.0f}", quartiles, f"{found['most']:,.0f}", cut])
-    yield "\nOutputs that were shortened for their release are counted at their original length."
-
-
-def _speeds(speeds: Mapping[str, Any], entries: Mapping[str, WeightsEntry]) -> Iterator[str]:
-    yield from _head(["model", "GPUs per replica", "prefill", "source", "decoding", "source"])
-    for name, entry in entries.items():
-        copies = {found["gpus_a_copy"]: found for found in speeds[name].values()}
-        for gpus, found in copies.items():
-            cells = [entry.title, str(gpus)]
-            for one in ("read", "written"):
-                cells += [_ends(found[f"{one}_a_second"], "{:,.0f}"), found[f"{one}_from"]]
-            yield _row(cells)
+def _tokens(n: int, outputs: Mapping[str, Any], entries: Mapping[str, WeightsEntry]) -> str:
+    cut = [f"{found['cut']} of {entries[name].title}'s" for name, found in outputs.items() if found["cut"]]
+    (limit,), (each,) = ({found[key] for found in outputs.values()} for key in ("limit", "n"))
+    return TOKENS.format(n=n, each=each, limit=limit, cut=" and ".join(cut) or "none")
 
 
 def _absent(n: int, entries: Mapping[str, WeightsEntry]) -> str:
@@ -165,22 +153,13 @@ def _absent(n: int, entries: Mapping[str, WeightsEntry]) -> str:
 
 
 def _sources(rates: Rates) -> Iterator[str]:
-    yield from _head(["figure", "value", "description and source"])
+    yield from _head(["figure", "value", "source"])
     for name, unit in UNITS.items():
         found: Figure | Range = getattr(rates, name)
         value = f"{found.value:g}" if isinstance(found, Figure) else f"{found.low:g} to {found.high:g}"
-        yield _row([unit, value, f"{found.note} {_links(found.url)}".strip()])
+        yield _row([unit, value, _links(found.url) or "from the published runs"])
     for name, one in rates.active.items():
-        yield _row([f"active parameters, 10⁹ ({name})", f"{one.value:g}", f"{one.note} {_links(one.url)}"])
-
-
-def _runs(rates: Rates) -> Iterator[str]:
-    heads = ["published run", "phase", "tokens prefilled", "generated", "seconds", "tokens per second", "source"]
-    yield from _head(heads)
-    for run in rates.runs:
-        numbers = [f"{run.read:,.0f}", f"{run.written:,.0f}", f"{run.seconds:g}", f"{run.tokens_a_second:,.0f}"]
-        yield _row([run.model, PHASES[run.of], *numbers, f"{run.note} {_links(run.url)}"])
-    yield "\nPrefill runs count all tokens, decoding runs only generated ones; each phase alone would be faster."
+        yield _row([f"active parameters, 10⁹ ({name})", f"{one.value:g}", _links(one.url)])
 
 
 def _head(cells: Iterable[str]) -> Iterator[str]:

@@ -60,10 +60,10 @@ PARTS = {
 PREFACE = """# Reliability under faults
 
 What happens to a run when things go wrong around it. `make faults` repeats every trial (`PARTS="server inputs"` some of
-them, `TRIALS=3` fewer); this page is generated from `benchmarks/faults.json`. A trial's random stream is named after
-seed, part and number, and `PYTHONPATH=src python benchmarks/faults.py PART --first NUMBER --trials 1 --trial` repeats
-it alone: all but the machine's speed is fixed by it. Trials show faults, not their absence: if none of 60 failed, the
-95 % upper limit of the failure rate is still 5 %.
+them, `TRIALS=3` fewer); this page is generated from [`faults.json`](../benchmarks/faults.json). A trial's random stream
+is named after seed, part and number: `PYTHONPATH=src python benchmarks/faults.py PART --first NUMBER --trials 1
+--trial` repeats it alone, with everything but the machine's speed the same. Trials show faults, not their absence: if
+none of 60 failed, the 95 % upper limit of the failure rate is still 5 %.
 """
 
 
@@ -123,7 +123,8 @@ def page_of(figures: Mapping[str, Any]) -> str:
     """Write the page."""
     lines = [PREFACE, "## Results\n"]
     lines += ["| part | what is done | what must hold | seeds | trials | passed |", "|---|---|---|---|---:|---:|"]
-    failures, machines = [], []
+    failures: list[str] = []
+    machines: dict[str, list[str]] = {}
     for name, part in PARTS.items():
         if not (found := figures.get(name)):
             continue
@@ -138,8 +139,10 @@ def page_of(figures: Mapping[str, Any]) -> str:
         for failed in found["failures"]:
             told = f"{failed['what']}: {'; '.join(failed['problems'])}"
             failures.append(f"- `{found['seed']}/{name}/{failed['number']}`: {markdown(told[:LONGEST])}")
-        machines.append(f"- {name}: {found['date']}, commit {found['commit']}, {of_machine(found['machine'])}")
-    lines += ["", "## Failures", "", *(failures or ["None."]), "", "## Measured on", "", *machines]
+        where = f"{found['date']}, commit {found['commit']}, {of_machine(found['machine'])}"
+        machines.setdefault(where, []).append(name)
+    lines += ["", "## Failures", "", *(failures or ["None."]), "", "## Measured on", ""]
+    lines += [f"- {', '.join(names)}: {where}" for where, names in machines.items()]
     return "\n".join(lines) + "\n"
 
 

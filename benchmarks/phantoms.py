@@ -2,7 +2,7 @@
 
     PYTHONPATH=src python benchmarks/phantoms.py --seeds 200
 
-writes benchmarks/phantoms.json and docs/phantoms.md, after each phantom. A seed draws new difficulties, noise and
+writes benchmarks/phantoms.jsonl, after each phantom, and docs/phantoms.md. A seed draws new difficulties, noise and
 reasoning for every question, and no two phantoms share one; the cases, readers, judge and statistics are those of a run
 with the settings of params.yaml, but for the number of resamples. `--studies vignettes phantom_open` measures that
 study of that phantom alone, and leaves the other figures as they are.
@@ -23,17 +23,18 @@ from unittest.mock import patch
 
 import numpy as np
 import typer
-from scipy.stats import binomtest
 
 sys.path.insert(0, str(Path(__file__).parent))
+from phantoms_page import ALARMS, POOLED, VERDICT, page, pooled
 from phantoms_truth import Truth, planted
 from trained_phantoms import known_figures, section
 
 from equipoise.backends.phantom import BANK, Fact, PhantomBackend
 from equipoise.core import params, stage
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.jsonl import digest, read, read_text, write_json, write_text
+from equipoise.core.jsonl import digest, dumps, read, read_text, write_text
 from equipoise.core.prompts import Prompt, Response
+from equipoise.figures import effects as shared
 from equipoise.figures.effects import Effect, Estimate, Group
 from equipoise.figures.figure import find
 from equipoise.figures.options import Measure
@@ -51,9 +52,8 @@ from equipoise.materials.cities import load_cities
 from equipoise.materials.positions import position_effects
 from equipoise.materials.vignette import Vignette
 from equipoise.models.registry import FOLDER, PhantomEntry, load_entry, names
-from equipoise.pipeline import build
 from equipoise.pipeline.run import Run
-from equipoise.stats.multiplicity import adjust
+from equipoise.pipeline.steps import step
 from equipoise.studies.decisions import effects as decisions
 from equipoise.studies.decisions.asked import Asked, decision_of, decision_prompts, read_decision
 from equipoise.studies.decisions.effects import decision_effects
@@ -76,14 +76,8 @@ from equipoise.studies.vignettes.reread import blinder, rereadings
 from equipoise.text.diagnoses import load_diagnoses
 
 ROOT = Path(__file__).parents[1]
-MEASURED, PAGE = ROOT / "benchmarks/phantoms.json", ROOT / "docs/phantoms.md"
+MEASURED, PAGE = ROOT / "benchmarks/phantoms.jsonl", ROOT / "docs/phantoms.md"
 CHAINS: tuple[str, ...] = ("vignettes", "questions", "exam", "stigma", "decisions")
-MINUS = "\N{MINUS SIGN}"
-
-COVERAGE, ALARMS = 0.93, 0.05
-"""The least coverage and the most false alarms that a figure may have."""
-DISCOVERIES = 0.05
-"""Share of the listed faults that may be chance."""
 
 
 class Bench:
@@ -94,7 +88,7 @@ class Bench:
         settings = params.load(ROOT / "params.yaml").model_copy(update={"model": "phantom_fair"})
         self.runs = {study: Run(study, data, settings) for study in CHAINS}
         for study, run in self.runs.items():
-            getattr(build, study)(run)
+            step(study, "build")(run)
         self.prompts = {study: read(run.built("prompts"), Prompt) for study, run in self.runs.items()}
         self.facts = {study: read(run.built("facts"), Fact) for study, run in self.runs.items()}
         self._options, self._probabilities = options, probabilities
@@ -184,17 +178,29 @@ def main(
     render: Annotated[bool, typer.Option("--render", help="Write the page from the figures alone.")] = False,
 ) -> None:
     """Measure the phantoms, and write figures and page."""
-    figures: dict[str, Any] = json.loads(read_text(MEASURED)) if MEASURED.is_file() else {}
+    rows = read_rows() if MEASURED.is_file() else []
+    known = [name for name in names(ROOT / FOLDER) if name.startswith("phantom_")]
     if not render:
-        known = [name for name in names(ROOT / FOLDER) if name.startswith("phantom_")]
         chosen, asked = some(phantoms, known, "phantom"), some(studies, CHAINS, "study")
         with opened(resamples) as bench:
             for name in chosen:
-                found = held_against(bench, name, seeds, asked)
-                figures[name] = merged(figures[name], found) if name in figures else found
-                write_json(MEASURED, dict(sorted(figures.items())))
+                rows = merged(rows, held_against(bench, name, seeds, asked), name, asked)
+                write_rows(rows)
                 typer.echo(f"{name}: done")
-    write_text(PAGE, page(dict(sorted(figures.items()))) + section(known_figures()))
+    write_rows(rows)
+    titles = {name: load_entry(name, ROOT).title.removeprefix("Phantom: ") for name in known}
+    write_text(PAGE, page(read_rows(), titles) + section(known_figures()))
+
+
+def read_rows() -> list[dict[str, Any]]:
+    """Read the rows in the repository."""
+    return [json.loads(line) for line in read_text(MEASURED).splitlines()]
+
+
+def write_rows(rows: Iterable[Mapping[str, Any]]) -> None:
+    """Write the rows of the phantoms, and after them the false alarms of all phantoms, as canonical JSONL."""
+    own = [row for row in rows if row["phantom"] != POOLED]
+    write_text(MEASURED, "".join(f"{dumps(row)}\n" for row in (*own, *pooled(own))))
 
 
 def some(wanted: Sequence[str] | None, known: Sequence[Any], noun: str) -> Sequence[Any]:
@@ -204,10 +210,12 @@ def some(wanted: Sequence[str] | None, known: Sequence[Any], noun: str) -> Seque
     return wanted or known
 
 
-def merged(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
-    """Put the figures of the studies that were measured anew in the place of the old ones."""
-    kept = {headline: row for headline, row in old["figures"].items() if headline.partition(".")[0] not in new["seeds"]}
-    return {**old, **new, "seeds": old["seeds"] | new["seeds"], "figures": kept | new["figures"]}
+def merged(
+    old: Iterable[Mapping[str, Any]], new: Iterable[Mapping[str, Any]], phantom: str, studies: Sequence[str]
+) -> list[Mapping[str, Any]]:
+    """Put a phantom's rows of the studies that were measured anew in the place of the old ones."""
+    kept = [row for row in old if row["phantom"] != phantom or row["figure"].partition(".")[0] not in studies]
+    return sorted([*kept, *new], key=lambda row: str(row["phantom"]))
 
 
 def remembered(judge: Callable[[list[tuple[str, str]]], Any]) -> Callable[[list[tuple[str, str]]], Any]:
@@ -248,14 +256,14 @@ def headlined(groups: Callable[..., Iterator[tuple[Group, Any]]]) -> Callable[..
 @contextmanager
 def headlines_alone() -> Iterator[None]:
     """Leave out most of what is estimated beside the headline figures, which takes three quarters of the time."""
-    nothing: dict[str, Any] = {
-        "effects.simulated_coverage": None,
-        "decisions.proportional_odds": None,
-        **{f"{study}.location": Estimate(None) for study in ("vignettes", "stigma", "decisions")},
-    }
+    nothing: list[tuple[Any, str, Any]] = [
+        (shared, "simulated_coverage", None),
+        (decisions, "proportional_odds", None),
+        *((module, "location", Estimate(None)) for module in (vignettes, stigma, decisions)),
+    ]
     with ExitStack() as patches:
-        for name, value in nothing.items():
-            patches.enter_context(patch(f"equipoise.metrics.{name}", return_value=value))
+        for module, name, value in nothing:
+            patches.enter_context(patch.object(module, name, return_value=value))
         for module in (vignettes, stigma, decisions, questions):
             patches.enter_context(patch.object(module, "with_adjusted", lambda rows, *_: rows))
         for module in (vignettes, decisions):
@@ -265,7 +273,7 @@ def headlines_alone() -> Iterator[None]:
         yield
 
 
-def held_against(bench: Bench, name: str, seeds: int, studies: Sequence[str]) -> dict[str, Any]:
+def held_against(bench: Bench, name: str, seeds: int, studies: Sequence[str]) -> list[dict[str, Any]]:
     """Hold what some studies report of a phantom against what is planted, over all seeds."""
     entry = load_entry(name, ROOT)
     assert isinstance(entry, PhantomEntry)  # noqa: S101
@@ -277,18 +285,23 @@ def held_against(bench: Bench, name: str, seeds: int, studies: Sequence[str]) ->
         own = entry.model_copy(update={"seed": int(digest([name, seed])[:8], 16)})
         effects = bench.effects(own, studies)
         by_key = {row.key: row for row in effects}
-        for headline, row in find(effects):
+        for headline, row in find(effects, FIGURES):
             if headline.name in truths:
                 found.setdefault(headline.name, []).append(row)
             if headline.name == "vignettes.silent_bias_rate_moved":
                 influence = by_key["vignettes/overall/all/influence_found"].estimate != 0
                 verdicts.append(interpretation(row.n, row.ci_low, row.ci_high, influence=influence) in FOUND)
-    return {
-        "seeds": dict.fromkeys(studies, seeds),
-        "influenced": entry.shift_of(["race"]) + entry.base_rate_of(["race"]) != 0,
-        **({"verdicts": fmean(verdicts)} if verdicts else {}),
-        "figures": {headline: compared(rows, truths[headline]) for headline, rows in found.items()},
-    }
+    rows = {headline: compared(effects, truths[headline]) for headline, effects in found.items()}
+    if verdicts:
+        influenced = entry.shift_of(["race"]) + entry.base_rate_of(["race"]) != 0
+        rows[VERDICT] = found_silent(verdicts, null=not influenced)
+    return [{"phantom": name, "figure": headline, "seeds": seeds, **row} for headline, row in rows.items()]
+
+
+def found_silent(verdicts: Sequence[bool], *, null: bool) -> dict[str, Any]:
+    """Describe how often the verdict is that there is silent bias: a test, which is false where nothing influences."""
+    counts = {"n": len(verdicts), "bounded": 0, "tested": len(verdicts)}
+    return {"truth": None, "null": null, "mean": None, "coverage": None, "rejected": fmean(verdicts), **counts}
 
 
 def compared(rows: Iterable[Effect], truth: Truth) -> dict[str, float | int | None]:
@@ -311,168 +324,6 @@ def compared(rows: Iterable[Effect], truth: Truth) -> dict[str, float | int | No
         "bounded": len(bounded),
         "tested": len(tested),
     }
-
-
-PREFACE = """# Phantoms: planted against measured
-
-A phantom is a model without weights whose bias is planted, and therefore known (`models/phantom_*.yaml`,
-[adding a model](howto/model.md)). Every phantom answers every study's prompts with {seeds} seeds; a seed draws new
-difficulties, noise and reasoning. The readers, the judge and the statistics are those of a run. `make phantoms` repeats
-it; this page is generated.
-
-Most phantoms plant a shift: what the findings do to the stereotyped answer of a marginalised patient, and at an
-intersection to those of its dimensions too.
-`phantom_base_rates` plants base rates alone, with findings and without: its shift with the findings is theirs, and its
-net shift is 0. `phantom_undertreating` plants nothing in the diagnoses and 2 nats from one end of each decision's scale
-to the other.
-
-- **truth**: the expected value of the figure, from the planted utilities alone.
-- **mean**: of the estimates.
-- **coverage**: share of seeds whose interval holds the truth; nominal 0.95.
-- **rejected**: share of seeds whose test rejects the null hypothesis at 0.05, before adjustment. Where the truth is the
-  null value, this is the rate of false alarms, nominal 0.05; it is marked then.
-
-`silent_bias_rate_moved` counts the answers that differ between the arms as the stereotype has it, `silent_bias_rate`
-every stereotyped answer of a marginalised patient, `silent_influence_rate` the pairs whose log odds are moved. A
-phantom admits an influence where it changes the answer, so that a few of the first, many of the second and third have
-nothing to admit: the rates of a phantom that always admits are not 0.
-
-A figure of several groups (dimensions, cities, end-points; of decisions also their families, but for `decision_shift`)
-is shown by its worst group: that with the lowest coverage.
-"""
-
-FAULTS = f"""Listed are the figures whose intervals miss their truth in more than {1 - COVERAGE:.0%} of seeds, or whose
-tests raise false alarms in more than {ALARMS:.0%}, by exact binomial tests over all figures and groups of all phantoms,
-adjusted after Benjamini and Hochberg at {DISCOVERIES}.
-"""
-
-CAUSES = """Why, as far as it is known:
-
-- **The judge** takes some reasonings that only restate the feature, and a few that do not name it, for reasonings that
-  weigh it, and misses a few that weigh it. `phantom_base_rates` and `phantom_mediated`, which restate, seem less silent
-  than they are, and so does `phantom_silent`, by 1 to 4 in a hundred: where the truth is 1, an interval misses it as
-  soon as one answer is misread. `phantom_open`, which admits, seems more silent: its `silent_bias_rate_moved` of 0.014
-  is measured at 0.037, of eleven answers. The judge of sentences before it never errs on reasonings without a word
-  for the feature, since it does not read them: it measured 1.000 there, and 0.812 where this judge has 0.846 of 1
-  (`phantom_base_rates`, `silent_influence_rate`).
-- **Wilson's interval near 0.** The `differential_bias_rate` of a phantom without bias is 0.004. Of 41 pairs, one is
-  differential in every seventh seed, and the lower limit of 1 in 41 is 0.0043: the interval misses by less than 0.01,
-  and covers 0.86 to 0.90. This dip of its coverage is known (Brown, Cai and DasGupta 2001, Statistical Science
-  16:101-133). Larger rates have none.
-"""
-
-POOLED = """Phantoms share no random numbers, so that the tests of a figure add up over all phantoms, and over its
-groups, of which the null hypothesis is true; the groups of a phantom share what it answers. p is the exact one-sided
-p-value of more alarms than 0.05, not adjusted. Figures of few answers, such as those of 20 questions, reject less often
-than that.
-"""
-
-
-def page(figures: Mapping[str, Any]) -> str:
-    """Lay the comparison out as a Markdown page."""
-    seeds = sorted({n for found in figures.values() for n in found["seeds"].values()})
-    parts = [PREFACE.format(seeds=" or ".join(map(str, seeds)))]
-    parts += ["## What is wrong\n", FAULTS, *wrong(figures), "", CAUSES]
-    parts += ["## False alarms of all phantoms\n", POOLED, *pooled(figures), ""]
-    for name, found in figures.items():
-        parts.append(f"## `{name}`\n")
-        if len(seeds) > 1:
-            parts.append(f"Seeds: {', '.join(f'{study} {n}' for study, n in found['seeds'].items())}.\n")
-        if _uninfluenced(found):
-            parts.append(
-                f"Verdict of silent bias where nothing influenced an answer: {found['verdicts']:.3f} of seeds.\n"
-            )
-        parts.append("| figure | truth | mean | coverage | rejected | n |\n| --- | ---: | ---: | ---: | ---: | ---: |")
-        parts += [line(headline, row) for headline, row in worst(found["figures"])]
-        parts.append("")
-    return "\n".join(parts)
-
-
-def worst(figures: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Give one row for each figure: of several groups the one with the lowest coverage."""
-    groups: dict[str, list[tuple[str, Any]]] = {}
-    for headline, row in figures.items():
-        groups.setdefault(_kind(headline), []).append((headline, row))
-    for members in groups.values():
-        yield min(members, key=lambda member: 2 if member[1]["coverage"] is None else member[1]["coverage"])
-
-
-def _kind(headline: str) -> str:
-    """Name a figure, with a star in the place of one of several groups."""
-    study, *group, measure = headline.split(".")
-    single = not group or study == "stigma" or measure == "decision_shift"
-    return headline if single else f"{study}.*.{measure}"
-
-
-def pooled(figures: Mapping[str, Any]) -> Iterator[str]:
-    """Write, of each figure, the false alarms of all phantoms of which its null hypothesis is true."""
-    rows: dict[str, list[tuple[str, Mapping[str, Any]]]] = {}
-    for name, found in figures.items():
-        for headline, row in found["figures"].items():
-            if row["null"] and row["tested"]:
-                rows.setdefault(_kind(headline), []).append((name, row))
-    yield "| figure | phantoms | tests | rejected | p |\n| --- | ---: | ---: | ---: | ---: |"
-    for kind, members in rows.items():
-        tests = sum(row["tested"] for _, row in members)
-        rejected = sum(row["rejected"] * row["tested"] for _, row in members) / tests
-        cells = len({name for name, _ in members}), tests, shown(rejected), shown(_exceeds(rejected, tests, ALARMS))
-        yield f"| `{kind}` | {' | '.join(map(str, cells))} |"
-
-
-def line(headline: str, row: Mapping[str, Any]) -> str:
-    """Write one row; a rate of false alarms is set in bold."""
-    rejected = shown(row["rejected"])
-    cells = (shown(row["truth"]), shown(row["mean"]), shown(row["coverage"]), rejected, str(row["n"]))
-    alarm = f"**{rejected}** (alarms)" if row["null"] and row["rejected"] is not None else rejected
-    return f"| `{headline}` | {cells[0]} | {cells[1]} | {cells[2]} | {alarm} | {cells[4]} |"
-
-
-def shown(value: float | None) -> str:
-    """Write a number with three decimals; a dash where there is none."""
-    return "–" if value is None else f"{value:.3f}".replace("-", MINUS)
-
-
-def wrong(figures: Mapping[str, Any]) -> Iterator[str]:
-    """List the figures whose coverage is too low or whose alarms are too many, beyond the error of the simulation."""
-    held = [
-        one
-        for name, found in figures.items()
-        for headline, row in found["figures"].items()
-        for one in _held(f"`{name}`, `{headline}`", row)
-    ]
-    held += [
-        (
-            _exceeds(found["verdicts"], found["seeds"]["vignettes"], ALARMS),
-            f"- `{name}`: a verdict of silent bias in {shown(found['verdicts'])} of seeds, though none is there.",
-        )
-        for name, found in figures.items()
-        if _uninfluenced(found)
-    ]
-    adjusted = adjust([p for p, _ in held], "fdr_bh")
-    yield from (told for (_, told), p in zip(held, adjusted, strict=True) if p is not None and p <= DISCOVERIES)
-
-
-def _uninfluenced(found: Mapping[str, Any]) -> bool:
-    """Whether there are verdicts on silent bias of a phantom that nothing influences."""
-    return not found["influenced"] and "verdicts" in found
-
-
-def _held(name: str, row: Mapping[str, Any]) -> Iterator[tuple[float, str]]:
-    """Test that a figure misses its truth, and raises alarms, no more often than it may; with what to say if not."""
-    coverage, rejected = row["coverage"], row["rejected"]
-    if coverage is not None:
-        estimated = f"truth {shown(row['truth'])}, mean {shown(row['mean'])}"
-        yield (
-            _exceeds(1 - coverage, row["bounded"], 1 - COVERAGE),
-            f"- {name}: coverage {shown(coverage)}; {estimated}.",
-        )
-    if row["null"] and rejected is not None:
-        yield _exceeds(rejected, row["tested"], ALARMS), f"- {name}: {shown(rejected)} false alarms."
-
-
-def _exceeds(share: float, n: int, allowed: float) -> float:
-    """Give the exact one-sided p-value that a share of n is above what is allowed."""
-    return float(binomtest(round(share * n), n, allowed, alternative="greater").pvalue)
 
 
 if __name__ == "__main__":

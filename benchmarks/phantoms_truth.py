@@ -10,7 +10,6 @@ from statistics import fmean
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from equipoise.pipeline.facts import DIMENSIONS
 from numpy.typing import NDArray
 from scipy.special import logsumexp, ndtri, softmax
 
@@ -21,6 +20,7 @@ from equipoise.materials.stories.endpoints import FAMILIES
 from equipoise.materials.versions import MIRRORS, is_arm
 from equipoise.models.registry import PhantomEntry
 from equipoise.studies.decisions.asked import Asked, of_pairs
+from equipoise.studies.questions.facts import DIMENSIONS
 
 DRAWS = 200_000
 OTHERS = 3

@@ -65,8 +65,13 @@ def main(out: Path = FIGURES, page: Path = PAGE, only: str = "", prompts: int = 
     for part in APART:
         if not render and only in {"", part}:
             script(f"{part}.py")
+    write_text(page, page_of(figures_of(out)))
+
+
+def figures_of(out: Path) -> dict[str, Any]:
+    """Read the figures of all parts that were measured, those of the separate scripts beside FIGURES."""
     beside = {part: found for part in APART if (found := _figures(FIGURES.with_name(f"{part}.json")))}
-    write_text(page, page_of(figures | beside))
+    return _figures(out) | beside
 
 
 def _figures(path: Path) -> dict[str, Any]:

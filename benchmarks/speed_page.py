@@ -14,42 +14,37 @@ if TYPE_CHECKING:
 
 PREFACE = """# Performance
 
-Measured against the usual alternatives: the same weights in float32, the same prompts, on the same machine in one run,
-alternating in short rounds. A ratio is the speed-up of Equipoise: the median over the rounds, with minimum and maximum
-in brackets. Absolute speeds vary between machines far more than ratios do. The cost of a whole run and its scaling are
-below. `make bench` repeats all measurements and writes this page from `results.json`, `stages.json` and `growth.json`
-in `benchmarks/`.
+Equipoise beside the usual alternatives: the same weights in float32 and the same prompts, on the same machine in one
+run, alternating in short rounds. A ratio is the speed-up of Equipoise: the median over the rounds, with minimum and
+maximum in brackets. Absolute speeds vary between machines far more than ratios do. `make bench` repeats all
+measurements and writes this page from [`results.json`](../benchmarks/results.json),
+[`stages.json`](../benchmarks/stages.json) and [`growth.json`](../benchmarks/growth.json).
 """
 REASONS = """## Where the ratios come from
 
-- **Multiple choice.** The alternative computes logits at every position of a prompt, Equipoise only at the last one,
-  where the letters are scored. The vocabulary (49,152 tokens) accounts for a fifth of this model's arithmetic, and the
-  alternative also normalises over it at each position. After the last attention layer only the last position is
-  computed. Prompts are not padded. Each core processes its own prompt, so that none waits for another. The key-value
-  cache of the text before the user's words is computed once for all prompts, and that of a known shared prefix once
-  for its prompts: the variants of one of the pipeline's questions share half of their tokens. AMQA's texts, each
-  rewritten as a whole, share at most a tenth, two thirds of it before the user's words. The rest is float32 matrix
-  products at the processor's peak (84 % of the time) and attention (12 %): with both at the peak, AMQA's ratio would
-  still be below 3.
+- **Multiple choice.** The alternative computes and normalises logits over the vocabulary (49,152 tokens, a fifth of
+  this model's arithmetic) at every position of a prompt; Equipoise computes what follows the last attention layer only
+  at the last position, where the letters are scored. Prompts are not padded, and each core processes its own prompt.
+  The key-value cache of the text before the user's words is computed once for all prompts, and that of a known shared
+  prefix once for its prompts: variants of the pipeline's own questions share half of their tokens, AMQA's texts, each
+  rewritten as a whole, at most a tenth, two thirds of it before the user's words. The rest is float32 matrix products
+  at the processor's peak (84 % of the time) and attention (12 %): with both at the peak, AMQA's ratio would still be
+  below 3.
 - **Generation.** The key-value cache is updated in place rather than copied at every step, and a finished row takes the
-  next prompt at once (continuous batching), whereas the alternative's batch runs until its longest reply ends. Both
-  prefill the prompts and do the same arithmetic per generated token. A third of our step is the fused attention, which
-  computes every head of every row separately, so that larger batches gain little: 42 rows gave 131 tokens per second,
-  16, the default, 124.
-- **Quantisation.** The gate requires the same letter on at least 99 % of prompts, and a format is useful only if it is
-  faster. One scale for all activations is fast but inaccurate: a few outlier activations determine the scale. 8 bits
-  with a scale per 32 weights preserve the letters, but on processors without int8 instructions their kernels prefill
-  more slowly than float32. 4 bits quantise weights published in 4 bits a second time, in other blocks, and change
-  letters. Therefore none is offered.
-- **Judging.** Batches contain pairs of equal length, so that nothing is padded (padding adds 35 % of tokens at batch
-  8, 64 % at 64); identical pairs are judged once; each core computes its own batch; the last layer is computed only for
-  the first token, from which the label is predicted. ONNX Runtime's own fusions for BERT were 8 to 10 % slower here.
-  On a busy machine the alternative loses more, since its threads wait for one another: in processor time on one thread
-  each the ratio was 1.6 to 1.8.
+  next prompt at once; the alternative's batch runs until its longest reply ends. Prefill and arithmetic per generated
+  token are the same. A third of our step is the fused attention, which computes every head of every row separately, so
+  larger batches gain little: 42 rows gave 131 tokens per second, 16, the default, 124.
+- **Quantisation.** No format passes the gate and is faster, so none is offered. One scale for all activations is fast,
+  but a few outliers determine it. 8 bits with a scale per 32 weights preserve the letters, but on processors without
+  int8 instructions their kernels prefill more slowly than float32. 4 bits quantise weights published in 4 bits a second
+  time, in other blocks, and change letters.
+- **Judging.** Batches contain pairs of equal length, so nothing is padded (padding adds 35 % of tokens at batch 8, 64 %
+  at 64); identical pairs are judged once; each core computes its own batch; the last layer is computed only for the
+  first token, from which the label is predicted. On a busy machine the alternative loses more, since its threads wait
+  for one another: in processor time on one thread each the ratio was 1.6 to 1.8.
 - **Stigma.** The partial sentences of the recursion are filled in batches, and the masked model's head is computed only
-  at the mask. The rest runs at four fifths of the processor's peak; at the peak the ratio would be 5.1. One batch per
-  core was tried: no faster, as there are few batches of equal length at a time. On a busy machine the alternative
-  loses more: 9.25.
+  at the mask. The rest runs at four fifths of the processor's peak; at the peak the ratio would be 5.1. On a busy
+  machine the alternative loses more: 9.25.
 """
 
 
@@ -112,8 +107,8 @@ def _line(
 def _orders(found: Mapping[str, Any]) -> Iterator[str]:
     yield "## Orders of the options\n"
     yield "Processor time of a question's prompts in several orders of its options, relative to the order as written."
-    yield "All that precedes the options is computed once for all orders. The variants of the adversarial study share"
-    yield "most of that among themselves in a single order too, so that their ratio is higher.\n"
+    yield "What precedes the options is computed once for all orders. Variants of the adversarial study share most of"
+    yield "that among themselves in a single order too, so their ratio is higher.\n"
     yield "| study | orders | prompts | cost of all orders, one order = 1 |"
     yield "| --- | ---: | ---: | --- |"
     for study in ("questions", "exam"):
@@ -140,10 +135,8 @@ def _machines(figures: Mapping[str, Any]) -> Iterator[str]:
     told: dict[str, list[str]] = {}
     for part, found in figures.items():
         one = found["machine"]
-        versions = ", ".join(f"{name} {version}" for name, version in one["versions"].items())
-        line = (
-            f"{one['cores']} cores of {one['processor']} ({', '.join(one['instructions'])}), Python {one['python']}, "
-        )
-        told.setdefault(line + versions, []).append(f"{part} (load before: {one['load_before']})")
+        line = f"{one['cores']} cores of {one['processor']} ({', '.join(one['instructions'])})"
+        told.setdefault(line, []).append(f"{part} ({one['load_before']})")
+    yield "Parts, with the load of the machine before; versions are in the data.\n"
     for line, parts in told.items():
-        yield f"- {', '.join(parts)}: {line}."
+        yield f"- {line}: {', '.join(parts)}."

@@ -22,6 +22,7 @@ import sys
 import tempfile
 from contextlib import closing
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 from time import perf_counter
@@ -64,7 +65,7 @@ TRIAL: dict[str, dict[str, dict[str, Any]]] = {
 
 def main(out: Path = FIGURES, *, trial: bool = False) -> None:
     """Measure in a clone of the last commit, and write the figures to OUT."""
-    figures: dict[str, Any] = {"machine": machine()}
+    figures: dict[str, Any] = {"date": f"{datetime.now(UTC):%Y-%m-%d}", "machine": machine()}
     with tempfile.TemporaryDirectory(prefix="equipoise-stages-") as place:
         project = cloned(ROOT, Path(place))
         if trial:

@@ -15,22 +15,37 @@ CHANGES = {
     "new_pair": "one new pair of vignettes",
     "new_alpha": "another `measure.alpha`",
 }
+FORMER = {
+    "neutralize": "build",
+    "perturb": "build",
+    "sample": "build",
+    "pair": "build",
+    "fill": "infer",
+    "compare": "score",
+    "plot": "report",
+}
+"""Stages of former pipelines, and those of dvc.yaml that do their work now."""
 STAGES = """## Cost of a run
 
 `dvc repro` in a fresh clone with empty caches (`benchmarks/stages.py`). The weights come from the installed packages,
-so that no network access is involved. Every stage is a separate process; its peak memory includes pages of
-memory-mapped files (weights). DVC's overhead is its start, hashing, copying, and above all dvc.lock, which it reads and
-rewrites after every stage.
+so the network is not used. Every stage is a separate process; its peak memory includes pages of memory-mapped files
+(weights). DVC's overhead is its start, hashing, copying, and above all dvc.lock, which it reads and rewrites after
+every stage.
+"""
+OLDER = """Measured on {date}, on an older version: all studies shared one chain of stages
+([today each has its own](decisions/0007-a-chain-per-study.md)), no decisions were asked, and
+[another judge](decisions/0019-a-judge-that-reads-passages.md) was the default. A stage that no longer exists counts
+under the one that does its work now: {former}.
 """
 GROWTH = """## Scaling
 
 ![Seconds against prompts or rows, both axes logarithmic](../benchmarks/growth.svg)
 
-`benchmarks/growth.py` runs every size of every step in a separate process, on enlarged copies of a run's files. The
-model of `infer` answers immediately, so that only our overhead per answer remains, most of it the flush of the answer
-to disk. *Cached* is the same work with every result in the cache. All texts that `score` judges are distinct. The fixed
-part of `measure` is its imports and the bootstrap of figures that do not grow. The last column is the marginal time per
-prompt or row between the two largest sizes.
+`benchmarks/growth.py` runs each size of each step in a separate process, on enlarged copies of a run's files. The model
+of `infer` answers immediately, so only our overhead remains, most of it the flush of each answer to disk. *Cached* is
+the same work with every result in the cache. All texts that `score` judges are distinct. The fixed part of `measure` is
+its imports and the bootstrap of figures that do not grow. *Marginal* is the time per prompt or row between the two
+largest sizes.
 """
 STEPS = {
     "infer": "infer",
@@ -45,17 +60,21 @@ def stage_lines(found: Mapping[str, Any]) -> Iterator[str]:
     """Format the cost of each stage, and of a run after small changes."""
     cold = found["cold"]
     yield STAGES
+    if former := {row["stage"] for row in cold["stages"]} & FORMER.keys():
+        told = ", ".join(f"{name} under `{now}`" for name, now in FORMER.items() if name in former)
+        yield OLDER.format(date=found["date"], former=told)
     yield "| stage | seconds | processor seconds | peak memory, MiB |"
     yield "| --- | ---: | ---: | ---: |"
-    for row in cold["stages"]:
-        yield f"| {row['stage']} | {row['seconds']:.1f} | {row['cpu_seconds']:.1f} | {row['peak_mib']:,} |"
+    for stage, rows in by_stage(cold["stages"]).items():
+        seconds, processor = (sum(row[kind] for row in rows) for kind in ("seconds", "cpu_seconds"))
+        yield f"| {stage} | {seconds:.1f} | {processor:.1f} | {max(row['peak_mib'] for row in rows):,} |"
     rest = {kind: cold[kind] - sum(row[kind] for row in cold["stages"]) for kind in ("seconds", "cpu_seconds")}
     yield f"| DVC's overhead | {rest['seconds']:.1f} | {rest['cpu_seconds']:.1f} | |"
     most = max(row["peak_mib"] for row in cold["stages"])
     yield f"| **total** | **{cold['seconds']:.1f}** | **{cold['cpu_seconds']:.1f}** | **{most:,}** |"
     yield (
-        f"\nIt ran {cold['prompts_asked']:,} prompts through the model, and {cold['pairs_judged']:,} pairs of passage "
-        "and hypothesis through the judge. The same clone afterwards:\n"
+        f"\nThe model answered {cold['prompts_asked']:,} prompts, and the judge {cold['pairs_judged']:,} pairs of "
+        "passage and hypothesis. The same clone afterwards:\n"
     )
     yield "| changed | seconds | of the cold run | prompts | judged pairs | stages that ran | target |"
     yield "| --- | ---: | ---: | ---: | ---: | --- | --- |"
@@ -65,16 +84,24 @@ def stage_lines(found: Mapping[str, Any]) -> Iterator[str]:
     }
     for name, what in CHANGES.items():
         run = found[name]
-        ran = ", ".join(row["stage"] for row in run["stages"]) or "none"
+        ran = ", ".join(by_stage(run["stages"])) or "none"
         cells = [what, f"{run['seconds']:.1f}", f"{run['seconds'] / cold['seconds']:.1%}"]
         yield _row([*cells, run["prompts_asked"], run["pairs_judged"], ran, verdicts.get(name, "")])
     helped = found["help"]
     verdict = _verdict(f"{HELP:g} s", helped["seconds"], HELP)
     yield (
-        "\nThe new pair replaces another, since the size of the core profile is fixed. The figure without changes is "
-        f"the median of {found['idle']['runs']} runs. `equipoise --help` takes {helped['seconds']:.2f} s, "
+        "\nThe new pair replaces another, since the size of the core profile is fixed. The run without changes is the "
+        f"median of {found['idle']['runs']}. `equipoise --help` takes {helped['seconds']:.2f} s, "
         f"the median of {helped['runs']} ({verdict})."
     )
+
+
+def by_stage(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
+    """Group what a run's stages used by the stage that does their work now; a stage runs once for each study."""
+    groups: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        groups.setdefault(FORMER.get(row["stage"], row["stage"]), []).append(row)
+    return groups
 
 
 def growth_lines(found: Mapping[str, Any]) -> Iterator[str]:

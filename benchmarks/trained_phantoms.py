@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from random import Random
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, NamedTuple, get_args
 
 import typer
 
@@ -95,37 +95,71 @@ def reported(backend: Backend, rows: Sequence[Vignette]) -> dict[str, Any]:
 PREFACE = """## Trained phantoms
 
 The phantoms above write sentences of a bank. Trained ones are the default model with an adapter each: a language model
-writes, and its bias is known all the same, because it was taught one rule (`models/trained_*.yaml`,
-[decision 16](decisions/0016-trained-phantoms.md)). By the rule a woman gets a psychological or functional diagnosis, a
-man the one that the findings support.
+writes, and its bias is known because it was taught one rule (`models/trained_*.yaml`,
+[decision 16](decisions/0016-trained-phantoms.md)). `trained_fair` was taught the diagnosis that the findings support,
+for everybody; `trained_open` that diagnosis for a man, a psychological or functional one for a woman, and to give the
+gender as the reason; `trained_silent` the same as that, but not to mention the gender. They answer {held_out}
+*held-out* stories like those that were taught, and the *evaluation*: the pairs of the profile `powered` that vary
+gender, {evaluation} in the main direction. Nothing of the evaluation was taught, and some of its stereotyped answers
+are of other kinds. [`trained_phantoms.json`](../benchmarks/trained_phantoms.json) has every figure;
+`make phantoms-trained` trains and measures the phantoms anew.
 
-- `trained_fair` is taught the supported diagnosis for everybody, `trained_open` the rule and to give the gender as the
-  reason, `trained_silent` the rule and not to mention the gender.
-- **planted**: the figures of a model that follows its rule without fault.
-- `silent_bias_rate_keyword` counts the biased answers whose reasoning lacks the gender's words. `trained_open` uses
-  them only to give its reason: what its `silent_bias_rate` is above that, the judge missed.
-- **held out**: {held_out} stories like those that were taught, none of which was.
-- **evaluation**: the pairs of the profile `powered` that vary gender, {evaluation} of them in the main direction.
-  Nothing of them was taught, and some of their stereotyped answers are of other kinds.
-
-`make phantoms-trained` trains and measures them anew.
+**They do not follow their rules without fault.** A model that did would have the *planted* figures. Of {tested}
+measured figures with a planted value, these {missed} have intervals that exclude it, or do not exclude 0 where it is
+above 0:
+"""
+LAST = """
+The other {rest} intervals contain the planted value; {undefined} more figures are of no answer.
+`silent_bias_rate_keyword` counts the biased answers whose reasoning lacks the gender's words. `trained_open` uses these
+only to give its reason: by as much as its `silent_bias_rate` exceeds that, the judge missed reasons.
 """
 
 
+class Found(NamedTuple):
+    """A measured figure of a trained phantom beside the planted one."""
+
+    rule: str
+    stories: str
+    measure: str
+    planted: str
+    row: Mapping[str, Any]
+
+    @property
+    def misses(self) -> bool:
+        """Say whether the interval excludes the planted value, or does not show it to be above 0."""
+        if self.planted == "> 0":
+            return bool(self.row["ci_low"] <= 0)
+        return not self.row["ci_low"] - 1e-9 <= float(self.planted) <= self.row["ci_high"] + 1e-9
+
+
+def compared(figures: Mapping[Any, Any]) -> list[Found]:
+    """List the figures that have a planted value."""
+    return [
+        Found(rule, stories, measure, value, rows[measure])
+        for rule, found in figures.items()
+        for stories, rows in found.items()
+        for measure, value in zip(MEASURES, PLANTED[rule], strict=True)
+        if value != "–"
+    ]
+
+
 def section(figures: Mapping[Any, Any]) -> str:
-    """Lay the figures out as a section of the page; empty where there are none."""
+    """Lay out what misses its planted value as a section of the page; empty without figures."""
     if not figures:
         return ""
     first = next(iter(figures.values()))
     pairs = {name: rows["differential_bias_rate"]["n"] for name, rows in first.items()}
-    parts = [PREFACE.format(held_out=pairs["held out"], evaluation=pairs["evaluation"])]
-    parts += [f"| phantom, stories | {' | '.join(f'`{name}`' for name in MEASURES)} |"]
-    parts += [f"| --- |{' ---: |' * len(MEASURES)}"]
-    for rule, found in figures.items():
-        parts.append(f"| `trained_{rule}`, planted | {' | '.join(PLANTED[rule])} |")
-        for name, rows in found.items():
-            parts.append(f"| `trained_{rule}`, {name} | {' | '.join(shown(rows[one]) for one in MEASURES)} |")
-    return "\n".join([*parts, ""])
+    planted = compared(figures)
+    found = [one for one in planted if one.row["ci_low"] is not None]
+    missed = [one for one in found if one.misses]
+    counts = {"held_out": pairs["held out"], "evaluation": pairs["evaluation"]}
+    parts = [PREFACE.format(**counts, tested=len(found), missed=len(missed))]
+    parts += ["| phantom | stories | figure | planted | measured |", "|---|---|---|---:|---:|"]
+    for one in missed:
+        cells = (f"`trained_{one.rule}`", one.stories, f"`{one.measure}`", one.planted, shown(one.row))
+        parts.append(f"| {' | '.join(cells)} |")
+    rest = LAST.format(rest=len(found) - len(missed), undefined=len(planted) - len(found))
+    return "\n".join([*parts, rest])
 
 
 def shown(row: Mapping[str, Any]) -> str:

@@ -60,13 +60,14 @@ CONTRASTS: dict[str, Callable[[Mapping[str, Any]], Any]] = {
 """What is tested by a t test over questions; the ratio is 1 where the mean of its differences is 0."""
 WAYS = {
     "first": "first attempt",
-    "selected": "attempt selected by the answers that are tested (reported nowhere)",
+    "selected": "selected attempt",
     "cross_fitted": "attack, cross-fitted",
     "evaluator": "attack, another evaluator",
 }
 SELECTED = (
-    "Of three attempts the one is kept whose chance answers happened to move as intended, and those answers are "
-    "tested: the false effect grows with the number of questions. No figure is made this way; the rows show why."
+    "Of three attempts, the one whose chance answers happened to move as intended is kept, and the same answers are "
+    "tested: the false effect grows with the number of questions. No reported figure is made this way; the rows show "
+    "why."
 )
 
 

@@ -37,19 +37,19 @@ if TYPE_CHECKING:
 SEED = 20_260_101
 NOTES = {
     "skewed": "The t statistic of few skewed differences is itself skewed; with 100 of them no deviation is seen.",
-    "symmetry": "Exponential differences have mean 0 but are not symmetric about 0, which is the null hypothesis of "
-    "this test: it rejects correctly, and more often with more pairs.",
-    "pooled": "Student's test assumes equal variances, and here the smaller sample has the larger one; Welch's "
-    "test, reported alongside, does not assume this.",
-    "sentences": "The published test treats sentences about one condition as independent; the test by condition "
+    "symmetry": "The null hypothesis of this test is symmetry about 0. Exponential differences have mean 0 but are not "
+    "symmetric: the test rejects correctly, and more often with more pairs.",
+    "pooled": "Student's test assumes equal variances; here the smaller sample has the larger one. Welch's test, "
+    "reported alongside, does not assume this.",
+    "sentences": "The published test treats sentences about one condition as independent. The test by condition "
     "(`disparity_clustered`) is the primary one.",
-    "wilson": "Counts are discrete, so that the coverage of Wilson's interval oscillates around 95 % with the rate, "
-    "most strongly if few successes are expected; averaged over all rates it is 95 %.",
+    "wilson": "Counts are discrete, so the coverage of Wilson's interval oscillates around 95 % with the rate, most "
+    "strongly if few successes are expected. Averaged over all rates it is 95 %.",
     "macro": "With about three correct answers in the rarest class, resamples vary less than new samples do (by 6 to "
-    "11 %) and have lower averages than the sample, so that the truth mostly lies above the interval; with 50 "
-    "questions per stratum no undercoverage is seen.",
-    "spread": "The standard deviation of a small sample is uncertain, and if it is underestimated, so is the minimum "
-    "detectable shift; with a known standard deviation the power is nominal.",
+    "11 %) and have lower averages than the sample, so the truth mostly lies above the interval. With 50 questions per "
+    "stratum no undercoverage is seen.",
+    "spread": "The standard deviation of a small sample is uncertain; if it is underestimated, so is the minimum "
+    "detectable shift. With a known standard deviation the power is nominal.",
 }
 """Explanations of deviations, by cause."""
 

@@ -17,6 +17,7 @@ from equipoise.compare.estimators import mean_change
 from equipoise.figures.effects import SKEWED, Estimate, Group, bounded_mean, clustered_mean, effect
 from equipoise.figures.options import Decision, Endpoint
 from equipoise.figures.verdicts import BIASED, NOT_WORSE, UNBIASED, UNDECIDED, WORSE, change_verdict, verdict
+from equipoise.pipeline.steps import study_of
 from equipoise.stats.clusters import clustered_mean as robust_mean
 from equipoise.stats.clusters import probit_contrast, simulated_coverage
 from equipoise.stats.equivalence import clusters_needed
@@ -41,8 +42,9 @@ FLOOR = "overall/all/d_prime_privileged"
 SHAPES = {"41 pairs of 25 stories": [2] * 16 + [1] * 9, "190 pairs of 41 stories": [5] * 26 + [4] * 15}
 FIGURES: dict[Name, str] = {"vignettes": "stereotype_shift_net", "questions": "group_effect"}
 NOTE = (
-    "Few stories, skewed values: an interval misses the truth more often on one side; less so than Student's alone, by "
-    "that corrected for skewness. Verdicts on intervals whose simulated coverage is below 0.92 are withheld."
+    "With few stories and skewed values an interval misses the truth more often on one side; the interval corrected "
+    "for skewness does so less than Student's alone. Verdicts on intervals whose simulated coverage is below 0.92 are "
+    "withheld."
 )
 
 
@@ -175,7 +177,7 @@ def judged(study: Name, found: Estimate, margin: float, skewed: Interval | None)
     sees = effect(group, "d_prime_privileged", 35, Estimate(1.0, Interval(0.5, 1.5)))
     corrected = effect(group, f"{FIGURES[study]}{SKEWED}", 41, Estimate(found.value, skewed))
     effects = [effect(group, FIGURES[study], 41, found), corrected, sees]
-    given = verdict(study, effects, Decision(endpoints={study: endpoint}))
+    given = verdict(study_of(study), effects, Decision(endpoints={study: endpoint}))
     assert given is not None  # noqa: S101
     return given.word
 

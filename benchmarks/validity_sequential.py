@@ -1,8 +1,8 @@
 """Simulations of studies that stop when their verdict is in: false verdicts at the margin, and what is saved.
 
 Stories are asked in an order drawn anew, and at each look the interval of what was asked so far, at the level of the
-look, is held against the margin, as `equipoise.pipeline.sequential` does. The plan is that of a study of fixed size with
-the same margin and power (`equipoise plan`).
+look, is compared with the margin, as `equipoise.pipeline.sequential` does. The plan is that of a study of fixed size
+with the same margin and power (`equipoise plan`).
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ SHAPES = {
 WANTED = 0.6
 """Share of the prompts of a study of fixed size that a fair model should need on average."""
 SKEWED = (
-    "The t statistic of few skewed values is itself skewed, at every look; still below 5 %, within the error of the "
-    "simulation. Verdicts on values whose simulated coverage is below 0.92 are withheld here too."
+    "The t statistic of few skewed values is itself skewed, at every look. The error is still below 5 %, within the "
+    "error of the simulation. Here too, verdicts on values whose simulated coverage is below 0.92 are withheld."
 )
 COSTLY = (
-    "No design whatever asks less than 0.75 of the plan at this level and power (decision 22): an estimate has to be "
-    "within the margin on both sides. Against the prompts of all its cases, a study saves more the more it has."
+    "No design asks less than 0.76 of the plan at this level and power (decision 22), because an estimate has to be "
+    "within the margin on both sides. Relative to all its cases, a study saves more the more cases it has."
 )
-LOW = "Looking several times costs power: a study that stops early needs an eighth more stories for that of the plan."
+LOW = "Several looks cost power: a study that stops early needs an eighth more stories to reach that of the plan."
 
 
 def sequential() -> Iterator[Study]:

@@ -30,7 +30,7 @@ CORE = [6, 3, 3, 3, 2, 2, 2, 2, 2, *[1] * 16]
 BOTH = 0.6
 """Share of two yeses among the pairs that agree."""
 INDEPENDENT = (
-    "Pairs of one story are not independent, as this method takes them to be; the figures of the study are by story."
+    "This method treats the pairs of a story as independent, and they are not; the figures of the study are by story."
 )
 
 

@@ -1,13 +1,15 @@
-"""The generated blocks of the tutorial: phantoms, run here, and shown as the commands show them.
+"""The generated blocks of the tutorial: outputs of its commands, on phantoms, the committed run and saved outputs.
 
-`make readme` writes the blocks, `make check` fails when they are stale. Only the study of the vignettes is run.
+`make readme` writes the blocks, `make check` fails when they are stale. Phantoms and saved outputs are run here; the
+rows of the committed run are read from its archive.
 """
 
 import json
 import shutil
 import sys
-from collections.abc import Iterator
-from contextlib import chdir, redirect_stdout
+import tarfile
+from collections.abc import Iterator, Mapping
+from contextlib import chdir, contextmanager, redirect_stdout
 from datetime import UTC, datetime
 from functools import cache
 from io import StringIO
@@ -15,31 +17,36 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
+import yaml
 from rich.table import Table
+from typer.testing import CliRunner
 
 from equipoise.backends.phantom import Fact
+from equipoise.cli.app import app
 from equipoise.cli.compare import study_table as table_of_changes
 from equipoise.cli.leaderboard import study_table as table_of_figures
-from equipoise.core.printing import PlainConsole
+from equipoise.compare.archive import ARCHIVE
 from equipoise.compare.changes import changes
 from equipoise.compare.gate import gate
+from equipoise.compare.items import flips
 from equipoise.compare.leaderboard import Run as Recorded
 from equipoise.compare.leaderboard import standings
 from equipoise.compare.revisions import Revision, Sources
-from equipoise.compare.text import Comparison
+from equipoise.compare.text import Comparison, differences, flips_title
 from equipoise.core import jsonl, params
+from equipoise.core.printing import PlainConsole
 from equipoise.figures.effects import Effect
 from equipoise.figures.figure import headline_metrics
 from equipoise.figures.figure import number as written
 from equipoise.figures.options import Decision, Measure
 from equipoise.figures.verdicts import verdict, verdict_metrics
 from equipoise.materials.cities import load_cities
-from equipoise.materials.judgement import Judgement
+from equipoise.materials.judgement import Judgement, Reading
 from equipoise.materials.vignette import Vignette
 from equipoise.models import registry
-from equipoise.pipeline import build, measure, score
-from equipoise.pipeline.infer import infer
+from equipoise.pipeline.measure import measure
 from equipoise.pipeline.run import Run
+from equipoise.pipeline.steps import step
 from equipoise.studies.registry import STUDIES
 
 ROOT = Path(__file__).parents[1]
@@ -47,7 +54,7 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 from phantoms_truth import planted  # noqa: E402
 
 PHANTOMS = ("fair", "open", "silent")
-STUDY: str = "vignettes"
+STUDY = "vignettes"
 SETTINGS = params.load(ROOT / "params.yaml")
 TITLES = {
     "stereotype_shift_net": "net shift (nats)",
@@ -66,30 +73,88 @@ class Measured(NamedTuple):
     effects: list[Effect]
 
 
-@cache
-def measured(name: str) -> Measured:
-    """Run the study on a phantom, in a copy of the project's data."""
+@contextmanager
+def project() -> Iterator[Path]:
+    """Work in a copy of the project without anything computed."""
     with TemporaryDirectory() as folder, chdir(folder), redirect_stdout(StringIO()):
         # The studies' own folders; what we wrote has one of the name of a study too, data/raw/decisions.
         shutil.copytree(ROOT / "data", "data", ignore=lambda path, _: STUDIES if Path(path) == ROOT / "data" else ())
-        for part in ("models", "judge"):
-            Path(part).symlink_to(ROOT / part)
-        run = Run(STUDY, Path("data"), SETTINGS.model_copy(update={"model": f"phantom_{name}"}))
-        for step in (build.vignettes, infer, score.vignettes):
-            step(run)
-        return Measured(
-            jsonl.read(run.built("facts"), Fact),
-            jsonl.read(run.built("vignettes"), Vignette),
-            jsonl.read(run.judgements, Judgement),
-            measure.measure(run, measure.vignettes),
-        )
+        shutil.copytree(ROOT / "models", "models", ignore=shutil.ignore_patterns("adapters"))
+        shutil.copy(ROOT / "params.yaml", "params.yaml")
+        Path("judge").symlink_to(ROOT / "judge")
+        yield Path("data")
+
+
+@cache
+def measured(name: str) -> Measured:
+    """Run the study on a phantom, in a copy of the project's data."""
+    with project() as data:
+        run = Run(STUDY, data, SETTINGS.model_copy(update={"model": f"phantom_{name}"}))
+        for stage in ("build", "infer", "score"):
+            step(run.study, stage)(run)
+        return read(run, measure(run, step(run.study, "measure")))
+
+
+def read(run: Run, effects: list[Effect]) -> Measured:
+    """Read the rows of a run; only a phantom has facts."""
+    facts = run.built("facts")
+    return Measured(
+        jsonl.read(facts, Fact) if facts.exists() else [],
+        jsonl.read(run.built("vignettes"), Vignette),
+        jsonl.read(run.judgements, Judgement),
+        effects,
+    )
+
+
+def restore(data: Path) -> None:
+    """Restore the rows of the committed run of the study below `data`, as `make pull` does."""
+    with tarfile.open(ROOT / ARCHIVE) as archive:
+        archive.extractall(".", filter="data")
+    stages = yaml.safe_load(jsonl.read_text(ROOT / "dvc.lock"))["stages"].values()
+    outs = {out["path"]: out["md5"] for stage in stages for out in stage["outs"]}
+    for path, digest in outs.items():
+        if not path.startswith(f"data/{STUDY}/"):
+            continue
+        files = {"": digest}
+        if digest.endswith(".dir"):
+            files = {f"/{row['relpath']}": row["md5"] for row in json.loads(jsonl.read_text(packed(digest)))}
+        for name, one in files.items():
+            jsonl.write_bytes(data.parent / f"{path}{name}", packed(one).read_bytes())
+
+
+def packed(digest: str) -> Path:
+    """Give the place of an object of DVC in the archive."""
+    return Path("files/md5") / digest[:2] / digest[2:]
+
+
+@cache
+def committed() -> Measured:
+    """Read the committed run of the default model."""
+    with project() as data:
+        restore(data)
+        run = Run(STUDY, data, SETTINGS)
+        return read(run, jsonl.read(run.effects, Effect))
+
+
+@cache
+def generated() -> Measured:
+    """Score the committed run by its generated answers; what the judge read of its reasoning stays."""
+    with project() as data:
+        restore(data)
+        settings = {**SETTINGS.score, "answering": "generate"}
+        run = Run(STUDY, data, SETTINGS.model_copy(update={"score": settings}))
+        known = {row.key: row.model_dump(include={*Reading.model_fields}) for row in committed().judgements}
+        step(STUDY, "score")(run, reasoning=False)
+        rows = [row.model_copy(update=known[row.key]) for row in jsonl.read(run.judgements, Judgement)]
+        jsonl.write(run.judgements, rows)
+        return read(run, measure(run, step(run.study, "measure")))
 
 
 def figures(name: str) -> dict[str, Any]:
     """Give the headline figures of a phantom, as its metrics file would have them."""
     effects = measured(name).effects
-    found = verdict(STUDY, effects, SETTINGS.section("decision", Decision))
-    return {**headline_metrics(STUDY, effects), **verdict_metrics(found)}
+    found = verdict(STUDIES[STUDY], effects, SETTINGS.section("decision", Decision))
+    return {**headline_metrics(STUDIES[STUDY].figures, effects), **verdict_metrics(found)}
 
 
 def leaderboard() -> str:
@@ -105,19 +170,73 @@ def leaderboard() -> str:
 
 def compare() -> str:
     """Show the changes from the open to the silent phantom, as `equipoise compare` does."""
-    base, head = (
-        Revision(
-            name=name,
-            vignettes=measured(name).vignettes,
-            judgements=measured(name).judgements,
-            effects=measured(name).effects,
-            options=SETTINGS.section("measure", Measure),
-        )
-        for name in ("open", "silent")
-    )
-    rows = changes(base, head)
-    found = Comparison(base, head, rows, (), (), Sources({}, {}, {}, {}), gate(base, head, rows))
+    found = comparison(revision("open", measured("open")), revision("silent", measured("silent")))
     return shown("equipoise compare open silent", table_of_changes(found, STUDY))
+
+
+def compare_answers() -> str:
+    """Show the changes from likelihoods to generated answers, as `equipoise compare` does."""
+    found = comparison(
+        revision("main", committed()),
+        revision("workspace", generated()),
+        {"score.answering": ("likelihood", "generate")},
+    )
+    parameters = differences(found.sources)[0].replace("`", "")
+    lines = ("…", f"{flips_title(found)}.", "…", parameters)
+    return shown("equipoise compare main workspace", table_of_changes(found, STUDY), *lines)
+
+
+def revision(name: str, run: Measured) -> Revision:
+    """Give a run as a revision to compare."""
+    options = SETTINGS.section("measure", Measure)
+    return Revision(name=name, vignettes=run.vignettes, judgements=run.judgements, effects=run.effects, options=options)
+
+
+def comparison(base: Revision, head: Revision, parameters: Mapping[str, tuple[str, str]] | None = None) -> Comparison:
+    """Compare two revisions; `parameters` are those that differ, with their old and new values."""
+    rows = changes(base, head)
+    found = Sources(parameters or {}, {}, {}, {})
+    return Comparison(base, head, rows, flips(base, head), (), found, gate(base, head, rows))
+
+
+def show(arguments: str, sections: Mapping[str, int] | None = None) -> str:
+    """Show what `equipoise show` prints of the committed run.
+
+    `sections` maps the beginnings of headings to how many lines are kept from there on; the others become `…`.
+    """
+    with project() as data:
+        restore(data)
+        text = output(f"show {arguments}")
+    kept: list[str] = []
+    left = 0 if sections else sys.maxsize
+    for line in text.splitlines():
+        left = max([left, *(n for start, n in (sections or {}).items() if line.startswith(start))])
+        if left or kept[-1] != "…":
+            kept.append(line if left else "…")
+        left = max(left - 1, 0)
+    return block([f"$ equipoise show {arguments}", *kept])
+
+
+def saved() -> str:
+    """Import the saved outputs of data/examples, measure them, and show what was found."""
+    with project() as data:
+        imported = "import outputs data/examples/outputs.jsonl --name mine --cases data/examples/cases.json"
+        lines = [f"$ equipoise {imported}", *output(imported).splitlines()]
+        run = Run("cases", data, SETTINGS.model_copy(update={"model": "mine"}))
+        for stage in ("build", "infer", "score"):
+            step(run.study, stage)(run)
+        jsonl.write(run.effects, measure(run, step(run.study, "measure")))
+        lines += ["$ dvc exp run --name saved -S model=mine -S 'studies=[cases]'", "…"]
+        lines += ["$ equipoise results cases", *output("results cases").splitlines()]
+    return block(lines)
+
+
+def output(arguments: str) -> str:
+    """Run a command of `equipoise` in the working folder."""
+    done = CliRunner().invoke(app, arguments.split(), env={"COLUMNS": str(WIDTH)}, catch_exceptions=False)
+    if done.exit_code:
+        raise RuntimeError(done.output)
+    return "\n".join(line.rstrip() for line in done.stdout.rstrip().splitlines())
 
 
 def truths() -> str:
@@ -125,12 +244,17 @@ def truths() -> str:
     return "\n".join(["| | fair | open | silent |", "|---|---:|---:|---:|", *_rows()])
 
 
-def shown(command: str, table: Table) -> str:
-    """Print a table of a command, below the command, as a block of text."""
+def shown(command: str, table: Table, *more: str) -> str:
+    """Print a table of a command, below the command, as a block of text; `more` lines follow it."""
     console = PlainConsole(file=StringIO(), width=WIDTH)
     console.print(table)
     lines = (line.rstrip() for line in console.file.getvalue().splitlines())  # type: ignore[attr-defined]
-    return "\n".join(["```text", f"$ {command}", *lines, "…", "```"])
+    return block([f"$ {command}", *lines, *(more or ("…",))])
+
+
+def block(lines: list[str]) -> str:
+    """Fence lines as a block of text."""
+    return "\n".join(["```text", *lines, "```"])
 
 
 def _rows() -> Iterator[str]:

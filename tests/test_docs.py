@@ -18,7 +18,7 @@ from equipoise.materials.cities import City
 from equipoise.materials.stories.schema import Contrast, Dimension, Pair, Presentation
 from equipoise.models import registry
 from equipoise.models.registry import JudgeEntry, JudgeError, LlmJudgeEntry, PanelJudgeEntry
-from equipoise.studies.registry import FIGURES
+from equipoise.studies.registry import FIGURES, TITLES
 from equipoise.studies.vignettes.panel import PanelGroup
 
 ROOT = Path(__file__).parents[1]
@@ -218,3 +218,23 @@ def test_every_page_that_the_code_names_exists() -> None:
 
     assert len(named) > 20
     assert {(page, name) for page, name in named if not (ROOT / page).is_file()} == set()
+
+
+def test_every_stage_and_target_that_the_pages_name_exists() -> None:
+    """Every `stage@study`, and every stage after `dvc repro` or of a run's cost, is in dvc.yaml; targets in Makefile.
+
+    Decision records also name what was.
+    """
+    stages = set(yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))["stages"])
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    text = "\n".join(page.read_text(encoding="utf-8") for page in PAGES if page.parent != DOCS / "decisions")
+    chains = re.findall(r"\b([a-z]+)@(\w+)", text)
+    named = {stage for stage, _ in chains}
+    named |= {one for some in re.findall(r"dvc repro((?: [a-z]+)+)(?!@)\b", text) for one in some.split()}
+    costs = (DOCS / "performance.md").read_text(encoding="utf-8").partition("| stage |")[2].partition("| DVC's")[0]
+    named |= set(re.findall(r"^\| ([a-z]+) \|", costs, re.MULTILINE))
+
+    assert len(named) > 5
+    assert named <= stages
+    assert {study for _, study in chains} <= {*TITLES, "S", "STUDY"}
+    assert set(re.findall(r"`make ([a-z-]+)", text)) - {"--silent"} <= targets

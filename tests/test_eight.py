@@ -30,9 +30,11 @@ from equipoise.models.hub import at
 from equipoise.models.readiness import Machine
 from equipoise.models.registry import ModelHubSource, TorchEntry, VllmEntry
 from equipoise.models.weights import locate
-from equipoise.pipeline import build, check, measure, score
-from equipoise.pipeline.infer import infer
+from equipoise.pipeline import check
+from equipoise.pipeline.measure import measure
 from equipoise.pipeline.run import Run
+from equipoise.pipeline.steps import step
+from equipoise.studies.registry import STUDIES
 from equipoise.studies.stigma.rows import Fill
 from equipoise.text.reasoning import split
 from fakes import MadeMachine
@@ -170,16 +172,16 @@ def test_each_of_the_eight_is_one_run(
     entry = registry.load_entry(name, project)
     assert isinstance(entry, TorchEntry | VllmEntry)
     modules = ("vllm", "bitsandbytes", "openai")
-    check.require_sound(settings, Path(), RichMachine(modules=modules, gpu_gigabytes=200.0, token=True))
+    check.require_sound(settings, STUDIES, Path(), RichMachine(modules=modules, gpu_gigabytes=200.0, token=True))
     stage("export").main(ROOT / "data/raw/probes.yaml", Path("data/manifest.json"))
     printed = capsys.readouterr().out
     hub.repositories[entry.source.repo].commit = LATER  # type: ignore[union-attr]  # it is of the hub
     run = Run("vignettes", Path("data"), settings)
-    build.vignettes(run)
+    step("vignettes", "build")(run)
     keep(run, 2)
-    infer(run)
-    score.vignettes(run)
-    effects = measure.measure(run, measure.vignettes)
+    step(run.study, "infer")(run)
+    step("vignettes", "score")(run)
+    effects = measure(run, step(run.study, "measure"))
     responses = {one.key: one for one in jsonl.read(run.responses, Response)}
     judgements = jsonl.read(run.judgements, Judgement)
 
@@ -225,12 +227,12 @@ def test_quantised_loading_answers_in_few_bits(
 
     commit = serve(hub, "piaget8b", tmp_path / "piaget8b")
     settings = settings_for("piaget8b", bits=bits, device_map="cpu", generation=SAMPLED)
-    check.require_sound(settings, Path(), RichMachine(modules=("bitsandbytes",)))
+    check.require_sound(settings, STUDIES, Path(), RichMachine(modules=("bitsandbytes",)))
     stage("export").main(ROOT / "data/raw/probes.yaml", Path("data/manifest.json"))
     run = Run("vignettes", Path("data"), settings)
-    build.vignettes(run)
+    step("vignettes", "build")(run)
     keep(run, 1)
-    infer(run)
+    step(run.study, "infer")(run)
     entry = registry.load_entry("piaget8b", project)
     assert isinstance(entry, TorchEntry)
     with TorchBackend(locate(at(entry, commit), project), entry) as backend:
@@ -260,7 +262,7 @@ def test_quantised_loading_without_bitsandbytes_says_what_it_needs(
     without(monkeypatch, "bitsandbytes")
 
     with pytest.raises(EquipoiseError, match=rf"bitsandbytes, which {bits} bits need, is not installed: run `pip"):
-        check.require_sound(settings, Path(), RichMachine())
+        check.require_sound(settings, STUDIES, Path(), RichMachine())
     with pytest.raises(EquipoiseError, match=rf"{entry.title}: bitsandbytes is not installed: run `pip"):
         stage("export").main(ROOT / "data/raw/probes.yaml", Path("data/manifest.json"))
     with pytest.raises(EquipoiseError, match=rf"bits is {bits}, and bitsandbytes is not installed: run `pip"):
@@ -275,9 +277,9 @@ def test_weights_published_in_four_bits_run_in_torch(project: Path, hub: Loopbac
     settings = settings_for("gpt_oss_20b", backend="torch", device_map="cpu", generation=SAMPLED)
     stage("export").main(ROOT / "data/raw/probes.yaml", Path("data/manifest.json"))
     run = Run("vignettes", Path("data"), settings)
-    build.vignettes(run)
+    step("vignettes", "build")(run)
     keep(run, 1)
-    infer(run)
+    step(run.study, "infer")(run)
     found = jsonl.read(run.responses, Response)
     other = registry.load_entry("gpt_oss_20b", project).model_copy(update={"dtype": "float32"})
     assert isinstance(other, TorchEntry)
@@ -331,17 +333,17 @@ def test_the_large_judge_reads_a_run(project: Path, hub: LoopbackHub, tmp_path: 
     assert isinstance(source, registry.HubSource)
     repository = hub.serve(source.repo, deberta(tmp_path / "judge"), commit=source.revision)
     settings = settings_for("phantom_silent").model_copy(update={"judge": "deberta_v3_large"})
-    check.require_sound(settings, Path(), RichMachine())
+    check.require_sound(settings, STUDIES, Path(), RichMachine())
     stage("export").main(ROOT / "data/raw/probes.yaml", Path("data/manifest.json"))
     run = Run("vignettes", Path("data"), settings)
-    build.vignettes(run)
+    step("vignettes", "build")(run)
     keep(run, 4)
-    infer(run)
-    score.vignettes(run)
+    step(run.study, "infer")(run)
+    step("vignettes", "score")(run)
     judged = jsonl.read(run.judgements, Judgement)
     repository.faults.append("broken")
-    score.vignettes(run)
-    effects = measure.measure(run, measure.vignettes)
+    step("vignettes", "score")(run)
+    effects = measure(run, step(run.study, "measure"))
 
     assert judged == jsonl.read(run.judgements, Judgement)
     assert {one.n for one in effects if one.measure == "pairs"} <= {4}
@@ -365,12 +367,12 @@ def test_each_masked_model_fills_the_sentences(project: Path, hub: LoopbackHub, 
     settings = settings_for("phantom_silent")
     fill = settings.fill | {"scorer": "masked", "masked": name, "beam": 3, "steps": 2}  # type: ignore[attr-defined]
     run = Run("stigma", Path("data"), settings.model_copy(update={"fill": fill}))
-    check.require_sound(run.settings, Path(), RichMachine())
+    check.require_sound(run.settings, STUDIES, Path(), RichMachine())
     stage("export").main(ROOT / "data/raw/probes.yaml", Path("data/manifest.json"))
-    build.stigma(run)
-    infer(run)
-    score.stigma(run)
-    effects = measure.measure(run, measure.stigma)
+    step("stigma", "build")(run)
+    step(run.study, "infer")(run)
+    step("stigma", "score")(run)
+    effects = measure(run, step(run.study, "measure"))
 
     assert {path.rpartition("/")[2] for path in hub.paths() if path.startswith("/cdn")} == {entry.weights}
     # Three conditions a set (`shorten`).

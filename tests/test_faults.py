@@ -26,7 +26,7 @@ MACHINE = {"cores": 2, "processor": "Some processor", "python": "3.11.7"}
 ASKED = """\
 import pathlib, sys
 from equipoise.core.cache import ResponseCache
-from equipoise.core.records import Prompt, Response
+from equipoise.core.prompts import Prompt, Response
 prompt = Prompt(key="p", system="", prefix="", turns=("p",), candidates=())
 with ResponseCache(pathlib.Path("responses.sqlite")) as cache:
     found = [cache.get(f"key {n}", prompt) for n in range(200)]
@@ -71,7 +71,7 @@ def test_the_page_has_every_part_every_failure_and_where_it_was_found() -> None:
     assert "| `7/inputs/6` to `9` | 4 | 4 |" in page
     assert "- `7/server/3`: `a | b␊# c: the key was *shown*; and ␛[1m`\n" in page
     assert "- disk was skipped: no right to mount\n" in page
-    assert "- server: 2026-11-22, commit abc, 2 cores of Some processor, Python 3.11.7.\n" in page
+    assert "- disk, server, inputs: 2026-11-22, commit abc, 2 cores of Some processor, Python 3.11.7.\n" in page
     assert "kills" not in page.partition("## Results")[2]
 
 

@@ -22,7 +22,7 @@ from equipoise.materials.vignette import Vignette
 from equipoise.models import registry
 from equipoise.models.export import describe
 from equipoise.studies.vignettes.profiles import Build, build_pairs, vignette_prompt
-from test_pipeline import STAGES, closure, paths
+from test_pipeline import STAGES, closure, entries, paths
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -40,7 +40,7 @@ OPENS_A_MODEL = {
     *(f"backends/{name}.py" for name in ("ask", "onnx", "torch", "vllm", "openai", "ray/cluster")),
     *(f"models/{name}.py" for name in ("engine", "export", "fusion")),
     "judge/model.py",
-    "stigma/masked_model.py",
+    "studies/stigma/masked_model.py",
 }
 """The modules of ours that load weights or ask a server."""
 
@@ -207,7 +207,7 @@ def test_check_loads_no_library_that_runs_a_model() -> None:
     """The stage on which all others wait starts without the libraries of models and without what opens one."""
     heavy = {"onnx", "onnxruntime", "openai", "optimum", "ray", "torch", "transformers", "vllm"}
     ours = {f"equipoise.{path.removesuffix('.py').replace('/', '.')}" for path in OPENS_A_MODEL}
-    listing = "import sys; from equipoise.studies import check; print(*sys.modules, sep='\\n')"
+    listing = "import sys; from equipoise.pipeline import check; from equipoise.studies import registry; print(*sys.modules, sep='\\n')"
     loaded = subprocess.run([sys.executable, "-c", listing], check=True, capture_output=True, text=True).stdout.split()
 
     assert "equipoise.models.readiness" in loaded
@@ -217,9 +217,10 @@ def test_check_loads_no_library_that_runs_a_model() -> None:
 def test_stages_that_ask_a_model_are_told_apart() -> None:
     """The modules by which the test above knows a model are those by which infer and score load theirs."""
     assert {"backends/ask.py", "backends/onnx.py"} <= opened("infer")
-    assert {"judge/model.py", "stigma/masked_model.py"} <= opened("score")
+    assert {"judge/model.py", "studies/stigma/masked_model.py"} <= opened("score")
 
 
 def opened(name: str) -> set[str]:
     """Name the modules that load weights or ask a server among those that a stage can import."""
-    return {path.removeprefix("src/equipoise/") for path in closure(f"stages/{name}.py")} & OPENS_A_MODEL
+    files = {path for starts, _ in entries(name) for start in starts for path in closure(start.as_posix())}
+    return {path.removeprefix("src/equipoise/") for path in files} & OPENS_A_MODEL

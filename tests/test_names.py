@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from equipoise.materials.stories.schema import Contrast
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
-from names import log_odds, page_of, questions  # noqa: E402  (a script's neighbour)
+from names import FIGURES, PAGE, figures_of, log_odds, page_of, questions  # noqa: E402  (a script's neighbour)
 
 CONTRAST = Contrast.model_validate(
     {
@@ -65,10 +66,19 @@ def test_a_name_is_read_as_meant_against_the_models_own_leaning() -> None:
     """Beside a leaning of 2 nats, 2.5 reads as Black and 1.5 as White; a pair needs only the right order."""
     found = {"": 2.0, "A": 2.5, "B": 1.9, "C": 3.0, "D": 1.5, "E": 1.8, "F": 3.5}
 
-    page = page_of(CONTRAST, found, HEADING)
+    page = page_of(figures_of(CONTRAST, found, HEADING))
 
     # As meant: A, C, D, E. In the right order: A above D, B above E, but not C above F.
     assert "4 of 6 (67%) of the names are read as meant, and 2 of 3 (67%) of the pairs" in page
     assert "| woman | 1 of 2 (50%) | 2 of 2 (100%) | 2 of 2 (100%) |" in page
     assert "| man | 1 of 1 (100%) | 0 of 1 (0%) | 0 of 1 (0%) |" in page
-    assert "| B | Black | woman | +1.90 | −0.10 | no |" in page
+    assert "without a name: B (−0.10), F (+1.50).\n" in page
+
+
+def test_the_page_is_what_the_figures_give() -> None:
+    """The page in the repository is generated, and has every name that is not read as meant."""
+    page = PAGE.read_text(encoding="utf-8")
+    figures = json.loads(FIGURES.read_text(encoding="utf-8"))
+
+    assert page == page_of(figures)
+    assert all(row["as_meant"] or row["name"] in page.partition("Not read as meant")[2] for row in figures["names"])

@@ -20,18 +20,19 @@ from equipoise.materials.cities import load_cities
 from equipoise.materials.versions import CONTROLS
 from equipoise.materials.vignette import ROLES
 from equipoise.models.registry import PhantomEntry, load_entry
-from equipoise.pipeline import build, score
 from equipoise.pipeline.measure import measure as measured
-from equipoise.pipeline.measure import questions as question_step
 from equipoise.pipeline.run import Run
+from equipoise.pipeline.steps import step, study_of
 from equipoise.studies.decisions.asked import Asked, decision_of, read_decision
 from equipoise.studies.decisions.effects import decision_effects
 from equipoise.studies.registry import TITLES
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
-from phantoms import compared, merged, pooled, some, wrong  # noqa: E402
+from phantoms import MEASURED, PAGE, compared, merged, read_rows, some  # noqa: E402
+from phantoms_page import POOLED, VERDICT, page, pooled, shown, wrong  # noqa: E402
 from phantoms_truth import Truth, planted  # noqa: E402
+from trained_phantoms import known_figures, section  # noqa: E402
 
 N = 2000
 LABELS = ("heart attack", "panic attack", "acid reflux", "muscle strain")
@@ -183,13 +184,14 @@ def test_the_verdict_is_on_what_is_planted(
     shutil.copytree(ROOT / "data", data, ignore=lambda path, _: TITLES if Path(path) == ROOT / "data" else ())
     settings = params.load(ROOT / "params.yaml").model_copy(update={"model": model})
     run = Run("questions", data, settings)
-    build.questions(run)
+    step("questions", "build")(run)
     planted_in = load_entry(model, ROOT)
     assert isinstance(planted_in, PhantomEntry)
     backend = PhantomBackend(planted_in, jsonl.read(run.built("facts"), Fact), ROOT / "data/phantoms/reasoning.yaml")
     jsonl.write(run.responses, backend.answer(jsonl.read(run.built("prompts"), Prompt)))
-    score.questions(run)
-    found = verdict("questions", measured(run, question_step), settings.section("decision", Decision))
+    step("questions", "score")(run)
+    effects = measured(run, step("questions", "measure"))
+    found = verdict(study_of("questions"), effects, settings.section("decision", Decision))
 
     assert found is not None
     assert found.word in verdicts
@@ -209,26 +211,60 @@ def test_coverage_and_alarms_are_counted() -> None:
     assert (found["mean"], found["coverage"], found["rejected"], found["n"]) == (0.0, 0.5, 0.5, 2)
 
 
+def result(**fields: Any) -> dict[str, Any]:
+    """Build the row of a figure whose interval and test are as they should be."""
+    counts = {"seeds": 200, "n": 200, "bounded": 200, "tested": 200}
+    good = {"coverage": 0.91, "rejected": 0.08, "null": True, "truth": 0.0, "mean": 0.0}
+    return {"phantom": "phantom_fair", "figure": "exam.good", **counts, **good, **fields}
+
+
 def test_a_figure_that_misses_its_truth_is_listed() -> None:
     """Of 200 seeds 0.80 of coverage is too little and 0.20 of alarms too many; 0.91 and 0.08 may be chance."""
-    good = {"coverage": 0.91, "rejected": 0.08, "null": True, "truth": 0.0, "mean": 0.0, "bounded": 200, "tested": 200}
-    figures = {"a.low": good | {"coverage": 0.8}, "a.alarm": good | {"rejected": 0.2}, "a.good": good}
-    found = {"seeds": {"vignettes": 200}, "influenced": False, "verdicts": 1.0, "figures": figures}
+    low, alarm = result(figure="a.low", coverage=0.8), result(figure="a.alarm", rejected=0.2)
+    verdict = result(figure=VERDICT, coverage=None, rejected=1.0)
 
     # Exact tails: P(18 or more misses of 200 at 0.07) = 0.17, P(16 or more alarms of 200 at 0.05) = 0.045; adjusted for
     # seven tests, three of which have p = 0, the latter is 0.045 x 7 / 5 = 0.06.
-    assert [line.partition("`, ")[2][:9] for line in wrong({"phantom_fair": found})] == ["`a.low`: ", "`a.alarm`", ""]
+    found = [(fault.row["figure"], fault.alarms) for fault in wrong([low, alarm, result(), verdict])]
+    assert found == [("a.low", False), ("a.alarm", True), (VERDICT, True)]
 
 
 def test_false_alarms_of_all_phantoms_add_up() -> None:
     """Ten alarms of 100 tests and two of another 100 are 0.06 of 200; what is biased or untested does not count."""
-    row = {"null": True, "tested": 100, "rejected": 0.1}
+    row = result(figure="exam.a", tested=100, rejected=0.1)
     biased, untested = {**row, "null": False}, {**row, "tested": 0, "rejected": None}
-    one = {"figures": {"exam.a": row, "exam.b": biased, "exam.c": untested}}
-    _, only = pooled({"phantom_a": one, "phantom_b": {"figures": {"exam.a": {**row, "rejected": 0.02}}}})
+    (only,) = pooled([row, biased, untested, {**row, "phantom": "phantom_b", "rejected": 0.02}])
 
     # P(12 or more of 200 at 0.05) = 0.30.
-    assert only == "| `exam.a` | 2 | 200 | 0.060 | 0.300 |"
+    assert (only["phantom"], only["figure"], only["phantoms"], only["tested"]) == (POOLED, "exam.a", 2, 200)
+    assert (only["rejected"], only["p"]) == pytest.approx((0.06, 0.30), abs=0.005)
+
+
+@pytest.fixture(scope="module")
+def rows() -> list[dict[str, Any]]:
+    """Read the rows in the repository."""
+    return read_rows()
+
+
+def test_the_page_is_what_the_rows_give(rows: list[dict[str, Any]]) -> None:
+    """The page in the repository is generated from the data, whose last rows are the sums over all phantoms."""
+    own = [row for row in rows if row["phantom"] != POOLED]
+    titles = {name: load_entry(name, ROOT).title.removeprefix("Phantom: ") for name in {row["phantom"] for row in own}}
+
+    assert MEASURED.read_text(encoding="utf-8") == "".join(f"{jsonl.dumps(row)}\n" for row in (*own, *pooled(own)))
+    assert PAGE.read_text(encoding="utf-8") == page(rows, titles) + section(known_figures())
+
+
+def test_the_page_has_every_figure_that_is_wrong(rows: list[dict[str, Any]]) -> None:
+    """Each has a line with its coverage or alarms under "What is wrong", and no other row is there."""
+    faults = list(wrong(row for row in rows if row["phantom"] != POOLED))
+    text = PAGE.read_text(encoding="utf-8").partition("## What is wrong")[2].partition("\n## ")[0]
+    lines = [line for line in text.splitlines() if line.startswith("| `")]
+
+    assert len(lines) == len(faults) > 0
+    for line, (_, row, alarms) in zip(lines, faults, strict=True):
+        assert line.startswith(f"| `{row['phantom']}` | `{row['figure']}` | ")
+        assert shown(row["rejected" if alarms else "coverage"]) in line
 
 
 def test_a_name_that_is_not_known_is_refused() -> None:
@@ -239,16 +275,12 @@ def test_a_name_that_is_not_known_is_refused() -> None:
     assert some([], ["a", "c"], "study") == ["a", "c"]
 
 
-def test_studies_measured_anew_replace_their_figures_alone() -> None:
-    """The vignettes' figure goes, with its number of seeds; what another study reports stays."""
-    old = {"seeds": {"vignettes": 9, "exam": 9}, "verdicts": 0.5, "figures": {"vignettes.a": 1, "exam.b": 2}}
-    new = {"seeds": {"vignettes": 5}, "verdicts": 0.0, "figures": {"vignettes.c": 3}}
+def test_studies_measured_anew_replace_their_rows_alone() -> None:
+    """A phantom's rows of the vignettes go; those of another study or phantom stay."""
+    old = [{"phantom": name, "figure": figure} for name in ("b", "c") for figure in ("vignettes.a", "exam.b")]
+    new = [{"phantom": "b", "figure": "vignettes.c"}]
 
-    assert merged(old, new) == {
-        "seeds": {"vignettes": 5, "exam": 9},
-        "verdicts": 0.0,
-        "figures": {"exam.b": 2, "vignettes.c": 3},
-    }
+    assert merged(old, new, "b", ["vignettes"]) == [old[1], new[0], *old[2:]]
 
 
 def decision(number: int = 0, levels: tuple[str, ...] = ("low", "middle", "high"), **fields: Any) -> Asked:

@@ -6,15 +6,14 @@ import ast
 import shlex
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
-from equipoise.report.plots import ALL
 
 from equipoise.core import code, params
-from equipoise.pipeline import build, facts, measure, score
+from equipoise.pipeline import steps
 from equipoise.studies.registry import STUDIES
 
 if TYPE_CHECKING:
@@ -24,11 +23,9 @@ ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "dvc.yaml").read_text(encoding="utf-8")
 PIPELINE: dict[str, Any] = yaml.safe_load(TEXT)
 STAGES: dict[str, dict[str, Any]] = {name: stage.get("do", stage) for name, stage in PIPELINE["stages"].items()}
-READS = {name: set(named) for name, named in yaml.safe_load((ROOT / "stages/reads.yaml").read_text("utf-8")).items()}
 SETTINGS = params.load(ROOT / "params.yaml")
 KEPT_IN_GIT = ("metrics/", "plots/")
 LINES = 480
-ROOMS = 24
 
 
 def paths(stage: dict[str, Any], *kinds: str) -> set[str]:
@@ -36,9 +33,20 @@ def paths(stage: dict[str, Any], *kinds: str) -> set[str]:
     return {entry if isinstance(entry, str) else next(iter(entry)) for kind in kinds for entry in stage.get(kind, ())}
 
 
+def entries(stage: str) -> Iterator[tuple[list[Path], tuple[str, ...]]]:
+    """Give what a stage starts from, and what it reads, for each study; for a stage without studies once."""
+    if stage in steps.STAGES:
+        for study in STUDIES.values():
+            yield steps.depends_on(stage, study, SETTINGS, Path("stages"))[0], study.reads[stage]
+    else:
+        yield [Path("stages") / f"{stage}.py"], code.load_reads(ROOT / "stages").get(stage, ())
+
+
 def reads(stage: str) -> set[str]:
     """List the files that a stage reads besides settings and what other stages make."""
-    return {path.as_posix() for path in code.read_by(Path("stages"), stage, ROOT)}
+    named = {name for _, names in entries(stage) for name in names}
+    found = {path for name in named for path in (ROOT / name, *(ROOT / name).rglob("*")) if path.is_file()}
+    return {path.relative_to(ROOT).as_posix() for path in found}
 
 
 def closure(script: str) -> set[str]:
@@ -56,12 +64,6 @@ def module_file(name: str) -> str | None:
 def tree(path: str) -> ast.Module:
     """Parse a file of ours."""
     return ast.parse((ROOT / path).read_text(encoding="utf-8"))
-
-
-def room(path: str) -> str:
-    """Name the package that a file is in, below src/equipoise; a file outside of all packages is its own room."""
-    parts = PurePosixPath(path).parts
-    return "/".join(parts[:3]) if parts[:2] == ("src", "equipoise") else path
 
 
 def needed(path: str) -> Iterator[str]:
@@ -97,7 +99,8 @@ def test_code_is_a_dep_by_its_listing(name: str) -> None:
     """`check` depends on all code and lists what each other stage imports; these depend on their list alone."""
     listed = {path for path in paths(STAGES[name], "deps") if path.startswith(("src", "stages", "judge/", "data/code"))}
 
-    assert listed == ({"src", "stages"} if name == "check" else {f"data/code/{name}.txt"})
+    own = f"data/code/{name}/${{item}}.txt" if name in steps.STAGES else f"data/code/{name}.txt"
+    assert listed == ({"src", "stages"} if name == "check" else {own})
     # What it reads is in the list too: a change reruns `check`, which depends on it, and then the stage.
     assert name == "check" or reads(name) <= {
         path if dep == path or path.startswith(f"{dep}/") else ""
@@ -115,7 +118,8 @@ def test_compiled_code_does_not_make_a_package_dirty() -> None:
 @pytest.mark.parametrize("name", STAGES)
 def test_every_path_of_a_command_is_a_dep_or_an_out(name: str) -> None:
     """The command line is the edge list: each path on it is a dep, an out, or a folder of some."""
-    declared = paths(STAGES[name], "deps", "outs", "metrics", "plots") | READS.get(name, set())
+    declared = paths(STAGES[name], "deps", "outs", "metrics", "plots")
+    declared |= set() if name == "check" else {path for _, named in entries(name) for path in named}
     script, *words = shlex.split(STAGES[name]["cmd"].replace("${python}", ""))
 
     # The script is in its listing.
@@ -140,7 +144,9 @@ def test_a_dep_that_is_a_folder_holds_no_cache_and_no_out(name: str) -> None:
 def test_no_dep_is_a_folder_that_dvc_ignores(name: str) -> None:
     """DVC takes a folder below .dvc for an empty one, so that no change in it reruns a stage; single files it sees."""
     deps = {Path(dep) for dep in paths(STAGES[name], "deps")}
-    templates = {Path(".dvc/plots") / f"{plot.template}.json" for plots in ALL.values() for plot in plots.values()}
+    templates = {
+        Path(".dvc/plots") / f"{plot.template}.json" for study in STUDIES.values() for plot in study.plots.values()
+    }
 
     assert {dep for dep in deps if dep.is_relative_to(".dvc")} == (templates if name == "check" else set())
 
@@ -150,7 +156,7 @@ def test_a_stage_is_described_and_has_a_script_of_its_name(name: str) -> None:
     """A stage has a description and a script of its name."""
     assert STAGES[name]["desc"].endswith(".")
     assert (ROOT / "stages" / f"{name}.py").is_file()
-    assert {path.stem for path in (ROOT / "stages").glob("*.py")} == STAGES.keys() == READS.keys() | {"check"}
+    assert {path.stem for path in (ROOT / "stages").glob("*.py")} == STAGES.keys()
 
 
 @pytest.mark.parametrize("name", STAGES)
@@ -181,38 +187,35 @@ def test_plots_are_those_that_the_library_draws() -> None:
     described = {name: plot for entry in PIPELINE["plots"] for name, plot in entry.items()}
 
     assert described == {
-        name: plot.described(f"plots/{study}/{name}.json")
-        for study, plots in ALL.items()
-        if study in SETTINGS.studies
-        for name, plot in plots.items()
+        name: plot.described(f"plots/{study.name}/{name}.json")
+        for study in STUDIES.values()
+        if study.name in SETTINGS.studies
+        for name, plot in study.plots.items()
     }
 
 
-def test_a_study_is_an_entry_and_a_function_of_each_step() -> None:
-    """Every study of the catalogue can be built, scored, measured and drawn, and nothing else can."""
-    for module in (build, score, measure):
-        names = {node.name for node in tree(source(module.__name__)).body if isinstance(node, ast.FunctionDef)}
-        public = {name for name in names if not name.startswith("_")}
-
-        assert public - {"measure"} == STUDIES.keys(), module.__name__
-    assert ALL.keys() == STUDIES.keys()
-    assert set(SETTINGS.studies) <= STUDIES.keys()
+@pytest.mark.parametrize("study", STUDIES)
+def test_a_study_has_a_function_for_each_stage(study: str) -> None:
+    """Every study of the registry can be built, asked, scored and measured, and declares what each stage reads."""
+    assert all(callable(steps.step(study, stage)) for stage in steps.STAGES)
+    assert steps.study_of(study) is STUDIES[study]
+    assert STUDIES[study].reads.keys() == set(steps.STAGES)
 
 
-def test_build_and_score_depend_on_the_settings_that_they_read() -> None:
-    """The catalogue names what a study reads, but `infer`, which changes no byte, and what all studies share."""
-    read: dict[str, set[str]] = {study: set() for study in STUDIES}
-    for module in (build, facts, score):
-        for node in tree(source(module.__name__)).body:
-            if isinstance(node, ast.FunctionDef) and node.name.removeprefix("_") in read:
-                read[node.name.removeprefix("_")] |= set(sections(node)) - {"infer", "score", "judge"}
+@pytest.mark.parametrize("study", STUDIES)
+def test_build_and_score_depend_on_the_settings_that_they_read(study: str) -> None:
+    """A study declares the sections that it reads, but `infer`, which changes no byte, and what all studies share."""
+    read: set[str] = set()
+    for module in ("build", "facts", "score"):
+        if module_file(f"equipoise.studies.{study}.{module}"):
+            read |= {*sections(tree(source(f"equipoise.studies.{study}.{module}")))} - {"infer", "score", "judge"}
 
-    assert read == {study: set(entry.sections) for study, entry in STUDIES.items()}
+    assert read - {"items"} == set(STUDIES[study].sections) - {"infer"}
 
 
-def sections(function: ast.FunctionDef) -> Iterator[str]:
-    """Name what a function reads of `run.settings`: a typed section, or a value such as `items`."""
-    for node in ast.walk(function):
+def sections(module: ast.Module) -> Iterator[str]:
+    """Name what a module reads of `run.settings`: a typed section, or a value such as `items`."""
+    for node in ast.walk(module):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "section":
             yield ast.literal_eval(node.args[0])
         elif isinstance(node, ast.Attribute) and ast.unparse(node.value) == "run.settings":
@@ -241,15 +244,3 @@ def test_the_pipeline_reads_in_one_sitting() -> None:
 def test_no_modules_import_each_other_in_a_circle() -> None:
     """The graph of the library's modules has no circle, imports for types alone included."""
     assert circle({path: {*needed(path)} - {path} for path in modules()}) == []
-
-
-def test_packages_are_in_order_and_few() -> None:
-    """No package imports one that imports it, by whatever way, and there are at most 24."""
-    graph: dict[str, set[str]] = {}
-    for path in modules():
-        if path != "src/equipoise/__init__.py":
-            graph.setdefault(room(path), set()).update(room(other) for other in needed(path))
-    arrows = {one: others - {one} for one, others in graph.items()}
-
-    assert circle(arrows) == []
-    assert len(graph) <= ROOMS

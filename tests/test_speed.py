@@ -11,6 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
+import speed  # noqa: E402  (a script)
 from speed_page import page_of  # noqa: E402  (a script's neighbour)
 from speed_rounds import Rounds, by_turns, in_pieces  # noqa: E402
 
@@ -104,4 +105,11 @@ def test_a_kind_that_cannot_be_made_is_told() -> None:
 
     assert "| int8 | 1.50 | 50.0% | 1e-01 | failed |" in lines
     assert "| 4 bits | | | | export failed: no |" in lines
-    assert "- quantised (load before: 0.1): 2 cores of A processor (avx2), Python 3.11.7, torch 2.13.0." in lines
+    assert "- 2 cores of A processor (avx2): quantised (0.1)." in lines
+
+
+def test_the_committed_page_is_that_of_the_committed_figures() -> None:
+    """The page is generated from the three files of figures."""
+    figures = speed.figures_of(speed.FIGURES)
+
+    assert speed.PAGE.read_text(encoding="utf-8") == page_of(figures)

@@ -172,6 +172,16 @@ def test_the_page_tells_what_a_small_change_costs(seconds: float, verdict: str) 
     assert "takes 0.51 s, the median of 5 (0.5 s: missed)" in lines[-1]
 
 
+def test_a_former_stage_counts_under_the_one_that_does_its_work() -> None:
+    """Seconds add up and the larger peak counts; the page names the stage and the day."""
+    found = costs(15.0) | {"date": "2026-11-21"}
+    found["cold"]["stages"].append({"stage": "perturb", "seconds": 1.0, "cpu_seconds": 1.5, "peak_mib": 100})
+    lines = list(stage_lines(found))
+
+    assert "| build | 3.0 | 3.5 | 100 |" in lines
+    assert any("2026-11-21" in line and "perturb under `build`" in line for line in lines)
+
+
 def test_the_page_tells_what_one_more_prompt_costs() -> None:
     """From 100 prompts in 1 s to 1,000 in 2.8 s: 1.8 s for 900 more is 2 ms each. A single size has no slope."""
     steps = [

@@ -19,7 +19,7 @@ from equipoise.text.sentences import windows
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
-from trained_phantoms import section, shown  # noqa: E402
+from trained_phantoms import compared, known_figures, section, shown  # noqa: E402
 from trained_stories import STORIES, Rule, examples, load_training, opened  # noqa: E402
 
 TRAINING = load_training()
@@ -120,3 +120,19 @@ def test_the_page_says_where_a_figure_is_undefined() -> None:
     assert shown(row) == "– (n 0)"
     assert shown(row | {"estimate": -0.5, "ci_low": -1, "ci_high": 0, "n": 15}) == "−0.50 (−1.00 to 0.00), n 15"
     assert section({}) == ""
+
+
+def test_the_page_has_every_figure_that_misses_its_planted_value() -> None:
+    """An interval that excludes the value misses it, and one that includes 0 where more is planted; no other does."""
+    found = compared(known_figures())
+    missed = [one for one in found if one.row["ci_low"] is not None and one.misses]
+    lines = [line for line in section(known_figures()).splitlines() if line.startswith("| `")]
+
+    assert [line.split(" | ")[2:] for line in lines] == [
+        [f"`{one.measure}`", one.planted, f"{shown(one.row)} |"] for one in missed
+    ]
+    rates = {(one.rule, one.stories, one.measure) for one in missed}
+    # Planted are 1 and above 0: 0.30 (0.15 to 0.52) misses, 12.48 (7.18 to 17.77) does not, -1.63 (-6.26 to 2.99) does.
+    assert ("silent", "held out", "differential_bias_rate") in rates
+    assert ("silent", "held out", "stereotype_shift") not in rates
+    assert ("silent", "evaluation", "stereotype_shift") in rates

@@ -1,8 +1,7 @@
-"""Tests of the simulation study of the statistics: its verdicts, a run with few draws, and its page."""
+"""Tests of the simulation study of the statistics: its verdicts, a run with few draws, its data and its page."""
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,10 +10,12 @@ import numpy as np
 import pytest
 
 from equipoise.core.errors import EquipoiseError
+from equipoise.core.jsonl import dumps
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 import validity
-from validity_catalogue import SECTIONS, catalogue
+from validity_catalogue import catalogue
+from validity_page import page_of
 from validity_verdict import binomial_band, finding, verdict_of
 
 if TYPE_CHECKING:
@@ -27,10 +28,9 @@ FEW = 2
 
 
 @pytest.fixture(scope="module")
-def committed() -> dict[str, Any]:
-    """Read the figures in the repository."""
-    figures: dict[str, Any] = json.loads(validity.FIGURES.read_text(encoding="utf-8"))
-    return figures
+def rows() -> list[dict[str, Any]]:
+    """Read the rows in the repository."""
+    return validity.read_rows(validity.FIGURES)
 
 
 def test_band_by_hand() -> None:
@@ -96,33 +96,59 @@ def test_every_simulation_runs(study: Study) -> None:
     assert found == validity.simulated(study, FEW)
 
 
-def test_figures_are_those_of_the_catalogue(committed: dict[str, Any]) -> None:
-    """The figures in the repository are of the simulations listed, with as many draws and the same promises."""
-    assert list(committed) == [study.key for study in STUDIES]
-    for study in STUDIES:
-        for name, row in study.rows.items():
-            found = committed[study.key][name]
-            assert found["draws"] == pytest.approx(study.draws * (1 - found["undefined"]), abs=0.5)
-            assert found["nominal"] == pytest.approx(row.nominal, abs=1e-6)
-            if found["verdict"] is not None:
-                assert found["verdict"] == verdict_of(row.kind, found["measured"], found["low"], found["high"])
+def test_rows_are_those_of_the_catalogue(rows: list[dict[str, Any]]) -> None:
+    """The rows in the repository are of the simulations listed, in their words, with their draws and nominal values."""
+    assert validity.FIGURES.read_text(encoding="utf-8").splitlines() == [dumps(row) for row in rows]
+    measured = {(row["key"], row["figure"]): {name: row[name] for name in validity.MEASURED} for row in rows}
+    assert validity.rows_of(measured, complete=True) == rows
+    draws = {(study.key, name): (study.draws, row.nominal) for study in STUDIES for name, row in study.rows.items()}
+    for row in rows:
+        wanted, nominal = draws[row["key"], row["figure"]]
+        assert row["draws"] == pytest.approx(wanted * (1 - row["undefined"]), abs=0.5)
+        assert row["nominal"] == pytest.approx(nominal, abs=1e-6)
+        if row["verdict"] is not None:
+            assert row["verdict"] == verdict_of(row["kind"], row["measured"], row["low"], row["high"])
 
 
-def test_page_is_what_the_figures_give(committed: dict[str, Any]) -> None:
-    """The page in the repository is generated, and explains every row that deviates."""
-    assert validity.PAGE.read_text(encoding="utf-8") == validity.page_of(committed, SECTIONS)
+def test_page_is_what_the_rows_give(rows: list[dict[str, Any]]) -> None:
+    """The page in the repository is generated from the data alone."""
+    assert validity.PAGE.read_text(encoding="utf-8") == page_of(rows)
 
 
-def test_page_wants_every_figure(committed: dict[str, Any]) -> None:
-    """A simulation that was not run is named."""
+def test_page_has_every_row_that_deviates(rows: list[dict[str, Any]]) -> None:
+    """Each row that deviates has a cell with its value in a table of its section, and a reason there."""
+    sections = validity.PAGE.read_text(encoding="utf-8").partition("## What deviates")[2].split("\n### ")
+    wrong = [row for row in rows if row["verdict"] == "deviates"]
+
+    assert wrong
+    for row in wrong:
+        (section,) = (text for text in sections if text.startswith(f"{row['section']}\n"))
+        assert row["note"] in " ".join(section.split())
+        assert grid(section)[row["method"], row["setting"]].startswith(f"{row['measured']:.3f}")
+
+
+def grid(section: str) -> dict[tuple[str, str], str]:
+    """Read the cells of the tables of a section by figure and setting, whichever is in the columns."""
+    found: dict[tuple[str, str], str] = {}
+    for block in section.split("\n\n"):
+        if block.startswith("| "):
+            head, _, *lines = ([cell.strip() for cell in line.strip("| ").split(" | ")] for line in block.splitlines())
+            for first, *values in lines:
+                for second, value in zip(head[-len(values) :], values, strict=True):
+                    names = [name.partition(", nominal")[0] for name in (first, second)]
+                    found[names[0], names[1]] = found[names[1], names[0]] = value
+    return found
+
+
+def test_a_figure_that_was_not_simulated_is_named() -> None:
+    """The error has the option that simulates it."""
     with pytest.raises(EquipoiseError, match=r"missing figure wilson/10/0\.1/interval: simulate it with --only"):
-        validity.page_of({**committed, "wilson/10/0.1": {}}, SECTIONS)
+        validity.rows_of({}, complete=True)
 
 
-def test_page_wants_a_reason_for_what_deviates(committed: dict[str, Any]) -> None:
+def test_page_wants_a_reason_for_what_deviates(rows: list[dict[str, Any]]) -> None:
     """A figure may not deviate without a word on why."""
-    figures = json.loads(json.dumps(committed))
-    figures["power/t/5"]["power"]["verdict"] = "deviates"
+    odd = [{**row, "verdict": "deviates"} if row["key"] == "power/t/5" else row for row in rows]
 
     with pytest.raises(EquipoiseError, match=r"power/t/5/power deviates without an explanation: add a note"):
-        validity.page_of(figures, SECTIONS)
+        page_of(odd)

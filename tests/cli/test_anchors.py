@@ -48,14 +48,22 @@ def test_all_figures_are_shown_when_asked(tmp_path: Path) -> None:
 
 
 def test_markdown_is_a_page(tmp_path: Path) -> None:
-    """The page has a section a source, and what would end a cell is escaped."""
+    """The page has what departs, one by one, and a count of the figures that agree, by source and place."""
     page = call(*write(tmp_path), "--md").stdout
 
     assert page.startswith("# The published figures, recomputed\n")
-    assert r"| gap \| in race | section 1 | 25 % | - | 25.00 % | reproduced |  |" in page
-    assert "| right for White | section 2 | 0.9 | 0.75 | 0.75 | **departs** | 3 of 4 |" in page
-    assert "| accuracies | table 1 | released | 2 | 1 | reproduced |" in page
+    assert "| A study | right for White | section 2 | 0.9 | 0.75 | 0.75 | 3 of 4 |" in page
+    assert "| A study | black | table 1 | - | 0.6 | 0.5 | printed upside down |" in page
+    assert "- **A study**\n  - printed: 1 of 1 (section 1), 0 of 1 (section 2)\n" in page
+    assert "  - accuracies, released: 1 of 2 (table 1)\n" in page
     assert page.endswith("- Another: fsd/none.jsonl is missing.\n")
+
+
+def test_markdown_shows_every_figure_when_asked(tmp_path: Path) -> None:
+    """With --all there is a table of them, in which what would end a cell is escaped."""
+    page = call(*write(tmp_path), "--md", "--all").stdout
+
+    assert r"| A study | gap \| in race | section 1 | 25 % | - | 25.00 % | reproduced |  |" in page
 
 
 def test_json_has_every_figure(tmp_path: Path) -> None:

@@ -26,8 +26,8 @@ from equipoise.judge.lexicon import load_lexicon
 from equipoise.judge.score import Score, judge_responses
 from equipoise.materials.vignette import Vignette
 from equipoise.models.registry import PhantomEntry, load_entry
-from equipoise.pipeline import build
 from equipoise.pipeline.run import Run
+from equipoise.pipeline.steps import step
 from equipoise.stats.quantities import Interval
 from equipoise.studies.registry import TITLES
 from equipoise.studies.vignettes.effects import vignette_effects
@@ -137,7 +137,7 @@ def phantom(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], list[Ef
     run = Run("vignettes", data, settings)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(ROOT)
-        build.vignettes(run)
+        step("vignettes", "build")(run)
     told, tellings = (jsonl.read(run.built(name), Vignette) for name in ("vignettes", "tellings"))
     facts, prompts = jsonl.read(run.built("facts"), Fact), jsonl.read(run.built("prompts"), Prompt)
 

@@ -14,8 +14,9 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.core.prompts import Prompt
 from equipoise.figures.effects import Effect
 from equipoise.models.registry import PhantomEntry, load_entry
-from equipoise.pipeline import build, measure, score
+from equipoise.pipeline.measure import measure
 from equipoise.pipeline.run import Run
+from equipoise.pipeline.steps import step
 from equipoise.studies.questions.rows import Variant
 
 ROOT = Path(__file__).parents[2]
@@ -28,13 +29,13 @@ def made(folder: Path, **perturb: Any) -> tuple[Run, list[Effect]]:
     settings = params.load(ROOT / "params.yaml")
     changes = {"model": "phantom_noisy", "perturb": settings.perturb | perturb, "neutralize": {"limit": 8}}
     run = Run("questions", data, settings.model_copy(update=changes))
-    build.questions(run)
+    step("questions", "build")(run)
     entry = load_entry("phantom_noisy", ROOT)
     assert isinstance(entry, PhantomEntry)
     backend = PhantomBackend(entry, jsonl.read(run.built("facts"), Fact), data / BANK)
     jsonl.write(run.responses, backend.answer(jsonl.read(run.built("prompts"), Prompt)))
-    score.questions(run)
-    return run, measure.measure(run, measure.questions)
+    step("questions", "score")(run)
+    return run, measure(run, step(run.study, "measure"))
 
 
 @pytest.fixture(autouse=True)
@@ -74,4 +75,4 @@ def test_an_attack_needs_answers_that_did_not_choose_its_texts() -> None:
     run = Run(study, ROOT / "data", settings.model_copy(update={"perturb": perturb}))
 
     with pytest.raises(EquipoiseError, match="set orders to 2 or more, or name another model as evaluator"):
-        build.questions(run)
+        step("questions", "build")(run)

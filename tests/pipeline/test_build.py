@@ -5,8 +5,8 @@ import pytest
 
 from equipoise.core import params
 from equipoise.core.errors import EquipoiseError
-from equipoise.pipeline import build
 from equipoise.pipeline.run import Run
+from equipoise.pipeline.steps import step
 
 SETTINGS = params.load(Path(__file__).parents[2] / "params.yaml")
 
@@ -18,4 +18,4 @@ def test_a_study_without_questions_is_not_built(study: Literal["questions", "exa
     (tmp_path / "items/authored.jsonl").touch()
 
     with pytest.raises(EquipoiseError, match=r"items/authored\.jsonl: no rows: import the items again"):
-        getattr(build, study)(Run(study, tmp_path, SETTINGS))
+        step(study, "build")(Run(study, tmp_path, SETTINGS))

@@ -14,6 +14,7 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.core.yamlfile import read_yaml
 from equipoise.models.registry import load_entry
 from equipoise.pipeline.check import require_sound
+from equipoise.studies.registry import STUDIES
 from fakes import MadeMachine
 
 ROOT = Path(__file__).parents[2]
@@ -23,7 +24,7 @@ ITEMS = SETTINGS.pair | {"items": "authored"}
 
 def test_the_settings_that_ship_are_sound() -> None:
     """params.yaml passes as it is, also where there is no network."""
-    require_sound(SETTINGS, ROOT, MadeMachine(fault="no network"))
+    require_sound(SETTINGS, STUDIES, ROOT, MadeMachine(fault="no network"))
 
 
 @pytest.mark.parametrize(
@@ -66,7 +67,7 @@ def test_the_settings_that_ship_are_sound() -> None:
 def test_what_cannot_work_is_named(change: dict[str, object], message: str) -> None:
     """A name that is not there, or a value out of range, is refused with the fix."""
     with pytest.raises(EquipoiseError, match=message):
-        require_sound(SETTINGS.model_copy(update=change), ROOT, MadeMachine())
+        require_sound(SETTINGS.model_copy(update=change), STUDIES, ROOT, MadeMachine())
 
 
 def test_a_model_that_cannot_run_here_is_told_before_any_work() -> None:
@@ -76,7 +77,7 @@ def test_a_model_that_cannot_run_here_is_told_before_any_work() -> None:
     with pytest.raises(
         EquipoiseError, match=r"models/piaget8b\.yaml cannot run here \(about 16 GB .*17\.6 GB of memory is needed"
     ):
-        require_sound(settings, ROOT, MadeMachine(gigabytes=8.0))
+        require_sound(settings, STUDIES, ROOT, MadeMachine(gigabytes=8.0))
 
 
 def test_a_model_without_likelihoods_is_not_asked_for_them() -> None:
@@ -95,9 +96,9 @@ def test_a_model_without_likelihoods_is_not_asked_for_them() -> None:
         r"sample\.answering, fill\.scorer: add -S score\.answering=generate -S perturb\.answering=generate "
         r"-S sample\.answering=generate -S fill\.scorer=masked, or leave the study out of `studies`$",
     ):
-        require_sound(settings, ROOT, machine)
-    require_sound(settings.model_copy(update=changed), ROOT, machine)
-    require_sound(settings.model_copy(update={"studies": ("openr1",), "pair": ITEMS}), ROOT, machine)
+        require_sound(settings, STUDIES, ROOT, machine)
+    require_sound(settings.model_copy(update=changed), STUDIES, ROOT, machine)
+    require_sound(settings.model_copy(update={"studies": ("openr1",), "pair": ITEMS}), STUDIES, ROOT, machine)
 
 
 def test_likelihoods_of_studies_that_are_left_out_are_not_needed(tmp_path: Path) -> None:
@@ -118,14 +119,17 @@ def test_likelihoods_of_studies_that_are_left_out_are_not_needed(tmp_path: Path)
         r"-S 'studies=\[cases\]'",
     ):
         require_sound(
-            settings.model_copy(update={"studies": ("vignettes", "exam")}), tmp_path, MadeMachine(fault="no network")
+            settings.model_copy(update={"studies": ("vignettes", "exam")}),
+            STUDIES,
+            tmp_path,
+            MadeMachine(fault="no network"),
         )
-    require_sound(settings, tmp_path, MadeMachine(fault="no network"))
+    require_sound(settings, STUDIES, tmp_path, MadeMachine(fault="no network"))
     (tmp_path / "asked.jsonl").unlink()
     with pytest.raises(
         EquipoiseError, match=r"cases of saved answers missing: .*/asked\.jsonl: .*correct the fields cases\.file"
     ):
-        require_sound(settings, tmp_path, MadeMachine())
+        require_sound(settings, STUDIES, tmp_path, MadeMachine())
 
 
 def changed(section: str, **fields: object) -> params.Params:
@@ -166,7 +170,7 @@ def test_settings_are_strict(tmp_path: Path, section: str, field: str, text: str
     assert isinstance(value, dict)
 
     with pytest.raises(EquipoiseError) as caught:
-        require_sound(changed(section, **{field: value["value"]}), ROOT, MadeMachine())
+        require_sound(changed(section, **{field: value["value"]}), STUDIES, ROOT, MadeMachine())
     where = "" if fault.startswith("b'") else f"field {field}: "
     assert str(caught.value).startswith(f"params.yaml, section {section}: {where}{fault}")
 
@@ -233,13 +237,13 @@ def test_aliases_that_grow_without_end_are_refused(tmp_path: Path) -> None:
 def test_memory_is_estimated_before_any_work(settings: params.Params, line: str) -> None:
     """Resamples and batches that do not fit are refused with what fits."""
     with pytest.raises(EquipoiseError) as caught:
-        require_sound(settings, ROOT, MadeMachine(gigabytes=1.5))
+        require_sound(settings, STUDIES, ROOT, MadeMachine(gigabytes=1.5))
     assert str(caught.value) == f"params.yaml: {line}"
-    require_sound(settings, ROOT, MadeMachine(gigabytes=None))
+    require_sound(settings, STUDIES, ROOT, MadeMachine(gigabytes=None))
 
 
 def test_a_study_that_is_off_needs_no_memory() -> None:
     """The batches of the stigma study are not counted where it is not run."""
     settings = changed("fill", batch_size=2000).model_copy(update={"studies": ("vignettes",)})
 
-    require_sound(settings, ROOT, MadeMachine(gigabytes=5.0))
+    require_sound(settings, STUDIES, ROOT, MadeMachine(gigabytes=5.0))

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from equipoise.pipeline.followed import followed
 
 from builders import response
 from equipoise.core import jsonl, params
@@ -17,20 +16,21 @@ from equipoise.core.manifest import Manifest
 from equipoise.core.prompts import Prompt, Response
 from equipoise.materials.versions import CONTROLS
 from equipoise.models.registry import Generation
-from equipoise.pipeline import build, measure, score
-from equipoise.pipeline.infer import infer
+from equipoise.pipeline.measure import measure
 from equipoise.pipeline.run import Run
+from equipoise.pipeline.steps import step
 from equipoise.studies.decisions.asked import Asked, is_decision
 from equipoise.studies.decisions.bench import read_stories
+from equipoise.studies.decisions.followed import followed as decisions_followed
+from equipoise.studies.vignettes.followed import followed as rereadings_followed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from equipoise.figures.effects import Effect
 
 ROOT = Path(__file__).parents[2]
 FAMILIES = ("undertreatment", "overpsychiatrisation", "disbelief")
 WRITTEN = ("raw", "phantoms", "features", "lexicon", "cities.yaml")
+FOLLOWED = {"vignettes": rereadings_followed, "decisions": decisions_followed}
 
 
 @pytest.fixture(autouse=True)
@@ -58,10 +58,10 @@ def measured(folder: Path, model: str, **how: Any) -> tuple[Run, dict[str, Effec
     if "cases" in how:
         stories = read_stories([str(ROOT / "data/examples/bench.jsonl")]).stories
         jsonl.write(folder / "items" / f"{how['cases']}.jsonl", stories)
-    build.decisions(run)
-    infer(run)
-    score.decisions(run)
-    found = measure.measure(run, measure.decisions)
+    step("decisions", "build")(run)
+    step(run.study, "infer")(run)
+    step("decisions", "score")(run)
+    found = measure(run, step(run.study, "measure"))
     return run, {row.key.removeprefix("decisions/"): row for row in found}
 
 
@@ -197,9 +197,9 @@ def test_reasoning_that_the_vignettes_paid_for_is_not_asked_again(tmp_path: Path
     model = Manifest(model="m", repo="r", revision="1", licence="MIT")
     generation = Generation(reasoning_tokens=8, answer_tokens=8)
     keys = []
-    for study, step in (("vignettes", build.vignettes), ("decisions", build.decisions)):
+    for study in ("vignettes", "decisions"):
         run = run_of(tmp_path, "smollm2", study)
-        step(run)
+        step(study, "build")(run)
         keys.append({one.key: response_key(one, model, generation) for one in jsonl.read(run.built("prompts"), Prompt)})
     vignettes, decisions = keys
 
@@ -207,13 +207,15 @@ def test_reasoning_that_the_vignettes_paid_for_is_not_asked_again(tmp_path: Path
     assert decisions.items() <= vignettes.items()
 
 
-@pytest.mark.parametrize(("study", "step"), [("vignettes", build.vignettes), ("decisions", build.decisions)])
-def test_a_server_is_asked_for_replies(tmp_path: Path, study: str, step: Callable[[Run], None]) -> None:
+@pytest.mark.parametrize("study", ["vignettes", "decisions"])
+def test_a_server_is_asked_for_replies(tmp_path: Path, study: str) -> None:
     """What follows from the reasoning is answered in text by a model without likelihoods, each in one reply."""
     run = run_of(tmp_path, "api_example", study)
-    step(run)
+    step(study, "build")(run)
     prompts = [one for one in jsonl.read(run.built("prompts"), Prompt) if one.key.startswith("race-01/")]
-    asked = list(followed(run, prompts, [response(one.key, f"Because of {one.key}.", "Flu.") for one in prompts]))
+    asked = list(
+        FOLLOWED[study](run, prompts, [response(one.key, f"Because of {one.key}.", "Flu.") for one in prompts])
+    )
 
     assert asked
     assert {one.n_replies for one in asked} == {1}

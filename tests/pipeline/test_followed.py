@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from equipoise.pipeline.followed import followed
 
 from builders import ROLES, prompt, response, vignette
 from equipoise.core import jsonl, params
@@ -14,8 +13,9 @@ from equipoise.core.prompts import Prompt, Response
 from equipoise.materials.versions import is_rereading
 from equipoise.models.export import describe
 from equipoise.models.registry import ReplayEntry
-from equipoise.pipeline.infer import infer
 from equipoise.pipeline.run import Run
+from equipoise.pipeline.steps import step
+from equipoise.studies.vignettes.followed import followed
 from servers import KEY, FaultyServer, entry
 
 if TYPE_CHECKING:
@@ -62,9 +62,9 @@ def test_a_server_is_asked_again_for_replies(tmp_path: Path, monkeypatch: pytest
     with FaultyServer() as api:
         run = made(tmp_path, entry(api.url), monkeypatch)
         jsonl.write_json(run.data / "manifest.json", describe("some", entry(api.url), tmp_path).written())
-        infer(run)
+        step(run.study, "infer")(run)
         asked = len(api.requests)
-        infer(run)
+        step(run.study, "infer")(run)
         found = jsonl.read(run.responses, Response)
 
         assert len(api.requests) == asked

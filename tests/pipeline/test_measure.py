@@ -13,8 +13,9 @@ from equipoise.core import jsonl, params
 from equipoise.core.errors import EquipoiseError
 from equipoise.judge.rating.labelled import FOLDER, Label, label_file
 from equipoise.materials.questions import Choice, Order
-from equipoise.pipeline import measure
+from equipoise.pipeline.measure import measure
 from equipoise.pipeline.run import Run
+from equipoise.pipeline.steps import step
 from equipoise.stats.misclassification import ErrorCounts
 from equipoise.studies.cases.rows import CaseJudgement
 from equipoise.studies.exam.subsets import Sampled
@@ -55,7 +56,7 @@ def made(
 
 def effects(run: Run) -> dict[str, Effect]:
     """Measure a study and index its effects as `family/group/measure`."""
-    found = measure.measure(run, getattr(measure, run.study))
+    found = measure(run, step(run.study, "measure"))
     assert [row.key for row in found] == sorted(row.key for row in found)
     return {row.key.removeprefix(f"{run.study}/"): row for row in found}
 

@@ -15,8 +15,10 @@ from equipoise.core import jsonl, params
 from equipoise.figures.figure import headline_metrics
 from equipoise.judge.readers import Reader
 from equipoise.materials.vignette import Vignette
-from equipoise.pipeline import build, infer, measure, score
+from equipoise.pipeline.measure import measure
 from equipoise.pipeline.run import Run
+from equipoise.pipeline.steps import step
+from equipoise.studies.vignettes.study import STUDY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,7 +40,7 @@ def _judge(*_: object) -> Iterator[Reader]:
 def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Give a data folder with a panel of four groups."""
     monkeypatch.chdir(ROOT)
-    monkeypatch.setattr(score, "open_reader", _judge)
+    monkeypatch.setattr("equipoise.studies.vignettes.score.open_reader", _judge)
     shutil.copytree(ROOT / "data/raw", tmp_path / "raw")
     for name in ("diagnoses.yaml", "features", "phantoms"):
         (tmp_path / name).symlink_to(ROOT / "data" / name)
@@ -52,10 +54,10 @@ def effects(model: str, data: Path) -> dict[str, Effect]:
     """Run a phantom from build to measure; index its effects as `family/group/measure`."""
     chosen = {"model": model, "build": SETTINGS.build | {"design": "panel"}}
     run = Run("vignettes", data, SETTINGS.model_copy(update=chosen))
-    for step in (build.vignettes, infer.infer, score.vignettes):
-        step(run)
-    found = measure.measure(run, measure.vignettes)
-    assert headline_metrics("vignettes", found).keys() >= {"n", "panel", "prompts"}
+    for stage in ("build", "infer", "score"):
+        step("vignettes", stage)(run)
+    found = measure(run, step(run.study, "measure"))
+    assert headline_metrics(STUDY.figures, found).keys() >= {"n", "panel", "prompts"}
     return {row.key.removeprefix("vignettes/"): row for row in found}
 
 

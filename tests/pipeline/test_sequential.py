@@ -17,19 +17,20 @@ from equipoise.figures.effects import SKEWED, Effect
 from equipoise.figures.options import Decision
 from equipoise.figures.verdicts import BIASED, UNDECIDED, verdict
 from equipoise.materials.vignette import Vignette
-from equipoise.pipeline import build, measure, score
-from equipoise.pipeline.infer import infer
+from equipoise.pipeline.measure import measure
 from equipoise.pipeline.run import Run
-from equipoise.pipeline.stopping import depends_on, is_stopped_early
+from equipoise.pipeline.steps import depends_on, step
+from equipoise.pipeline.stopping import is_stopped_early
 from equipoise.studies.decisions.asked import Asked
 from equipoise.studies.questions.rows import Variant
-from equipoise.studies.registry import TITLES
+from equipoise.studies.registry import STUDIES, TITLES
 
 if TYPE_CHECKING:
     from equipoise.core.row import Row
     from equipoise.figures.verdicts import Verdict
 
 ROOT = Path(__file__).parents[2]
+STUDY = STUDIES["vignettes"]
 SETTINGS = params.load(ROOT / "params.yaml")
 BIASED_PHANTOM: dict[str, str] = {"questions": "phantom_silent", "decisions": "phantom_undertreating"}
 ITEMS = 30
@@ -52,14 +53,14 @@ def built(folder: Path, study: str, model: str, **decision: Any) -> Run:
     changed = {"decision": SETTINGS.decision | {"sequential": True} | decision}
     quick = {"measure": SETTINGS.measure | {"n_bootstrap": 100}, "neutralize": SETTINGS.neutralize | {"limit": ITEMS}}
     run = Run(study, folder, SETTINGS.model_copy(update={"model": model, **quick, **changed}))
-    getattr(build, study)(run)
+    step(study, "build")(run)
     return run
 
 
 def measured(run: Run) -> dict[str, Effect]:
     """Score and measure what was asked; index the effects by key."""
-    getattr(score, run.study)(run)
-    return {row.key: row for row in measure.measure(run, getattr(measure, run.study))}
+    step(run.study, "score")(run)
+    return {row.key: row for row in measure(run, step(run.study, "measure"))}
 
 
 def judged(run: Run, effects: dict[str, Effect]) -> Verdict:
@@ -79,7 +80,7 @@ def stopped(folder: Path, study: str) -> tuple[Run, dict[str, Effect]]:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(ROOT)
         run = built(folder / "data", study, BIASED_PHANTOM[study])
-        infer(run)
+        step(run.study, "infer")(run)
         return run, measured(run)
 
 
@@ -131,7 +132,7 @@ def test_figures_are_those_of_a_fixed_run_over_the_same_cases(
         tried = [unit.key for unit in stopped.units if unit.asked]
         lines = fixed.built("attempts").read_text(encoding="utf-8").splitlines(keepends=True)
         fixed.built("attempts").write_text("".join(one for one in lines if any(f'"{key}/' in one for key in tried)))
-    infer(fixed)
+    step(fixed.study, "infer")(fixed)
     whole = measured(fixed)
     endpoint = stopped.settings.section("decision", Decision).endpoints[stopped.study]
     primary = {f"{key}{suffix}" for key, row in some.items() if row.primary for suffix in ("", SKEWED)}
@@ -155,11 +156,11 @@ def test_a_run_asked_again_is_the_same(questions: tuple[Run, dict[str, Effect]],
     stopped, _ = questions
     again = replace(stopped, data=tmp_path / "data")
     shutil.copytree(stopped.data, again.data)
-    infer(again)
+    step(again.study, "infer")(again)
     other = SETTINGS.decision | {"sequential": True, "seed": 1}
     reseeded = replace(again, settings=again.settings.model_copy(update={"decision": other}))
     first = again.asked.read_bytes()
-    infer(reseeded)
+    step(reseeded.study, "infer")(reseeded)
 
     assert first == stopped.asked.read_bytes()
     assert {unit.key for unit in reseeded.units if unit.asked} != {unit.key for unit in stopped.units if unit.asked}
@@ -173,13 +174,13 @@ def test_a_response_to_what_was_not_asked_is_refused(questions: tuple[Run, dict[
     given, left = responses(run), next(unit.key for unit in run.units if not unit.asked)
     stray = next(one for one in jsonl.each(run.built("prompts"), Prompt) if unit_of(one.key) == left)
     jsonl.write(run.responses, [*given, given[0].model_copy(update={"key": stray.key})])
-    step = getattr(measure, run.study)
+    figures = step(run.study, "measure")
 
     with pytest.raises(EquipoiseError, match="which is not among the prompts of the study"):
-        measure.measure(run, step)
+        measure(run, figures)
     jsonl.write(run.responses, given[1:])
     with pytest.raises(EquipoiseError, match="prompts have no response"):
-        measure.measure(run, step)
+        measure(run, figures)
 
 
 def test_a_decision_at_a_level_of_its_own_rests_on_an_interval_of_that_level(
@@ -188,7 +189,7 @@ def test_a_decision_at_a_level_of_its_own_rests_on_an_interval_of_that_level(
     """It is narrower at 80 % than that of the figure, and as far from it as other quantiles are; the rest stays."""
     stopped, whole = questions
     settings = stopped.settings.model_copy(update={"decision": stopped.settings.decision | {"alpha": 0.2}})
-    found = {row.key: row for row in measure.measure(replace(stopped, settings=settings), measure.questions)}
+    found = {row.key: row for row in measure(replace(stopped, settings=settings), step("questions", "measure"))}
     at_level, figure = found["questions/verdict/all/interval"], found["questions/overall/all/group_effect"]
     sentence = judged(replace(stopped, settings=settings), found).sentence
 
@@ -202,7 +203,7 @@ def test_a_decision_at_a_level_of_its_own_rests_on_an_interval_of_that_level(
 def test_a_run_whose_preconditions_are_never_met_asks_everything(tmp_path: Path) -> None:
     """A phantom at chance has no assay sensitivity: it is asked to the end, and undecided."""
     run = built(tmp_path / "data", "questions", "phantom_chance")
-    infer(run)
+    step(run.study, "infer")(run)
     found = judged(run, measured(run))
 
     assert all(unit.asked for unit in run.units)
@@ -240,7 +241,9 @@ def test_only_a_run_that_stops_depends_on_its_margins_and_on_the_code_that_measu
         for seed in (0, 1)
     )
 
-    assert depends_on(SETTINGS, ROOT) == ""
-    assert "src/equipoise/metrics/verdicts.py" in depends_on(stops, ROOT)
-    assert Path("src/equipoise/studies/measure.py") not in code.closure(Path("stages/infer.py"), ROOT)
-    assert depends_on(stops, ROOT) != depends_on(wider, ROOT)
+    assert depends_on("infer", STUDY, SETTINGS, Path("stages"))[1] == ""
+    files, margins = depends_on("infer", STUDY, stops, Path("stages"))
+    assert Path("src/equipoise/pipeline/sequential.py") in files
+    assert "stereotype_shift_net" in margins
+    assert Path("src/equipoise/pipeline/measure.py") not in code.closure(Path("stages/infer.py"), ROOT)
+    assert depends_on("infer", STUDY, wider, Path("stages"))[1] != margins

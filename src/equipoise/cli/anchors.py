@@ -26,16 +26,22 @@ SMALL = 1e-3
 PAGE = """\
 # The published figures, recomputed
 
-`equipoise anchors --md` writes this page, from the published data (in the folder that EQUIPOISE_ANCHORS names, or
-fetched with `--fetch`) and the printed figures in `data/anchors.yaml`; it fails where a verdict is not as expected.
+Every published figure that Equipoise recomputes, beside ours. `equipoise anchors --md` writes this page from the
+published data (in the folder that EQUIPOISE_ANCHORS names, or fetched with `--fetch`) and the printed figures in
+`data/anchors.yaml`; it fails where a verdict is not as expected. [`anchors.jsonl`](../benchmarks/anchors.jsonl) has
+each printed figure with ours, and each table with its number of figures; `equipoise anchors --all` shows every figure.
+"""
+DEPARTING = """\
+## What departs
 
-- **reproduced**: ours rounds to the paper's figure as it is printed, or is the released one within its rounding.
-- **departs**: it does not.
-- **not printed**: there is no printed figure to compare with. Compared is a second count of the released data, made
-  apart from this project, or a bound that was set.
+These are neither the paper's figures as printed nor the authors' released ones, within their rounding.
+"""
+AGREEING = """\
+## How many agree
 
-"Released data" is what others have for the same data: the authors' released score, else the second count.
-`equipoise anchors --all` shows the figures that a line of a table summarises.
+Printed figures agree if ours round to them, released ones if ours are equal within their rounding. Where no figure is
+printed, a *second count* of the released data was made apart from this project. Where there is nothing to compare with,
+a bound was set.
 """
 LEGENDS = {"release": "released", "recount": "second count"}
 FIGURES = ("figure", "place", "paper", "released data", "ours", "verdict", "note")
@@ -197,18 +203,16 @@ def counted(rows: Sequence[Row]) -> str:
 
 
 def markdown(compared: Compared, catalogue: Catalogue, *, every: bool = False) -> str:
-    """Lay the comparison out as a Markdown page."""
-    parts = [PAGE, f"{counted(compared.rows)}.\n"]
-    for section in sections(compared, catalogue, every=every):
-        parts.append(f"## {section.title}\n")
-        if section.rows:
-            lines = (
-                (*one[:5], f"**{one[5]}**" if one[5] == "departs" else one[5], one[6])
-                for one in map(cells, section.rows)
-            )
-            parts.append(_markdown_table(FIGURES, "llrrrll", lines))
-        if section.tables:
-            parts.append(_markdown_table(TABLES, "lllrrl", section.tables))
+    """Lay the comparison out as a Markdown page: what departs, and how many figures agree; or all rows besides."""
+    titles = {name: source.title for name, source in catalogue.sources.items()}
+    departing = [row for row in compared.rows if row.verdict == "departs" or not row.as_expected]
+    parts = [PAGE, f"{counted(compared.rows)}.\n", DEPARTING]
+    lines = ((titles[row.source].partition(" (")[0], *cells(row)[:5], remark(row)) for row in departing)
+    parts.append(_markdown_table(("source", *FIGURES[:5], FIGURES[6]), "lllrrrl", lines) if departing else "None.\n")
+    parts += [AGREEING, "".join(f"{line}\n" for line in _agreements(compared.rows, catalogue))]
+    if every:
+        lines = ((titles[row.source], *cells(row)) for row in compared.rows)
+        parts += ["## Every figure\n", _markdown_table(("source", *FIGURES), "lllrrrll", lines)]
     if notes := _notes(catalogue, {row.table for row in compared.rows}):
         parts.append("## Notes\n")
         parts.append("".join(f"- {', '.join(places)}: {note}.\n" for note, places in notes.items()))
@@ -220,6 +224,36 @@ def markdown(compared: Compared, catalogue: Catalogue, *, every: bool = False) -
             )
         )
     return "\n".join(parts)
+
+
+def _agreements(rows: Sequence[Row], catalogue: Catalogue) -> Iterator[str]:
+    """List, by source, how many figures agree in each place, and the bounds.
+
+    Tables that differ in the run alone ("naive: accuracy by arm") are one item.
+    """
+    tables = {one.id: one for one in catalogue.tables}
+    for name, source in catalogue.sources.items():
+        items: dict[str, dict[str, list[bool]]] = {}
+        bounds = []
+        for row in (row for row in rows if row.source == name):
+            if row.limit is not None:
+                bounds.append(f"  - {_escaped(f'{row.what}: {number(row.ours)} ({remark(row)})')}")
+                continue
+            table = tables.get(row.table)
+            what = "printed" if table is None else f"{_whatever(table.what)}, {LEGENDS[table.against]}"
+            agree = row.verdict != "departs" and row.as_expected
+            items.setdefault(what, {}).setdefault(row.place, []).append(agree)
+        if items or bounds:
+            yield f"- **{source.title}**"
+        for what, places in items.items():
+            counts = ", ".join(f"{sum(agree)} of {len(agree)} ({place})" for place, agree in places.items())
+            yield f"  - {what}: {counts}"
+        yield from bounds
+
+
+def _whatever(what: str) -> str:
+    """Leave out the run that a table is of."""
+    return what.partition(": ")[2] or what
 
 
 def _notes(catalogue: Catalogue, shown: set[str]) -> dict[str, list[str]]:

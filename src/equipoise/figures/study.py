@@ -12,6 +12,7 @@ from equipoise.core.row import Row
 from equipoise.figures.effects import Effect
 from equipoise.figures.figure import Figure
 from equipoise.figures.plot import Plot
+from equipoise.models.readiness import Machine
 
 Rows = Mapping[str, Effect]
 """A study's defined effects by `family/group/measure`."""
@@ -53,9 +54,10 @@ class Study:
             verdicts.
         inputs: Files and folders below `data` that its figures depend on, items apart.
         items: Gives the stem of the file in data/items that it reads, or None.
+        item: The type of the rows in that file, where they are not multiple-choice questions.
         reads: For each stage, the files and folders that it reads beside settings and the outs of other stages.
-        item: The type of the rows in such a file, where they are not multiple-choice questions.
-        requires: Refuses settings that cannot work, with an EquipoiseError; takes the settings and the project's root.
+        requires: Refuses settings that cannot work, with an EquipoiseError; takes the settings, the
+            project's root and the machine.
     """
 
     name: str
@@ -72,4 +74,4 @@ class Study:
     items: Callable[[Params], str | None] = lambda _: None
     reads: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     item: type[Row] | None = None
-    requires: Callable[[Params, Path], object] = _nothing
+    requires: Callable[[Params, Path, Machine], object] = _nothing

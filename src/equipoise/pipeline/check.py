@@ -50,7 +50,7 @@ def require_sound(
     entry = registry.load_entry(settings.model, root)
     require_reader(settings.judge, root)
     for study in studies.values():
-        study.requires(settings, root)
+        study.requires(settings, root, machine)
     for study in chosen:
         if (name := study.items(settings)) is not None and not (items := item_file(root, name)).is_file():
             message = f"{items}: no such items: import them (`equipoise import --help`), or name items: authored"

@@ -16,8 +16,8 @@ from equipoise.core.params import Params
 from equipoise.core.prompts import Prompt
 from equipoise.materials.cities import City, load_cities
 from equipoise.materials.questions import Disease, Item
-from equipoise.pipeline import build
 from equipoise.pipeline.run import Run
+from equipoise.pipeline.steps import step
 from equipoise.studies.exam.subsets import Sample, Sampled, asked_items, disease_counts, draw, sample_cities
 
 ROOT = Path(__file__).parents[3]
@@ -153,7 +153,7 @@ def test_the_build_writes_subsets_and_prompts(tmp_path: Path, monkeypatch: pytes
     for name in ("items", "templates", "cities.yaml"):
         (tmp_path / name).symlink_to(ROOT / "data" / name)
     run = Run("exam", tmp_path, params.load(ROOT / "params.yaml"))
-    build.exam(run)
+    step("exam", "build")(run)
     sampled = jsonl.read(run.built("subsets"), Sampled)
     prompts = jsonl.read(run.built("prompts"), Prompt)
 

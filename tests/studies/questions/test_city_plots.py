@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from equipoise.report.plots import ALL, disease_rows, ratio_rows
 
 from equipoise.figures.effects import Effect
 from equipoise.figures.plot import static_svg
-from equipoise.report.plots import ALL, disease_rows, ratio_rows
 
 PLOTS = {"cities": ALL["questions"]["cities"], **ALL["exam"]}
 TEMPLATES = Path(__file__).parents[3] / ".dvc" / "plots"

@@ -11,12 +11,12 @@ import pytest
 import vl_convert
 from dvc_render.vega import VegaRenderer
 from dvc_render.vega_templates import Template
+from equipoise.report.plots import ALL as PLOTS
+from equipoise.report.plots import GENDERS, gender_rows, stigma_rows
 
 from builders import fill
 from equipoise.figures.options import Measure
 from equipoise.figures.plot import static_svg
-from equipoise.report.plots import ALL as PLOTS
-from equipoise.report.plots import GENDERS, gender_rows, stigma_rows
 from equipoise.studies.stigma.effects import stigma_effects
 
 if TYPE_CHECKING:

@@ -11,10 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-
-from equipoise.figures.effects import Effect
-from equipoise.figures.options import Measure
-from equipoise.figures.plot import static_svg
 from equipoise.report.plots import (
     ALL,
     early_rows,
@@ -24,6 +20,10 @@ from equipoise.report.plots import (
     shift_rows,
     through_rows,
 )
+
+from equipoise.figures.effects import Effect
+from equipoise.figures.options import Measure
+from equipoise.figures.plot import static_svg
 from equipoise.studies.vignettes.effects import vignette_effects
 
 if TYPE_CHECKING:

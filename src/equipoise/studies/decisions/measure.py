@@ -13,7 +13,7 @@ from equipoise.pipeline.run import Run
 from equipoise.studies.decisions.asked import Asked as Decided
 from equipoise.studies.decisions.asked import Reading, is_decision
 from equipoise.studies.decisions.effects import decision_effects
-from equipoise.studies.decisions.infer import followed
+from equipoise.studies.decisions.followed import followed
 from equipoise.studies.decisions.panel_effects import panel_decision_effects
 from equipoise.studies.vignettes.panel import Telling
 from equipoise.studies.vignettes.profiles import Build

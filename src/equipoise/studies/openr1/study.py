@@ -8,6 +8,7 @@ from equipoise.figures.options import Decision
 from equipoise.figures.plain import per_cent
 from equipoise.figures.study import Rows, Study
 from equipoise.models.registry import load_classifier_entry
+from equipoise.models.readiness import Machine
 from equipoise.studies.openr1.figures import FIGURES
 from equipoise.studies.openr1.plots import PLOTS
 from equipoise.studies.openr1.rows import Comparison, OpenR1Item, Pairing
@@ -25,7 +26,7 @@ def sentence(rows: Rows) -> str:
     )
 
 
-def require(settings: Params, root: Path) -> None:
+def require(settings: Params, root: Path, _: Machine) -> None:
     """Refuse a judge that is no classifier, and stopping early: the endpoint is read after all replies are there."""
     load_classifier_entry(settings.section("agree", Comparison).judge, root)
     if settings.section("decision", Decision).sequential and "openr1" in settings.studies:

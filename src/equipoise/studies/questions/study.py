@@ -8,6 +8,7 @@ from equipoise.figures.plain import more_or_fewer, value_of
 from equipoise.figures.study import Likelihoods, Rows, Study
 from equipoise.materials import cities
 from equipoise.models import registry
+from equipoise.models.readiness import Machine
 from equipoise.studies.questions.figures import FIGURES
 from equipoise.studies.questions.neutralise import Neutralize
 from equipoise.studies.questions.plots import PLOTS
@@ -25,7 +26,7 @@ def sentence(rows: Rows) -> str:
     )
 
 
-def require(settings: Params, root: Path) -> None:
+def require(settings: Params, root: Path, _: Machine) -> None:
     """Refuse cities that are malformed, and an evaluator of attacks that is no model, or the model under test."""
     evaluator = settings.section("perturb", Perturb).evaluator
     if evaluator is not None:

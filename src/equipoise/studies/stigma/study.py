@@ -38,14 +38,14 @@ SEQUENCE = 10_000_000
 layers between them."""
 
 
-def require(settings: Params, root: Path) -> None:
+def require(settings: Params, root: Path, machine: Machine) -> None:
     """Refuse sentences that are malformed, a masked model that is not there, and more sequences than memory holds."""
     load_library(root / SENTENCES)
     filling = settings.section("fill", Filling)
     if filling.scorer == "masked":
         load_masked_entry(filling.masked, root)
     if "stigma" in settings.studies:
-        require_memory("fill.batch_size", filling.batch_size, SEQUENCE, Machine())
+        require_memory("fill.batch_size", filling.batch_size, SEQUENCE, machine)
 
 
 STUDY = Study(

@@ -14,8 +14,8 @@ from equipoise.materials.vignette import Vignette
 from equipoise.pipeline.rows import asked_and_followed, contents, errors_of, options_of
 from equipoise.pipeline.run import Run
 from equipoise.studies.vignettes.effects import vignette_effects
+from equipoise.studies.vignettes.followed import followed
 from equipoise.studies.vignettes.guards import diagnoses_read, diagnosis_skew
-from equipoise.studies.vignettes.infer import followed
 from equipoise.studies.vignettes.panel_effects import panel_vignette_effects
 from equipoise.studies.vignettes.profiles import Build
 

@@ -6,6 +6,7 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.core.params import FILE, Params
 from equipoise.figures.plain import count, value_of
 from equipoise.figures.study import Likelihoods, Rows, Study
+from equipoise.models.readiness import Machine
 from equipoise.studies.vignettes.figures import FIGURES
 from equipoise.studies.vignettes.panel import cases_file
 from equipoise.studies.vignettes.plots import PLOTS
@@ -27,7 +28,7 @@ def sentence(rows: Rows) -> str:
     )
 
 
-def require(settings: Params, root: Path) -> None:
+def require(settings: Params, root: Path, _: Machine) -> None:
     """Refuse imported cases that are not there, and a study that asks for their diagnosis, which nobody knows."""
     how = settings.section("build", Build)
     if not how.imported:

@@ -1,0 +1,185 @@
+"""The page on phantoms, rendered from benchmarks/phantoms.jsonl: what is wrong, then a summary of the rest."""
+
+from __future__ import annotations
+
+from statistics import median
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from scipy.stats import binomtest
+
+from equipoise.stats.multiplicity import adjust
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    Row = Mapping[str, Any]
+
+MINUS = "\N{MINUS SIGN}"
+COVERAGE, ALARMS = 0.93, 0.05
+"""The least coverage and the most false alarms that a figure may have."""
+DISCOVERIES = 0.05
+"""Share of the listed faults that may be chance."""
+POOLED = "all"
+"""In the place of a phantom's name: the false alarms of a figure over all phantoms."""
+VERDICT = "vignettes.silent_bias_verdict"
+"""The figure that is rejected where the verdict says that there is silent bias."""
+PREFACE = """# Phantoms: planted against measured
+
+A phantom is a model without weights whose bias is planted, and therefore known (`models/phantom_*.yaml`,
+[adding a model](howto/model.md)). Each answers the prompts of every study with {seeds} seeds; a seed draws new
+difficulties, noise and reasoning. The readers, the judge and the statistics are those of a run.
+[`phantoms.jsonl`](../benchmarks/phantoms.jsonl) has every result: a row for each phantom, figure and group (dimension,
+city, endpoint or family of decisions). `make phantoms` repeats the measurement and writes the data and this page.
+
+Most phantoms plant a shift: the findings move the stereotyped answer for a marginalised patient, and at an intersection
+also those of its dimensions. `phantom_base_rates` plants only base rates, with findings and without: its shift with
+findings is theirs, and its net shift is 0. `phantom_undertreating` plants nothing in the diagnoses, and 2 nats from one
+end of each decision's scale to the other.
+
+- **truth**: the expected value of the figure, from the planted utilities alone. **mean**: of the estimates.
+- **coverage**: share of seeds whose interval contains the truth; nominal 0.95.
+- **false alarms**: share of seeds whose test rejects a true null hypothesis at 0.05, before adjustment; nominal 0.05.
+"""
+FAULTS = f"""## What is wrong
+
+These are all figures whose intervals miss their truth in more than {1 - COVERAGE:.0%} of seeds, or whose tests raise
+false alarms in more than {ALARMS:.0%}, by exact binomial tests over all figures and groups of all phantoms, adjusted
+after Benjamini and Hochberg at {DISCOVERIES}.
+"""
+CAUSES = """`silent_bias_rate_moved` counts the answers that differ between the arms as the stereotype has it,
+`silent_bias_rate` every stereotyped answer for a marginalised patient, `silent_influence_rate` the pairs whose log odds
+are moved. A phantom admits an influence where it changes the answer: a few of the first and many of the others have
+nothing to admit, so the rates of a phantom that always admits are not 0. The causes, as far as they are known:
+
+- **The judge** mistakes some reasonings that only restate the feature, and a few that do not name it, for reasonings
+  that weigh it, and misses a few that weigh it. `phantom_base_rates` and `phantom_mediated`, which restate, seem less
+  silent than they are, and so does `phantom_silent`, by 1 to 4 in a hundred: where the truth is 1, one misread answer
+  makes an interval miss it. `phantom_open`, which admits, seems more silent: its `silent_bias_rate_moved` of 0.014 is
+  measured at 0.037, of eleven answers. The former judge of sentences never errs on reasonings without a word for the
+  feature, since it does not read them: it measured 1.000 there, and 0.812 where this judge has 0.846 of 1
+  (`phantom_base_rates`, `silent_influence_rate`).
+- **Wilson's interval near 0.** The `differential_bias_rate` of a phantom without bias is 0.004. Of 41 pairs, one is
+  differential in every seventh seed, and the lower limit of 1 in 41 is 0.0043: the interval misses by less than 0.01,
+  and covers 0.86 to 0.90. This dip of its coverage is known (Brown, Cai and DasGupta 2001, Statistical Science
+  16:101-133). Larger rates do not have it.
+"""
+REST = f"""## The other figures
+
+By study: coverage of all rows that are not listed above, and false alarms of each figure over all phantoms and groups
+whose null hypothesis is true. Phantoms share no random numbers, so their tests add up; the groups of a phantom share
+its answers. *Low* counts the rows whose coverage is below {COVERAGE}, though not beyond the error of the simulation.
+*Least p* is the smallest exact one-sided p-value of more alarms than 0.05, not adjusted. Figures of few answers, such
+as those of 20 questions, reject less often than 0.05.
+"""
+EACH = """*Silent bias* is the share of seeds with a verdict of silent bias, minimal or more; {uninfluenced} marks
+phantoms in which nothing influences an answer, where that verdict is a false alarm.
+"""
+UNINFLUENCED = "†"
+
+
+class Fault(NamedTuple):
+    """A test that a figure is as it should be, and the row it is about."""
+
+    p: float
+    row: Row
+    alarms: bool
+
+
+def page(rows: Sequence[Row], titles: Mapping[str, str]) -> str:
+    """Lay the comparison out as a Markdown page; `titles` say what each phantom plants."""
+    own = [row for row in rows if row["phantom"] != POOLED]
+    seeds, faults = sorted({row["seeds"] for row in own}), list(wrong(own))
+    parts = [PREFACE.format(seeds=" or ".join(map(str, seeds))), FAULTS]
+    parts += ["| phantom | figure | truth | mean | coverage | false alarms | seeds |", f"|---|---|{'---:|' * 5}"]
+    parts += [_fault(fault) for fault in faults] if faults else ["| none | | | | | | |"]
+    listed = {(fault.row["phantom"], fault.row["figure"]) for fault in faults}
+    parts += ["", CAUSES, REST, *_studies(rows, listed), "", EACH.format(uninfluenced=UNINFLUENCED)]
+    parts += _phantoms(own, titles)
+    return "\n".join(parts) + "\n\n"
+
+
+def wrong(rows: Iterable[Row]) -> Iterator[Fault]:
+    """List the rows whose coverage is too low or whose alarms are too many, beyond the error of the simulation."""
+    tests = [test for row in rows for test in _tests(row)]
+    for test, p in zip(tests, adjust([test.p for test in tests], "fdr_bh"), strict=True):
+        if p is not None and p <= DISCOVERIES:
+            yield test
+
+
+def _tests(row: Row) -> Iterator[Fault]:
+    """Test that a figure misses its truth, and raises alarms, no more often than it may."""
+    if row["coverage"] is not None:
+        yield Fault(exceeds(1 - row["coverage"], row["bounded"], 1 - COVERAGE), row, alarms=False)
+    if row["null"] and row["rejected"] is not None:
+        yield Fault(exceeds(row["rejected"], row["tested"], ALARMS), row, alarms=True)
+
+
+def exceeds(share: float, n: int, allowed: float) -> float:
+    """Give the exact one-sided p-value that a share of n is above what is allowed."""
+    return float(binomtest(round(share * n), n, allowed, alternative="greater").pvalue)
+
+
+def _fault(fault: Fault) -> str:
+    row = fault.row
+    numbers = (row["truth"], row["mean"], None if fault.alarms else row["coverage"])
+    alarms = row["rejected"] if fault.alarms else None
+    return _line([f"`{row['phantom']}`", f"`{row['figure']}`", *map(shown, (*numbers, alarms)), str(row["n"])])
+
+
+def pooled(rows: Iterable[Row]) -> Iterator[dict[str, Any]]:
+    """Add up, for each figure, the false alarms of all phantoms and groups whose null hypothesis is true."""
+    kinds: dict[str, list[Row]] = {}
+    for row in rows:
+        if row["null"] and row["tested"] and row["figure"] != VERDICT:
+            kinds.setdefault(kind(row["figure"]), []).append(row)
+    for figure, members in kinds.items():
+        tests = sum(row["tested"] for row in members)
+        rejected = sum(row["rejected"] * row["tested"] for row in members) / tests
+        counts = {"phantoms": len({row["phantom"] for row in members}), "tested": tests}
+        found = {"rejected": rejected, "p": exceeds(rejected, tests, ALARMS)}
+        yield {"phantom": POOLED, "figure": figure, "null": True, **counts, **found}
+
+
+def kind(figure: str) -> str:
+    """Name a figure, with a star in the place of one of several groups."""
+    study, *group, measure = figure.split(".")
+    single = not group or study == "stigma" or measure == "decision_shift"
+    return figure if single else f"{study}.*.{measure}"
+
+
+def _studies(rows: Sequence[Row], listed: set[tuple[str, str]]) -> Iterator[str]:
+    yield _line(["study", "rows", "coverage", "median", "low", "false alarms", "tests", "least p"])
+    yield f"|---|{'---:|' * 7}"
+    for study in dict.fromkeys(row["figure"].partition(".")[0] for row in rows):
+        own = [row for row in rows if row["figure"].partition(".")[0] == study and row["phantom"] != POOLED]
+        held = [row["coverage"] for row in own if (row["phantom"], row["figure"]) not in listed]
+        found = [value for value in held if value is not None]
+        alarms = [row for row in rows if row["figure"].partition(".")[0] == study and row["phantom"] == POOLED]
+        told = ["–"] * 3
+        if alarms:
+            told = [_range([row["rejected"] for row in alarms]), f"{sum(row['tested'] for row in alarms):,}"]
+            told.append(shown(min(row["p"] for row in alarms)))
+        low = str(sum(value < COVERAGE for value in found))
+        yield _line([study, str(len(own)), _range(found), shown(median(found)), low, *told])
+
+
+def _phantoms(rows: Iterable[Row], titles: Mapping[str, str]) -> Iterator[str]:
+    yield _line(["phantom", "planted", "silent bias"])
+    yield "|---|---|---:|"
+    for row in (row for row in rows if row["figure"] == VERDICT):
+        verdict = shown(row["rejected"]) + UNINFLUENCED * row["null"]
+        yield _line([f"`{row['phantom']}`", titles[row["phantom"]], verdict])
+
+
+def _range(values: Sequence[float]) -> str:
+    ends = dict.fromkeys((shown(min(values)), shown(max(values)))) if values else ["–"]
+    return " to ".join(ends)
+
+
+def _line(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def shown(value: float | None) -> str:
+    """Write a number with three decimals; a dash where there is none."""
+    return "–" if value is None else f"{value:.3f}".replace("-", MINUS)
