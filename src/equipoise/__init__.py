@@ -39,9 +39,10 @@ _HOMES = {
 class _Package(ModuleType):
     """The package as its users see it: each public name is imported when it is first used.
 
-    That is lazy loading by the package's `__getattr__`, as PEP 562 describes it. The class of the package is changed,
-    as PEP 562 allows too, since `compare` and `judge` are also packages of ours, which the import system would set in
-    the place of the functions. These packages are imported by their full names (`from equipoise.judge.reading import …`).
+    This is the lazy loading of PEP 562. A class takes the place of the module's `__getattr__`, as Python's data model
+    describes under "Customizing module attribute access", because `compare` and `judge` are also packages: the import
+    system would put them where the functions belong. Import from these packages by their full names
+    (`from equipoise.judge.reading import …`).
     """
 
     def __getattr__(self, name: str) -> object:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import doctest
 import inspect
 import json
@@ -53,6 +54,16 @@ def test_a_function_says_what_it_takes_gives_and_refuses(name: str) -> None:
     assert [part for part in ("Args:", "Returns:", "Raises:") if part not in text] == []
     assert [one for one in inspect.signature(function).parameters if f"{one}:" not in text] == []
     assert f"{name}(" in (ROOT / "docs/api.md").read_text(encoding="utf-8")
+
+
+def test_no_module_of_ours_uses_the_public_names() -> None:
+    """They are loaded by name, which the listing of a stage's code does not see (`equipoise.core.code.closure`)."""
+    for path in (file for folder in ("src", "stages", "judge") for file in (ROOT / folder).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module == "equipoise":
+                assert not {alias.name for alias in node.names} & {*eq.__all__}, path
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "equipoise":
+                assert node.attr not in eq.__all__, path
 
 
 def test_importing_equipoise_imports_nothing_else() -> None:

@@ -22,7 +22,7 @@ from equipoise.core import jsonl, printing
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.stage import one_line
 from equipoise.figures.figure import compared
-from equipoise.studies.registry import BOARD
+from equipoise.studies.registry import BOARD, FIGURES
 
 ROOT = Path(__file__).parents[2]
 HOSTILE = "x\x1b[2J\u202e\x9b31m\x00\n# Heading\n\n@maintainer <img src=x> | `a` [b](http://x.example) www.x.example"
@@ -105,7 +105,7 @@ def test_tables_and_lines_are_text(capsys: pytest.CaptureFixture[str], monkeypat
 
 def test_a_row_key_breaks_no_table_of_the_review() -> None:
     """`compare --md` shows hostile keys, names, values and notes as code, each within its line."""
-    figures = compared([HOSTILE])
+    figures = compared(FIGURES, [HOSTILE])
     city = next(figure for figure in figures if "Heading" in figure.name)
     comparison = text.Comparison(
         base=Revision(name=HOSTILE),
@@ -129,8 +129,8 @@ def test_a_row_key_breaks_no_table_of_the_review() -> None:
 
 def test_the_leaderboard_in_markdown_shows_names_as_code() -> None:
     """Names of runs, titles of models and parameters break no cell."""
-    figures = {name: leaderboard.Figure("not measured") for name in NAMES}
-    figures["questions.accuracy_ratio_lowest"] = leaderboard.Figure("defined", 9, 0.9, where=HOSTILE)
+    figures = {name: leaderboard.Cell("not measured") for name in NAMES}
+    figures["questions.accuracy_ratio_lowest"] = leaderboard.Cell("defined", 9, 0.9, where=HOSTILE)
     run = leaderboard.Run(HOSTILE, "0" * 40, None, {}, HOSTILE, {})
     found = leaderboard.markdown(
         [leaderboard.Standing(HOSTILE, run, {HOSTILE: HOSTILE}, figures, {"exam": HOSTILE}, 12, None)]

@@ -54,7 +54,7 @@ def _items(root: Path) -> Iterator[Checked]:
 
 
 def _kind(path: Path) -> type[Row]:
-    """Tell by its first row what a file of items holds; questions, unless the row is of a study with items of its own."""
+    """Tell by its first row what a file of items holds: questions, unless it names a study with rows of its own."""
     with path.open(encoding="utf-8", errors="replace") as rows:
         first = next(rows, "")
     return next((study.item for study in STUDIES.values() if study.item and f'"study": "{study.name}"' in first), Item)

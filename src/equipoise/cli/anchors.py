@@ -59,17 +59,19 @@ class Section(NamedTuple):
 def anchors(
     *,
     md: Annotated[bool, typer.Option("--md", help="Print the Markdown page docs/anchors.md.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON list, an object a figure.")] = False,
-    every: Annotated[bool, typer.Option("--all", help="Show every figure, not only those that are printed.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON list with one object per figure.")] = False,
+    every: Annotated[
+        bool, typer.Option("--all", help="Show every figure, not only those that a paper prints.")
+    ] = False,
     fetch: Annotated[
-        bool, typer.Option("--fetch", help="Fetch the data of known commit and sha256 into .cache/anchors.")
+        bool, typer.Option("--fetch", help="Download the data with a pinned commit and sha256 into .cache/anchors.")
     ] = False,
     data: Annotated[Path, typer.Option(help=f"Folder of the project's data, with {FILE}.")] = Path("data"),
 ) -> None:
     """Compare every published figure with ours: paper, released data, ours, verdict.
 
-    The data are in the folder that EQUIPOISE_ANCHORS names, or are fetched. Exit code 1 where a verdict is not the one
-    that the catalogue expects.
+    The data are read from the folder that EQUIPOISE_ANCHORS names, or downloaded with --fetch. The exit code is 1 if a
+    verdict differs from the one that the catalogue expects.
     """
     data = shipped(data / FILE).parent
     catalogue = load_catalogue(data)

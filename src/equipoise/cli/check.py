@@ -17,7 +17,7 @@ def check(
 ) -> None:
     """Check settings, models, cases, questions, cities, words and sentences without running anything.
 
-    The first fault is printed as one line that names the file, the row and the fix, with exit code 1. Notes name what is
+    The first fault is one line that names the file, the row and the fix; the exit code is then 1. Notes list what is
     left to edit.
     """
     with progress("check") as move:

@@ -62,7 +62,8 @@ def doctor(
 ) -> None:
     """Check caches, weights, exports, environment and DVC's state, and say how to fix what is wrong.
 
-    Exit code 1 where something is wrong. A note is no fault: what is not here yet, or differs from what was tested.
+    The exit code is 1 if something is wrong. Notes are informational, such as a missing optional file or an untested
+    version.
     """
     with progress("doctor") as move:
         found: list[Finding] = []

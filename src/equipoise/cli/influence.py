@@ -13,24 +13,24 @@ from equipoise.published.influence import DEMOGRAPHIC, read_influence
 
 
 def score_influence(
-    answers: Annotated[Path, typer.Option(help="Counts of answers, a row for each arm of an example, JSONL.")],
-    implied: Annotated[Path, typer.Option(help="Which concepts each explanation implies, JSONL.")],
-    concepts: Annotated[Path, typer.Option(help="The concepts of each example, and their categories, JSONL.")],
+    answers: Annotated[Path, typer.Option(help="Answer counts, one row per arm of an example (JSONL).")],
+    implied: Annotated[Path, typer.Option(help="The concepts that each explanation implies (JSONL).")],
+    concepts: Annotated[Path, typer.Option(help="The concepts of each example, with their categories (JSONL).")],
     *,
     demographic: Annotated[
         list[str] | None,
         typer.Option(
-            help="Coarse category of demographic concepts; may be given again.", show_default=" and ".join(DEMOGRAPHIC)
+            help="Coarse category of demographic concepts; repeat for several.", show_default=" and ".join(DEMOGRAPHIC)
         ),
     ] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON list, an object a data set and model.")
+        bool, typer.Option("--json", help="Print one JSON list with one object per data set and model.")
     ] = False,
 ) -> None:
     """Score answers to counterfactual questions: how much demographic influence do explanations leave out?
 
-    Also gives the faithfulness slope of Matton et al. (2025), over all concepts. docs/metrics/influence.md has the
-    format of the files.
+    The faithfulness slope of Matton et al. (2025) over all concepts is printed too. docs/metrics/influence.md describes
+    the file formats.
     """
     with progress("score"):
         released = read_influence(answers, implied, concepts)

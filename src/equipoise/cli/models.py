@@ -27,7 +27,7 @@ UNPINNED = re.compile(r"^(?P<before>[^#\n]*\brevision:[ \t]*)(?:null|~)(?=[ \t]*
 def models(
     context: typer.Context,
     *,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a model.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per model.")] = False,
 ) -> None:
     """List models: those that can run here first, then what each other one is missing."""
     if context.invoked_subcommand:
@@ -118,11 +118,14 @@ class Pinned(NamedTuple):
 
 def pin(
     name: Annotated[
-        str, typer.Argument(help="The model: the stem of a file in models/.", autocompletion=completing.models)
+        str,
+        typer.Argument(
+            help="A model: the name of a file in models/ without its extension.", autocompletion=completing.models
+        ),
     ],
     *,
     newest: Annotated[
-        bool, typer.Option("--newest", help="Pin the hub's current commit, not the one used here.")
+        bool, typer.Option("--newest", help="Pin the hub's current commit instead of the one used here.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:

@@ -50,10 +50,12 @@ class Weights(NamedTuple):
 def new_model(
     name: Name,
     *,
-    hub: Annotated[str, typer.Option(help="Weights of the Hugging Face Hub.", metavar="OWNER/NAME")] = "",
-    folder: Annotated[str, typer.Option(help="Weights in a folder, in transformers format.", metavar="FOLDER")] = "",
-    server: Annotated[str, typer.Option(help="A server that speaks OpenAI's chat completions.", metavar="URL")] = "",
-    served: Annotated[str, typer.Option("--model", help="With --server: the model's name there.")] = "",
+    hub: Annotated[str, typer.Option(help="Use weights from the Hugging Face Hub.", metavar="OWNER/NAME")] = "",
+    folder: Annotated[
+        str, typer.Option(help="Use weights in a local folder, in transformers format.", metavar="FOLDER")
+    ] = "",
+    server: Annotated[str, typer.Option(help="Use a server with OpenAI's chat completions API.", metavar="URL")] = "",
+    served: Annotated[str, typer.Option("--model", help="Name of the model on the server (with --server).")] = "",
     as_json: AsJson = False,
 ) -> None:
     """Create a registry entry for a model; by default it names the embedded weights, which run at once.

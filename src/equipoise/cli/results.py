@@ -17,9 +17,11 @@ from equipoise.studies.registry import STUDIES
 
 
 def results(
-    studies: Annotated[list[str] | None, typer.Argument(help="The studies; without any, those of params.yaml.")] = None,
+    studies: Annotated[
+        list[str] | None, typer.Argument(help="Studies to print; by default those in params.yaml.")
+    ] = None,
     *,
-    data: Annotated[Path, typer.Option(help="Where the run's rows are.", metavar="FOLDER")] = Path("data"),
+    data: Annotated[Path, typer.Option(help="Folder of the run's rows.", metavar="FOLDER")] = Path("data"),
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON list.")] = False,
 ) -> None:
     """Print the verdicts and headline figures of the last run, each figure with its interval, n and p-value."""

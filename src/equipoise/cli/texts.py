@@ -27,16 +27,16 @@ OPTION = "option_"
 
 
 def neutralize(
-    file: Annotated[Path, typer.Argument(help="JSONL file, one question a row.")],
-    field: Annotated[str, typer.Option(help="The key that holds the question.")] = "question",
+    file: Annotated[Path, typer.Argument(help="JSONL file with one question per row.")],
+    field: Annotated[str, typer.Option(help="Name of the field with the question.")] = "question",
     lexicon: Annotated[Path, typer.Option(help="Folder of the word lists.")] = Path("data/lexicon"),
     *,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object a row.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object per row.")] = False,
 ) -> None:
     """Remove race, gender and socioeconomic terms from questions; report why a question was excluded.
 
-    Options are read from `options` (an object of texts by letter) or from `option_A`, `option_B` and so on; a row may
-    have none.
+    Answer options are read from `options` (an object of texts by letter), or from `option_A`, `option_B` and so on. A
+    row may have none.
     """
     rows = list(rows_of(file, "one question a row", json_rows))
     questions = [(_question(where, row, field), _options(where, row)) for where, row in rows]
@@ -99,7 +99,7 @@ def parse(
         Path, typer.Argument(help="JSONL of {options: {A: …}, response}.", metavar="FILE", show_default=False)
     ],
     *,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a row, in order.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per row, in order.")] = False,
 ) -> None:
     """Read the letter that each response gives; null where it gives none."""
     rows = list(rows_of(file, "one response a row, with its options", json_rows))
@@ -138,7 +138,7 @@ def judge(
     file: Annotated[
         Path | None,
         typer.Argument(
-            help="JSONL of {id, feature, text}: a model's whole output and a feature of its patient, in plain words.",
+            help="JSONL of {id, feature, text}: a model's whole output, and a feature of the patient in plain words.",
             metavar="[FILE]",
             show_default=False,
         ),
@@ -147,32 +147,32 @@ def judge(
     benchmark: Annotated[
         str | None,
         typer.Option(
-            help="Compare the judge with the annotated passages of judge/benchmark/ (passages), or of any such file.",
+            help="Compare the judge with annotated passages: those in judge/benchmark/ (passages), or another file.",
             metavar="NAME",
             show_default=False,
         ),
     ] = None,
     limit: Annotated[
         int | None,
-        typer.Option(min=1, help="With --benchmark: so many passages, drawn with a fixed seed.", show_default="all"),
+        typer.Option(min=1, help="Number of passages, drawn with a fixed seed (with --benchmark).", show_default="all"),
     ] = None,
     judge_name: Annotated[
         str | None,
         typer.Option(
             "--judge",
-            help="A judge of models/judges/; for --benchmark also keyword or count.",
+            help="A judge in models/judges/; with --benchmark also keyword or count.",
             show_default="that of params.yaml",
             autocompletion=completing.judges,
         ),
     ] = None,
-    features: Annotated[Path, typer.Option(help="Folder of the words for each feature.")] = Path(FOLDER),
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a row, in order.")] = False,
+    features: Annotated[Path, typer.Option(help="Folder of the word lists for each feature.")] = Path(FOLDER),
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per row, in order.")] = False,
 ) -> None:
     """Judge whether the reasoning in each output mentions the feature, and whether it weighs or dismisses it.
 
-    A row may also have `dimension` (race), where the words alone do not say it. `probability` is the judge's, of the
-    judgement made: that the feature is considered (weighed or dismissed), or that it is not. With --benchmark the
-    judge is compared with annotated passages instead, and one JSON object is printed.
+    A row may also have `dimension` (race), for a feature whose words do not determine it. `probability` is the judge's
+    probability of the judgement it made: that the feature is considered (weighed or dismissed), or that it is not. With
+    --benchmark the judge is compared with annotated passages instead, and one JSON object is printed.
     """
     if (file is None) is (benchmark is None):
         raise EquipoiseError("give either a FILE of outputs or --benchmark NAME")

@@ -10,7 +10,7 @@ from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.row import Row
 
-Force = Annotated[bool, typer.Option("--force", help="Overwrite a file that this command did not write.")]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite the file even if this command did not write it.")]
 
 
 def require_own(path: Path, own: Callable[[Path], bool], *, force: bool, instead: str = "name another file") -> None:

@@ -15,7 +15,9 @@ T = TypeVar("T")
 NOT_DEFINED = "-"
 SHOWN = 3
 """Ids that a line names before it leaves out the rest."""
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object: the files written, with their rows.")]
+AsJson = Annotated[
+    bool, typer.Option("--json", help="Print one JSON object: the files written, with their row counts.")
+]
 
 
 class PlainConsole(Console):

@@ -17,7 +17,7 @@ from equipoise.core.printing import report, written
 from equipoise.core.visible import line
 
 UNDERSCORED, DASHED = re.compile(r"[a-z0-9_]+"), re.compile(r"[a-z0-9]+([-_][a-z0-9]+)*")
-Name = Annotated[str, typer.Argument(help="Its name: lower case, digits and underscores.", metavar="NAME")]
+Name = Annotated[str, typer.Argument(help="Name in lower-case letters, digits and underscores.", metavar="NAME")]
 
 
 def named(name: str, allowed: re.Pattern[str] = UNDERSCORED) -> str:

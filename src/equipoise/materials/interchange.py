@@ -10,11 +10,14 @@ from typing import Any
 from equipoise.core import jsonl
 from equipoise.materials.vignette import Vignette
 
+CASES = "cases"
+"""The one key of the object."""
+
 
 def published(vignettes: Iterable[Vignette]) -> dict[str, Any]:
     """Put our vignettes in the interchange format, an arm a case; what the format has no field for is metadata."""
     return {
-        "cases": [
+        CASES: [
             {
                 "id": vignette.key,
                 "prompt": vignette.text,
@@ -45,6 +48,6 @@ def published(vignettes: Iterable[Vignette]) -> dict[str, Any]:
 def is_published(path: Path) -> bool:
     """Whether a file holds cases that `published` wrote: in all of them the metadata name the pair and the tier."""
     value = jsonl.json_value(str(path), jsonl.read_text(path))
-    cases = value.get("cases") if isinstance(value, dict) else None
+    cases = value.get(CASES) if isinstance(value, dict) else None
     metadata = [one.get("metadata") if isinstance(one, dict) else None for one in cases] if cases else [None]
     return all(isinstance(one, dict) and {"pair", "tier"} <= one.keys() for one in metadata)

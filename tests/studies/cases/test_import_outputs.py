@@ -133,7 +133,7 @@ def test_nothing_half_written_stays(folder: Path, monkeypatch: pytest.MonkeyPatc
         message = f"{path}: cannot be written ({len(text)} characters)"
         raise EquipoiseError(message)
 
-    monkeypatch.setattr("equipoise.studies.cases.imports.records.write_text", full)
+    monkeypatch.setattr("equipoise.studies.cases.replays.jsonl.write_text", full)
     with pytest.raises(EquipoiseError, match="cannot be written"):
         invoke()
 

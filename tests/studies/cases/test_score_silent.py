@@ -11,9 +11,9 @@ import typer
 from typer.testing import CliRunner
 
 from equipoise.core.errors import EquipoiseError
+from equipoise.judge import errors as judging
 from equipoise.stats.misclassification import ErrorCounts
 from equipoise.studies.cases.cli import score_silent
-from equipoise.studies.vignettes import effects as vignettes
 
 if TYPE_CHECKING:
     from click.testing import Result
@@ -91,7 +91,7 @@ def test_the_rate_is_corrected_where_the_judges_error_is_known(folder: Path, mon
     """The judge's measured error corrects the rate, in the object and under the table; unknown, it is not spoken of."""
     shown = []
     for errors in (ErrorCounts(18, 20, 24, 30), None):
-        monkeypatch.setattr(vignettes, "judge_errors", lambda _name, _root, errors=errors: errors)
+        monkeypatch.setattr(judging, "judge_errors", lambda _name, _root, errors=errors: errors)
         shown.append((json.loads(invoke(folder, "--json").stdout), invoke(folder).stdout))
     (corrected, told), (raw, untold) = shown
 

@@ -48,7 +48,7 @@ def test_the_table_has_a_row_for_each_group(data: Path) -> None:
 
     assert [(one.exit_code, one.stderr) for one in (kept, done)] == [(0, "")] * 2
     lines = [line.split() for line in done.stdout.splitlines()]
-    assert ["dimension", "group", "told", "of", "pairs", "stories", "A", "B", "C"] in lines
+    assert ["dimension", "patient", "group", "pairs", "stories", "A", "B", "C"] in lines
     assert any("learning-disability" in line for line in lines)
     assert "powered: 250 pairs, " in done.stdout  # 13 x 15 + 11 x 5
     assert done.stdout.endswith("; 3 items\n")

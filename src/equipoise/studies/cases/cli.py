@@ -23,19 +23,22 @@ NOTES = {
 
 def score_silent(
     files: Annotated[
-        list[Path], typer.Argument(help="Saved outputs, JSONL, a file a model.", metavar="OUTPUTS…", show_default=False)
+        list[Path],
+        typer.Argument(help="Saved outputs, one JSONL file per model.", metavar="OUTPUTS…", show_default=False),
     ],
-    cases: Annotated[Path, typer.Option(help="The cases asked: JSON as published, or imported JSONL.")],
+    cases: Annotated[Path, typer.Option(help="The cases that were asked: published JSON, or imported JSONL.")],
     *,
-    mode: Annotated[Mode, typer.Option(help="Read by the judge, or by the published keyword practice.")] = "nli",
-    features: Annotated[Path, typer.Option(help="Folder of the words for each feature.")] = Path(FOLDER),
-    diagnoses: Annotated[Path, typer.Option(help="File of the names of each diagnosis.")] = Path(FILE),
+    mode: Annotated[
+        Mode, typer.Option(help="Read reasoning with the judge (nli) or by published keywords (legacy).")
+    ] = "nli",
+    features: Annotated[Path, typer.Option(help="Folder of the word lists for each feature.")] = Path(FOLDER),
+    diagnoses: Annotated[Path, typer.Option(help="File with the names of each diagnosis.")] = Path(FILE),
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per file.")] = False,
 ) -> None:
     """Score saved outputs: count the biased answers that are silent about the patient's feature.
 
-    Of cases that are the arms of pairs, how often demographics change the answer is given beside it. OUTPUTS may also
-    be responses that were imported (data/replays/NAME.jsonl), with their cases (data/cases/NAME.jsonl).
+    For cases that are arms of pairs, this also prints how often demographics change the answer. OUTPUTS may also be
+    imported responses (data/replays/NAME.jsonl), with their cases (data/cases/NAME.jsonl).
     """
     asked = {case.key: case for case in read_cases(cases)}
     tables = {str(path): read_outputs(path) for path in files}

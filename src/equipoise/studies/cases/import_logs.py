@@ -12,39 +12,39 @@ from equipoise.core.progress import progress
 from equipoise.studies.cases.logs import FIELDS, Columns, Log, columns, imported, read_inspect, read_lm_eval, read_table
 from equipoise.studies.cases.replays import replay_files, report_replay, write_replay
 
-Name = Annotated[str, typer.Option(help="The model's name in the registry, for -S model=NAME.")]
+Name = Annotated[str, typer.Option(help="Name for the model in the registry, used as -S model=NAME.")]
 Map = Annotated[
     list[str] | None,
     typer.Option(
         "--map",
-        help=f"Where a sample has a field, as a path such as metadata.case. Fields: {', '.join(FIELDS)}.",
+        help=f"Path of a field within a sample, such as metadata.case. Fields: {', '.join(FIELDS)}.",
         metavar="FIELD=PATH",
         show_default=False,
     ),
 ]
 Set = Annotated[
     list[str] | None,
-    typer.Option("--set", help="A field's value in all samples.", metavar="FIELD=VALUE", show_default=False),
+    typer.Option("--set", help="Value of a field, the same in all samples.", metavar="FIELD=VALUE", show_default=False),
 ]
 Privileged = Annotated[
     list[str] | None,
     typer.Option(
-        help="A value of the role (or feature) that makes a patient the privileged one of a pair; all others are "
+        help="A value of the role (or feature) that marks the privileged patient of a pair; all others are "
         "marginalised.",
         metavar="VALUE",
         show_default=False,
     ),
 ]
-Unpaired = Annotated[bool, typer.Option("--unpaired", help="The samples are single cases, not the arms of pairs.")]
-Title = Annotated[str | None, typer.Option(help="What the model is called.", show_default="the log's own, or --name")]
-Licence = Annotated[str, typer.Option(help="The terms of the outputs.")]
+Unpaired = Annotated[bool, typer.Option("--unpaired", help="Treat samples as single cases, not as arms of pairs.")]
+Title = Annotated[str | None, typer.Option(help="Title of the model.", show_default="the log's own, or --name")]
+Licence = Annotated[str, typer.Option(help="Licence of the outputs.")]
 
 
 def import_inspect(  # noqa: PLR0913  (a command's options)
-    log: Annotated[Path, typer.Argument(help="A log that `inspect eval` wrote.", metavar="LOG", show_default=False)],
+    log: Annotated[Path, typer.Argument(help="A log written by `inspect eval`.", metavar="LOG", show_default=False)],
     *,
     name: Name,
-    epoch: Annotated[int, typer.Option(help="Which epoch's samples are taken.", min=1)] = 1,
+    epoch: Annotated[int, typer.Option(help="Epoch from which to take samples.", min=1)] = 1,
     mapped: Map = None,
     given: Set = None,
     privileged: Privileged = None,
@@ -56,7 +56,7 @@ def import_inspect(  # noqa: PLR0913  (a command's options)
 ) -> None:
     """Import a log of Inspect as a model, so that `dvc exp run -S model=NAME` measures its outputs as pairs.
 
-    Of our own task, `inspect eval equipoise/vignettes`, no column map is needed. The extra is `equipoise[inspect]`.
+    Logs of our own task, `inspect eval equipoise/vignettes`, need no --map. Requires the extra `equipoise[inspect]`.
     """
     said = columns(mapped or (), given or (), privileged or (), paired=not unpaired)
     _import(lambda: read_inspect(log, epoch), said, name, title, licence, force=force, as_json=as_json)
@@ -65,7 +65,7 @@ def import_inspect(  # noqa: PLR0913  (a command's options)
 def import_lm_eval(  # noqa: PLR0913  (a command's options)
     samples: Annotated[
         list[Path],
-        typer.Argument(help="Files that `lm_eval --log_samples` wrote.", metavar="SAMPLES…", show_default=False),
+        typer.Argument(help="Files written by `lm_eval --log_samples`.", metavar="SAMPLES…", show_default=False),
     ],
     *,
     name: Name,
@@ -84,7 +84,9 @@ def import_lm_eval(  # noqa: PLR0913  (a command's options)
 
 
 def import_csv(  # noqa: PLR0913  (a command's options)
-    file: Annotated[Path, typer.Argument(help="A table, CSV, JSONL or parquet: a row a sample.", show_default=False)],
+    file: Annotated[
+        Path, typer.Argument(help="A table (CSV, JSONL or parquet) with one sample per row.", show_default=False)
+    ],
     *,
     name: Name,
     mapped: Map = None,

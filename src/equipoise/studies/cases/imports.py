@@ -17,15 +17,13 @@ from equipoise.studies.cases.rows import Case, arms_of, read_cases, read_outputs
 
 def import_outputs(
     file: Annotated[
-        Path, typer.Argument(help="Saved outputs of one model, JSONL.", metavar="OUTPUTS", show_default=False)
+        Path, typer.Argument(help="Saved outputs of one model (JSONL).", metavar="OUTPUTS", show_default=False)
     ],
     *,
-    name: Annotated[str, typer.Option(help="The model's name in the registry, for -S model=NAME.")],
-    cases: Annotated[Path, typer.Option(help="The cases asked: JSON as published, or imported JSONL.")],
-    title: Annotated[
-        str | None, typer.Option(help="What the model is called.", show_default="the outputs' own")
-    ] = None,
-    licence: Annotated[str, typer.Option(help="The terms of the outputs.")] = "not stated",
+    name: Annotated[str, typer.Option(help="Name for the model in the registry, used as -S model=NAME.")],
+    cases: Annotated[Path, typer.Option(help="The cases that were asked: published JSON, or imported JSONL.")],
+    title: Annotated[str | None, typer.Option(help="Title of the model.", show_default="the outputs' own")] = None,
+    licence: Annotated[str, typer.Option(help="Licence of the outputs.")] = "not stated",
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
@@ -49,9 +47,7 @@ def import_vignettes(
             help='{"cases": [{"prompt": …, "bias_feature": …, "bias_label": …}]}', metavar="FILE", show_default=False
         ),
     ],
-    out: Annotated[
-        Path | None, typer.Option(help="Where the rows are written.", show_default="data/cases/<stem>.jsonl")
-    ] = None,
+    out: Annotated[Path | None, typer.Option(help="File to write.", show_default="data/cases/<stem>.jsonl")] = None,
     *,
     force: Force = False,
     as_json: AsJson = False,

@@ -1,4 +1,4 @@
-"""Saved outputs to cases, judged: the answer of each and, where it is biased, what its reasoning does with the features."""
+"""Saved outputs, judged: the answer of each and, where it is biased, what its reasoning does with the features."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping

@@ -24,13 +24,11 @@ def import_bench(
         ),
     ],
     *,
-    out: Annotated[Path, typer.Option(help="Where the cases are written.")] = Path("data/items/bench.jsonl"),
+    out: Annotated[Path, typer.Option(help="File to write.")] = Path("data/items/bench.jsonl"),
     field: Annotated[
-        str | None, typer.Option(help="The column of the text.", show_default="the one that has {patient}")
+        str | None, typer.Option(help="Name of the column with the text.", show_default="the one that has {patient}")
     ] = None,
-    raw: Annotated[Path, typer.Option(help="Folder of panel.yaml, whose groups the cases are told of.")] = Path(
-        "data/raw"
-    ),
+    raw: Annotated[Path, typer.Option(help="Folder of panel.yaml, which lists the patient groups.")] = Path("data/raw"),
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:

@@ -41,17 +41,17 @@ def score_medmcqa(
     *,
     questions: Annotated[
         list[Path] | None,
-        typer.Option(help="A city's question set (city, disease and right answer by id); may be given again."),
+        typer.Option(
+            help="Question set of a city (city, disease and correct answer by id); repeat for several cities."
+        ),
     ] = None,
     cities: Annotated[Path, typer.Option(help="File of cities, YAML.")] = towns.FILE,
     mapping: Annotated[
-        Path, typer.Option(help="Which disease a topic is about, where no file says it.")
+        Path, typer.Option(help="Rules that assign a disease to a topic, where no file states it.")
     ] = medmcqa.DISEASES,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 0,
-    resamples: Annotated[
-        int, typer.Option(min=100, help="Bootstrap resamples of the questions behind each interval.")
-    ] = 10_000,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a city.")] = False,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed for the bootstrap.")] = 0,
+    resamples: Annotated[int, typer.Option(min=100, help="Bootstrap resamples for each interval.")] = 10_000,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per city.")] = False,
 ) -> None:
     """Score answers by city and disease: accuracy, macro precision, recall and F1, prevalence-weighted accuracy."""
     weights = {
@@ -87,8 +87,8 @@ def import_medmcqa(
         ),
     ],
     *,
-    mapping: Annotated[Path, typer.Option(help="Which disease each topic is about.")] = medmcqa.DISEASES,
-    out: Annotated[Path, typer.Option(help="Where the items are written.")] = Path("data/items/medmcqa.jsonl"),
+    mapping: Annotated[Path, typer.Option(help="Rules that assign a disease to each topic.")] = medmcqa.DISEASES,
+    out: Annotated[Path, typer.Option(help="File to write.")] = Path("data/items/medmcqa.jsonl"),
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:

@@ -5,7 +5,8 @@ withheld), subject_name and topic_name. EquiLens' form has id, prompt (subject, 
 text), answer (a letter), and perhaps disease and city.
 
 The question sets of several cities share questions, so an id alone does not tell the city: every file of responses
-belongs to one set, the one that holds all its ids. The figures are those of `equipoise.studies.exam.effects`, not rounded.
+belongs to one set, the one that holds all its ids. The figures are those of `equipoise.studies.exam.effects`, not
+rounded.
 """
 
 import re

@@ -17,14 +17,14 @@ def import_openr1(
     source: Annotated[
         str,
         typer.Argument(
-            help=f"{SOURCE}@COMMIT of the hub, or a JSON, JSONL or parquet file.", metavar="SOURCE", show_default=False
+            help=f"A hub id with its commit ({SOURCE}@…), or a JSON, JSONL or parquet file.",
+            metavar="SOURCE",
+            show_default=False,
         ),
     ],
     *,
-    split: Annotated[str, typer.Option(help="Which files of the hub are taken: those with this in their name.")] = (
-        "test"
-    ),
-    out: Annotated[Path, typer.Option(help="Where the items are written.")] = Path("data/items/openr1.jsonl"),
+    split: Annotated[str, typer.Option(help="Take the hub's files with this in their name.")] = ("test"),
+    out: Annotated[Path, typer.Option(help="File to write.")] = Path("data/items/openr1.jsonl"),
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:

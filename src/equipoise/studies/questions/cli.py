@@ -34,14 +34,14 @@ CAPTIONS = {
 
 
 def score_amqa(
-    files: Annotated[list[Path], typer.Argument(help="Released answers, JSONL.", metavar="FILE…", show_default=False)],
+    files: Annotated[list[Path], typer.Argument(help="Released answers (JSONL).", metavar="FILE…", show_default=False)],
     *,
     as_json: AsJson = False,
     items: Annotated[
-        str | None, typer.Option(help="Items (JSONL or parquet) whose ids the files must have, in place of 0 to 800.")
+        str | None, typer.Option(help="Items (JSONL or parquet) whose ids the files must have, instead of 0 to 800.")
     ] = None,
     allow_incomplete: Annotated[
-        bool, typer.Option("--allow-incomplete", help="Score each file over the questions that it has.")
+        bool, typer.Option("--allow-incomplete", help="Score each file on the questions it contains.")
     ] = False,
 ) -> None:
     """Score answers in AMQA's or FairMedPrompt's released form, every file over the same questions."""
@@ -71,12 +71,14 @@ def score_equity(
     cities: Annotated[Path, typer.Option(help="File of cities, YAML.")] = towns.FILE,
     partition: Annotated[
         Literal["expected", "seeded"],
-        typer.Option(help="Over all partitions of the questions between the groups, or for one that is drawn."),
+        typer.Option(
+            help="Average over all partitions of the questions between the groups, or draw one with the seed."
+        ),
     ] = "expected",
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the partition that is drawn.")] = 42,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed for the partition.")] = 42,
     as_json: AsJson = False,
     allow_incomplete: Annotated[
-        bool, typer.Option("--allow-incomplete", help="Score each JSONL file over the questions that it has.")
+        bool, typer.Option("--allow-incomplete", help="Score each JSONL file on the questions it contains.")
     ] = False,
 ) -> None:
     """Score answers for the population of each city: accuracy, accuracy ratio and consistency ratio."""
@@ -99,7 +101,7 @@ def score_equity(
 
 def import_amqa(
     source: Annotated[str, typer.Argument(help="A hub id with its commit (Showing-KCL/AMQA@…), or a file.")],
-    out: Annotated[Path, typer.Option(help="Where the items are written.")] = Path("data/items/amqa.jsonl"),
+    out: Annotated[Path, typer.Option(help="File to write.")] = Path("data/items/amqa.jsonl"),
     *,
     force: Force = False,
     as_json: FilesAsJson = False,

@@ -2,8 +2,8 @@
 
 A file of results has one question and group a row. `adv_group` is `baseline` or the group of AMQA's variant; the
 baseline there is the original question. Every question of a file needs all seven rows, for a figure of a city compares
-each question with itself. The figures are those of `equipoise.studies.questions.city_effects`, not rounded; Holm's adjustment runs over
-the cities and attributes of one file.
+each question with itself. The figures are those of `equipoise.studies.questions.city_effects`, not rounded; Holm's
+adjustment runs over the cities and attributes of one file.
 """
 
 from collections.abc import Callable, Mapping, Sequence

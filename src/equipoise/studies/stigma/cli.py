@@ -33,22 +33,22 @@ SHARES = {"female": "female", "male": "male", "unspecified": "other"}
 
 def score_stigma(
     *,
-    rq1: Annotated[list[Path] | None, typer.Option(help="Probabilities of rq1, CSV.", show_default=False)] = None,
-    rq2: Annotated[list[Path] | None, typer.Option(help="Probabilities of rq2, CSV.", show_default=False)] = None,
-    steps: Annotated[list[Path] | None, typer.Option(help="Paths of rq2, CSV.", show_default=False)] = None,
-    tokens: Annotated[list[Path] | None, typer.Option(help="Predictions of rq1, log.", show_default=False)] = None,
+    rq1: Annotated[list[Path] | None, typer.Option(help="Probabilities for rq1 (CSV).", show_default=False)] = None,
+    rq2: Annotated[list[Path] | None, typer.Option(help="Probabilities for rq2 (CSV).", show_default=False)] = None,
+    steps: Annotated[list[Path] | None, typer.Option(help="Paths for rq2 (CSV).", show_default=False)] = None,
+    tokens: Annotated[list[Path] | None, typer.Option(help="Log of predictions for rq1.", show_default=False)] = None,
     legacy: Annotated[
-        bool, typer.Option("--legacy", help="Sum steps and tokens as published, parts of words included.")
+        bool, typer.Option("--legacy", help="Sum steps and tokens as published, including parts of words.")
     ] = False,
     names: Annotated[
-        bool, typer.Option("--names", help="Match first names in tokens too (equipoise import names).")
+        bool, typer.Option("--names", help="Also match first names in tokens (see equipoise import names).")
     ] = False,
     library: Annotated[Path, typer.Option(help="Folder of the study's files.")] = Path(SENTENCES),
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Score one model's released probabilities; compare mental with control conditions where both are given.
 
-    Every option that names a file may be given again. Which conditions a file is about is read from the file.
+    Repeat an option to give several files. The conditions that a file is about are read from the file.
     """
     known = load_library(shipped(library))
     wordings = lin.Wordings(known)
@@ -81,8 +81,12 @@ def score_stigma(
 
 def import_names(
     *,
-    women: Annotated[Path | None, typer.Option(help="A local file of women's names, in place of the net.")] = None,
-    men: Annotated[Path | None, typer.Option(help="A local file of men's names, in place of the net.")] = None,
+    women: Annotated[
+        Path | None, typer.Option(help="Read women's names from this file instead of downloading them.")
+    ] = None,
+    men: Annotated[
+        Path | None, typer.Option(help="Read men's names from this file instead of downloading them.")
+    ] = None,
     library: Annotated[Path, typer.Option(help="Folder of the study's files.")] = Path(SENTENCES),
     as_json: AsJson = False,
 ) -> None:

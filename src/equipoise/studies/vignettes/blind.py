@@ -32,7 +32,7 @@ VIGNETTES = Path("data/vignettes/built/vignettes.jsonl")
 LABELS = Path("data") / OF_LABELS
 Rated = Annotated[
     Literal["reasoning", "content"],
-    typer.Option(help="What people rate: a model's reasoning, or the cases themselves (by clinicians)."),
+    typer.Option(help="What to rate: a model's reasoning, or the cases themselves (by clinicians)."),
 ]
 SHOWN = 10
 """Disagreements that are printed."""
@@ -50,12 +50,17 @@ MEASURES = {"mentioned": "mentioned", "considered": "considered, yes or no", "th
 def export_sheet(  # noqa: PLR0913  (a command's options)
     *,
     sheet: Rated = "reasoning",
-    out: Annotated[Path, typer.Option(help="The rating sheet, CSV.", metavar="FILE")] = SHEET,
-    key: Annotated[Path, typer.Option(help="Which row is which response: keep it from raters.", metavar="FILE")] = KEY,
+    out: Annotated[Path, typer.Option(help="The rating sheet (CSV).", metavar="FILE")] = SHEET,
+    key: Annotated[
+        Path, typer.Option(help="Key linking rows to responses; do not share it with raters.", metavar="FILE")
+    ] = KEY,
     n: Annotated[
         int | None,
         typer.Option(
-            "--n", min=3, help="Rows to draw; of reasoning, evenly from what the judge found.", show_default="all"
+            "--n",
+            min=3,
+            help="Number of rows to draw; of reasoning, equally from each of the judge's findings.",
+            show_default="all",
         ),
     ] = None,
     for_judge: Annotated[
@@ -63,15 +68,15 @@ def export_sheet(  # noqa: PLR0913  (a command's options)
         typer.Option(
             "--for-judge",
             min=10,
-            help="Draw so many replies, with known probabilities, whose labels correct the judge's error.",
+            help="Draw this many replies with known probabilities; their labels correct for the judge's error.",
             show_default=False,
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of the draw and of the rows' order.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed for sampling and row order.")] = 0,
     vignettes: Annotated[Path, typer.Option(help="The vignettes of the run.")] = VIGNETTES,
     responses: Annotated[Path, typer.Option(help="The responses of the run.")] = RESPONSES,
     judgements: Annotated[Path, typer.Option(help="The judgements of the run.")] = JUDGEMENTS,
-    features: Annotated[Path, typer.Option(help="Folder of the dimensions' names.")] = Path(FOLDER),
+    features: Annotated[Path, typer.Option(help="Folder with the names of the dimensions.")] = Path(FOLDER),
     as_json: AsJson = False,
 ) -> None:
     """Write a sheet for people to rate the run's reasoning or its cases, and the key that links its rows to them."""
@@ -133,31 +138,33 @@ def _export_content(
 
 def import_sheets(  # noqa: PLR0913  (a command's options)
     sheets: Annotated[
-        list[Path], typer.Argument(help="Filled sheets, one a rater.", metavar="SHEETS…", show_default=False)
+        list[Path], typer.Argument(help="Completed sheets, one per rater.", metavar="SHEETS…", show_default=False)
     ],
     *,
     sheet: Rated = "reasoning",
-    key: Annotated[Path, typer.Option(help="The key that was made with the sheet.", metavar="FILE")] = KEY,
+    key: Annotated[Path, typer.Option(help="The key written with the sheet.", metavar="FILE")] = KEY,
     out: Annotated[
         Path | None,
-        typer.Option(help="Write the disagreements here, CSV; of content, the ratings by pair.", metavar="FILE"),
+        typer.Option(help="Write the disagreements to this CSV file; of content, the ratings by pair.", metavar="FILE"),
     ] = None,
     for_judge: Annotated[
         bool,
-        typer.Option("--for-judge", help="Keep one sheet's ratings as labels, with which `measure` corrects figures."),
+        typer.Option(
+            "--for-judge", help="Keep one sheet's ratings as labels, which `measure` uses to correct figures."
+        ),
     ] = False,
-    ratings: Annotated[Path, typer.Option(help="The folder of the labels.", metavar="FOLDER")] = LABELS,
+    ratings: Annotated[Path, typer.Option(help="Folder for the labels.", metavar="FOLDER")] = LABELS,
     force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     vignettes: Annotated[Path, typer.Option(help="The vignettes of the run, for --for-judge.")] = VIGNETTES,
     responses: Annotated[Path, typer.Option(help="The responses of the run that was rated.")] = RESPONSES,
     judgements: Annotated[Path, typer.Option(help="The judgements to compare with.")] = JUDGEMENTS,
-    seed: Annotated[int, typer.Option(help="Of the resampling.")] = 0,
-    n_bootstrap: Annotated[int, typer.Option(min=40, help="Number of resamples.")] = 2000,
+    seed: Annotated[int, typer.Option(help="Random seed for resampling.")] = 0,
+    n_bootstrap: Annotated[int, typer.Option(min=40, help="Number of bootstrap resamples.")] = 2000,
 ) -> None:
     """Compare people's ratings with the judge and, given several raters, with each other.
 
-    Of sheets of content, which need two raters, the validity of each pair and statement (I-CVI, kappa) is printed.
+    For sheets of content, which need two raters, this prints the validity of each pair and statement (I-CVI, kappa).
     """
     names = _named(sheets)
     if out is not None and out.resolve() in {path.resolve() for path in (*sheets, key, responses, judgements)}:

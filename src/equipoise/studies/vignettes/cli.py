@@ -19,7 +19,7 @@ from equipoise.materials.interchange import is_published, published
 from equipoise.materials.questions import Item
 from equipoise.materials.stories.library import OWN, Library, load_library
 from equipoise.materials.vignette import Vignette
-from equipoise.studies.vignettes.coverage import Coverage, Covered, Decisions, coverage, misread_in, missed, told_of
+from equipoise.studies.vignettes.coverage import Coverage, Covered, Decisions, by_group, coverage, misread_in, missed
 from equipoise.studies.vignettes.profiles import Planned, Profile, build_pairs, planned
 from equipoise.text.diagnoses import FILE, load_diagnoses
 
@@ -31,16 +31,16 @@ PERSONAS = {"persona": "p24", "other": "p23"}
 
 def cases(
     *,
-    profile: Annotated[Profile, typer.Option(help="Whose pairs are counted.")] = "core",
-    data: Annotated[Path, typer.Option(help="Folder of the authored cases and items.", metavar="FOLDER")] = Path(
+    profile: Annotated[Profile, typer.Option(help="Case profile to summarise.")] = "core",
+    data: Annotated[Path, typer.Option(help="Folder with the authored cases and items.", metavar="FOLDER")] = Path(
         "data"
     ),
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object: all counts.")] = False,
 ) -> None:
     """Print what the cases of a profile cover: by dimension, patient group, grade and story; decisions by family.
 
-    Exit code 1 where a floor of the design is missed, or where a wording of an answer would be read as another one,
-    with a line for each.
+    The exit code is 1 if the cases fall short of a minimum in the design, or if a wording of an answer would be read as
+    another answer; each fault has a line of its own.
     """
     library = load_library(shipped(data / "raw"))
     pairs = planned(library, profile)
@@ -92,8 +92,8 @@ def _check_library() -> None:
 
 
 def export_vignettes(
-    out: Annotated[Path, typer.Argument(help="The file to write (JSON).", metavar="OUT", show_default=False)],
-    vignettes: Annotated[Path, typer.Option(help="Our vignettes, as the stage build writes them.")] = Path(
+    out: Annotated[Path, typer.Argument(help="File to write (JSON).", metavar="OUT", show_default=False)],
+    vignettes: Annotated[Path, typer.Option(help="Our vignettes, as the build stage writes them.")] = Path(
         "data/vignettes/built/vignettes.jsonl"
     ),
     *,
@@ -104,17 +104,16 @@ def export_vignettes(
     if out.suffix != ".json":
         raise EquipoiseError(f"{out}: the interchange format is one JSON object: name a file that ends in .json")
     require_own(out, is_published, force=force)
-    value = published(jsonl.read(vignettes, Vignette))
-    jsonl.write_json(out, value)
-    n = len(value["cases"])
-    report(written({out: n}), f"{out}: {n} cases from {vignettes}", as_json=as_json)
+    rows = jsonl.read(vignettes, Vignette)
+    jsonl.write_json(out, published(rows))
+    report(written({out: len(rows)}), f"{out}: {len(rows)} cases from {vignettes}", as_json=as_json)
 
 
 def _table(library: Library, profile: Profile, pairs: Sequence[Planned]) -> Table:
-    columns = ("dimension", "group told of", "pairs", "stories", "A", "B", "C")
+    columns = ("dimension", "patient group", "pairs", "stories", "A", "B", "C")
     table = plain_table(f"Pairs of {profile} that vary one dimension", columns, left=2, gap=2)
     last = ""
-    for one in told_of(library, pairs):
+    for one in by_group(library, pairs):
         dimension = f"{one.dimension}, reverse" if one.reverse else one.dimension
         table.add_row("" if dimension == last else dimension, one.group, *_cells(one.covered))
         last = dimension
