@@ -16,7 +16,7 @@ from equipoise.judge.wordings import Finder, Wording
 from equipoise.materials.stories.schema import REVEALING
 from equipoise.studies.openr1.agree import entailments
 from equipoise.studies.openr1.pairs import ages, stated
-from equipoise.studies.questions.rows import Neutralised
+from equipoise.studies.questions.rows import Neutralized
 from equipoise.studies.questions.variants.agents import Arm
 from equipoise.studies.questions.variants.validators import load_clinical, violations
 from equipoise.studies.stigma.aggregate import noun_lexicon
@@ -31,7 +31,7 @@ from equipoise.text.grounds import own_words, reasoning_of
 from equipoise.text.letters import read_letter
 from equipoise.text.naming import final_diagnosis
 from equipoise.text.neutral.lexicon import load_lexicon
-from equipoise.text.neutral.neutralise import neutralise, select
+from equipoise.text.neutral.neutralize import neutralize, select
 from equipoise.text.reasoning import outside_thinking, read_by_user, split, untagged
 from equipoise.text.sentences import final_question, windows
 from equipoise.text.written import read_written
@@ -224,7 +224,7 @@ HALVES: list[tuple[str, ...]] = [
 
 OPTIONS = {"A": "Heart attack", "B": "Stroke (CVA)", "C": "Panic disorder", "D": "A"}
 ANSWER = Answer(label="heart attack", synonyms=("MI", "myocardial infarction"))
-ITEM = Neutralised(
+ITEM = Neutralized(
     key="i", question="A woman is ill. Why?", options=OPTIONS, gold="A", neutral="A patient is ill. Why?",
     excluded=None, changes=(),
 )  # fmt: skip
@@ -262,7 +262,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "read_written": lambda text: read_written(text, {"expected": (ANSWER,)}, DIAGNOSES),
     "read_generated": lambda text: read_generated(text, {"expected": (ANSWER,)}),
     "article": article,
-    "neutralise": lambda text: neutralise(text, WORDS),
+    "neutralize": lambda text: neutralize(text, WORDS),
     "select": lambda text: select(text, OPTIONS, WORDS),
     "violations": lambda text: violations(ITEM, Arm("race", "privileged", "favourable"), text, text, CLINICAL),
     "features": lambda text: [feature.is_named(text) for feature in FEATURES],

@@ -10,6 +10,7 @@ import typer
 from rich.table import Table
 
 from equipoise.api.anchors import all_anchors
+from equipoise.core.display import first_of
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.printing import NOT_DEFINED, plain_table, print_json, show
 from equipoise.core.progress import progress
@@ -19,8 +20,6 @@ from equipoise.published.anchors import Compared, Row, compare, unexpected
 from equipoise.published.catalogue import FILE, Catalogue, load_catalogue, read_printed
 
 VARIABLE = "EQUIPOISE_ANCHORS"
-NAMED = 5
-"""Rows named in the message of a failed check."""
 SMALL = 1e-3
 """Below this a figure is written as a power of ten."""
 PAGE = """\
@@ -90,10 +89,9 @@ def anchors(
     for name, path in compared.missing.items():
         typer.echo(f"not compared: {name}: {path} is not in {folder}", err=True)
     if failed := unexpected(compared.rows):
-        named = ", ".join(f"{row.id} ({row.verdict}, not {row.expect})" for row in failed[:NAMED])
-        more = f" and {len(failed) - NAMED} more" if len(failed) > NAMED else ""
+        named = first_of([f"{row.id} ({row.verdict}, not {row.expect})" for row in failed], 5)
         raise EquipoiseError(
-            f"{len(failed)} of {len(compared.rows)} verdicts are not as expected: {named}{more}: find what moved them, "
+            f"{len(failed)} of {len(compared.rows)} verdicts are not as expected: {named}: find what moved them, "
             f"or correct {data / FILE}"
         )
 

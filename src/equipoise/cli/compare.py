@@ -28,7 +28,8 @@ from equipoise.compare.text import (
 )
 from equipoise.core import jsonl, printing
 from equipoise.core.progress import progress
-from equipoise.figures.verdicts import NOT_WORSE, UNDECIDED, WORSE
+from equipoise.figures.result import UNDECIDED
+from equipoise.figures.verdicts import NOT_WORSE, WORSE
 from equipoise.studies.registry import TITLES
 
 EXIT_CODES = {NOT_WORSE: 0, WORSE: 1, UNDECIDED: 2}

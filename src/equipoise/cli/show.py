@@ -12,9 +12,9 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.core.printing import print_json
 from equipoise.core.shipped import shipped
 from equipoise.judge.lexicon import FOLDER, load_lexicon
-from equipoise.report import pairs as showing
-from equipoise.report import split
-from equipoise.report.pairs import Shown
+from equipoise.studies.vignettes import shown
+from equipoise.studies.vignettes.answers_split import answers_split, split_table
+from equipoise.studies.vignettes.shown import ShownPair
 
 
 def show(
@@ -54,33 +54,34 @@ def show(
     """
     if key is not None and (biased or silent or unsure or dimension is not None):
         raise EquipoiseError(f"{key!r} is one pair, which no filter applies to: give a KEY or filters")
-    pairs = showing.read_pairs(data)
+    pairs = shown.read_pairs(data)
     if key is not None:
-        _show_one(showing.find(pairs, key), features, as_json=as_json)
+        _show_one(shown.find(pairs, key), features, as_json=as_json)
         return
-    chosen = pairs if dimension is None else showing.of_dimension(pairs, dimension)
+    chosen = pairs if dimension is None else shown.of_dimension(pairs, dimension)
     chosen = [pair for pair in chosen if (pair.pair.biased or not biased) and (pair.pair.silent or not silent)]
-    chosen = showing.unsure(chosen) if unsure else chosen
+    chosen = shown.unsure(chosen) if unsure else chosen
     _list(chosen, len(pairs), margins=unsure, as_json=as_json)
 
 
-def _show_one(pair: Shown, features: Path, *, as_json: bool) -> None:
+def _show_one(pair: ShownPair, features: Path, *, as_json: bool) -> None:
     if as_json:
-        print_json(jsonl.canonical(showing.whole(pair) | {"reread": split.figures(pair.pair)}))
+        print_json(jsonl.canonical(shown.whole(pair) | {"reread": answers_split(pair.pair)}))
         return
-    from equipoise.report.text import card
+    from equipoise.studies.vignettes.terminal import card
+    from equipoise.studies.vignettes.view import pair_view
 
     console = printing.PlainConsole()
-    console.print(card(showing.view(pair, load_lexicon(shipped(features))), console.width))
-    if reread := split.table(pair.pair):
+    console.print(card(pair_view(pair, load_lexicon(shipped(features))), console.width))
+    if reread := split_table(pair.pair):
         console.print("", reread, sep="\n")
 
 
-def _list(pairs: Sequence[Shown], of: int, *, margins: bool, as_json: bool) -> None:
+def _list(pairs: Sequence[ShownPair], of: int, *, margins: bool, as_json: bool) -> None:
     if as_json:
         for pair in pairs:
-            print_json(jsonl.canonical(showing.summary(pair, margins=margins)))
+            print_json(jsonl.canonical(shown.summary(pair, margins=margins)))
         return
-    from equipoise.report.text import listing, totals
+    from equipoise.studies.vignettes.terminal import listing, totals
 
     printing.show(*([listing(pairs, margins=margins)] if pairs else []), totals(pairs, of))

@@ -20,7 +20,8 @@ from equipoise.judge.loaded import load_judge
 from equipoise.judge.rows import Asked, Judged, judge_rows, read_rows, unlisted
 from equipoise.text.letters import LetterReading, read_letter
 from equipoise.text.neutral.lexicon import load_lexicon as load_words
-from equipoise.text.neutral.neutralise import Neutral, neutralise, select
+from equipoise.text.neutral.neutralize import Neutral, select
+from equipoise.text.neutral.neutralize import neutralize as neutral_form
 
 OPTION = "option_"
 """Keys of options that are not gathered in one object: option_A, option_B, as in AMQA's files."""
@@ -44,7 +45,7 @@ def neutralize(
     outcomes: list[tuple[Neutral, str | None]] = []
     with progress("neutralize") as move:
         for question, options in questions:
-            outcomes.append((neutralise(question, words), select(question, options, words)))
+            outcomes.append((neutral_form(question, words), select(question, options, words)))
             move(len(outcomes), len(questions))
     if not json:
         _show_neutral(file, outcomes)

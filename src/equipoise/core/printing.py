@@ -9,12 +9,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from equipoise.core.display import few
 from equipoise.core.visible import json_line, line, visible
 
 T = TypeVar("T")
 NOT_DEFINED = "-"
-SHOWN = 3
-"""Ids that a line names before it leaves out the rest."""
 AsJson = Annotated[
     bool, typer.Option("--json", help="Print one JSON object: the files written, with their row counts.")
 ]
@@ -63,14 +62,9 @@ def show_each(values: Sequence[T], parts: Callable[[T], Iterable[Table | str]], 
             show(*parts(value))
 
 
-def few(ids: list[str]) -> str:
-    """Name the first ids of a list."""
-    return f"{', '.join(map(line, ids[:SHOWN]))}{' …' if ids[SHOWN:] else ''}"
-
-
 def remark(what: str, ids: list[str]) -> str:
     """Describe the rows that a remark concerns, with their number and the first of them; empty where there are none."""
-    return f"{len(ids)} {what}: {few(ids)}" if ids else ""
+    return f"{len(ids)} {what}: {few([*map(line, ids)])}" if ids else ""
 
 
 def plain_table(title: str | None, columns: Sequence[str], *, left: int = 1, gap: int = 1) -> Table:

@@ -18,8 +18,6 @@ from equipoise.stats.quantities import Interval, PairedCells, PValue, ratio
 Nested: TypeAlias = "dict[str, Nested | float | int | str]"
 """Finite scalars under stable names: what a metrics file holds."""
 
-VERDICT = "verdict"
-"""The family of a verdict's effects."""
 SKEWED = "_skewed"
 """What the name of a mean ends with in the row that has its interval corrected for skewness (`skewed_mean`)."""
 TESTED_TOGETHER = ("dimension", "tier", "combination")
@@ -50,13 +48,18 @@ class Effect(Row):
     primary: bool = False
     coverage: float | None = None
 
+    @property
+    def place(self) -> str:
+        """The key without its study."""
+        return self.key.partition("/")[2]
+
 
 class Group(NamedTuple):
     """A member of a family: which pairs a figure is about."""
 
     family: str
     name: str
-    study: str = "vignettes"
+    study: str
 
 
 @dataclass(frozen=True, slots=True)

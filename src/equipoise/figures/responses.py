@@ -24,10 +24,6 @@ from equipoise.text.reasoning import untagged
 
 LONG = 50
 """Words from which two replies are never the same by chance."""
-OF_PAIRS: frozenset[str] = frozenset({"vignettes", "decisions"})
-"""Studies whose prompts reason about the arms of a pair first."""
-FREE = frozenset({*OF_PAIRS, "openr1", "cases"})
-"""Studies answered in sentences of the model's own. Elsewhere a reply is a letter, and many are rightly the same."""
 
 
 class Noted(NamedTuple):
@@ -48,8 +44,8 @@ class Noted(NamedTuple):
     sure: tuple[bytes, ...]
 
 
-def note(response: Response) -> Noted:
-    """Note a response."""
+def note(response: Response, *, free_text: bool) -> Noted:
+    """Note a response; `free_text` says whether the study is answered in sentences of the model's own."""
     words = sum(len(reply.split()) for reply in response.replies)
     return Noted(
         key=response.key,
@@ -58,7 +54,7 @@ def note(response: Response) -> Noted:
         prompt_tokens=response.prompt_tokens,
         generated_tokens=response.generated_tokens,
         empty=not all(untagged(reply).strip() for reply in response.replies),
-        said=_digest(response.replies) if response.study in FREE and words else None,
+        said=_digest(response.replies) if free_text and words else None,
         sure=tuple(_sure(response, words)),
     )
 
@@ -139,16 +135,17 @@ class Result(NamedTuple):
 
 
 def results(
-    responses: Iterable[Noted], presentations: Mapping[str, str], asked: Mapping[str, Hashable]
+    responses: Iterable[Noted], presentations: Mapping[str, str], asked: Mapping[str, Hashable], *, arms: bool = True
 ) -> list[Result]:
     """Note what responses hold; `presentations` are those of vignettes, `asked` the prompts' contents, both by key.
 
-    Where a prompt is not known, it counts as one of its own.
+    Where a prompt is not known, it counts as one of its own. A key begins with the unit, and its arm follows; without
+    `arms` the whole key is the unit.
     """
     found = []
     for response in responses:
-        unit, arm = _cut(response)
-        case = presentations.get(unnumbered(response.key), unit) if response.study in OF_PAIRS else unit
+        unit, _, arm = response.key.partition("/") if arms else (response.key, "", "")
+        case = presentations.get(unnumbered(response.key), unit)
         key = asked.get(response.key, response.key)
         found.append(Result(case, unit, arm, key, response.said, response.sure))
     return found
@@ -215,14 +212,3 @@ class _Holders:
             return False
         alike = self._case[content, one.case] + self._asked[content, one.asked]
         return self._all[content] > alike - self._both[content, one.case, one.asked]
-
-
-def _cut(response: Noted) -> tuple[str, str]:
-    """Cut a key into the unit and its arm: `<pair>/<role>`, `<item>/<arm>`; a saved output has none."""
-    if response.study == "cases":
-        return response.key, ""
-    if response.study in OF_PAIRS:
-        pair, _, role = response.key.rpartition("/")
-        return pair, role
-    unit, _, arm = response.key.partition("/")
-    return unit, arm

@@ -29,8 +29,6 @@ DEFAULT = "default"
 Runtime = Literal["onnx", "torch"]
 ReasoningForm = Literal["auto", "think", "content", "channels", "plain"]
 UNITS = {"M": 10**6, "B": 10**9}
-ASKED: tuple[str, ...] = ("vignettes", "questions", "exam", "stigma", "decisions", "openr1")
-"""The studies with prompts of ours: every model answers them, except one whose saved answers are to other studies."""
 
 
 class PypiSource(Frozen):
@@ -288,7 +286,7 @@ class ApiEntry(ModelEntry):
 
 
 class CasesFile(Frozen):
-    """The cases that saved outputs answer: JSONL of `equipoise.studies.cases.rows.Case`, with its sha256."""
+    """The cases that saved outputs answer: a row of JSONL each, with its sha256."""
 
     file: str
     sha256: Sha256
@@ -298,14 +296,14 @@ class ReplayEntry(ModelEntry):
     """Answers that were saved before: JSONL of `equipoise.backends.replay.Saved`, with its sha256.
 
     A relative path starts at the project's root. `candidates` says that the rows have the candidates' likelihoods.
-    `answers` names the studies that the file answers; the others are left out of a run. Answers to `cases` require the
-    file of the cases.
+    `answers` names the studies that the file answers, None for all that ask prompts of ours; the others are left out of
+    a run. Outputs to other people's cases require the file of these `cases`.
     """
 
     backend: Literal["replay"]
     file: str
     sha256: Sha256
-    answers: Annotated[tuple[str, ...], Field(min_length=1)] = ASKED
+    answers: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
     cases: CasesFile | None = None
     candidates: bool = False
     generation: Generation = Generation(reasoning_tokens=1, answer_tokens=1)
@@ -314,12 +312,6 @@ class ReplayEntry(ModelEntry):
     def likelihoods(self) -> bool:
         """Whether the saved answers have them."""
         return self.candidates
-
-    @model_validator(mode="after")
-    def _cases_are_named(self) -> Self:
-        if ("cases" in self.answers) is (self.cases is None):
-            raise ValueError("cases: name the file of the cases if answers includes cases, and only then")
-        return self
 
 
 class Admission(Frozen):
@@ -476,11 +468,6 @@ class MaskedEntry(_Named):
     gated: bool = False
     runtime: Runtime
     max_tokens: Annotated[int, Field(ge=16, le=10_000_000)]
-
-
-def answers(entry: AnyEntry, study: str) -> bool:
-    """Say whether a model answers a study; what it does not answer is left out of its run."""
-    return study in (entry.answers if isinstance(entry, ReplayEntry) else ASKED)
 
 
 def entry_path(name: str, folder: Path) -> Path:

@@ -29,7 +29,7 @@ from equipoise.published.catalogue import (
 from equipoise.published.influence import influence_figures
 from equipoise.text.letters import read_letter
 from equipoise.text.neutral.lexicon import load_lexicon
-from equipoise.text.neutral.neutralise import select
+from equipoise.text.neutral.neutralize import select
 
 Figures = Mapping[str, float]
 EXCEPTION: Verdict = "departs"

@@ -10,12 +10,13 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from equipoise.backends.replay import Saved, saved_cases
+from equipoise.backends.replay import Saved
 from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
 from equipoise.models import registry
 from equipoise.models.registry import ReplayEntry
 from equipoise.studies.cases.imports import import_outputs
+from equipoise.studies.cases.saved import saved_cases
 
 if TYPE_CHECKING:
     from click.testing import Result

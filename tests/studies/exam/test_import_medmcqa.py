@@ -11,7 +11,7 @@ from equipoise.core import jsonl
 from equipoise.core.errors import EquipoiseError
 from equipoise.materials.questions import Item
 from equipoise.studies.exam.cli import import_medmcqa
-from equipoise.studies.questions.neutralise import neutralise_items
+from equipoise.studies.questions.neutralize import neutralize_items
 from equipoise.text.neutral.lexicon import load_lexicon
 
 DATA = Path(__file__).parents[3] / "data"
@@ -53,7 +53,7 @@ def test_items_suit_the_adversarial_study(tmp_path: Path) -> None:
     source.write_text(json.dumps(row(1, "Oncology", 0)) + "\n", encoding="utf-8")
     import_medmcqa([str(source)], mapping=MAPPING, out=out)
 
-    (neutral,) = neutralise_items(jsonl.read(out, Item), load_lexicon(DATA / "lexicon"))
+    (neutral,) = neutralize_items(jsonl.read(out, Item), load_lexicon(DATA / "lexicon"))
     assert (neutral.key, neutral.neutral) == ("medmcqa-q1", "Which is right of 1?")
 
 

@@ -25,7 +25,7 @@ inspect_ai = pytest.importorskip("inspect_ai", reason="inspect-ai is not install
 # Warnings of inspect and of the libraries that it calls are not ours.
 pytestmark = pytest.mark.filterwarnings("ignore")
 ROOT = Path(__file__).parents[3]
-LOG = ROOT / "tests/studies/cases/inspect_log.json"
+LOG = Path(__file__).parents[1] / "cases" / "inspect_log.json"
 REASONING = "The story fits."
 
 

@@ -85,7 +85,7 @@ def content_sheet(vignettes: Sequence[Vignette], *, seed: int, n: int | None = N
         told = {"row": name, "text_1": one.text, "text_2": other.text}
         answers = {"diagnosis": one.expected.label, "alternative": one.stereotyped.label}
         rows.append(dict.fromkeys(COLUMNS, "") | told | answers)
-        key.append(ContentKey(key=name, pair=pair, first=first, texts=_digest(told)))
+        key.append(ContentKey(key=name, study=one.study, pair=pair, first=first, texts=_digest(told)))
     return table_text(COLUMNS, rows), key
 
 

@@ -13,14 +13,17 @@ from equipoise.core.shipped import shipped
 from equipoise.core.tables import Table
 from equipoise.figures.effects import Group
 from equipoise.figures.frame import Figures, frame_of, row_of, table
-from equipoise.figures.options import Measure
+from equipoise.figures.layout import finding_row
+from equipoise.figures.options import ALPHA, Measure
 from equipoise.figures.silence import interpretation
 from equipoise.judge.lexicon import FOLDER
 from equipoise.judge.loaded import load_judge
+from equipoise.studies.cases import NAME
 from equipoise.studies.cases.effects import (
     Mode,
     case_pairs,
     paired_effects,
+    paired_findings,
     score_judged,
     score_legacy,
     scored_effects,
@@ -34,7 +37,6 @@ if TYPE_CHECKING:
 
 Scorer = Callable[[str, Sequence[Output], Mapping[str, Case]], dict[str, Any]]
 """Scores the outputs of one model, given their name and the cases."""
-OPTIONS = Measure()
 METADATA = ("dimension", "role", "features", "synonyms", "source", "licence")
 """What a case may have beside its feature and its label."""
 READ = {
@@ -91,7 +93,7 @@ def silent_bias(
         asked = _cases(theirs)
         require_cases(some.name, read, asked)
         scored = score(some.name, read, asked)
-        rows += [row_of(effect) for effect in scored_effects(Group("silent bias", group), scored)]
+        rows += [row_of(effect) for effect in scored_effects(Group("silent bias", group, NAME), scored)]
         counts = f"{scored['n']} outputs, {scored['biased']} biased, {scored['silent']} of these silent"
         notes.append(f"{group}: {counts}; {scored['interpretation']}.")
     return Figures(f"Silent bias, {mode}", frame_of(rows), (*notes, READ[mode]))
@@ -106,13 +108,13 @@ def scorer(
     are arms of pairs and a judge reads them, the paired figures are among the scores.
     """
     if mode == "legacy":
-        return partial(score_legacy, alpha=OPTIONS.alpha)
+        return partial(score_legacy, alpha=ALPHA)
     loaded, names = load_judge(judge, features=features), load_diagnoses(shipped(diagnoses))
 
     def score(name: str, outputs: Sequence[Output], cases: Mapping[str, Case]) -> dict[str, Any]:
         reading = loaded.probabilities, loaded.settings, loaded.lexicon
         judgements = [*judge_outputs(outputs, cases, *reading, names)]
-        scored = score_judged(name, outputs, cases, judgements, alpha=OPTIONS.alpha, errors=loaded.errors)
+        scored = score_judged(name, outputs, cases, judgements, alpha=ALPHA, errors=loaded.errors)
         return scored | _paired(scored, cases, judgements)
 
     return score
@@ -123,7 +125,9 @@ def _paired(
 ) -> dict[str, Any]:
     """Give the figures of pairs by family, group and measure, and the interpretation with them; empty without pairs."""
     pairs: dict[str, dict[str, dict[str, Any]]] = {}
-    for row in paired_effects(case_pairs(cases.values(), judgements), OPTIONS):
+    joined = case_pairs(cases.values(), judgements)
+    findings = map(finding_row, paired_findings(joined, ALPHA))
+    for row in (*paired_effects(joined, Measure()), *findings):
         figure = {name: getattr(row, name) for name in ("n", "estimate", "ci_low", "ci_high")}
         figure |= {name: value for name in ("neg_log10_p", "neg_log10_p_holm") if (value := getattr(row, name))}
         pairs.setdefault(row.family, {}).setdefault(row.group, {})[row.measure] = figure

@@ -20,12 +20,14 @@ from typing import Annotated, Any, NamedTuple, Self
 from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from equipoise.core import jsonl
+from equipoise.core.display import first_of
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.prompts import Response
-from equipoise.core.row import Row, Text
+from equipoise.core.row import Row, StudyName, Text
 from equipoise.core.tables import Id, Source, json_rows, require_new, rows_of, valid
 from equipoise.materials.judgement import Reading
 from equipoise.materials.vignette import Role
+from equipoise.studies.cases import NAME
 from equipoise.text.answer import Answer, AnswerKind
 from equipoise.text.diagnoses import american
 from equipoise.text.grounds import own_words
@@ -39,8 +41,6 @@ REFERENCE = frozenset(
 )
 """Features of the group that others are compared with; so is the absence of a history or of a habit."""
 ABSENCE = re.compile(r"no\b(?=.*\b(?:use|history|dependence|misuse)\b)", re.IGNORECASE)
-SHOWN = 5
-"""Ids that a message names before it counts the rest."""
 
 
 class Case(Row):
@@ -53,6 +53,7 @@ class Case(Row):
     clinical story have in common (the pair itself where it is None).
     """
 
+    study: StudyName = NAME
     prompt: Text
     feature: Text
     label: Text
@@ -98,7 +99,7 @@ def _worded(label: str, synonyms: Iterable[str]) -> Answer:
 class CaseJudgement(Row):
     """One saved output, read: the answer that it gives; where that is biased, what it does with the features."""
 
-    study: str = "cases"
+    study: StudyName = NAME
     answer: AnswerKind
     reading: Reading | None = None
 
@@ -300,9 +301,9 @@ def require_cases(name: str, outputs: Iterable[Output], cases: Mapping[str, Case
     """Refuse outputs of other cases: an unknown id, or another feature or label than the case has."""
     outputs = list(outputs)
     if unknown := [output.id for output in outputs if output.id not in cases]:
-        more = f" and {len(unknown) - SHOWN} more" if len(unknown) > SHOWN else ""
-        shown = ", ".join(unknown[:SHOWN]) + more
-        raise EquipoiseError(f"{name}: ids that are not among the {len(cases)} cases: {shown}: give the cases asked")
+        raise EquipoiseError(
+            f"{name}: ids that are not among the {len(cases)} cases: {first_of(unknown, 5)}: give the cases asked"
+        )
     for output in outputs:
         case = cases[output.id]
         for field, here, there in (
@@ -322,7 +323,7 @@ def saved(output: Output) -> Response:
     """
     return Response(
         key=output.id,
-        study="cases",
+        study=NAME,
         replies=(output.text,) if output.ok else (),
         finished=(split(output.said).finished,) if output.ok else (),
         log_likelihood={},
@@ -334,5 +335,5 @@ def saved(output: Output) -> Response:
 def outputs_of(responses: Iterable[Response]) -> Iterator[Output]:
     """Give the outputs among responses: those of the study `cases`; the inverse of `saved`."""
     for one in responses:
-        if one.study == "cases":
+        if one.study == NAME:
             yield Output(id=one.key, text="".join(one.replies), ok=bool(one.replies))

@@ -11,7 +11,7 @@ from equipoise.core.printing import AsJson, remark, report, written
 from equipoise.core.progress import progress
 from equipoise.core.shipped import shipped
 from equipoise.studies.decisions import bench
-from equipoise.studies.vignettes.panel import Story, load_panel, tellings
+from equipoise.studies.vignettes.panel import Story, load_panel
 
 
 def import_bench(
@@ -37,7 +37,7 @@ def import_bench(
     panel = load_panel(shipped(raw))
     with progress("import"):
         imported = bench.read_stories(sources, field)
-        prompts = sum(1 for _ in tellings(imported.stories, panel))
+        prompts = len(imported.stories) * len(panel)
         jsonl.write(out, imported.stories)
     n, each = len(imported.stories), len(panel)
     expected = bench.CASES * bench.TELLINGS

@@ -31,6 +31,7 @@ from equipoise.materials.questions import Disease, Item, same_text
 from equipoise.published.catalogue import Reference, leaves
 from equipoise.published.equilens import CITIES, RESAMPLES, letter_given, response_text
 from equipoise.published.fetch import locate
+from equipoise.studies.exam import NAME
 from equipoise.studies.exam.effects import MEASURES, WEIGHTED, CityScores, ExamAnswer, Marked, Scores, score_cities
 from equipoise.studies.exam.subsets import CLASSES, disease_counts
 
@@ -287,6 +288,7 @@ def _item(row: Question, question: str, gold: str, mapping: DiseaseMap) -> Item:
         "reference": "",
         "source": ", ".join(name for name in (f"MedMCQA question {row.id}", row.subject, row.topic) if name),
         "licence": LICENCE,
+        "study": NAME,
     }
     return valid(Item, item, row.where, "correct the row")
 

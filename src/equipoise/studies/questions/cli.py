@@ -13,8 +13,8 @@ from equipoise.core.printing import AsJson as FilesAsJson
 from equipoise.core.printing import cell, plain_table, report, show_each, with_interval, written
 from equipoise.core.progress import progress
 from equipoise.core.starter import Name, filled, make, named, tell
-from equipoise.figures.guards import label_skew
 from equipoise.figures.options import Measure
+from equipoise.figures.skew import label_skew
 from equipoise.materials import cities as towns
 from equipoise.materials.cities import City
 from equipoise.materials.questions import Item

@@ -20,9 +20,9 @@ from equipoise.materials.cities import City, load_cities
 from equipoise.materials.questions import ATTRIBUTES, GROUPS
 from equipoise.published.catalogue import leaves, renamed_path
 from equipoise.published.equilens import CITIES, RESAMPLES, SCORES, letter_given, read_scores, response_text
-from equipoise.studies.questions import amqa
-from equipoise.studies.questions.city_effects import STUDY, city_effects
+from equipoise.studies.questions import NAME, amqa
 from equipoise.studies.questions.city_effects import assigned_questions as assigned
+from equipoise.studies.questions.city_effects import city_effects
 from equipoise.studies.questions.effects import NEUTRAL, Answered, arms_of, paper_pair
 
 ARMS: dict[str, str] = {
@@ -117,7 +117,7 @@ def score_equity_released(
 
     What is undefined is None, as are the standard deviations over partitions where one partition was drawn.
     """
-    effects = {row.key.removeprefix(f"{STUDY}/"): row for row in city_effects(table, cities, options)}
+    effects = {row.key.removeprefix(f"{NAME}/"): row for row in city_effects(table, cities, options)}
     baseline = effects["baseline/all/baseline_accuracy"]
     return {
         "file": name,

@@ -10,8 +10,9 @@ from rich.table import Table
 from rich.text import Text
 
 from equipoise.core.visible import line
+from equipoise.figures.views import ArmView, PairView, Part
 from equipoise.materials.judgement import Judgement
-from equipoise.report.pairs import STATES, ArmView, PairView, Part, Shown, margin
+from equipoise.studies.vignettes.shown import ShownPair, margin
 
 NARROW = 100
 """Columns below which the arms are printed one above the other."""
@@ -24,7 +25,7 @@ MARKS = ("»", "«")
 LEGEND = f"{MARKS[0]}…{MARKS[1]} the deciding sentence"
 
 
-def listing(pairs: Sequence[Shown], *, margins: bool = False) -> Table:
+def listing(pairs: Sequence[ShownPair], *, margins: bool = False) -> Table:
     """Lay out pairs, one a row; with `margins`, that of the arm of which the judge was less sure.
 
     The column after each answer says what its reasoning does with the features: weighed, dismissed, mentioned, nothing.
@@ -47,7 +48,7 @@ def listing(pairs: Sequence[Shown], *, margins: bool = False) -> Table:
     return table
 
 
-def totals(pairs: Sequence[Shown], of: int) -> str:
+def totals(pairs: Sequence[ShownPair], of: int) -> str:
     """Count the pairs listed, of all, and the biased and silent ones among them."""
     biased, silent = sum(pair.pair.biased for pair in pairs), sum(pair.pair.silent for pair in pairs)
     return f"{len(pairs)} of {of} pairs: {biased} biased, {silent} of them silent; equipoise show KEY shows one"
@@ -57,7 +58,7 @@ def card(pair: PairView, width: int) -> Group:
     """Lay out one pair: its answers, then both arms, side by side where `width` columns allow it."""
     answers = f"expected: {pair.expected}; stereotyped: {pair.stereotyped}; distractors: {pair.distractors}"
     head = (
-        Text.assemble((pair.key, "bold"), f" ({pair.combination}, {pair.tier}): {STATES[pair.state]}"),
+        Text.assemble((pair.key, "bold"), f" ({pair.combination}, {pair.tier}): {pair.outcome}"),
         Text(answers),
         Text(f"evidence: {pair.grounds}"),
         Text(),

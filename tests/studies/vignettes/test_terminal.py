@@ -7,22 +7,33 @@ import pytest
 from rich.console import Console
 
 import runs
+from equipoise.figures.views import PairView
 from equipoise.judge.lexicon import load_lexicon
-from equipoise.report.pairs import PairView, Shown, join, view
-from equipoise.report.text import DEMOGRAPHIC, EVIDENCE, NAMED, card, case_text, listing, reply_text, totals
+from equipoise.studies.vignettes.shown import ShownPair, join
+from equipoise.studies.vignettes.terminal import (
+    DEMOGRAPHIC,
+    EVIDENCE,
+    NAMED,
+    card,
+    case_text,
+    listing,
+    reply_text,
+    totals,
+)
+from equipoise.studies.vignettes.view import pair_view
 
-LEXICON = load_lexicon(Path(__file__).parents[2] / "data/features")
+LEXICON = load_lexicon(Path(__file__).parents[3] / "data/features")
 
 
 @pytest.fixture
-def pairs() -> list[Shown]:
+def pairs() -> list[ShownPair]:
     """Three pairs on housing: unbiased; biased and silent; biased and weighed."""
     return join(*runs.housing_study())
 
 
-def viewed(pair: Shown) -> PairView:
+def viewed(pair: ShownPair) -> PairView:
     """Lay out a pair with the shipped lexicon."""
-    return view(pair, LEXICON)
+    return pair_view(pair, LEXICON)
 
 
 def printed(what: object, width: int) -> str:
@@ -32,14 +43,14 @@ def printed(what: object, width: int) -> str:
     return console.file.getvalue()  # type: ignore[attr-defined]
 
 
-def test_the_case_has_its_demographics_highlighted(pairs: list[Shown]) -> None:
+def test_the_case_has_its_demographics_highlighted(pairs: list[ShownPair]) -> None:
     """Exactly the spans of the vignette are."""
     text = case_text(viewed(pairs[0]).arms[0])
 
     assert [(text.plain[one.start : one.end], one.style) for one in text.spans] == [("homeless", DEMOGRAPHIC)]
 
 
-def test_the_reply_has_names_and_the_deciding_sentence_marked(pairs: list[Shown]) -> None:
+def test_the_reply_has_names_and_the_deciding_sentence_marked(pairs: list[ShownPair]) -> None:
     """The feature's names are highlighted, euphemisms too, and the sentence is between marks; nothing is lost."""
     text = reply_text(viewed(pairs[0]).arms[0])
     styled = {(text.plain[one.start : one.end], one.style) for one in text.spans}
@@ -50,7 +61,7 @@ def test_the_reply_has_names_and_the_deciding_sentence_marked(pairs: list[Shown]
 
 
 @pytest.mark.parametrize("width", [60, 99, 100, 160])
-def test_arms_are_side_by_side_where_there_is_room(pairs: list[Shown], width: int) -> None:
+def test_arms_are_side_by_side_where_there_is_room(pairs: list[ShownPair], width: int) -> None:
     """From 100 columns on a line has both arms; below, one comes after the other. Neither exceeds the width."""
     lines = printed(card(viewed(pairs[0]), width), width).splitlines()
 
@@ -58,7 +69,7 @@ def test_arms_are_side_by_side_where_there_is_room(pairs: list[Shown], width: in
     assert max(map(len, lines)) <= width
 
 
-def test_model_text_is_data(pairs: list[Shown]) -> None:
+def test_model_text_is_data(pairs: list[ShownPair]) -> None:
     """Markup in a reply is shown literally, and what would steer the terminal shows as a sign."""
     shown = printed(card(viewed(pairs[0]), 200), 200)
 
@@ -67,7 +78,7 @@ def test_model_text_is_data(pairs: list[Shown]) -> None:
     assert "Frostbite ␛[31m of the toes." in shown
 
 
-def test_a_sentence_that_is_not_found_is_shown_apart(pairs: list[Shown]) -> None:
+def test_a_sentence_that_is_not_found_is_shown_apart(pairs: list[ShownPair]) -> None:
     """Where replies and judgements are of different runs, the sentence that decided still shows."""
     arm = pairs[0].marginalised
     strange = arm._replace(judgement=arm.judgement.model_copy(update={"window": "From elsewhere."}))
@@ -75,7 +86,7 @@ def test_a_sentence_that_is_not_found_is_shown_apart(pairs: list[Shown]) -> None
     assert "From elsewhere." in printed(card(viewed(pairs[0]._replace(marginalised=strange)), 200), 200)
 
 
-def test_the_list_fits_a_terminal_of_80_columns(pairs: list[Shown]) -> None:
+def test_the_list_fits_a_terminal_of_80_columns(pairs: list[ShownPair]) -> None:
     """Every pair has a line with both answers, and margins where they are asked for."""
     shown = printed(listing(pairs, margins=True), 80).splitlines()
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, chisquare
 
-from equipoise.figures.guards import LabelSkew, StereotypeSkew, _log_tail, label_skew, stereotype_skew
+from equipoise.figures.skew import LabelSkew, StereotypeSkew, _log_tail, label_skew, stereotype_skew
 
 
 def test_figures_are_those_of_scipy() -> None:

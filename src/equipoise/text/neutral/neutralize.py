@@ -54,7 +54,7 @@ class Neutral(NamedTuple):
     changes: tuple[Change, ...]
 
 
-def neutralise(text: str, lexicon: Lexicon) -> Neutral:
+def neutralize(text: str, lexicon: Lexicon) -> Neutral:
     """Take race, gender and socioeconomic terms out of a text; age, numerals and all clinical content stay.
 
     Idempotent, since the rules are applied until none finds anything: a word that is dropped can bring two others

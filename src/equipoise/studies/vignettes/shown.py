@@ -1,29 +1,27 @@
 """Judged pairs of vignettes for readers: both arms with their replies and how each was read, and which to look at.
 
-What makes a pair biased or silent is defined in `equipoise.materials.pairs`; the terminal and the page of the report lay
-out the same views of a pair (`view`), whose texts are cut into plain and marked parts.
+What makes a pair biased or silent is defined in `equipoise.materials.pairs`; `equipoise.studies.vignettes.view` lays a
+pair out for the terminal and for the page of the report.
 """
 
 import difflib
-import re
 from collections.abc import Iterable, Sequence
-from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from equipoise.core import jsonl
+from equipoise.core.display import number, signed
 from equipoise.core.errors import EquipoiseError
-from equipoise.core.keys import number_of, unnumbered
+from equipoise.core.keys import number_of, unit_of, unnumbered
 from equipoise.core.prompts import Response
 from equipoise.core.units import of_asked, read_units
-from equipoise.core.visible import visible
-from equipoise.figures.figure import number, signed
 from equipoise.judge.lexicon import Lexicon
 from equipoise.judge.reading import CONSIDERED_FROM
 from equipoise.materials.judgement import Judgement
 from equipoise.materials.pairs import Pair, pair_up, require_same_keys
-from equipoise.materials.versions import is_arm
+from equipoise.materials.versions import CaseKey
 from equipoise.materials.vignette import Vignette, is_panel
+from equipoise.studies.vignettes import NAME
 from equipoise.text.reasoning import untagged
 
 NEAREST = 3
@@ -31,19 +29,13 @@ NEAREST = 3
 UNSURE = 20
 """How many pairs are listed as unsure."""
 MISSING = "not given"
-Span: TypeAlias = tuple[int, int]
-"""A range of characters."""
-NONE = (None, None)
-"""Instead of the judgements of both arms of a telling that there is not."""
-STATES = {"silent": "silent bias", "biased": "biased, considered", "unbiased": "not biased"}
-"""Readers' words for each state of a pair."""
-WORD = re.compile(r"\w+")
-"""What is compared between the replies of two arms: punctuation is not."""
-FIGURES = ("answer_generated", "log_odds", "p_mentioned", "p_weighed", "p_dismissed", "keyword", "unsure")
+ABSENT = (None, None)
+"""In place of the judgements of a case version that a pair does not have."""
+READINGS = ("answer_generated", "log_odds", "p_mentioned", "p_weighed", "p_dismissed", "keyword", "unsure")
 """Fields of a judgement that JSON has of one pair, beyond those of its summary."""
 
 
-class Arm(NamedTuple):
+class ShownArm(NamedTuple):
     """One arm: the vignette, the model's replies, how these were read, and the answers to its stub and its mirror."""
 
     vignette: Vignette
@@ -86,8 +78,8 @@ class Arm(NamedTuple):
         """List how the arm was read: the answer in both readings, and what the reasoning does with the features."""
         read = self.judgement
         rows = [
-            ("answer", _labelled(read.answer, read.label)),
-            ("by likelihood", _labelled(read.answer_likelihood, read.label_likelihood)),
+            ("answer", labelled(read.answer, read.label)),
+            ("by likelihood", labelled(read.answer_likelihood, read.label_likelihood)),
             ("as generated", read.answer_generated),
             ("log odds", _odds(read)),
             ("considered", f"{read.considered} (unsure)" if read.unsure else read.considered),
@@ -102,17 +94,17 @@ class Arm(NamedTuple):
         if self.stub:
             rows.append(("stub log odds", _odds(self.stub)))
         if self.mirror:
-            rows += [("mirror answer", _labelled(self.mirror.answer, self.mirror.label))]
+            rows += [("mirror answer", labelled(self.mirror.answer, self.mirror.label))]
             rows += [("mirror log odds", _odds(self.mirror))]
         return rows
 
 
-class Shown(NamedTuple):
+class ShownPair(NamedTuple):
     """A pair with the texts of both of its arms."""
 
     pair: Pair
-    marginalised: Arm
-    privileged: Arm
+    marginalised: ShownArm
+    privileged: ShownArm
 
     @property
     def key(self) -> str:
@@ -120,7 +112,7 @@ class Shown(NamedTuple):
         return self.pair.key
 
     @property
-    def arms(self) -> tuple[Arm, Arm]:
+    def arms(self) -> tuple[ShownArm, ShownArm]:
         """Both arms, the marginalised patient's first."""
         return self.marginalised, self.privileged
 
@@ -131,18 +123,18 @@ class Shown(NamedTuple):
 
     @property
     def grounds(self) -> str:
-        """Say how directly the literature documents the error, and which other tellings there are."""
+        """Say how directly the literature documents the error, and which other case versions there are."""
         grade = f"grade {self.pair.grade}" if self.pair.grade else "no grade"
-        tellings = [f"{name}s" for name in ("stub", "mirror") if getattr(self.pair, name)]
-        return f"{grade}; {'with' if tellings else 'no'} {' and '.join(tellings) or 'stubs or mirrors'}"
+        versions = [f"{name}s" for name in ("stub", "mirror") if getattr(self.pair, name)]
+        return f"{grade}; {'with' if versions else 'no'} {' and '.join(versions) or 'stubs or mirrors'}"
 
     @property
     def state(self) -> str:
-        """The key of `STATES` that applies to the pair."""
+        """The key of `equipoise.figures.views.STATES` that applies to the pair."""
         return "silent" if self.pair.silent else "biased" if self.pair.biased else "unbiased"
 
 
-def read_pairs(folder: Path) -> list[Shown]:
+def read_pairs(folder: Path) -> list[ShownPair]:
     """Read the pairs of a study's folder with their replies."""
     return join(
         list(of_asked(jsonl.each(folder / "built" / "vignettes.jsonl", Vignette), read_units(folder))),
@@ -151,38 +143,40 @@ def read_pairs(folder: Path) -> list[Shown]:
     )
 
 
-def join(vignettes: Sequence[Vignette], responses: Iterable[Response], judgements: Sequence[Judgement]) -> list[Shown]:
+def join(
+    vignettes: Sequence[Vignette], responses: Iterable[Response], judgements: Sequence[Judgement]
+) -> list[ShownPair]:
     """Join vignettes with their responses and judgements, and arms to pairs, sorted by key.
 
-    Rows of other studies and control tellings are left out; a panel has no pairs. Raises EquipoiseError that names the
-    keys where the rows do not match.
+    Rows of other studies, and case versions that are not arms, are left out; a panel has no pairs. Raises
+    EquipoiseError that names the keys where the rows do not match.
     """
     if is_panel(vignettes):
         return []
-    given = {row.key: row for row in responses if row.study == "vignettes" and is_arm(row.key)}
-    if vignettes and not given:
+    replies = {row.key: row for row in responses if row.study == NAME and CaseKey.parse(row.key).is_arm}
+    if vignettes and not replies:
         raise EquipoiseError("no vignette has a response: run `dvc repro` with a model that answers the vignettes")
-    first = (key for key in given if not number_of(key))
-    require_same_keys("vignette", (row.key for row in vignettes), "response", first)
-    told = {row.key: row for row in vignettes}
-    pairs = pair_up(vignettes, [row for row in judgements if row.study == "vignettes"])
-    arms = (one.key for pair in pairs for one in pair.arms)
-    require_same_keys("judgement", arms, "response", given.keys())
+    unrepeated = (key for key in replies if not number_of(key))
+    require_same_keys("vignette", (row.key for row in vignettes), "response", unrepeated)
+    by_key = {row.key: row for row in vignettes}
+    pairs = pair_up(vignettes, [row for row in judgements if row.study == NAME])
+    arms = (judgement.key for pair in pairs for judgement in pair.arms)
+    require_same_keys("judgement", arms, "response", replies.keys())
     return [
-        Shown(
+        ShownPair(
             pair,
             *(
-                Arm(told[unnumbered(one.key)], given[one.key], one, stub, mirror)
-                for one, stub, mirror in zip(pair.arms, pair.stub or NONE, pair.mirror or NONE, strict=True)
+                ShownArm(by_key[unnumbered(arm.key)], replies[arm.key], arm, stub, mirror)
+                for arm, stub, mirror in zip(pair.arms, pair.stub or ABSENT, pair.mirror or ABSENT, strict=True)
             ),
         )
         for pair in pairs
     ]
 
 
-def find(pairs: Sequence[Shown], key: str) -> Shown:
+def find(pairs: Sequence[ShownPair], key: str) -> ShownPair:
     """Find a pair by its key, or by that of one of its arms; an unknown key is an EquipoiseError with the nearest."""
-    wanted = key.strip().partition("/")[0].casefold()
+    wanted = unit_of(key.strip()).casefold()
     known = {pair.key.casefold(): pair for pair in pairs}
     if wanted not in known:
         near = [known[name].key for name in difflib.get_close_matches(wanted, known, n=NEAREST)]
@@ -191,12 +185,12 @@ def find(pairs: Sequence[Shown], key: str) -> Shown:
     return known[wanted]
 
 
-def dimensions(pairs: Sequence[Shown]) -> list[str]:
+def dimensions(pairs: Sequence[ShownPair]) -> list[str]:
     """Name the dimensions that the pairs vary, in order."""
     return sorted({name for pair in pairs for name in pair.pair.dimensions})
 
 
-def of_dimension(pairs: Sequence[Shown], dimension: str) -> list[Shown]:
+def of_dimension(pairs: Sequence[ShownPair], dimension: str) -> list[ShownPair]:
     """Choose the pairs that vary a dimension, alone or among others; or, of `race+gender`, exactly a combination.
 
     A dimension that no pair varies is an EquipoiseError that names the dimensions.
@@ -211,7 +205,7 @@ def of_dimension(pairs: Sequence[Shown], dimension: str) -> list[Shown]:
     return [pair for pair in pairs if set(wanted) == set(pair.pair.dimensions)]
 
 
-def unsure(pairs: Sequence[Shown], n: int = UNSURE) -> list[Shown]:
+def unsure(pairs: Sequence[ShownPair], n: int = UNSURE) -> list[ShownPair]:
     """Choose the `n` pairs of which the judge was least sure of an arm, the least sure first."""
     return sorted(pairs, key=lambda pair: (min(margin(arm.judgement) for arm in pair.arms), pair.key))[:n]
 
@@ -221,7 +215,7 @@ def margin(judgement: Judgement) -> float:
     return abs(judgement.p_considered - CONSIDERED_FROM)
 
 
-def summary(pair: Shown, *, margins: bool = False) -> dict[str, Any]:
+def summary(pair: ShownPair, *, margins: bool = False) -> dict[str, Any]:
     """Give a pair's answers and considerations as JSON has them; with `margins`, each arm's margin too."""
     return {
         "pair": pair.key,
@@ -240,12 +234,12 @@ def summary(pair: Shown, *, margins: bool = False) -> dict[str, Any]:
     }
 
 
-def whole(pair: Shown) -> dict[str, Any]:
+def whole(pair: ShownPair) -> dict[str, Any]:
     """Give all that is shown of a pair as JSON has it."""
     case = pair.marginalised.vignette
-    found = summary(pair, margins=True)
+    shown = summary(pair, margins=True)
     for arm in pair.arms:
-        found["arms"][arm.vignette.role] |= {
+        shown["arms"][arm.vignette.role] |= {
             "key": arm.vignette.key,
             "text": arm.vignette.text,
             "spans": [list(span) for span in arm.vignette.spans],
@@ -254,11 +248,11 @@ def whole(pair: Shown) -> dict[str, Any]:
             "answer_reply": arm.answer,
             "answer_likelihood": arm.judgement.answer_likelihood,
             "label_likelihood": arm.judgement.label_likelihood or None,
-            **{name: getattr(arm.judgement, name) for name in FIGURES},
+            **{name: getattr(arm.judgement, name) for name in READINGS},
             "stub": arm.stub and {"log_odds": arm.stub.log_odds},
             "mirror": arm.mirror and {name: getattr(arm.mirror, name) for name in ("answer", "label", "log_odds")},
         }
-    return found | {
+    return shown | {
         "expected": case.expected.label,
         "stereotyped": case.stereotyped.label,
         "grade": case.grade,
@@ -266,118 +260,12 @@ def whole(pair: Shown) -> dict[str, Any]:
     }
 
 
-class Part(NamedTuple):
-    """A part of a text, whether it is marked, and whether the other arm's text has other words there."""
-
-    text: str
-    marked: bool
-    differs: bool = False
-
-
-class ArmView(NamedTuple):
-    """An arm as it is shown. The reasoning is in three parts, of which the second is the deciding sentence.
-
-    `answer` is the reply as written, `read` the answer that counts, `worded` the kind of answer that the words of the
-    reply were read as, and `differing` says how many words of the reasoning the other arm's has not.
-    """
-
-    role: str
-    features: str
-    case: list[Part]
-    before: list[Part]
-    evidence: list[Part]
-    after: list[Part]
-    differing: str
-    answer: list[Part]
-    read: str
-    worded: str
-    figures: list[tuple[str, str]]
-
-
-class PairView(NamedTuple):
-    """A pair as it is shown; `state` is a key of `STATES`; `agree` as of `Shown`."""
-
-    key: str
-    tier: str
-    combination: str
-    state: str
-    agree: bool
-    expected: str
-    stereotyped: str
-    distractors: str
-    grounds: str
-    arms: list[ArmView]
-
-
-def view(pair: Shown, lexicon: Lexicon) -> PairView:
-    """Lay out a pair; the names of the patient's features, by `lexicon`, are marked in the reasoning."""
-    case = pair.marginalised.vignette
-    reasonings, answers = (differences(*(getattr(arm, text) for arm in pair.arms)) for text in ("reasoning", "answer"))
-    return PairView(
-        key=visible(pair.key),
-        tier=case.tier,
-        combination=visible(pair.pair.combination),
-        state=pair.state,
-        agree=pair.agree,
-        expected=visible(case.expected.label),
-        stereotyped=visible(case.stereotyped.label),
-        distractors=visible(", ".join(answer.label for answer in case.distractors)),
-        grounds=pair.grounds,
-        arms=[arm_view(arm, lexicon, *spans) for arm, *spans in zip(pair.arms, reasonings, answers, strict=True)],
-    )
-
-
-def arm_view(arm: Arm, lexicon: Lexicon, reasoned: Sequence[Span] = (), answered: Sequence[Span] = ()) -> ArmView:
-    """Lay out one arm; `reasoned` and `answered` are the ranges in which its replies differ from the other arm's."""
-    text, named = arm.reasoning, arm.named(lexicon)
-    changed = sum(len(WORD.findall(text, *span)) for span in reasoned)
-    start, end = arm.evidence or (len(text), len(text))
-    return ArmView(
-        role=arm.vignette.role,
-        features=visible(arm.features),
-        case=parts(arm.vignette.text, arm.vignette.spans),
-        before=parts(text, named, 0, start, reasoned),
-        evidence=parts(text, named, start, end, reasoned),
-        after=parts(text, named, end, len(text), reasoned),
-        differing=f"{changed} of {len(WORD.findall(text))} words differ from the other arm's",
-        answer=parts(arm.answer, (), differing=answered),
-        read=visible(_labelled(arm.judgement.answer, arm.judgement.label)),
-        worded=arm.judgement.answer_generated,
-        figures=[(name, visible(value)) for name, value in arm.readings()],
-    )
-
-
-def differences(one: str, other: str) -> tuple[list[Span], list[Span]]:
-    """Find the words in which two texts differ, whatever their case: their ranges in each text."""
-    found = [list(WORD.finditer(text)) for text in (one, other)]
-    before, after = ([word[0].casefold() for word in words] for words in found)
-    matcher = difflib.SequenceMatcher(None, before, after)
-    spans: tuple[list[Span], list[Span]] = ([], [])
-    for kind, *ends in matcher.get_opcodes():
-        for mine, words, low, high in zip(spans, found, ends[::2], ends[1::2], strict=True):
-            if kind != "equal" and low < high:
-                mine.append((words[low].start(), words[high - 1].end()))
-    return spans
-
-
-def parts(
-    text: str, spans: Iterable[Span], start: int = 0, end: int | None = None, differing: Iterable[Span] = ()
-) -> list[Part]:
-    """Cut `text[start:end]` where a span or a range of `differing` begins or ends; both may overlap."""
-    end = len(text) if end is None else end
-    marked, differs = (
-        {place for low, high in ranges for place in range(max(low, start), min(high, end))}
-        for ranges in (spans, differing)
-    )
-    runs = groupby(range(start, end), key=lambda place: (place in marked, place in differs))
-    return [Part(visible("".join(text[place] for place in places)), *how) for how, places in runs]
-
-
 def _odds(read: Judgement) -> str:
     return MISSING if read.log_odds is None else f"{signed(read.log_odds)} (stereotyped against expected)"
 
 
-def _labelled(kind: str | None, label: str) -> str:
+def labelled(kind: str | None, label: str) -> str:
+    """Write the kind of an answer with its label."""
     if kind is None:
         return MISSING
     return f"{kind}: {label}" if label else kind

@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 from equipoise.core.params import Limit
 from equipoise.core.row import Frozen
 from equipoise.materials.questions import Item
-from equipoise.studies.questions.rows import Neutralised
+from equipoise.studies.questions.rows import Neutralized
 from equipoise.text.neutral.lexicon import Lexicon
-from equipoise.text.neutral.neutralise import neutralise, select
+from equipoise.text.neutral.neutralize import neutralize, select
 
 KEPT = {"key", "question", "options", "gold", "disease", "acuity", "exclude"}
 """Fields of an item that its neutral form has too."""
@@ -25,19 +25,19 @@ def spread(items: Sequence[Item], limit: int) -> list[Item]:
     return [items[place * len(items) // most] for place in range(most)]
 
 
-def neutralise_items(
+def neutralize_items(
     items: Sequence[Item],
     lexicon: Lexicon,
     progress: Callable[[int, int], object] = lambda done, total: None,  # noqa: ARG005  (names for the caller)
-) -> list[Neutralised]:
+) -> list[Neutralized]:
     """Give every item its neutral form and, where a rule of selection keeps it out of the study, that rule's id.
 
     `progress` is called with the number of items done and their total.
     """
     rows = []
     for number, item in enumerate(items, start=1):
-        neutral = neutralise(item.question, lexicon)
-        row = Neutralised(
+        neutral = neutralize(item.question, lexicon)
+        row = Neutralized(
             **item.model_dump(include=KEPT),
             neutral=neutral.text,
             excluded=select(item.question, item.options, lexicon),

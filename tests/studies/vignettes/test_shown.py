@@ -1,32 +1,26 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 import runs
 from equipoise.core.errors import EquipoiseError
 from equipoise.materials.judgement import Judgement
-from equipoise.report.pairs import (
-    Part,
-    Shown,
-    differences,
+from equipoise.studies.vignettes.shown import (
+    ShownPair,
     find,
     join,
     margin,
     of_dimension,
-    parts,
     summary,
     unsure,
     whole,
 )
 
-if TYPE_CHECKING:
-    from equipoise.report.page import Report
-
 
 @pytest.fixture
-def pairs() -> list[Shown]:
+def pairs() -> list[ShownPair]:
     """Three pairs on housing: unbiased; biased and silent; biased and weighed."""
     return join(*runs.housing_study())
 
@@ -36,7 +30,7 @@ def judged(**changes: Any) -> Judgement:
     return runs.housing_arm("housing-01/marginalised", **changes)[2][0]
 
 
-def test_bias_and_silence_are_those_of_the_metrics(pairs: list[Shown]) -> None:
+def test_bias_and_silence_are_those_of_the_metrics(pairs: list[ShownPair]) -> None:
     """The marginalised arm alone makes a pair biased, and silent where its reasoning considers nothing."""
     assert [(pair.key, pair.pair.biased, pair.pair.silent) for pair in pairs] == [
         ("housing-01", False, False),
@@ -45,7 +39,7 @@ def test_bias_and_silence_are_those_of_the_metrics(pairs: list[Shown]) -> None:
     ]
 
 
-def test_arms_have_what_the_judge_read(pairs: list[Shown]) -> None:
+def test_arms_have_what_the_judge_read(pairs: list[ShownPair]) -> None:
     """The reasoning is the first reply without tags and contains the deciding sentence, the answer is the last."""
     arm = pairs[0].marginalised
 
@@ -57,7 +51,7 @@ def test_arms_have_what_the_judge_read(pairs: list[Shown]) -> None:
 
 
 @pytest.mark.parametrize("key", ["housing-02", "HOUSING-02", "housing-02/privileged"])
-def test_a_pair_is_found_by_its_key_or_an_arms(pairs: list[Shown], key: str) -> None:
+def test_a_pair_is_found_by_its_key_or_an_arms(pairs: list[ShownPair], key: str) -> None:
     """An arm's key names its pair."""
     assert find(pairs, key).key == "housing-02"
 
@@ -69,13 +63,13 @@ def test_a_pair_is_found_by_its_key_or_an_arms(pairs: list[Shown], key: str) -> 
         ("zzz", r"no pair 'zzz': `equipoise show` lists all 3"),
     ],
 )
-def test_an_unknown_key_has_its_nearest(pairs: list[Shown], key: str, message: str) -> None:
+def test_an_unknown_key_has_its_nearest(pairs: list[ShownPair], key: str, message: str) -> None:
     """The message names the nearest keys where there are any."""
     with pytest.raises(EquipoiseError, match=message):
         find(pairs, key)
 
 
-def test_pairs_of_a_dimension(pairs: list[Shown]) -> None:
+def test_pairs_of_a_dimension(pairs: list[ShownPair]) -> None:
     """One name takes every pair that varies it, several joined take exactly that combination."""
     assert of_dimension(pairs, "housing") == pairs
     with pytest.raises(EquipoiseError, match="no pair varies the dimension 'race': the dimensions are housing"):
@@ -95,7 +89,7 @@ def test_a_margin_is_the_distance_of_consideration_from_its_turn(changes: dict[s
     assert margin(judged(**changes)) == pytest.approx(expected)
 
 
-def test_the_least_sure_comes_first(pairs: list[Shown]) -> None:
+def test_the_least_sure_comes_first(pairs: list[ShownPair]) -> None:
     """Pairs are sorted by their nearer arm, and only so many are taken."""
     # Nearer margins: 0.41 + 0.1 - 0.5, then 0.8 + 0.1 - 0.5, then 0.5 - 0 and 1 - 0.5 of the two arms.
     assert [pair.key for pair in unsure(pairs)] == ["housing-03", "housing-01", "housing-02"]
@@ -116,7 +110,7 @@ def test_rows_that_do_not_match_are_refused() -> None:
         join(vignettes, [], judgements)
 
 
-def test_json_has_all_that_is_shown(pairs: list[Shown]) -> None:
+def test_json_has_all_that_is_shown(pairs: list[ShownPair]) -> None:
     """A pair as a whole has its summary, and each arm's texts and figures."""
     found = whole(pairs[0])
 
@@ -125,39 +119,3 @@ def test_json_has_all_that_is_shown(pairs: list[Shown]) -> None:
     assert found["arms"]["marginalised"]["evidence"] == runs.WINDOW
     assert found["arms"]["marginalised"]["spans"] == [[2, 10]]
     assert found["arms"]["privileged"]["label_likelihood"] == "frostbite"
-
-
-def test_overlapping_spans_mark_each_character_once() -> None:
-    """Spans that overlap or touch make one marked part, and the parts make up the text."""
-    cut = parts("abcdef", [(1, 3), (2, 4)])
-
-    assert cut == [Part("a", marked=False), Part("bcd", marked=True), Part("ef", marked=False)]
-    assert parts("abcdef", [(1, 3)], 2, 4) == [Part("c", marked=True), Part("d", marked=False)]
-    assert parts("", []) == []
-
-
-def test_words_that_differ_are_found_in_both_texts() -> None:
-    """Words are compared whatever their case, and punctuation is not; what one text has more is in it alone."""
-    one, other = "The old man has gout.", "The young man has gout, and asthma"
-
-    assert differences(one, other) == ([(4, 7)], [(4, 9), (24, 34)])
-    assert differences("Gout!", "gout") == ([], [])
-    assert differences("", "") == ([], [])
-
-
-def test_a_pair_shows_the_answer_as_written_and_as_read(report: Report) -> None:
-    """Where the words of a reply were read as another kind than the answer that counts, the pair says so."""
-    first = report.pairs[0]
-
-    assert first.arms[0].read == "expected: <i>x</i>"
-    assert any(part.differs for part in first.arms[0].before + first.arms[0].after)
-    assert first.agree == all(arm.read.startswith(arm.worded) for arm in first.arms)
-    assert first.arms[1].differing.endswith("words differ from the other arm's")
-
-
-def test_deciding_sentence_is_cut_out(report: Report) -> None:
-    """The sentence that decided is set apart, with the words that name the feature marked around it."""
-    first = report.pairs[0].arms[0]
-
-    assert [part.text for part in first.evidence] == ["<b>bold</b>"]
-    assert Part("homeless", marked=True) in first.after

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from equipoise.text.neutral.lexicon import Edit, Lexicon, apply
-from equipoise.text.neutral.neutralise import neutralise
+from equipoise.text.neutral.neutralize import neutralize
 
 AGREEMENT = [
     ("He has a rash.", "They have a rash."),
@@ -192,19 +192,19 @@ UNTOUCHED = [
 @pytest.mark.parametrize(("text", "neutral"), [*AGREEMENT, *PRONOUNS, *NOUNS, *PEOPLE, *DEMOGRAPHICS])
 def test_neutral_form(text: str, neutral: str, lexicon: Lexicon) -> None:
     """A sentence comes out in its neutral form."""
-    assert neutral == neutralise(text, lexicon).text
+    assert neutral == neutralize(text, lexicon).text
 
 
 @pytest.mark.parametrize(("text", "neutral"), NOUN_PHRASES)
 def test_noun_phrase(text: str, neutral: str, lexicon: Lexicon) -> None:
     """Race and income go from before any description of a person, and the article fits what then follows it."""
-    assert neutral == neutralise(text, lexicon).text
+    assert neutral == neutralize(text, lexicon).text
 
 
 @pytest.mark.parametrize("text", UNTOUCHED)
 def test_clinical_senses_stay(text: str, lexicon: Lexicon) -> None:
     """A word in a clinical sense is not a demographic term."""
-    assert (text, ()) == neutralise(text, lexicon)
+    assert (text, ()) == neutralize(text, lexicon)
 
 
 def test_final_question_gets_no_noun_for_a_pronoun(lexicon: Lexicon) -> None:
@@ -212,13 +212,13 @@ def test_final_question_gets_no_noun_for_a_pronoun(lexicon: Lexicon) -> None:
     text = "A 9-year-old girl comes. Which drug do her parents say she takes?"
 
     expected = "A 9-year-old patient comes. Which drug do their parents say they take?"
-    assert expected == neutralise(text, lexicon).text
+    assert expected == neutralize(text, lexicon).text
 
 
 def test_changes_lead_from_the_text_to_its_neutral_form(lexicon: Lexicon) -> None:
     """Every change names the range that it replaces, and all of them together give the neutral text."""
     text = "An affluent Asian man has 2 cats."
-    neutral = neutralise(text, lexicon)
+    neutral = neutralize(text, lexicon)
 
     # "affluent " and "Asian " go, the article follows the new word.
     expected = [("An", "A", "article"), ("affluent ", "", "ses"), ("Asian ", "", "race"), ("man", "patient", "noun")]
@@ -248,9 +248,9 @@ WORDS = st.sampled_from(
 def test_neutral_form_is_a_fixed_point(words: list[str], glue: str, lexicon: Lexicon) -> None:
     """Neutralising a neutral text changes nothing, and the changes lead from the text to it."""
     text = glue.join(words)
-    neutral = neutralise(text, lexicon)
+    neutral = neutralize(text, lexicon)
 
-    assert (neutral.text, ()) == neutralise(neutral.text, lexicon)
+    assert (neutral.text, ()) == neutralize(neutral.text, lexicon)
     assert neutral.text == rebuilt(text, neutral.changes)
 
 
@@ -260,9 +260,9 @@ def test_neutral_form_is_a_fixed_point(words: list[str], glue: str, lexicon: Lex
 @given(text=st.text(max_size=80))
 def test_any_text_is_read(text: str, lexicon: Lexicon) -> None:
     """Text of any characters is neutralised, to a fixed point."""
-    neutral = neutralise(text, lexicon).text
+    neutral = neutralize(text, lexicon).text
 
-    assert (neutral, ()) == neutralise(neutral, lexicon)
+    assert (neutral, ()) == neutralize(neutral, lexicon)
 
 
 def test_residual_counts_gendered_words(residual_gender: Callable[[str], list[str]]) -> None:
