@@ -25,7 +25,6 @@ from equipoise.backends.phantom import Fact
 from equipoise.cli.app import app
 from equipoise.cli.compare import study_table as table_of_changes
 from equipoise.cli.leaderboard import study_table as table_of_figures
-from equipoise.cli.printing import PlainConsole
 from equipoise.compare.archive import ARCHIVE
 from equipoise.compare.changes import changes
 from equipoise.compare.gate import gate
@@ -36,6 +35,7 @@ from equipoise.compare.revisions import Revision, Sources
 from equipoise.compare.text import Comparison, differences, flips_title
 from equipoise.core import jsonl, params
 from equipoise.core.display import number as written
+from equipoise.core.printing import PlainConsole
 from equipoise.figures.figure import headline_metrics
 from equipoise.figures.layout import read_result, rows_of
 from equipoise.figures.options import Decision, Measure
