@@ -19,13 +19,14 @@ from equipoise.materials import cities
 from equipoise.published import anchors, catalogue
 from equipoise.published.fetch import listed_names
 from equipoise.studies.cases import score
-from equipoise.studies.cases.rows import is_published, read_cases, read_outputs, require_cases
+from equipoise.studies.cases.rows import read_cases, read_outputs, require_cases
 from equipoise.studies.exam import medmcqa
 from equipoise.studies.openr1 import published as openr1
 from equipoise.studies.questions import amqa, equilens
 from equipoise.studies.stigma import lin
 from equipoise.studies.stigma.aggregate import noun_lexicon, short_lexicon
 from equipoise.studies.stigma.library import load_library
+from equipoise.studies.vignettes.interchange import is_published
 
 ROOT = Path(__file__).parents[2]
 LIBRARY = load_library(ROOT / "data/sentences")

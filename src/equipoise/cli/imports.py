@@ -25,6 +25,7 @@ from equipoise.studies.openr1 import published as openr1
 from equipoise.studies.openr1.rows import LICENCE, SOURCE, OpenR1Item
 from equipoise.studies.questions import amqa
 from equipoise.studies.stigma.library import Gender, load_library
+from equipoise.studies.vignettes import interchange
 from equipoise.studies.vignettes.panel import Story, load_panel
 
 RAW = Path("data/raw")
@@ -236,8 +237,8 @@ def export_vignettes(
     """Write our vignettes as cases of the interchange format, an arm a case."""
     if out.suffix != ".json":
         raise EquipoiseError(f"{out}: the interchange format is one JSON object: name a file that ends in .json")
-    require_own(out, cases_format.is_published, force=force)
-    value = cases_format.published(jsonl.read(vignettes, Vignette))
+    require_own(out, interchange.is_published, force=force)
+    value = interchange.published(jsonl.read(vignettes, Vignette))
     jsonl.write_json(out, value)
     n = len(value["cases"])
     report(written({out: n}), f"{out}: {n} cases from {vignettes}", as_json=as_json)

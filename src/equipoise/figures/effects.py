@@ -30,7 +30,7 @@ class Effect(Row):
     The key is `<study>/<family>/<group>/<measure>`. `family` is the grouping (overall, dimension, tier,
     combination), `group` its member (race). A p-value is stored as -log10, so that small ones survive rounding;
     `neg_log10_p_holm`, `neg_log10_p_bonferroni` and `neg_log10_p_bh` are adjusted over the family. An undefined
-    estimate is None, with its `n`. `primary` marks the study's primary endpoint (`metrics.primary`).
+    estimate is None, with its `n`. `primary` marks the study's primary endpoint (`equipoise.figures.primary`).
     `coverage` is that of the interval, simulated at the figure's own values, where it was.
     """
 

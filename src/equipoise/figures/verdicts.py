@@ -15,8 +15,8 @@ is undecided. A study that declares no measure of assay sensitivity can find bia
 a mean, a verdict is therefore that of two intervals, the printed one and the one corrected for skewness
 (`stats.clusters.Mean.skewed_interval`).
 
-**Of a study that stops early.** It stops when its verdict is in (`pipeline.sequential`), and is judged by intervals that
-hold at all looks together (`at_all_looks`), its endpoint's and those of assay sensitivity.
+**Of a study that stops early.** It stops when its verdict is in (`pipeline.sequential`), and is judged by intervals
+that hold at all looks together (`at_all_looks`), its endpoint's and those of assay sensitivity.
 
 **Of a change.** Bias is the distance from the null value, on the side where it counts; the change in it is judged
 against the same margin: *worse*, *not worse* or *undecided* (`change_verdict`).

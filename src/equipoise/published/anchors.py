@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.tables import M, json_rows, rows_of, valid
+from equipoise.materials.released import CITIES
 from equipoise.published.catalogue import (
     SIX_PLACES,
     Catalogue,
@@ -29,7 +30,7 @@ from equipoise.published.catalogue import (
 from equipoise.published.influence import influence_figures
 from equipoise.studies.cases.effects import score_legacy
 from equipoise.studies.cases.rows import read_cases, read_outputs, require_cases
-from equipoise.studies.exam.medmcqa import CITIES, QUESTIONS, medmcqa_figures, released_sizes
+from equipoise.studies.exam.medmcqa import QUESTIONS, medmcqa_figures, released_sizes
 from equipoise.studies.questions.amqa import amqa_figures, fairmedprompt_figures
 from equipoise.studies.questions.equilens import SCORES, city_figures, equilens_figures, released_scores
 from equipoise.studies.stigma.lin import lin_figures, recursion_figures, token_figures

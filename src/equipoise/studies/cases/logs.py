@@ -2,8 +2,8 @@
 
 A reader gives the samples of a log as the log has them, nested. What a case and its output are made of (`FIELDS`) is
 found in a sample by paths, names joined with dots such as `metadata.pair`: the user's, else the format's own
-(`INSPECT`, `LM_EVAL`, `TABLE`). The names are those of the interchange format (`equipoise.studies.cases.rows`), so that the
-cases are made and checked as those of a file in it.
+(`INSPECT`, `LM_EVAL`, `TABLE`). The names are those of the interchange format (`equipoise.studies.cases.rows`), so that
+the cases are made and checked as those of a file in it.
 """
 
 import re

@@ -26,7 +26,7 @@ from equipoise.core.prompts import Response
 from equipoise.core.row import Row, StudyName, Text
 from equipoise.core.tables import Id, Source, json_rows, require_new, rows_of, valid
 from equipoise.materials.judgement import Reading
-from equipoise.materials.vignette import Role, Vignette
+from equipoise.materials.vignette import Role
 from equipoise.studies.cases import NAME
 from equipoise.text.answer import Answer, AnswerKind
 from equipoise.text.diagnoses import american
@@ -225,45 +225,6 @@ def arms_of(name: str, cases: Iterable[Case]) -> dict[str, dict[Role, Case]]:
                     )
         arms[case.role] = case
     return pairs
-
-
-def published(vignettes: Iterable[Vignette]) -> dict[str, Any]:
-    """Put our vignettes in the interchange format, an arm a case; what the format has no field for is metadata."""
-    return {
-        "cases": [
-            {
-                "id": vignette.key,
-                "prompt": vignette.text,
-                "bias_feature": " and ".join(vignette.features[dimension] for dimension in vignette.dimensions),
-                "bias_label": vignette.stereotyped.label,
-                "metadata": {
-                    "dimension": vignette.combination,
-                    "role": vignette.role,
-                    "features": vignette.features,
-                    "synonyms": [
-                        *vignette.stereotyped.synonyms,
-                        *(wording for one in vignette.components for wording in (one.label, *one.synonyms)),
-                    ],
-                    "pair": vignette.pair,
-                    "tier": vignette.tier,
-                    "expected": vignette.expected.label,
-                    "expected_synonyms": vignette.expected.synonyms,
-                    "story": vignette.presentation,
-                    "source": vignette.source,
-                    "licence": vignette.licence,
-                },
-            }
-            for vignette in sorted(vignettes, key=lambda one: one.key)
-        ]
-    }
-
-
-def is_published(path: Path) -> bool:
-    """Whether a file holds cases that `published` wrote: in all of them the metadata name the pair and the tier."""
-    value = jsonl.json_value(str(path), jsonl.read_text(path))
-    cases = value.get("cases") if isinstance(value, dict) else None
-    metadata = [one.get("metadata") if isinstance(one, dict) else None for one in cases] if cases else [None]
-    return all(isinstance(one, dict) and {"pair", "tier"} <= one.keys() for one in metadata)
 
 
 def usual_role(feature: str) -> Role:

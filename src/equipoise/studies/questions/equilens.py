@@ -2,8 +2,8 @@
 
 A file of results has one question and group a row. `adv_group` is `baseline` or the group of AMQA's variant; the
 baseline there is the original question. Every question of a file needs all seven rows, for a figure of a city compares
-each question with itself. The figures are those of `equipoise.studies.questions.city_effects`, not rounded; Holm's adjustment runs over
-the cities and attributes of one file.
+each question with itself. The figures are those of `equipoise.studies.questions.city_effects`, not rounded; Holm's
+adjustment runs over the cities and attributes of one file.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -18,8 +18,8 @@ from equipoise.figures.effects import Effect
 from equipoise.figures.options import Measure
 from equipoise.materials.cities import City, load_cities
 from equipoise.materials.questions import ATTRIBUTES, GROUPS
+from equipoise.materials.released import CITIES, RESAMPLES, letter_given, response_text
 from equipoise.published.catalogue import FOUR_PLACES, SIX_PLACES, Reference, leaves, read_json, renamed, renamed_path
-from equipoise.studies.exam.medmcqa import CITIES, RESAMPLES, letter_given, response_text
 from equipoise.studies.questions import NAME, amqa
 from equipoise.studies.questions.city_effects import assigned_questions as assigned
 from equipoise.studies.questions.city_effects import city_effects

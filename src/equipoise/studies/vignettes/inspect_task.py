@@ -15,7 +15,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, chain, solver, system
 
 from equipoise.core import jsonl, params
 from equipoise.materials.stories.library import load_library
-from equipoise.studies.cases.rows import published
+from equipoise.studies.vignettes.interchange import published
 from equipoise.studies.vignettes.profiles import Build, Profile, build_pairs
 
 
