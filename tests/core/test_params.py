@@ -9,13 +9,15 @@ from equipoise.backends.base import Infer
 from equipoise.core import params
 from equipoise.core.errors import EquipoiseError
 from equipoise.models import registry
-from equipoise.pipeline.check import SECTIONS
+from equipoise.pipeline.check import SHARED
+from equipoise.studies.registry import STUDIES
 from equipoise.studies.vignettes.profiles import Build
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
 ROOT = Path(__file__).parents[2]
+SECTIONS = SHARED | {name: kind for study in STUDIES.values() for name, kind in study.sections.items()}
 
 
 def changed(folder: Path, old: str, new: str) -> Path:
