@@ -14,8 +14,6 @@ import pytest
 from equipoise.judge.lexicon import load_lexicon as load_features
 from equipoise.judge.wordings import Finder, Wording
 from equipoise.materials.stories.schema import REVEALING
-from equipoise.studies.cases.judged import reasoning_of
-from equipoise.studies.cases.rows import Output
 from equipoise.studies.openr1.agree import entailments
 from equipoise.studies.openr1.pairs import ages, stated
 from equipoise.studies.questions.rows import Neutralized
@@ -29,6 +27,7 @@ from equipoise.text.answers import match_answer, read_generated
 from equipoise.text.articles import article
 from equipoise.text.conclusions import statements
 from equipoise.text.diagnoses import load_diagnoses
+from equipoise.text.grounds import own_words, reasoning_of
 from equipoise.text.letters import read_letter
 from equipoise.text.naming import final_diagnosis
 from equipoise.text.neutral.lexicon import load_lexicon
@@ -268,7 +267,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "violations": lambda text: violations(ITEM, Arm("race", "privileged", "favourable"), text, text, CLINICAL),
     "features": lambda text: [feature.is_named(text) for feature in FEATURES],
     "dimension": LEXICON.dimension,
-    "said": lambda text: Output("", text).said,
+    "said": own_words,
     "reasoning_of": reasoning_of,
     "revealing": REVEALING.search,
     "wordings": BACKTRACKING.finds,

@@ -12,14 +12,13 @@ from rich.table import Table
 from typer.testing import CliRunner
 
 import runs
-from equipoise.cli import printing
 from equipoise.cli.app import app
 from equipoise.compare import leaderboard, text
 from equipoise.compare.changes import Change
 from equipoise.compare.gate import Gate, Judged
 from equipoise.compare.items import Flip
 from equipoise.compare.revisions import Revision, Sources
-from equipoise.core import jsonl
+from equipoise.core import jsonl, printing
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.stage import one_line
 from equipoise.studies.registry import BOARD, FIGURES

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from equipoise.api.figures import COLUMNS, Figures, frame_of, table
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.extras import extras_named
 from equipoise.core.keys import numbered
 from equipoise.core.tables import Table, require_new, required, rows_of
+from equipoise.figures.frame import COLUMNS, Figures, frame_of, table
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,8 +13,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import typer
 
-from equipoise.cli import printing
-from equipoise.core import cache, jsonl, params
+from equipoise.core import cache, jsonl, params, printing
 from equipoise.core.display import few, first_of
 from equipoise.core.errors import EquipoiseError, one_line
 from equipoise.core.manifest import Manifest
@@ -62,9 +61,10 @@ def doctor(
     clean: Annotated[bool, typer.Option("--clean", help="Remove what killed runs left behind.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object: every finding.")] = False,
 ) -> None:
-    """Check caches, weights, exports, environment and DVC's state, and name the fix of what is wrong.
+    """Check caches, weights, exports, environment and DVC's state, and say how to fix what is wrong.
 
-    Exit code 1 where something is wrong. A note is no fault: what is not here yet, or differs from what was tested.
+    The exit code is 1 if something is wrong. Notes are informational, such as a missing optional file or an untested
+    version.
     """
     with progress("doctor") as move:
         found: list[Finding] = []

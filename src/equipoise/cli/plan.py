@@ -4,10 +4,10 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from equipoise.cli import completing, printing
+from equipoise.cli import completing
 from equipoise.compare.items import item_clusters, item_values
 from equipoise.compare.revisions import WORKSPACE, Revision, read_revision
-from equipoise.core import params
+from equipoise.core import params, printing
 from equipoise.core.errors import EquipoiseError
 from equipoise.core.progress import progress
 from equipoise.figures.figure import Figure
@@ -44,20 +44,20 @@ def make_plan(
     revision: Annotated[
         str,
         typer.Argument(
-            help="The run whose spread is taken: a revision, an experiment or workspace.",
+            help="The run from which to estimate variance: a Git revision, an experiment or workspace.",
             autocompletion=completing.revisions,
         ),
     ] = WORKSPACE,
     *,
     speed: Annotated[
-        float | None, typer.Option(help="Tokens a second that the model reads and writes, for times.", min=0.001)
+        float | None, typer.Option(help="Throughput in tokens per second, used to estimate run time.", min=0.001)
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON list.")] = False,
 ) -> None:
-    """Say how many cases the declared margins and power need, what they cost, and which margin today's cases support.
+    """Estimate the cases that the declared margins and power need, their cost, and the margin of today's cases.
 
-    The margins are those of params.yaml; the variance between stories, pairs and samples is that of an earlier run of
-    the model.
+    Margins come from params.yaml; the variance between stories, pairs and samples comes from an earlier run of the
+    model.
     """
     with progress("plan"):
         run = read_revision(revision)

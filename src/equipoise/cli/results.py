@@ -6,8 +6,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from equipoise.cli import printing
-from equipoise.core import params
+from equipoise.core import params, printing
 from equipoise.core.errors import EquipoiseError
 from equipoise.figures.effects import Effect
 from equipoise.figures.figure import Figure, endpoint_kind, headline_effects, undercoverage
@@ -18,12 +17,14 @@ from equipoise.studies.registry import STUDIES
 
 
 def results(
-    studies: Annotated[list[str] | None, typer.Argument(help="The studies; without any, those of params.yaml.")] = None,
+    studies: Annotated[
+        list[str] | None, typer.Argument(help="Studies to print; by default those in params.yaml.")
+    ] = None,
     *,
-    data: Annotated[Path, typer.Option(help="Where the run's rows are.", metavar="FOLDER")] = Path("data"),
+    data: Annotated[Path, typer.Option(help="Folder of the run's rows.", metavar="FOLDER")] = Path("data"),
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON list.")] = False,
 ) -> None:
-    """Print the verdicts and headline figures of the last run, each figure with its interval, its n and its p-value."""
+    """Print the verdicts and headline figures of the last run, each figure with its interval, n and p-value."""
     if unknown := [name for name in studies or () if name not in STUDIES]:
         raise EquipoiseError(f"no study {unknown[0]!r}: known: {', '.join(STUDIES)}")
     settings = params.load()

@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from equipoise.cli import completing, printing
-from equipoise.cli.printing import print_json
-from equipoise.core import jsonl
+from equipoise.cli import completing
+from equipoise.core import jsonl, printing
 from equipoise.core.errors import EquipoiseError
+from equipoise.core.printing import print_json
 from equipoise.core.shipped import shipped
 from equipoise.judge.lexicon import FOLDER, load_lexicon
 from equipoise.studies.vignettes import shown
@@ -27,22 +27,29 @@ def show(
         ),
     ] = None,
     *,
-    biased: Annotated[bool, typer.Option("--biased", help="List marginalised patients' stereotyped answers.")] = False,
-    silent: Annotated[bool, typer.Option("--silent", help="List the biased whose reasoning says nothing.")] = False,
+    biased: Annotated[
+        bool, typer.Option("--biased", help="List stereotyped answers to marginalised patients.")
+    ] = False,
+    silent: Annotated[
+        bool, typer.Option("--silent", help="List biased answers whose reasoning ignores the features.")
+    ] = False,
     dimension: Annotated[
         str | None,
-        typer.Option(help="List what varies it: race, or race+gender.", autocompletion=completing.dimensions),
+        typer.Option(
+            help="List pairs that vary this dimension, such as race or race+gender.",
+            autocompletion=completing.dimensions,
+        ),
     ] = None,
     unsure: Annotated[
         bool, typer.Option("--unsure", help="List the 20 pairs that the judge was least sure of.")
     ] = False,
     data: Annotated[Path, typer.Option(help="Folder of vignettes, responses and judgements.")] = Path("data/vignettes"),
-    features: Annotated[Path, typer.Option(help="Folder of the words for each feature.")] = Path(FOLDER),
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a pair.")] = False,
+    features: Annotated[Path, typer.Option(help="Folder of the word lists for each feature.")] = Path(FOLDER),
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per pair.")] = False,
 ) -> None:
     """Show both arms of a pair and how the model's replies were read; without KEY, list the pairs.
 
-    A pair is biased where the marginalised patient got the stereotyped answer, and silent where the reasoning behind it
+    A pair is biased if the marginalised patient got the stereotyped answer, and silent if the reasoning behind it
     neither weighs nor dismisses the patient's features.
     """
     if key is not None and (biased or silent or unsure or dimension is not None):

@@ -2,9 +2,9 @@
 
 Each study is judged by the endpoint and the margin that BASE declares, so that a change cannot loosen the margin by
 which it is judged; where BASE declares none, by HEAD's. The change is paired by item and clustered as its figure
-(`compare.changes`), and HEAD has to meet the preconditions of a verdict (`equipoise.figures.verdicts`): a model that
-has come down to guessing is not *not worse*. What is undefined, was not measured or has no interval is undecided.
-Answers that are the same in both revisions are not worse, whatever the model is.
+(`compare.changes`), and HEAD has to meet the preconditions of a verdict (`figures.verdicts`): a model that has come
+down to guessing is not *not worse*. What is undefined, was not measured or has no interval is undecided. Answers that
+are the same in both revisions are not worse, whatever the model is.
 
 Where a revision stopped when its verdict was in, the cases that both have are the first of one order, and the intervals
 those that hold at all looks together (`stats.repeated`); of two orders nothing is said.

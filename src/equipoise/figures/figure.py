@@ -177,15 +177,17 @@ def headline_effects(effects: Iterable[Effect], figures: Sequence[Figure]) -> li
 def headline_metrics(
     figures: Sequence[Figure], effects: Sequence[Effect], totals: Mapping[str, int] | None = None
 ) -> Nested:
-    """Lay a study's headline figures out for `metrics/<study>.json`, by the parts of their names.
+    """Lay a study's headline figures out for `metrics/<study>.json`, nested by the parts of their names.
 
-    `n` is the largest number of items behind one of the figures; the `totals` (`StudyResult.totals`) follow it. A
-    group's first figure has its own `n` where that is another one, a later figure where it is not the first one's,
-    and an undefined figure always; of a dimension, which has as many pairs in every model, only an undefined figure has
-    it. A figure has what is defined of its fields: `estimate`, `ci_low` and `ci_high`, and `neg_log10_p`, adjusted by
-    Holm's method where the tests of several groups are (`neg_log10_p_holm`); with a verdict, also `least` and `most`,
-    its bounds where the judge is unsure. An interval whose simulated coverage is below `LEAST_COVERAGE` has its
-    `coverage` too.
+    The study's `n`, the largest number of items behind a figure, comes first, then its `totals`
+    (`StudyResult.totals`). An undefined figure has its own `n`. A defined one has it where it is `sized` and its `n` is
+    not that of the first figure of its group; of that one, and of a figure without a group, where it is not the
+    study's.
+
+    A figure has what is defined of its fields: `estimate`, `ci_low` and `ci_high`, and `neg_log10_p`, or
+    `neg_log10_p_holm` where the tests of several groups are adjusted by Holm's method. A figure with a verdict also has
+    `least` and `most`, its bounds where the judge is unsure, and an interval whose simulated coverage is below
+    `LEAST_COVERAGE` its `coverage`.
     """
     rows = headline_effects(effects, figures)
     n = max((row.n for _, row in rows), default=0)

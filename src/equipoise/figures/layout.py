@@ -32,6 +32,7 @@ from equipoise.figures.verdicts import verdict
 ALL, GUARD, RUN, VERDICT = "all", "guard", "run", "verdict"
 """The group of what is about a whole study, and the families of what is no effect."""
 QUESTIONS: frozenset[Question] = frozenset(get_args(Question))
+"""Measures of the findings."""
 CODES: dict[Word, float] = {BIASED: 1.0, UNBIASED: 0.0}
 """A verdict as an estimate; undecided is undefined."""
 ASKED, INTERVAL = "asked", "interval"

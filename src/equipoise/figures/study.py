@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel
 
 from equipoise.core.params import Params
+from equipoise.core.row import Row
 from equipoise.figures.comparison import RunRows
 from equipoise.figures.effects import Effect
 from equipoise.figures.figure import Figure
@@ -42,7 +43,9 @@ class Study:
     """One study, as its folder declares it in `study.py`; `equipoise.studies.registry` collects them.
 
     Its steps are the functions `build`, `infer`, `score` and `measure` in the modules of these names beside `study.py`
-    (`equipoise.pipeline.steps`).
+    (`equipoise.pipeline.steps`). Further modules are there where a study has what they hold, each found by its name:
+    `stopping`, for a study that can stop when its verdict is in; `commands`, the list of its commands; `checks`, what
+    `equipoise check` reads of it; `anchors`, its published figures.
 
     Attributes:
         name: The name of the folder, which is also that of the study in params.yaml and below `data/`.
@@ -66,6 +69,7 @@ class Study:
             answers the study.
         inputs: Files and folders below `data` that its figures depend on, items apart.
         items: Gives the stem of the file in data/items that it reads, or None.
+        item: The type of the rows in that file, where they are not multiple-choice questions.
         judges: Names the judges of the registry that it uses beside the run's own.
         masked: Names the masked model of the registry that it asks, or None.
         reads: For each stage, the files and folders that it reads beside settings and the outs of other stages.
@@ -95,5 +99,6 @@ class Study:
     judges: Callable[[Params], Sequence[str]] = lambda _: ()
     masked: Callable[[Params], str | None] = lambda _: None
     reads: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    item: type[Row] | None = None
     cases_view: Callable[[Path, Params], CasesView | None] = _nothing
     requires: Callable[[Params, Path, Machine], object] = _nothing

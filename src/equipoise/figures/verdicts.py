@@ -144,7 +144,8 @@ def change_verdict(change: Interval, other: Interval, margin: float, direction: 
     a minimum is above the margin only where both of its terms are, each tested at alpha / 2, and below where either is,
     so that a false *worse* has a probability of at most alpha / 2 a side, a false *not worse* of at most alpha.
     """
-    change, other = (_mirrored(one) if direction == "below" else one for one in (change, other))
+    if direction == "below":
+        change, other = _mirrored(change), _mirrored(other)
     above = change.low > margin and other.low > margin
     below = direction == "both" and change.high < -margin and other.high < -margin
     if above or below:

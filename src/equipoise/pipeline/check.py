@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from pydantic import BaseModel
 
@@ -22,6 +23,14 @@ SHARED: dict[str, type[BaseModel]] = {"infer": Infer, "score": Score, "measure":
 """The sections of params.yaml that all studies share, with their types."""
 RESAMPLE = 2_000
 """Bytes that one resample of the widest figure takes (measured: a city's macro averages over six diseases)."""
+
+
+class Checked(NamedTuple):
+    """What is valid, where it is, and how many rows or files there are."""
+
+    what: str
+    where: str
+    n: int
 
 
 def require_sound(

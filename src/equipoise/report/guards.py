@@ -15,6 +15,8 @@ from equipoise.studies.registry import STUDIES
 
 SKEW = "label_skew"
 WARNS, PASSED, NOTHING = "warns", "passed", "nothing to check"
+TESTED = (SKEW, "stereotype_skew")
+"""Guards that warn where a test rejects, and not at a share."""
 SKEWED = ("share_given", "share_expected", "n_wrong")
 """Figures of `stereotype_skew`."""
 VERDICTS = (WARNS, PASSED, NOTHING)
@@ -158,7 +160,7 @@ def _outcome(name: str, results: Collection[StudyResult]) -> Outcome:
 
 
 def _limit(name: str) -> str:
-    if "skew" in name:
+    if name in TESTED:
         return f"p below {ALARM_SIZE:g} and {100 * ALARM_DISTANCE:g} % off"
     return f"more than {100 * THRESHOLDS[name]:g} %" if THRESHOLDS[name] else "any"
 

@@ -12,10 +12,11 @@ from builders import ANSWER, vignette
 from equipoise.core import jsonl
 from equipoise.figures.effects import Effect
 from equipoise.figures.options import Measure
+from equipoise.materials.interchange import published
 from equipoise.materials.judgement import Judgement
 from equipoise.materials.vignette import ROLES
 from equipoise.studies.cases.effects import UNREAD, case_effects, case_pairs, paired_effects, paired_findings
-from equipoise.studies.cases.rows import Case, CaseJudgement, Output, published, read_cases, saved
+from equipoise.studies.cases.rows import Case, CaseJudgement, Output, read_cases, saved
 from equipoise.studies.vignettes.effects import vignette_effects, vignette_findings
 from equipoise.text.answer import AnswerKind
 

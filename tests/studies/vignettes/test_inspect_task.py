@@ -14,9 +14,10 @@ from typer.testing import CliRunner
 
 from equipoise.cli.app import app
 from equipoise.core import jsonl, params
+from equipoise.materials.interchange import published
 from equipoise.materials.stories.library import load_library
 from equipoise.studies.cases import logs
-from equipoise.studies.cases.rows import Case, published
+from equipoise.studies.cases.rows import Case
 from equipoise.studies.vignettes.profiles import Build, build_pairs
 
 inspect_ai = pytest.importorskip("inspect_ai", reason="inspect-ai is not installed: it is in the extra `inspect`")

@@ -231,7 +231,8 @@ def test_titles_have_the_level_of_the_intervals() -> None:
     written = texts(static_svg(rate_rows(EFFECTS), template("forest"), FOREST, 0.1))
 
     assert "Bias rates, with 90 % Wilson intervals" in written
-    assert FOREST.picture("rates", EFFECTS, template("forest"), 0.1).title == "Bias rates, with 90 % Wilson intervals"
+    picture = FOREST.picture("rates", FOREST.rows(EFFECTS), template("forest"), 0.1)
+    assert picture.title == "Bias rates, with 90 % Wilson intervals"
     assert FOREST.described("x.json")["title"] == "Bias rates, with Wilson intervals"
 
 

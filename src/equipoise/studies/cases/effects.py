@@ -1,7 +1,7 @@
 """The figures of saved outputs: those of the study `cases`, and what `equipoise score silent` prints for each file.
 
 Of cases that are the arms of pairs there are paired figures too, which count as those of our vignettes do
-(`equipoise.materials.pairs`): a pair counts where the run gave an output to both of its arms. Other cases have
+(`materials.pairs`): a pair counts where the run gave an output to both of its arms. Other cases have
 the silent bias rate alone, in two readings:
 
 - `legacy` repeats the published practice, for comparison with published figures alone. An answer is biased where the

@@ -30,6 +30,7 @@ from equipoise.materials.vignette import Role
 from equipoise.studies.cases import NAME
 from equipoise.text.answer import Answer, AnswerKind
 from equipoise.text.diagnoses import american
+from equipoise.text.grounds import own_words
 from equipoise.text.reasoning import split
 
 REFERENCE = frozenset(
@@ -40,8 +41,6 @@ REFERENCE = frozenset(
 )
 """Features of the group that others are compared with; so is the absence of a history or of a habit."""
 ABSENCE = re.compile(r"no\b(?=.*\b(?:use|history|dependence|misuse)\b)", re.IGNORECASE)
-NOTE = re.compile(r"(?<!\s)\s*\[Repetitive content removed\]\s*$")
-"""What the benchmark's cleaning wrote at the end of an output that it shortened; not the model's words."""
 
 
 class Case(Row):
@@ -149,7 +148,7 @@ class Output(NamedTuple):
     @property
     def said(self) -> str:
         """The model's own words: the text without the note of the benchmark's cleaning."""
-        return NOTE.sub("", self.text)
+        return own_words(self.text)
 
 
 class _SavedRow(BaseModel):

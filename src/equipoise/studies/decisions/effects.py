@@ -8,10 +8,8 @@ of unlike length or frequency start with unlike probabilities: of use are differ
   the scale, so that 1 is from one end to the other, and averages over the end-points of a pair: each pair counts once.
 - `decision_tilt` is the same of the line through the levels' log probabilities, from end to end, in nats: where one
   level has nearly all probability, as of a model that always gives it, the mean level cannot move and the tilt can.
-- `decision_shift_around` and `_through` split it (`equipoise.studies.vignettes.swap`) by the reasoning of the other
-arm.
-- `decision_magnitude` is the mean of |difference|, held against the two control tellings
-(`equipoise.studies.vignettes.floor`).
+- `decision_shift_around` and `_through` split it (`vignettes.swap`) by the reasoning of the other arm.
+- `decision_magnitude` is the mean of |difference|, held against the two control tellings (`vignettes.floor`).
 - `accuracy_*` and `gap` count the likeliest levels that the guideline asks for, or allows.
 - `log_odds_shift` of an end-point with two levels is the difference in the log odds of the stereotyped one, in nats;
   `ordinal_log_odds` the log odds ratio of a more stereotyped likeliest level in a proportional-odds model.

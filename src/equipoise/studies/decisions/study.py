@@ -7,6 +7,7 @@ from equipoise.studies.decisions import NAME
 from equipoise.studies.decisions.comparison import DecisionRows
 from equipoise.studies.decisions.figures import FIGURES
 from equipoise.studies.decisions.plots import PLOTS
+from equipoise.studies.vignettes.panel import Story
 from equipoise.studies.vignettes.profiles import Build
 
 
@@ -43,5 +44,6 @@ STUDY = Study(
     reasons=True,
     inputs=("raw",),
     items=_imported,
+    item=Story,
     reads={"build": ("data/items", "data/raw"), "infer": ("data/phantoms",), "score": (), "measure": ()},
 )

@@ -28,8 +28,8 @@ from equipoise.figures.effects import Estimate
 from equipoise.figures.options import Measure
 from equipoise.materials.cities import City, load_cities
 from equipoise.materials.questions import Disease, Item, same_text
-from equipoise.materials.released import CITIES, RESAMPLES, letter_given, response_text
 from equipoise.published.catalogue import Reference, leaves
+from equipoise.published.equilens import CITIES, RESAMPLES, letter_given, response_text
 from equipoise.published.fetch import locate
 from equipoise.studies.exam import NAME
 from equipoise.studies.exam.effects import MEASURES, WEIGHTED, CityScores, ExamAnswer, Marked, Scores, score_cities

@@ -12,7 +12,7 @@ from equipoise.models.registry import load_classifier_entry
 from equipoise.studies.openr1 import NAME
 from equipoise.studies.openr1.figures import FIGURES
 from equipoise.studies.openr1.plots import PLOTS
-from equipoise.studies.openr1.rows import Comparison, Pairing
+from equipoise.studies.openr1.rows import Comparison, OpenR1Item, Pairing
 
 
 def sentence(rows: Rows) -> str:
@@ -49,6 +49,7 @@ STUDY = Study(
     free_text=True,
     inputs=("raw",),
     items=lambda settings: settings.section("pair", Pairing).items,
+    item=OpenR1Item,
     judges=lambda settings: [settings.section("agree", Comparison).judge],
     reads={
         "build": ("data/items", "data/raw"),

@@ -10,7 +10,7 @@ from equipoise.models.registry import load_masked_entry
 from equipoise.studies.stigma import NAME
 from equipoise.studies.stigma.comparison import FillRows
 from equipoise.studies.stigma.figures import FIGURES
-from equipoise.studies.stigma.library import load_library
+from equipoise.studies.stigma.library import SENTENCES, load_library
 from equipoise.studies.stigma.plots import PLOTS
 from equipoise.studies.stigma.rows import Filling
 
@@ -41,7 +41,6 @@ def _masked(settings: Params) -> str | None:
     return filling.masked if filling.scorer == "masked" else None
 
 
-SENTENCES = "data/sentences"
 SEQUENCE = 10_000_000
 """Bytes that one sequence of a sentence's length takes in a large masked model: 24 layers of 1,024 numbers, and the
 layers between them."""

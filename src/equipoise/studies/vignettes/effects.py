@@ -1,7 +1,7 @@
 """The vignette study's effects: does the diagnosis move with the patient's demographics, and does the reasoning say so?
 
-A pair is two arms of one case, one about a marginalised patient and one about a privileged one
-(`equipoise.materials.pairs` defines what makes it biased, silent, differential or reverse). How answers are counted:
+A pair is two arms of one case, one about a marginalised patient and one about a privileged one. What makes it biased,
+silent, differential or reverse is defined in `materials.pairs`. How answers are counted:
 
 - Every pair counts in the rates over pairs and in the gap, whatever was answered. An unparsed answer, a refusal, a
   distractor and any other diagnosis are neither expected nor stereotyped, so such an arm can make a pair neither
