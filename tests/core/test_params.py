@@ -9,7 +9,7 @@ from equipoise.backends.base import Infer
 from equipoise.core import params
 from equipoise.core.errors import EquipoiseError
 from equipoise.models import registry
-from equipoise.pipeline.check import SHARED
+from equipoise.pipeline.check import SHARED, require_sound
 from equipoise.studies.registry import STUDIES
 from equipoise.studies.vignettes.profiles import Build
 
@@ -50,9 +50,11 @@ def test_an_unknown_section_is_named(tmp_path: Path) -> None:
 
 
 def test_a_section_too_many_is_named(tmp_path: Path) -> None:
-    """An unknown section is rejected, not ignored."""
-    with pytest.raises(EquipoiseError, match=r"params\.yaml: field train: Extra inputs are not permitted"):
-        params.load(changed(tmp_path, "\ninfer:", "\ntrain: {}\ninfer:"))
+    """A section that is no study's is rejected by the check, not ignored."""
+    settings = params.load(changed(tmp_path, "\ninfer:", "\ntrain: {}\ninfer:"))
+
+    with pytest.raises(EquipoiseError, match=r"params\.yaml: train: no such setting"):
+        require_sound(settings, STUDIES, ROOT)
 
 
 def test_an_unknown_setting_is_named(tmp_path: Path) -> None:

@@ -1,12 +1,12 @@
 """Which files a stage imports and reads, so that it reruns when one of them has changed, and only then.
 
-Imports are found in the text of the code: a module that is imported by a name that is computed is not seen. Four
+Imports are found in the text of the code: a module that is imported by a name that is computed is not seen. Some
 modules import so, and no stage misses a file by it:
 
 - `equipoise.pipeline.steps` loads the modules of a study by the names of its stages, and lists them for DVC;
 - `equipoise.pipeline.infer` loads `equipoise.pipeline.sequential`, which `equipoise.pipeline.steps.modules` lists where
   a study may stop early;
-- `equipoise` loads its functions, and `equipoise.cli.app` the commands, on first use: no stage depends on either.
+- `equipoise` loads its functions, and `equipoise.cli` its commands, on first use: no stage depends on either.
 """
 
 from __future__ import annotations
