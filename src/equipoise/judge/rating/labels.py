@@ -1,8 +1,8 @@
 """Labels of the run's own reasoning, with which the judge's error is corrected: their sheet, and what it comes back as.
 
-A sheet shows replies drawn with known probabilities (`equipoise.judge.rating.drawing`), and tells raters no more than any
-other. Of a filled one each reply has a label, with the probability that it has one: of a sheet filled in part that of
-its draw times the share of its kind (arm and answer) that is rated, as if the others had been left out at random.
+A sheet shows replies drawn with known probabilities (`equipoise.judge.rating.drawing`), and tells raters no more than
+any other. Of a filled one each reply has a label, with the probability that it has one: of a sheet filled in part that
+of its draw times the share of its kind (arm and answer) that is rated, as if the others had been left out at random.
 Replies without words need no rater: they consider nothing.
 
 The labels also show whether the judge misreads one dimension or arm more often than another.
