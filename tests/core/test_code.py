@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.core.code import closure, listing, read_by
+from equipoise.core.code import closure, listing, load_reads
 from equipoise.core.errors import EquipoiseError
 
 FILES = {
@@ -37,7 +37,7 @@ def root(tmp_path: Path) -> Path:
 
 def listed(root: Path) -> str:
     """The listing of the script."""
-    return listing(closure(Path("stages/run.py"), root), root)
+    return listing([Path("stages/run.py")], [], root)
 
 
 def test_a_script_runs_what_it_imports_in_functions_too_with_its_packages_and_their_other_files(root: Path) -> None:
@@ -63,13 +63,13 @@ def test_a_listing_changes_with_a_file_of_it_and_with_no_other(root: Path) -> No
 
 def test_a_stage_reads_the_files_that_are_named_for_it(root: Path) -> None:
     """Those of folders too; a name without a file is an error."""
-    (root / "stages/reads.yaml").write_text(
-        "run: [src/equipoise/page, src/equipoise/types.py]\nnone: []\nother: [absent]\n", encoding="utf-8"
-    )
-    page = [Path("src/equipoise/page", name) for name in ("__init__.py", "draw.py", "page.css")]
-    fault = r"^stages/reads.yaml: other reads absent, which has no file: run `git checkout -- absent`$"
+    (root / "stages/reads.yaml").write_text("run: [src/equipoise/page, src/equipoise/types.py]\n", encoding="utf-8")
+    reads = load_reads(root / "stages")["run"]
+    more = {line.split()[1] for line in listing([], reads, root).splitlines()}
 
-    assert read_by(Path("stages"), "run", root) == [*page, Path("src/equipoise/types.py")]
-    assert read_by(Path("stages"), "none", root) == []
-    with pytest.raises(EquipoiseError, match=fault):
-        read_by(Path("stages"), "other", root)
+    page = [f"src/equipoise/page/{name}" for name in ("__init__.py", "draw.py", "page.css")]
+    assert more == {*page, "src/equipoise/types.py"}
+    with pytest.raises(
+        EquipoiseError, match=r"^absent: a stage reads it, and it has no file: run `git checkout -- absent`$"
+    ):
+        listing([], ["absent"], root)
