@@ -21,7 +21,7 @@ from equipoise.core.errors import EquipoiseError
 from equipoise.figures.effects import Nested, rounded
 from equipoise.judge.rating.blind import CONSIDERATIONS, KeyRow, Rating
 from equipoise.materials.judgement import Consideration, Judgement
-from equipoise.stats.bootstrap import cluster_bootstrap, generator, observed
+from equipoise.stats.bootstrap import cluster_bootstrap, generator, observed_value
 
 Array = NDArray[np.float64]
 Answers = dict[str, list[int]]
@@ -252,7 +252,7 @@ def with_interval(
         return statistic(strata[0].reshape(-1, *shape))
 
     flat = [sample.reshape(len(sample), math.prod(shape))]
-    value = observed(flat, restored)
+    value = observed_value(flat, restored)
     if value is None:
         return {}
     interval = cluster_bootstrap(flat, restored, rng=generator(seed, name), n_resamples=n_bootstrap, alpha=ALPHA)

@@ -27,7 +27,7 @@ from equipoise.core.row import Row, Text
 from equipoise.materials.judgement import Consideration, Judgement
 from equipoise.materials.versions import is_arm
 from equipoise.materials.vignette import Vignette
-from equipoise.text.reasoning import untagged
+from equipoise.text.reasoning import remove_tags
 
 COLUMNS = ("row", "kind", "reasoning", "mentioned", "considered", "note")
 CONSIDERATIONS: tuple[Consideration, ...] = get_args(Consideration)
@@ -165,7 +165,7 @@ def reasonings(responses: Iterable[Response], *, samples: bool = False) -> dict[
     arms = (
         one for one in responses if one.study == "vignettes" and (is_arm(one.key) if samples else _is_rated(one.key))
     )
-    return {one.key: untagged("".join(one.replies[:1])) for one in arms}
+    return {one.key: remove_tags("".join(one.replies[:1])) for one in arms}
 
 
 def has_words(reasoning: str) -> bool:

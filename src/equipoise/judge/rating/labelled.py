@@ -18,7 +18,7 @@ from equipoise.figures.effects import Effect, Estimate, Group, clustered_gap, ef
 from equipoise.materials.judgement import Consideration, Judgement
 from equipoise.materials.pairs import Pair
 from equipoise.materials.vignette import ROLES
-from equipoise.stats.prediction_powered import Labelled, powered, share_interval
+from equipoise.stats.prediction_powered import Labelled, powered_mean, share_interval
 
 
 class Label(Row):
@@ -86,7 +86,7 @@ def labelled_effects(group: Group, pairs: Sequence[Pair], labels: Labels, alpha:
         yield effect(group, f"considered_rate_{role}_labelled", len(pairs), _share(arms[place], alpha))
     gap = clustered_gap([(one, other) for one, other in considered], stories, alpha)
     yield effect(group, "considered_rate_difference", len(pairs), gap)
-    one, other = map(powered, arms)
+    one, other = map(powered_mean, arms)
     mean = None if one is None or other is None else one.minus(other).mean()
     difference = Estimate(None) if mean is None else Estimate(mean.value, mean.interval(alpha), mean.test())
     yield effect(group, "considered_rate_difference_labelled", len(pairs), difference)
@@ -107,7 +107,7 @@ def _replies(arms: Iterable[tuple[Judgement, str]], labels: Labels, *, silent: b
 
 def _share(replies: Sequence[Labelled], alpha: float) -> Estimate:
     """Estimate the share of the replies; None where fewer than two stories have labels."""
-    found = powered(replies)
+    found = powered_mean(replies)
     mean = None if found is None else found.mean()
     if mean is None:
         return Estimate(None)

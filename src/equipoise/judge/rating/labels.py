@@ -1,8 +1,8 @@
 """Labels of the run's own reasoning, with which the judge's error is corrected: their sheet, and what it comes back as.
 
-A sheet shows replies drawn with known probabilities (`equipoise.judge.rating.drawing`), and tells raters no more than any
-other. Of a filled one each reply has a label, with the probability that it has one: of a sheet filled in part that of
-its draw times the share of its kind (arm and answer) that is rated, as if the others had been left out at random.
+A sheet shows replies drawn with known probabilities (`equipoise.judge.rating.drawing`), and tells raters no more than
+any other. Of a filled one each reply has a label, with the probability that it has one: of a sheet filled in part that
+of its draw times the share of its kind (arm and answer) that is rated, as if the others had been left out at random.
 Replies without words need no rater: they consider nothing.
 
 The labels also show whether the judge misreads one dimension or arm more often than another.
@@ -25,7 +25,7 @@ from equipoise.judge.rating.labelled import Label
 from equipoise.materials.judgement import Judgement
 from equipoise.materials.pairs import main_pairs, pair_up
 from equipoise.materials.vignette import Vignette
-from equipoise.stats.prediction_powered import Labelled, powered, share_interval
+from equipoise.stats.prediction_powered import Labelled, powered_mean, share_interval
 
 FEWEST = 2
 """Ratings of replies of a kind, below which the others of the kind have none to speak for them."""
@@ -197,7 +197,7 @@ def _rate(read: Sequence[Read]) -> Nested:
         "estimate": rounded(float(np.average([one.right for one in read], weights=weights))),
     }
     told = [Labelled(0.0, float(one.right), weight, one.story) for one, weight in zip(read, weights, strict=True)]
-    found = powered(told)
+    found = powered_mean(told)
     mean = None if found is None else found.mean()
     if mean is None:
         return share
