@@ -31,7 +31,7 @@ from equipoise.core.prompts import Prompt, Response
 from equipoise.core.row import Frozen
 from equipoise.models.readiness import NO_CLIENT, key_fault
 from equipoise.models.registry import ApiEntry
-from equipoise.text.reasoning import outside_thinking
+from equipoise.text.reasoning import strip_thinking
 from equipoise.text.sentences import first_sentence
 
 try:
@@ -445,7 +445,7 @@ class ApiBackend(Backend):
             messages.append({"role": "user", "content": content})
             if said is None:
                 replies.append(await self._reply(prompt, messages, generation.reasoning_tokens))
-            text = replies[-1].text if said is None else outside_thinking(said)[0]
+            text = replies[-1].text if said is None else strip_thinking(said)[0]
             messages.append({"role": "assistant", "content": text})
         messages.append({"role": "user", "content": self._last_turn(prompt)})
         last = await self._reply(prompt, messages, prompt.limit or generation.answer_tokens)

@@ -34,7 +34,7 @@ from equipoise.judge.rubric import LETTERS, ORDERS, load_rubric
 from equipoise.models.export import describe
 from equipoise.models.registry import AnyEntry, ApiEntry, LlmJudgeEntry, PhantomEntry, ReplayEntry, load_entry
 from equipoise.text.letters import REFUSAL, read_letter
-from equipoise.text.reasoning import read_by_user
+from equipoise.text.reasoning import visible_text
 
 UNANSWERED = (0.24, 0.24, 0.26, 0.26)
 """Probabilities where no order was answered: next to nothing is known, so the reading is none, and unsure."""
@@ -153,7 +153,7 @@ class LlmJudge:
         return np.array([by_letter[order.index(name)] for name in TREATMENTS])
 
     def _letter(self, response: Response, order: Sequence[Treatment]) -> str | None:
-        reply = read_by_user(response.replies[-1], self._entry.reasoning, finished=response.finished[-1])
+        reply = visible_text(response.replies[-1], self._entry.reasoning, finished=response.finished[-1])
         options = (self._rubric.options[name] for name in order)
         found, rule = read_choice(reply, dict(zip(LETTERS, options, strict=True)))
         if found is None:

@@ -14,9 +14,9 @@ from equipoise.materials.judgement import Judgement, Reading
 from equipoise.materials.versions import case_of, is_arm
 from equipoise.materials.vignette import Vignette
 from equipoise.models.registry import ReasoningForm
-from equipoise.text.answers import Length, answer_set, log_odds, named_in, read_likelihood
+from equipoise.text.answers import Length, answer_set, log_odds, wordings_pattern, read_likelihood
 from equipoise.text.diagnoses import Diagnoses
-from equipoise.text.reasoning import read_by_user, untagged
+from equipoise.text.reasoning import visible_text, remove_tags
 from equipoise.text.written import read_written
 
 
@@ -50,7 +50,7 @@ def judge_responses(
     cases = {vignette.key: vignette for vignette in vignettes}
     for some in chunks(_of_vignettes(responses, cases)):
         told = [cases[case_of(one.key)] for one in some]
-        reasonings = [untagged(one.replies[0]) if is_arm(one.key) else "" for one in some]
+        reasonings = [remove_tags(one.replies[0]) if is_arm(one.key) else "" for one in some]
         texts = [(text, _features(case, lexicon)) for text, case in zip(reasonings, told, strict=True)]
         for response, case, reading in zip(some, told, read_reasonings(texts, probabilities, settings), strict=True):
             yield _judgement(response, case, reading, settings, form, diagnoses)
@@ -58,7 +58,7 @@ def judge_responses(
 
 def _features(vignette: Vignette, lexicon: Lexicon) -> list[Feature]:
     """Give the features of a case's patient, whose words count nowhere within the names of the case's answers."""
-    diagnoses = named_in(answer_set(vignette))
+    diagnoses = wordings_pattern(answer_set(vignette))
     return [feature._replace(diagnoses=diagnoses) for feature in lexicon.features(vignette.features)]
 
 
@@ -91,7 +91,7 @@ def _judgement(
     answers = answer_set(vignette)
     likeliest = read_likelihood(response, answers, settings.length)
     said, finished = (response.replies[-1], response.finished[-1]) if response.replies else ("", True)
-    reply = read_by_user(said, form, finished=finished)
+    reply = visible_text(said, form, finished=finished)
     generated = read_written(reply, answers, diagnoses)
     if settings.answering == "likelihood" and likeliest is None:
         message = f"response {response.key!r} has no likelihoods: set score.answering to generate for this model"

@@ -1,7 +1,7 @@
 """Judged pairs of vignettes for readers: both arms with their replies and how each was read, and which to look at.
 
-What makes a pair biased or silent is defined in `equipoise.materials.pairs`; the terminal and the page of the report lay
-out the same views of a pair (`view`), whose texts are cut into plain and marked parts.
+What makes a pair biased or silent is defined in `equipoise.materials.pairs`; the terminal and the page of the report
+lay out the same views of a pair (`view`), whose texts are cut into plain and marked parts.
 """
 
 import difflib
@@ -24,7 +24,7 @@ from equipoise.materials.judgement import Judgement
 from equipoise.materials.pairs import Pair, pair_up, require_same_keys
 from equipoise.materials.versions import is_arm
 from equipoise.materials.vignette import Vignette, is_panel
-from equipoise.text.reasoning import untagged
+from equipoise.text.reasoning import remove_tags
 
 NEAREST = 3
 """How many known keys an error on an unknown one names."""
@@ -55,12 +55,12 @@ class Arm(NamedTuple):
     @property
     def reasoning(self) -> str:
         """The text that the judge read: the first reply, thinking included, without tags."""
-        return untagged("".join(self.response.replies[:1]))
+        return remove_tags("".join(self.response.replies[:1]))
 
     @property
     def answer(self) -> str:
         """The reply to the last turn, where there is more than one, without tags."""
-        return untagged("".join(self.response.replies[1:][-1:]))
+        return remove_tags("".join(self.response.replies[1:][-1:]))
 
     @property
     def features(self) -> str:
