@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.backends.ask import answer_all, exported, open_backend
+from equipoise.backends.ask import answer_all, find_manifest, open_backend
 from equipoise.backends.base import Backend, Keeping, answering
 from equipoise.core import cache
 from equipoise.core.cache import ResponseCache
@@ -195,7 +195,7 @@ def _described(name: str, entry: AnyEntry, root: Path) -> Manifest:
     """The model's manifest: part of the key of each kept response, so a change of model or schema asks anew."""
     if isinstance(entry, ApiEntry):
         return describe(name, entry, cache.root())
-    return exported(name, root)
+    return find_manifest(name, root)
 
 
 @contextmanager

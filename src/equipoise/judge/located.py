@@ -24,7 +24,7 @@ from equipoise.core.progress import progress
 from equipoise.core.row import Frozen
 from equipoise.judge.model import FILES, TASKS, CrossEncoder, Task, require_files, task_columns
 from equipoise.models.engine import CPU, providers
-from equipoise.models.export import ExportManifest, LabelFidelity, exported_once, hashes, label_fidelity, versions
+from equipoise.models.export import ExportManifest, LabelFidelity, export_once, hashes, label_fidelity, versions
 from equipoise.models.registry import EmbeddedSource, load_classifier_entry
 from equipoise.models.weights import locate
 
@@ -121,7 +121,7 @@ def locate_judge(name: str, root: Path, cache: Path, task: Task | None = None) -
         return JudgeManifest(title=entry.title, versions=libraries, files=hashes(made), fidelity=fidelity)
 
     folder = f"judge-{digest([weights.files, libraries, entry.max_tokens])[:16]}"
-    exported_once(cache / "judges", folder, JudgeManifest, fill)
+    export_once(cache / "judges", folder, JudgeManifest, fill)
     return LocatedJudge(cache / "judges" / folder, entry.max_tokens, tuple(providers()))
 
 
