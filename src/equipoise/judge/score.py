@@ -14,9 +14,9 @@ from equipoise.materials.judgement import Judgement, Reading
 from equipoise.materials.versions import case_of, is_arm
 from equipoise.materials.vignette import Vignette
 from equipoise.models.registry import ReasoningForm
-from equipoise.text.answers import Length, answer_set, log_odds, wordings_pattern, read_likelihood
+from equipoise.text.answers import Length, answer_set, log_odds, read_likelihood, wordings_pattern
 from equipoise.text.diagnoses import Diagnoses
-from equipoise.text.reasoning import visible_text, remove_tags
+from equipoise.text.reasoning import remove_tags, visible_text
 from equipoise.text.written import read_written
 
 
@@ -48,11 +48,13 @@ def judge_responses(
     responses are held at once. Of a rereading the likelihoods alone are read, or, where there are none, its one reply.
     """
     cases = {vignette.key: vignette for vignette in vignettes}
-    for some in chunks(_of_vignettes(responses, cases)):
-        told = [cases[case_of(one.key)] for one in some]
-        reasonings = [remove_tags(one.replies[0]) if is_arm(one.key) else "" for one in some]
-        texts = [(text, _features(case, lexicon)) for text, case in zip(reasonings, told, strict=True)]
-        for response, case, reading in zip(some, told, read_reasonings(texts, probabilities, settings), strict=True):
+    for chunk in chunks(_vignette_responses(responses, cases)):
+        matched = [cases[case_of(one.key)] for one in chunk]
+        reasonings = [remove_tags(one.replies[0]) if is_arm(one.key) else "" for one in chunk]
+        texts = [(text, _features(case, lexicon)) for text, case in zip(reasonings, matched, strict=True)]
+        for response, case, reading in zip(
+            chunk, matched, read_reasonings(texts, probabilities, settings), strict=True
+        ):
             yield _judgement(response, case, reading, settings, form, diagnoses)
 
 
@@ -62,19 +64,19 @@ def _features(vignette: Vignette, lexicon: Lexicon) -> list[Feature]:
     return [feature._replace(diagnoses=diagnoses) for feature in lexicon.features(vignette.features)]
 
 
-def _of_vignettes(responses: Iterable[Response], cases: Mapping[str, Vignette]) -> Iterator[Response]:
+def _vignette_responses(responses: Iterable[Response], cases: Mapping[str, Vignette]) -> Iterator[Response]:
     """Give the responses to the vignettes; where there is one too few or too many, say so at the end."""
-    given: set[str] = set()
+    answered: set[str] = set()
     others = False
     for response in responses:
         if response.study != "vignettes":
             others = True
             continue
-        given.add(case_of(response.key))
+        answered.add(case_of(response.key))
         if case_of(response.key) in cases:
             yield response
-    unmatched = sorted(cases.keys() ^ given)
-    if unmatched and (given or not others):
+    unmatched = sorted(cases.keys() ^ answered)
+    if unmatched and (answered or not others):
         more = f"{len(unmatched)} in all, first {unmatched[0]!r}"
         raise EquipoiseError(f"vignettes and responses do not belong together ({more}): run `dvc repro infer`")
 
@@ -90,18 +92,18 @@ def _judgement(
     """Put the reading of one response's reasoning beside the answer that it gives."""
     answers = answer_set(vignette)
     likeliest = read_likelihood(response, answers, settings.length)
-    said, finished = (response.replies[-1], response.finished[-1]) if response.replies else ("", True)
-    reply = visible_text(said, form, finished=finished)
+    last, finished = (response.replies[-1], response.finished[-1]) if response.replies else ("", True)
+    reply = visible_text(last, form, finished=finished)
     generated = read_written(reply, answers, diagnoses)
     if settings.answering == "likelihood" and likeliest is None:
         message = f"response {response.key!r} has no likelihoods: set score.answering to generate for this model"
         raise EquipoiseError(message)
-    given = likeliest if settings.answering == "likelihood" and likeliest else generated
+    answer = likeliest if settings.answering == "likelihood" and likeliest else generated
     return Judgement(
         key=response.key,
         study=response.study,
-        answer=given.kind,
-        label=given.label,
+        answer=answer.kind,
+        label=answer.label,
         answer_likelihood=likeliest.kind if likeliest else None,
         label_likelihood=likeliest.label if likeliest else "",
         answer_generated=generated.kind,

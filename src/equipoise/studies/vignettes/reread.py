@@ -22,7 +22,7 @@ from typing import Any, Protocol
 from equipoise.core.keys import number_of, numbered, unnumbered
 from equipoise.core.prompts import Prompt, Response
 from equipoise.judge.lexicon import Lexicon, load_lexicon
-from equipoise.judge.reading import SAME, WRAPPED, plainly
+from equipoise.judge.reading import SAME, WRAPPED, plain_text
 from equipoise.materials.versions import EARLY
 from equipoise.materials.vignette import OTHER, ROLES, Vignette
 from equipoise.studies.vignettes.profiles import Rereading
@@ -123,7 +123,7 @@ def _blinded(text: str, arms: Sequence[Vignette], terms: Terms, features: Lexico
         for dimension, words in arm.features.items():
             named.setdefault(dimension, []).append(words)
     neutral = neutralise(text, terms).text
-    plain, places = plainly(neutral), _places(neutral)
+    plain, places = plain_text(neutral), _places(neutral)
     taken = bytearray(len(neutral))
     for dimension, wordings in named.items():
         for words in wordings:
